@@ -1,0 +1,2 @@
+//! Deterministic network simulator: links with every fault a transport must survive, replayable from one seed.
+#![forbid(unsafe_code)]
