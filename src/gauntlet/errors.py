@@ -1,0 +1,19 @@
+"""Errors that a user can act on: each carries one plain sentence (what was wrong, where, what would be right)."""
+
+
+class GauntletError(Exception):
+    """Base of all errors shown to users as one sentence without a stack trace."""
+
+    exit_code = 1
+
+
+class UserError(GauntletError):
+    """The request cannot be carried out as written (unknown name, bad unit, negative rate, ...)."""
+
+    exit_code = 2
+
+
+class RunError(GauntletError):
+    """The request was right, but something failed while it was carried out (no kernel, disk full, guest hung, ...)."""
+
+    exit_code = 1
