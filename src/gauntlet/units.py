@@ -1,0 +1,207 @@
+"""Quantities with units: "5.2Mbit/s", "25ms", "512kB", "1%", "10min", "1.4MHz" to plain numbers and back.
+
+Prefixes k, M and G are decimal (SI); Ki, Mi and Gi are binary and exist for sizes only. Units are case
+sensitive, because "Mb" and "MB" differ by a factor of eight. Arithmetic is decimal, so "1.1%" is the very
+float 0.011. Every function raises UserError with one sentence that names what was given, where, and what would be right.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+from gauntlet.errors import UserError
+
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?"
+_QUANTITY = re.compile(rf"\s*({_NUMBER})\s*([^\d\s+.-]\S*)?\s*")
+_COMPOUND_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµμ]+)")
+
+_RATES = {
+    "bit/s": Decimal(1),
+    "kbit/s": Decimal(10**3),
+    "Mbit/s": Decimal(10**6),
+    "Gbit/s": Decimal(10**9),
+    "bps": Decimal(1),
+    "kbps": Decimal(10**3),
+    "Mbps": Decimal(10**6),
+    "Gbps": Decimal(10**9),
+    "B/s": Decimal(8),
+    "kB/s": Decimal(8 * 10**3),
+    "MB/s": Decimal(8 * 10**6),
+    "GB/s": Decimal(8 * 10**9),
+}
+_TIMES = {
+    "ns": Decimal("1e-9"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "μs": Decimal("1e-6"),
+    "ms": Decimal("1e-3"),
+    "s": Decimal(1),
+    "min": Decimal(60),
+    "h": Decimal(3600),
+    "d": Decimal(86400),
+}
+_SIZES = {
+    "B": Decimal(1),
+    "kB": Decimal(10**3),
+    "MB": Decimal(10**6),
+    "GB": Decimal(10**9),
+    "KiB": Decimal(2**10),
+    "MiB": Decimal(2**20),
+    "GiB": Decimal(2**30),
+}
+_FREQUENCIES = {
+    "Hz": Decimal(1),
+    "kHz": Decimal(10**3),
+    "MHz": Decimal(10**6),
+    "GHz": Decimal(10**9),
+}
+_FRACTIONS = {"%": Decimal("0.01"), "‰": Decimal("0.001"), "ppm": Decimal("1e-6")}
+
+
+def rate_bps(value: object, where: str | None = None) -> int:
+    """Bits per second, above 0: "5.2Mbit/s", "800kbps", "1MB/s"."""
+    number = _parse(value, "rate", _RATES, "5.2Mbit/s", where)
+    whole = int(number.to_integral_value())
+    if whole < 1:
+        raise UserError(_negative(value, "rate", where, "a rate of at least 1bit/s"))
+    return whole
+
+
+def time_s(value: object, where: str | None = None) -> float:
+    """Seconds, 0 or more: "25ms", "10min", "1h 2min 30s"."""
+    if isinstance(value, str):
+        compound = _compound_time_s(value)
+        if compound is not None:
+            return compound
+    number = _parse(value, "time", _TIMES, "25ms", where)
+    if number < 0:
+        raise UserError(_negative(value, "time", where, "a time of 0 or more"))
+    return float(number)
+
+
+def size_bytes(value: object, where: str | None = None) -> int:
+    """Whole bytes, 0 or more: "1448B", "512kB" (512,000), "64KiB" (65,536)."""
+    number = _parse(value, "size", _SIZES, "512kB", where)
+    if number < 0:
+        raise UserError(_negative(value, "size", where, "a size of 0 or more"))
+    if number != number.to_integral_value():
+        raise UserError(f"{_at(where)}the size {_show(value)} is not a whole number of bytes.")
+    return int(number)
+
+
+def frequency_hz(value: object, where: str | None = None) -> float:
+    """Hertz, above 0: "1.4MHz"."""
+    number = _parse(value, "frequency", _FREQUENCIES, "1.4MHz", where)
+    if number <= 0:
+        raise UserError(_negative(value, "frequency", where, "a frequency above 0"))
+    return float(number)
+
+
+def fraction(value: object, where: str | None = None) -> float:
+    """A share from 0 to 1: "1%", "0.5‰", "200ppm", or a plain number below 1 such as 0.01.
+
+    The plain number 1 is refused: it may be meant as one per cent or as all.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and not 0 <= value < 1:
+        raise UserError(f"{_at(where)}the share {_show(value)} is unclear; write a percentage such as '1%'.")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    number = _parse(value, "share", _FRACTIONS, "1%", where)
+    if not 0 <= number <= 1:
+        raise UserError(_negative(value, "share", where, "a share from 0% to 100%"))
+    return float(number)
+
+
+def format_rate(bps: float) -> str:
+    """The shortest usual form of a rate: 5200000 is "5.2Mbit/s"."""
+    return _format(bps, (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)))
+
+
+def format_time(seconds: float) -> str:
+    """The shortest usual form of a time: 0.025 is "25ms", 600 is "10min"."""
+    for unit, scale in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= scale and seconds % scale == 0:
+            return f"{seconds / scale:g}{unit}"
+    return _format(seconds, (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)))
+
+
+def format_size(count_bytes: float) -> str:
+    """The shortest usual form of a size, in decimal prefixes: 10000000 is "10MB"."""
+    return _format(count_bytes, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
+
+
+def format_frequency(hertz: float) -> str:
+    """The shortest usual form of a frequency: 1400000 is "1.4MHz"."""
+    return _format(hertz, (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)))
+
+
+def format_fraction(share: float) -> str:
+    """A share as a percentage: 0.01 is "1%"."""
+    return f"{_digits(share * 100)}%"
+
+
+def _parse(
+    value: object, kind: str, units: Mapping[str, Decimal], example: str, where: str | None
+) -> Decimal:
+    right = f"write a number and a unit, such as '{example}'"
+    if not isinstance(value, str):
+        raise UserError(f"{_at(where)}the {kind} {_show(value)} has no unit; {right}.")
+    match = _QUANTITY.fullmatch(value)
+    if match is None:
+        raise UserError(f"{_at(where)}{_show(value)} is not a {kind}; {right}.")
+    digits, unit = match.groups()
+    number = Decimal(digits)
+    if unit is None:
+        if number == 0:
+            return number
+        raise UserError(f"{_at(where)}the {kind} {_show(value)} has no unit; {right}.")
+    if unit not in units:
+        raise UserError(_unknown_unit(value, unit, kind, units, where))
+    scaled = number * units[unit]
+    # Beyond 1e18 of any base unit (a thousand million million) a slip of the finger is certain.
+    if abs(scaled) > Decimal("1e18"):
+        raise UserError(f"{_at(where)}the {kind} {_show(value)} is too large.")
+    return scaled
+
+
+def _compound_time_s(text: str) -> float | None:
+    """Two or more parts such as "1h 2min 30s"; None when the text is not of that form."""
+    parts = _COMPOUND_TIME.findall(text)
+    if len(parts) < 2 or _COMPOUND_TIME.sub("", text).strip() or any(unit not in _TIMES for _, unit in parts):
+        return None
+    return float(sum(Decimal(digits) * _TIMES[unit] for digits, unit in parts))
+
+
+def _unknown_unit(
+    value: object, unit: str, kind: str, units: Mapping[str, Decimal], where: str | None
+) -> str:
+    folded = {known.lower(): known for known in units}
+    close = difflib.get_close_matches(unit.lower(), folded, n=1, cutoff=0.5)
+    hint = f"did you mean '{folded[close[0]]}'?" if close else "write one that is known"
+    known = ", ".join(name for name in units if name != "μs")
+    return f"{_at(where)}unknown unit '{unit}' in the {kind} {_show(value)}; {hint} (known: {known})."
+
+
+def _negative(value: object, kind: str, where: str | None, right: str) -> str:
+    return f"{_at(where)}the {kind} {_show(value)} is out of range; give {right}."
+
+
+def _at(where: str | None) -> str:
+    return f"{where}: " if where else ""
+
+
+def _show(value: object) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _format(value: float, scales: tuple[tuple[str, float], ...]) -> str:
+    for unit, scale in scales:
+        if abs(value) >= scale * 0.999999:
+            return f"{_digits(value / scale)}{unit}"
+    return f"0{scales[0][0]}" if value == 0 else f"{_digits(value / scales[-1][1])}{scales[-1][0]}"
+
+
+def _digits(value: float) -> str:
+    text = f"{value:.6f}".rstrip("0").rstrip(".")
+    return "0" if text in ("", "-0") else text
