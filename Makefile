@@ -1,0 +1,79 @@
+# Gauntlet: `make demo` shows what it does, `make test` tests everything, `make help` lists the rest.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+
+KERNEL_PACKAGES := gcc make flex bison bc xz-utils patch linux-source-6.12 libc6-dev
+BUILD_PACKAGES  := python3-venv util-linux
+TEST_PACKAGES   := tshark
+
+export CARGO_TERM_COLOR ?= auto
+
+.PHONY: help demo test bench kernel setup lint test-rust test-python test-guest soak fuzz clean
+
+help:
+	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
+	@echo "make test    set up everything, run all tests"
+	@echo "make bench   speed, as ratios against peers in the same run"
+	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
+	@echo "make soak    ten million simulated ResTP packets with faults"
+	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
+	@echo "make lint    formatters, linters and type checkers"
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+
+setup: $(STAMPS)/package kernel
+
+$(STAMPS)/venv: pyproject.toml scripts/check-toolchain.sh
+	@scripts/system-packages.sh $(BUILD_PACKAGES)
+	@PYTHON=$(PYTHON) scripts/check-toolchain.sh
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@mkdir -p $(STAMPS) && touch $@
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+$(STAMPS)/package: $(STAMPS)/venv $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+kernel: $(STAMPS)/package
+	@$(BIN)/gauntlet kernel path >/dev/null 2>&1 || scripts/system-packages.sh $(KERNEL_PACKAGES)
+	@$(BIN)/gauntlet kernel build
+
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+demo: setup
+	$(BIN)/gauntlet demo
+
+# --- tests ------------------------------------------------------------------------------------------------------------
+
+test: setup
+	@scripts/system-packages.sh $(TEST_PACKAGES)
+	$(MAKE) lint
+	$(MAKE) test-rust
+	$(MAKE) test-python
+
+lint: $(STAMPS)/package
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-rust:
+	cargo test --workspace --quiet
+
+test-python: setup
+	$(BIN)/pytest
+
+# --- longer runs ------------------------------------------------------------------------------------------------------
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) target

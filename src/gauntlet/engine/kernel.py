@@ -1,0 +1,180 @@
+"""The virtual-time kernel image: found in the cache, or built there once.
+
+An image is kept under a name made of two hashes: that of the recipe (configuration, patches, build script) and that of the
+source it was built from. So a changed recipe is never served by an old image.
+"""
+
+import collections
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gauntlet.engine import cache_folder
+from gauntlet.errors import RunError, UserError
+
+# How many objects a build compiles (counted on Linux 6.12); only scales the progress shown.
+_OBJECTS_EXPECTED = 730
+
+_SOURCE_FOLDER = Path("/usr/src")
+_OLDEST_SOURCE = (6, 6)
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel that can be booted, with what is known of how it was made."""
+
+    path: Path
+    version: str
+    recipe_hash: str
+    source_hash: str
+
+
+def recipe_folder() -> Path:
+    """The folder with the configuration, the patches and the build script."""
+    packaged = Path(__file__).resolve().parent.parent / "kernel"
+    if (packaged / "build.sh").is_file():
+        return packaged
+    raise RunError(f"The kernel recipe is missing from the installation (looked for {packaged / 'build.sh'}).")
+
+
+def recipe_hash() -> str:
+    """Hash of everything that decides what is built, except the source: 16 hexadecimal digits."""
+    folder = recipe_folder()
+    digest = hashlib.sha256()
+    for file in [folder / "build.sh", folder / "gauntlet.config", *sorted((folder / "patches").glob("*.patch"))]:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def find_source() -> Path:
+    """The kernel source to build from: GAUNTLET_KERNEL_SOURCE, else the newest Debian `linux-source` tarball."""
+    if override := os.environ.get("GAUNTLET_KERNEL_SOURCE"):
+        return Path(override)
+    candidates: list[tuple[tuple[int, int], Path]] = []
+    for file in _SOURCE_FOLDER.glob("linux-source-*.tar.*"):
+        match = re.match(r"linux-source-(\d+)\.(\d+)", file.name)
+        if match and (version := (int(match[1]), int(match[2]))) >= _OLDEST_SOURCE:
+            candidates.append((version, file))
+    if not candidates:
+        raise RunError(
+            "No kernel source was found in /usr/src; on Debian or Ubuntu type `sudo apt-get install linux-source-6.12` "
+            "(any tarball or source folder of Linux 6.6 or newer can be given: `gauntlet kernel build --source FILE`)."
+        )
+    return max(candidates)[1]
+
+
+def image() -> Path:
+    """The image to boot: GAUNTLET_KERNEL, else the newest one built by the present recipe.
+
+    Raises RunError with the command that makes one when there is none.
+    """
+    return describe().path
+
+
+def describe() -> Image:
+    """The image that `image()` returns, with its version and hashes."""
+    if override := os.environ.get("GAUNTLET_KERNEL"):
+        path = Path(override)
+        if not path.is_file():
+            raise RunError(f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel.")
+        return Image(path.resolve(), "unknown (given by GAUNTLET_KERNEL)", "none", _hash_file(path))
+    recipe = recipe_hash()
+    built = sorted((cache_folder() / "kernel").glob(f"{recipe}-*/kernel.json"), key=lambda file: file.stat().st_mtime)
+    for file in reversed(built):
+        known = json.loads(file.read_text())
+        path = file.parent / "linux"
+        if path.is_file():
+            return Image(path, known["version"], recipe, known["source_hash"])
+    raise RunError("The virtual-time kernel is not built yet; type `gauntlet kernel build` (about five minutes, once).")
+
+
+def build(source: Path | None = None, progress: Callable[[str, float], None] | None = None) -> Path:
+    """Build the kernel from `source` (default: `find_source()`) unless the cache already has it; returns its path.
+
+    `progress` is called with the step's name and the fraction done (0 to 1).
+    """
+    source = (source or find_source()).resolve()
+    if not source.exists():
+        raise UserError(f"There is no kernel source at {source}; name a tarball or a source folder of Linux 6.6 or newer.")
+    tell = progress or (lambda _step, _fraction: None)
+    recipe, origin = recipe_hash(), _hash_source(source)
+    home = cache_folder() / "kernel" / f"{recipe}-{origin}"
+    if (home / "kernel.json").is_file() and (home / "linux").is_file():
+        tell("already built", 1.0)
+        return home / "linux"
+
+    work = cache_folder() / "kernel" / f".build-{os.getpid()}"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    started = time.monotonic()
+    try:
+        _run_build(source, work, tell)
+        version = _version(work / "source")
+        home.mkdir(parents=True, exist_ok=True)
+        os.replace(work / "linux", home / "linux")
+        facts = {
+            "version": version,
+            "source": source.name,
+            "source_hash": origin,
+            "recipe_hash": recipe,
+            "build_wall_s": round(time.monotonic() - started, 1),
+        }
+        part = home / "kernel.json.part"
+        part.write_text(json.dumps(facts, indent=2) + "\n")
+        os.replace(part, home / "kernel.json")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    tell("done", 1.0)
+    return home / "linux"
+
+
+def _run_build(source: Path, work: Path, tell: Callable[[str, float], None]) -> None:
+    command = ["bash", str(recipe_folder() / "build.sh"), str(source), str(work), str(work / "linux")]
+    tail: collections.deque[str] = collections.deque(maxlen=15)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    for step, fraction in _progress(process.stdout, tail):
+        tell(step, fraction)
+    if process.wait() != 0:
+        last = "\n  ".join(line for line in tail if line.strip())
+        raise RunError(f"The kernel build failed (source {source}). Its last lines:\n  {last}")
+
+
+def _progress(lines: Iterator[str] | object, tail: "collections.deque[str]") -> Iterator[tuple[str, float]]:
+    """Turn the build's output into (step, fraction): compiling is nine tenths of the work."""
+    step, objects = "start", 0
+    for line in lines:  # type: ignore[attr-defined]
+        tail.append(line.rstrip())
+        if line.startswith("step "):
+            step = line[5:].strip()
+            yield step, {"unpack": 0.0, "patch": 0.08, "configure": 0.09}.get(step, 0.1)
+        elif line.startswith("  CC ") or line.startswith("  AR "):
+            objects += 1
+            yield step, min(0.99, 0.1 + 0.9 * objects / _OBJECTS_EXPECTED)
+
+
+def _version(tree: Path) -> str:
+    numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(.*)$", (tree / "Makefile").read_text(), re.M))
+    return f"{numbers['VERSION']}.{numbers['PATCHLEVEL']}.{numbers['SUBLEVEL']}{numbers.get('EXTRAVERSION', '')}"
+
+
+def _hash_source(source: Path) -> str:
+    if source.is_file():
+        return _hash_file(source)
+    # A source folder is identified by its version and place: hashing 80,000 files would cost more than it protects from.
+    makefile = source / "Makefile"
+    if not makefile.is_file():
+        raise UserError(f"The folder {source} is not a Linux kernel source (it has no Makefile); name one that is.")
+    return hashlib.sha256(f"{source}\0{makefile.read_text()}".encode()).hexdigest()[:16]
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
