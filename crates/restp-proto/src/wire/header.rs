@@ -29,6 +29,9 @@ pub struct Header {
     pub scheduler: Scheduler,
     /// Congestion control of the sender.
     pub cong: Cong,
+    /// COR: since its last ACK the sender received a packet with a good header and a corrupt payload; only with ACK and
+    /// CRC.
+    pub corruption_echo: bool,
     /// Established subflows as the sender sees them, 0 to 15; never used for parsing (A10).
     pub k: u8,
     /// Source port.
@@ -149,8 +152,8 @@ impl RawHeader {
         if self.word1 & (0xF << 12) != 0 {
             return Err(reserved("Reserved field"));
         }
-        if self.word1 & 0x1F != 0 {
-            return Err(reserved("last five bits of the second word"));
+        if self.word1 & 0xF != 0 {
+            return Err(reserved("last four bits of the second word"));
         }
         Ok(Header {
             version: self.version()?,
@@ -161,6 +164,7 @@ impl RawHeader {
             path_mode,
             scheduler,
             cong: Cong::new(low8(self.word1 >> 24) & 0xF).unwrap_or_default(),
+            corruption_echo: self.word1 & (1 << 4) != 0,
             k: low8(self.word1 >> 16) & 0xF,
             source_port: low16(self.word2 >> 16),
             destination_port: low16(self.word2),
@@ -215,7 +219,8 @@ impl Header {
             | u32::from(self.k) << 16
             | (words / 16) << 8
             | mpt << 6
-            | u32::from(derived.dss) << 5;
+            | u32::from(derived.dss) << 5
+            | u32::from(self.corruption_echo) << 4;
         let mut bytes = [0; BASE_BYTES];
         bytes[..4].copy_from_slice(&word0.to_be_bytes());
         bytes[4..8].copy_from_slice(&word1.to_be_bytes());

@@ -154,6 +154,11 @@ impl Inputs<'_> {
             (flow.contains(Flow::CON | Flow::OPT), "CON and OPT exclude each other"),
             (flags.intersects(Flags::CONTROL) && !connection, "control flags need CON or OPT"),
             (flow.contains(Flow::CKI) && !(syn && flow.contains(Flow::OPT)), "CKI needs SYN and OPT"),
+            (
+                self.header.corruption_echo
+                    && !(flags.contains(Flags::ACK) && error.contains(ErrorBits::CRC)),
+                "COR needs ACK and CRC",
+            ),
             (error.contains(ErrorBits::ENC) && !error.contains(ErrorBits::FEC), "ENC needs FEC"),
             (error.contains(ErrorBits::ENC) && self.payload_bytes == 0, "ENC needs a payload"),
             (error.contains(ErrorBits::ENC) && one_of > 0, "ENC excludes SYN, FIN and RST"),
