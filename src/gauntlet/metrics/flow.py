@@ -1,0 +1,170 @@
+"""One flow of one run as arrays, and the interval over which it is judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gauntlet.metrics.steps import Floats, Steps
+from gauntlet.results.reader import Run
+
+Ints = npt.NDArray[np.int64]
+
+NEVER_NS = -1
+"""In `received_ns`: the message did not arrive."""
+
+NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class FlowData:
+    """What one flow did.
+
+    The flow is judged from `observed_from_s` (its establishment; for UDP, which has none, its start) to
+    `observed_until_s`: for a flow of fixed duration the end of that duration, whatever happened to it; for a
+    transfer the arrival of its last byte, or the end of the run when it was not completed.
+    """
+
+    run: str
+    index: int
+    record: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    protocol: str | None
+    """Key of the protocol in the experiment; None when the specification names none for this flow."""
+    run_end_s: float
+    sent_ns: Ints
+    received_ns: Ints
+    size_bytes: Ints
+    capacity_bps: Steps | None = None
+    """IP-layer rate of the narrowest link on the flow's way over time; None where no link is limited."""
+    sockets: Mapping[str, Floats] = field(default_factory=dict)
+    """Samples of the sender's socket by column name; NaN where a value is unset."""
+
+    @property
+    def arrived(self) -> npt.NDArray[np.bool_]:
+        """Which messages arrived."""
+        arrived: npt.NDArray[np.bool_] = self.received_ns != NEVER_NS
+        return arrived
+
+    @property
+    def observed_from_s(self) -> float | None:
+        """Start of the observation; None for a flow that never was established."""
+        established_s = self.record.get("established_s")
+        if established_s is None and self.record.get("stack") == "udp":
+            established_s = self.record.get("start_s")
+        return None if established_s is None else float(established_s)
+
+    @property
+    def observed_until_s(self) -> float | None:
+        """End of the observation; None for a flow that never was established."""
+        if self.observed_from_s is None:
+            return None
+        duration_s = self.plan.get("app_params", {}).get("duration_s")
+        if duration_s is not None:
+            end_s = float(self.record.get("start_s", self.plan.get("start_s", 0.0))) + float(duration_s)
+        elif self.complete:
+            end_s = float(self.record["last_received_s"])
+        else:
+            end_s = self.run_end_s
+        return end_s if end_s > self.observed_from_s else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was handed over arrived, and for a transfer whether that was the whole of it."""
+        whole_bytes = self.plan.get("app_params", {}).get("size_bytes")
+        if whole_bytes is not None and self.record.get("received_bytes", 0) < whole_bytes:
+            return False
+        return self.record.get("last_received_s") is not None and self.record.get(
+            "received_messages"
+        ) == self.record.get("sent_messages")
+
+    def edges_s(self, window_s: float) -> Floats | None:
+        """Window edges over the observation: whole windows, and the rest as a shorter last one."""
+        start_s, end_s = self.observed_from_s, self.observed_until_s
+        if start_s is None or end_s is None:
+            return None
+        whole = int((end_s - start_s) / window_s + 1e-9)
+        edges: Floats = np.float64(start_s) + window_s * np.arange(whole + 1, dtype=np.float64)
+        if end_s - edges[-1] > 1e-6 * window_s:
+            edges = np.append(edges, end_s)
+        return edges
+
+
+def flows_of(run: Run) -> list[FlowData]:
+    """The flows of a run, in the order of its record; empty for a run without a record."""
+    messages, sockets = run.messages(), run.sockets()
+    flows = []
+    protocols = [flow.get("protocol") for flow in run.spec.get("flows", [])]
+    plans = {flow["id"]: flow for flow in run.plan.get("flows", [])}
+    for index, record in enumerate(run.record.get("flows", [])):
+        sent_ns, received_ns, size_bytes = _messages_of(messages, index)
+        flows.append(
+            FlowData(
+                run=run.id,
+                index=index,
+                record=record,
+                plan=plans.get(record["id"], {}),
+                protocol=protocols[index] if index < len(protocols) else None,
+                run_end_s=float(run.record.get("virtual_s") or 0.0),
+                sent_ns=sent_ns,
+                received_ns=received_ns,
+                size_bytes=size_bytes,
+                capacity_bps=path_capacity(run.record, record["id"]),
+                sockets=_sockets_of(sockets, index),
+            )
+        )
+    return flows
+
+
+def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
+    """The rate of the narrowest limited link on a flow's forward path over time (bits per second, IP layer).
+
+    It is taken from the changes that were really made (`timeline` of the record); a link that is down counts
+    as rate 0. None when no link on the path is ever limited or no path was recorded.
+    """
+    paths = {path["flow"]: path["forward"] for path in record.get("paths", [])}
+    forward: list[str] = paths.get(flow_id, [])
+    narrowest: Steps | None = None
+    for link in forward:
+        rate_bps, up = np.inf, True
+        changes = [(0.0, np.inf)]
+        for change in record.get("timeline", []):
+            if change["link"] != link:
+                continue
+            if "rate_bps" in change:
+                rate_bps = np.inf if change["rate_bps"] is None else float(change["rate_bps"])
+            up = bool(change.get("up", up))
+            changes.append((float(change["at_s"]), rate_bps if up else 0.0))
+        steps = Steps.of(changes)
+        narrowest = steps if narrowest is None else narrowest.minimum(steps)
+    if narrowest is None or np.isinf(narrowest.values).any():
+        return None
+    return narrowest
+
+
+def _messages_of(table: pa.Table | None, index: int) -> tuple[Ints, Ints, Ints]:
+    if table is None:
+        empty = np.empty(0, dtype=np.int64)
+        return empty, empty, empty
+    flow = table.column("flow").to_numpy()
+    rows = slice(int(np.searchsorted(flow, index)), int(np.searchsorted(flow, index, side="right")))
+    part = table.slice(rows.start, rows.stop - rows.start)
+    return (
+        part.column("sent_ns").to_numpy().astype(np.int64),
+        part.column("received_ns").combine_chunks().fill_null(NEVER_NS).to_numpy().astype(np.int64),
+        part.column("size_bytes").to_numpy().astype(np.int64),
+    )
+
+
+def _sockets_of(table: pa.Table | None, index: int) -> dict[str, Floats]:
+    if table is None:
+        return {}
+    mine = table.column("flow").to_numpy() == index
+    return {
+        name: table.column(name).to_numpy(zero_copy_only=False).astype(np.float64)[mine]
+        for name in table.column_names
+        if name != "flow"
+    }

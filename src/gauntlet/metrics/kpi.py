@@ -1,0 +1,39 @@
+"""What a KPI is, and the registry: every module in `gauntlet.metrics.kpis` that has a `KPIS` tuple adds its
+own.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gauntlet.metrics.flow import FlowData
+
+
+@dataclass(frozen=True)
+class Kpi:
+    """One number a flow (`of_flow`) or one a run (`of_flows`); None where it is not defined for it.
+
+    `name` is the column and carries the SI unit; people are shown `value * shown_factor` in `shown_unit`.
+    `definition` is the sentence that the report prints.
+    """
+
+    name: str
+    label: str
+    shown_unit: str
+    shown_factor: float
+    higher_is_better: bool
+    definition: str
+    of_flow: Callable[[FlowData], float | None] | None = None
+    of_flows: Callable[[Sequence[FlowData]], float | None] | None = None
+
+
+@cache
+def registry() -> dict[str, Kpi]:
+    """All KPIs by name, in the order of their names."""
+    package = importlib.import_module("gauntlet.metrics.kpis")
+    found: list[Kpi] = []
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        found.extend(importlib.import_module(module.name).KPIS)
+    return {kpi.name: kpi for kpi in sorted(found, key=lambda kpi: kpi.name)}

@@ -1,0 +1,1 @@
+"""One module per KPI. To add one, add a file with a `KPIS` tuple: nothing else needs to know it."""

@@ -1,0 +1,53 @@
+"""One-way delay of messages: from hand-over by the sending application to receipt by the receiving one."""
+
+import numpy as np
+
+from gauntlet.metrics.flow import NS_PER_S, FlowData
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.steps import Floats
+
+_DEFINITION = (
+    "of the one-way delay of the messages that arrived, from the moment the sending application handed a "
+    "message over to the moment the receiving application had all of it. It includes the time spent in the "
+    "sender's buffer; messages that never arrived have no delay and are counted as lost."
+)
+
+
+def delays_s(flow: FlowData) -> Floats:
+    """Delay of every message that arrived, in order of message number."""
+    arrived = flow.arrived
+    delays: Floats = (flow.received_ns[arrived] - flow.sent_ns[arrived]) / NS_PER_S
+    return delays
+
+
+def _mean(flow: FlowData) -> float | None:
+    delays = delays_s(flow)
+    return float(delays.mean()) if delays.size else None
+
+
+def _median(flow: FlowData) -> float | None:
+    delays = delays_s(flow)
+    return float(np.median(delays)) if delays.size else None
+
+
+def _p95(flow: FlowData) -> float | None:
+    delays = delays_s(flow)
+    return float(np.quantile(delays, 0.95)) if delays.size else None
+
+
+KPIS = tuple(
+    Kpi(
+        name=f"delay_{short}_s",
+        label=f"One-way delay, {words}",
+        shown_unit="ms",
+        shown_factor=1e3,
+        higher_is_better=False,
+        definition=f"{words.capitalize()} {_DEFINITION}",
+        of_flow=compute,
+    )
+    for short, words, compute in (
+        ("mean", "mean", _mean),
+        ("median", "median", _median),
+        ("p95", "95th percentile", _p95),
+    )
+)

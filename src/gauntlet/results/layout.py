@@ -1,0 +1,51 @@
+"""Where things lie in a results folder (docs/formats/results.md), and nothing else."""
+
+import re
+from pathlib import Path
+
+from gauntlet.errors import RunError
+
+MANIFEST = "manifest.json"
+EXPERIMENT = "experiment.toml"
+SCENARIO = "scenario.json"
+LOCK = ".lock"
+
+SPEC = "spec.json"
+PLAN = "plan.json"
+RECORD = "record.json"
+CERTIFICATE = "certificate.json"
+MESSAGES = "messages.parquet"
+SOCKETS = "sockets.parquet"
+TRACE = "trace.parquet"
+CAPTURE = "capture.pcapng"
+
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+
+def runs_folder(results: Path) -> Path:
+    """The folder that holds one folder a run."""
+    return results / "runs"
+
+
+def tables_folder(results: Path) -> Path:
+    """The folder of the tables made when a campaign ends."""
+    return results / "tables"
+
+
+def run_folder(results: Path, run_id: str) -> Path:
+    """The folder of one run.
+
+    Raises RunError when the id is not a plain file name (docs/formats/plan.md), so that no run can be
+    written outside its results folder or hidden from its readers.
+    """
+    if _RUN_ID.fullmatch(run_id) is None:
+        raise RunError(
+            f"the run id {run_id!r} cannot name a folder: use letters, digits, '.', '_' and '-', not "
+            "starting with '.' or '-'"
+        )
+    return runs_folder(results) / run_id
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a folder entry is unfinished work that readers must not see."""
+    return name.startswith(".")

@@ -1,0 +1,250 @@
+"""The results folder, written: a run is there whole or not at all, tables are byte-identical for equal runs.
+
+    create(results, experiment, manifest)          once a campaign; continues a folder of the same experiment
+    write_run(results, spec, plan, record, ...)    once a run, from any process
+    finalize(results)                              the tables, from the runs alone
+    done(results)                                  what need not be run again
+
+Reading is in `gauntlet.results.reader`.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gauntlet.errors import RunError, UserError
+from gauntlet.results import layout, parquet, pcapng
+from gauntlet.results.files import (
+    failures_named,
+    fsync_file,
+    fsync_folder,
+    json_bytes,
+    read_json,
+    write_whole,
+)
+from gauntlet.results.manifest import Manifest
+from gauntlet.results.reader import Results, Run
+
+__all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_failure", "write_run"]
+
+FAILED_RECORD = {"format": "gauntlet-record", "version": 1, "flows": [], "links": [], "taps": [], "paths": []}
+
+
+def create(
+    results: Path, experiment: str, manifest: Manifest, scenario: Mapping[str, Any] | None = None
+) -> None:
+    """Make a results folder, or take up one that holds the same experiment with the same seed.
+
+    `experiment` is the text of the experiment file, `scenario` plain JSON data of the whole line for the
+    report's strip (`gauntlet.scenario.line_figure_data`). Unfinished folders of killed runs are removed.
+
+    Raises UserError when the folder holds something else; nothing in it is touched then.
+    """
+    path = results / layout.MANIFEST
+    if path.exists():
+        manifest = Manifest.read(results).continued_by(manifest, results)
+    elif results.exists() and (not results.is_dir() or any(e.name != layout.LOCK for e in results.iterdir())):
+        raise UserError(
+            f"{results} is there but is not a results folder of gauntlet; choose another folder or an empty "
+            "one"
+        )
+    with failures_named(f"make the results folder {results}"):
+        layout.runs_folder(results).mkdir(parents=True, exist_ok=True)
+        for entry in layout.runs_folder(results).iterdir():
+            if layout.is_hidden(entry.name):
+                shutil.rmtree(entry)
+        write_whole(results / layout.EXPERIMENT, experiment.encode())
+        if scenario is not None:
+            write_whole(results / layout.SCENARIO, json_bytes(dict(scenario)))
+        manifest.write(results)
+
+
+@contextmanager
+def exclusive(results: Path) -> Iterator[None]:
+    """Hold a results folder for one campaign; the kernel lets go of it when the process ends in any way.
+
+    Raises UserError when another process holds it.
+    """
+    with failures_named(f"open the results folder {results}"):
+        results.mkdir(parents=True, exist_ok=True)
+        lock = (results / layout.LOCK).open("wb")
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(
+                f"another gauntlet is writing into {results}; wait for it to end or choose another folder"
+            ) from error
+        yield
+    finally:
+        lock.close()
+
+
+def write_run(
+    results: Path,
+    spec: Mapping[str, Any],
+    plan_run: Mapping[str, Any],
+    record_dir: Path,
+    trace_tables: Mapping[str, pa.Table],
+    *,
+    certificate: Mapping[str, Any],
+    capture: bool = False,
+) -> Path:
+    """Put one run into the results folder and return its place.
+
+    `spec` is the RunSpec as JSON, `plan_run` its run object of the plan, `record_dir` the folder that the
+    guest wrote, `trace_tables` the stretch of trace of each bearer (bearer -> table of
+    docs/formats/trace.md), `certificate` the verdict. With `capture` the packets are kept as pcapng. A run of
+    the same id that is there already (a failed one, or one run again) is replaced in one step.
+
+    Raises RunError when the record is not whole or the folder cannot be written (a full disk); nothing that
+    was measured before is touched.
+    """
+    record = read_json(record_dir / "record.json", f"the record of run {spec['id']}")
+    if record.get("run") != spec["id"]:
+        raise RunError(f"the record in {record_dir} is of run {record.get('run')!r}, not of {spec['id']!r}")
+    with _placing(results, str(spec["id"])) as part:
+        _write_json_files(part, spec, plan_run, record, certificate)
+        for name, order in (("messages", ["flow", "seq"]), ("sockets", ["flow", "t_ns"])):
+            source = record_dir / f"{name}.arrow"
+            if source.exists():
+                table = _read_arrow(source).sort_by([(column, "ascending") for column in order])
+                parquet.write(table, part / f"{name}.parquet")
+        if trace_tables:
+            parquet.write(_joined(trace_tables, "bearer"), part / layout.TRACE)
+        if capture:
+            pcapng.convert(record_dir, plan_run, part / layout.CAPTURE)
+    return layout.run_folder(results, str(spec["id"]))
+
+
+def write_failure(results: Path, spec: Mapping[str, Any], plan_run: Mapping[str, Any], reason: str) -> Path:
+    """Keep a run that left no record (its guest hung or died) with the sentence that says why.
+
+    The same command runs it again.
+    """
+    record = FAILED_RECORD | {
+        "run": spec["id"],
+        "seed": plan_run.get("seed"),
+        "outcome": "failed",
+        "reason": reason,
+    }
+    certificate = {"run": spec["id"], "trusted": False, "checks": [], "undecided": [reason]}
+    with _placing(results, str(spec["id"])) as part:
+        _write_json_files(part, spec, plan_run, record, certificate)
+    return layout.run_folder(results, str(spec["id"]))
+
+
+def done(results: Path) -> set[str]:
+    """Ids of the runs that are there and did not fail; an absent folder has none."""
+    runs = layout.runs_folder(results)
+    if not runs.is_dir():
+        return set()
+    found = set()
+    for entry in sorted(runs.iterdir()):
+        if layout.is_hidden(entry.name):
+            continue
+        try:
+            record = read_json(entry / layout.RECORD, "the record")
+        except RunError:
+            continue
+        if record.get("outcome") == "ok":
+            found.add(entry.name)
+    return found
+
+
+def finalize(results: Path) -> Path:
+    """Make `tables/` from the runs that are there and return its place; equal runs give equal bytes.
+
+    The order in which runs were written, the number of workers and the wall clock have no part in it.
+    """
+    # The one call upward: what the columns of flows and windows mean is said by the metrics, not by the
+    # store.
+    from gauntlet.metrics.tables import build
+
+    tables = build(Results.open(results))
+    folder = layout.tables_folder(results)
+    part = results / f".tables.part-{os.getpid()}"
+    with failures_named(f"write the tables of {results}"):
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        try:
+            for name, table in tables.items():
+                parquet.write(table, part / f"{name}.parquet")
+                fsync_file(part / f"{name}.parquet")
+            _replace_folder(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+@contextmanager
+def _placing(results: Path, run_id: str) -> Iterator[Path]:
+    """A hidden folder that takes the run's place, synced, when the block ends well; else it is removed."""
+    place = layout.run_folder(results, run_id)
+    part = place.with_name(f".{run_id}.part-{os.getpid()}")
+    with failures_named(f"store the run {run_id}"):
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        try:
+            yield part
+            for path in part.iterdir():
+                fsync_file(path)
+            _replace_folder(part, place)
+        except pa.ArrowException as error:
+            raise RunError(
+                f"could not store the run {run_id}: its record cannot be read ({error})"
+            ) from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _replace_folder(part: Path, place: Path) -> None:
+    """Give `part` the name `place`. A kill in between can lose a replaced folder, never mix two."""
+    fsync_folder(part)
+    if place.exists():
+        old = place.with_name(f".{place.name}.old-{os.getpid()}")
+        shutil.rmtree(old, ignore_errors=True)
+        place.rename(old)
+        part.rename(place)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        part.rename(place)
+    fsync_folder(place.parent)
+
+
+def _write_json_files(
+    part: Path,
+    spec: Mapping[str, Any],
+    plan_run: Mapping[str, Any],
+    record: Mapping[str, Any],
+    certificate: Mapping[str, Any],
+) -> None:
+    for name, value in (
+        (layout.SPEC, spec),
+        (layout.PLAN, plan_run),
+        (layout.RECORD, record),
+        (layout.CERTIFICATE, certificate),
+    ):
+        (part / name).write_bytes(json_bytes(dict(value)))
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    with pa.OSFile(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _joined(tables: Mapping[str, pa.Table], key: str) -> pa.Table:
+    """The tables under each other, in the order of their names, with the name as first column."""
+    parts = [
+        table.add_column(
+            0, pa.field(key, pa.string()), pa.repeat(pa.scalar(name, pa.string()), table.num_rows)
+        )
+        for name, table in sorted(tables.items())
+    ]
+    return pa.concat_tables(parts, promote_options="default")
