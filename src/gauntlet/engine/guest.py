@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet import engine
-from gauntlet.engine import kernel
+from gauntlet.engine import kernel, pool
 from gauntlet.errors import RunError
 
 # 2026-01-01T00:00:00Z. Any fixed instant will do; certificates made in a guest must be valid then.
@@ -110,12 +110,16 @@ def _state(event: Mapping[str, Any], before: str) -> str:
     return before
 
 
+def _die_with_us() -> None:
+    pool.die_with_parent(signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def _started(command: list[str], environment: Mapping[str, str], core: int | None) -> Iterator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=_die_with_us,
         )  # fmt: skip
     except OSError as error:
         raise RunError(f"The guest kernel {command[0]} could not be started: {error.strerror}.") from None
