@@ -1,0 +1,185 @@
+"""Axes of the matrix: which key of the experiment each varies, and how its values read in ids and labels."""
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from gauntlet import units
+from gauntlet.errors import UserError
+from gauntlet.experiment import protocols
+from gauntlet.experiment.runspec import Factor
+from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
+from gauntlet.experiment.strict import unknown_key
+
+_TIMES = ("channel_delay", "jitter", "duration", "start")
+_SIZES = ("queue", "size", "packet", "send_buffer", "receive_buffer")
+_SHARES = ("loss", "duplicate", "corrupt")
+_UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": ""})
+
+
+@dataclass(frozen=True)
+class AxisValue:
+    """One value of an axis: as written, as a factor of a run (base units), in ids and for people."""
+
+    written: Any
+    factor: Factor
+    slug: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the matrix."""
+
+    written: str
+    """The key as the file has it, for error sentences."""
+    section: str
+    """scenario, link, workload or sysctl."""
+    key: str
+    factor: str
+    """Name of the factor in results, with its unit: channel_delay_s."""
+    values: tuple[AxisValue, ...]
+
+
+def axes(matrix: Mapping[str, Any]) -> tuple[list[str], list[Axis]]:
+    """Split [matrix] into the list of protocols and the other axes, in the file's order.
+
+    Raises UserError for an unknown key, a value that is no list, an empty list or a value that stands twice.
+    """
+    flat = _flatten(matrix)
+    chosen = [
+        _protocols(str(text), n) for n, text in enumerate(_values("protocols", flat.pop("protocols", [])))
+    ]
+    found = [_axis(key, _values(key, values)) for key, values in flat.items()]
+    if len(set(chosen)) != len(chosen):
+        raise UserError("[matrix] protocols: a protocol stands twice; name each once.")
+    targets = [(axis.section, axis.key) for axis in found]
+    for axis in found:
+        if targets.count((axis.section, axis.key)) > 1:
+            raise UserError(f"[matrix] {axis.written}: this key is varied by two axes; keep one of them.")
+    return chosen, found
+
+
+def overlay(sections: Mapping[str, Any], axis: Axis, value: AxisValue) -> dict[str, Any]:
+    """Put an axis value in its place in raw sections (scenario, link, flow, sysctl); returns a copy."""
+    changed = deepcopy(dict(sections))
+    if axis.section == "workload":
+        for flow in changed["flow"]:
+            flow[axis.key] = value.written
+    else:
+        changed[axis.section][axis.key] = value.written
+    return changed
+
+
+def _protocols(text: str, index: int) -> str:
+    for part in text.split("+"):
+        protocols.protocol(part, f"[matrix] protocols, value {index + 1}")
+    return text
+
+
+def _flatten(matrix: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested tables of [matrix] become dotted keys: scenario.bandwidth = [...] is {"scenario.bandwidth": [...]}."""
+    flat: dict[str, Any] = {}
+    for key, value in matrix.items():
+        if isinstance(value, dict):
+            flat.update({f"{key}.{below}": held for below, held in _flatten(value).items()})
+        else:
+            flat[key] = value
+    return flat
+
+
+def _values(key: str, values: Any) -> Sequence[Any]:
+    if not isinstance(values, list):
+        raise UserError(
+            f"[matrix] {key}: {values!r} is not a list; write {key} = [{json.dumps(values, default=str)}]."
+        )
+    if not values and key != "protocols":
+        raise UserError(f"[matrix] {key}: the list is empty; give at least one value or leave the key out.")
+    return values
+
+
+def _axis(written: str, values: Sequence[Any]) -> Axis:
+    section, key = _target(written)
+    read = tuple(
+        _value(section, key, value, f"[matrix] {written}, value {n + 1}") for n, value in enumerate(values)
+    )
+    slugs = [value.slug for value in read]
+    for value in read:
+        if slugs.count(value.slug) > 1:
+            raise UserError(f"[matrix] {written}: the value {value.label} stands twice; keep one of them.")
+    return Axis(written, section, key, _factor_name(section, key), read)
+
+
+def _target(written: str) -> tuple[str, str]:
+    if written == "scenario":
+        return "scenario", "name"
+    section, dot, key = written.partition(".")
+    if dot and section in ("scenario", "sysctl") and key:
+        return section, key
+    if dot and section in ("link", "workload") and key in (LINK_KEYS if section == "link" else FLOW_KEYS):
+        return section, key
+    if not dot and written in LINK_KEYS:
+        return "link", written
+    if not dot and written in FLOW_KEYS and written != "protocol":
+        return "workload", written
+    known = ["protocols", "scenario", *LINK_KEYS, *(key for key in FLOW_KEYS if key != "protocol")]
+    raise UserError(f"[matrix]: {unknown_key(written, known)}")
+
+
+def _factor_name(section: str, key: str) -> str:
+    if section == "scenario" and key == "name":
+        return "scenario"
+    if section in ("link", "workload"):
+        suffix = {**dict.fromkeys(_TIMES, "_s"), **dict.fromkeys(_SIZES, "_bytes"), "rate": "_bps"}
+        return key + suffix.get(key, "")
+    return key
+
+
+def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
+    if section in ("link", "workload") and not isinstance(written, dict):
+        quantity = _quantity(key, written, where)
+        if quantity is not None:
+            factor, text = quantity
+            return AxisValue(written, factor, _slug(text), _spaced(text))
+    if isinstance(written, bool):
+        return AxisValue(written, int(written), "on" if written else "off", "on" if written else "off")
+    if isinstance(written, int | float):
+        return AxisValue(written, written, f"{written:g}", f"{written:g}")
+    if isinstance(written, str):
+        return AxisValue(written, written, _slug(written), written)
+    text = json.dumps(written, sort_keys=True, default=str)
+    return AxisValue(
+        written, text, _slug("-".join(f"{k}-{v}" for k, v in sorted(dict(written).items()))), text
+    )
+
+
+def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
+    if key in _TIMES:
+        seconds = units.time_s(written, where)
+        return seconds, units.format_time(seconds)
+    if key in _SIZES:
+        size = units.size_bytes(written, where)
+        return size, units.format_size(size)
+    if key in _SHARES:
+        share = units.fraction(written, where)
+        return share, units.format_fraction(share)
+    if key == "rate" and written != "max":
+        rate = units.rate_bps(written, where)
+        return rate, units.format_rate(rate)
+    return None
+
+
+def _slug(text: str) -> str:
+    """Text in the letters that a run's id may have."""
+    safe = text.translate(_UNSAFE)
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in safe
+    )
+
+
+def _spaced(text: str) -> str:
+    """ "25ms" as people read it: "25 ms"."""
+    digits = len(text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/%µ"))
+    return f"{text[:digits]} {text[digits:]}" if digits < len(text) else text

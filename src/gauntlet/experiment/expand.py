@@ -1,0 +1,230 @@
+"""Multiply an experiment out into runs: stable order, stable ids, seeds that protocols share."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gauntlet.errors import UserError
+from gauntlet.experiment import links, protocols, seeds, workloads
+from gauntlet.experiment.load import Experiment, Point
+from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
+from gauntlet.experiment.schema import Condition, FlowSection
+from gauntlet.experiment.sysctls import STOCK_SYSCTLS
+
+if TYPE_CHECKING:
+    from gauntlet.scenario import Scenario
+
+_ID_NAMES = {"channel_delay": "delay"}
+_OPTIONS = {
+    "send_buffer": "send_buffer_bytes",
+    "receive_buffer": "receive_buffer_bytes",
+    "nodelay": "nodelay",
+    "streams": "streams",
+}
+_SCENARIO_FILES = (".csv", ".parquet", ".toml")
+
+
+def expand(experiment: Experiment) -> list[RunSpec]:
+    """Make every run of an experiment, ordered by protocol, then axes as in the file, then repetition.
+
+    Scenarios are loaded and stretches chosen, so a wrong scenario, parameter or stretch is found here, before
+    anything runs. Raises UserError naming the file.
+    """
+    try:
+        return list(_runs(experiment))
+    except UserError as error:
+        raise UserError(f"{experiment.source}: {error}") from None
+
+
+def _runs(experiment: Experiment) -> Iterator[RunSpec]:
+    prepared = [(point, _Ride.of(experiment, point.condition)) for point in experiment.points]
+    for entry in experiment.protocols or (None,):
+        for point, ride in prepared:
+            flows = _flows(point.condition.flow, entry, ride.scenario.max_rate_bps)
+            for index, flow in enumerate(flows):
+                links.endpoints(ride.link.network, flow, index)
+            for repetition in range(1, experiment.about.repetitions + 1):
+                yield _run(experiment, point, ride, flows, entry, repetition)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ride:
+    """The scenario of one condition, and what follows from it for every repetition."""
+
+    ref: ScenarioRef
+    scenario: "Scenario"
+    link: LinkConditions
+
+    @staticmethod
+    def of(experiment: Experiment, condition: Condition) -> "_Ride":
+        ref = _scenario_ref(condition, experiment.folder)
+        # Only what does not depend on the seed is used of this one: how long it is and what it carries at best.
+        scenario = links.scenario(ref, experiment.about.seed)
+        link = _link(condition, scenario)
+        links.check(ref, scenario, link)
+        return _Ride(ref, scenario, link)
+
+
+def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
+    section = condition.scenario
+    if section.chunk is not None and section.start is not None:
+        raise UserError(
+            "[scenario]: 'chunk' and 'start' both stand here; keep one (chunk draws the start by chance)."
+        )
+    path = str((folder / section.name).resolve()) if section.name.endswith(_SCENARIO_FILES) else None
+    return ScenarioRef(section.name, _params(condition), section.bearer, path)
+
+
+def _params(condition: Condition) -> dict[str, Any]:
+    """The scenario's parameters; a constant link has no access network, so there the channel's delay is its own."""
+    params, delay_s = condition.scenario.params, condition.link.channel_delay
+    if condition.scenario.name != "constant" or delay_s is None:
+        return params
+    if "delay" in params:
+        raise UserError(
+            "[scenario] delay: there is a channel_delay too; keep one of them, they mean the same here."
+        )
+    return {**params, "delay": delay_s}
+
+
+def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
+    section = condition.link
+    return LinkConditions(
+        network=section.network or ("rail-d34" if scenario.line is not None else "wire"),
+        channel_delay_s=None if scenario.kind == "constant" else section.channel_delay,
+        loss=section.loss,
+        loss_direction=section.loss_direction,
+        burst_loss=section.burst_loss.model_dump() if section.burst_loss else None,
+        jitter_s=section.jitter,
+        reorder=section.reorder,
+        duplicate=section.duplicate,
+        corrupt=section.corrupt,
+        queue_limit_bytes=section.queue,
+    )
+
+
+def _flows(sections: tuple[FlowSection, ...], entry: str | None, max_rate_bps: float) -> tuple[FlowSpec, ...]:
+    keys = _assigned(sections, entry)
+    return tuple(_flow(section, key, max_rate_bps) for section, key in zip(sections, keys, strict=True))
+
+
+def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]:
+    """The protocol of each flow: its own, or the next part of the matrix's entry ("tcp-bbr+sctp")."""
+    open_flows = sum(section.protocol is None for section in sections)
+    parts = entry.split("+") if entry else []
+    if open_flows and not parts:
+        raise UserError(
+            'no protocol is named; add [matrix] protocols = ["tcp-cubic", ...] or a flow\'s protocol.'
+        )
+    if parts and not open_flows:
+        raise UserError(
+            "[matrix] protocols has no effect, for every flow names its own; leave one of them out."
+        )
+    if len(parts) == 1:
+        parts = parts * open_flows
+    if len(parts) != open_flows:
+        raise UserError(
+            f"[matrix] protocols: '{entry}' names {len(parts)} protocols, but {open_flows} flow(s) have none of "
+            "their own; name one for all or one for each."
+        )
+    rest = iter(parts)
+    return [section.protocol or next(rest) for section in sections]
+
+
+def _flow(section: FlowSection, key: str, max_rate_bps: float) -> FlowSpec:
+    protocol = protocols.protocol(key)
+    options = {}
+    for name, plan_name in _OPTIONS.items():
+        value = getattr(section, name)
+        if value is not None and name not in protocol.options:
+            raise UserError(
+                f"the flow key '{name}' means nothing to {key}; leave it out or give it its own flow."
+            )
+        if value is not None:
+            options[plan_name] = value
+    return FlowSpec(
+        protocol=key,
+        app=section.app,
+        direction=section.direction,
+        tunnel=section.tunnel,
+        start_s=section.start,
+        packet_bytes=section.packet,
+        rate_bps=_rate_bps(section, protocol, max_rate_bps),
+        duration_s=section.duration,
+        size_bytes=section.size,
+        options=options,
+    )
+
+
+def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: float) -> int | None:
+    """What is offered: a reliable stack that is to send what the line can carry at best sends all it can."""
+    if section.rate is None:
+        return None
+    line_bps = round(max_rate_bps)
+    rate = line_bps if section.rate == "max" else int(section.rate)
+    return None if protocol.reliable and rate >= line_bps else rate
+
+
+def _run(
+    experiment: Experiment,
+    point: Point,
+    ride: _Ride,
+    flows: tuple[FlowSpec, ...],
+    entry: str | None,
+    repetition: int,
+) -> RunSpec:
+    about = experiment.about
+    key = entry or "+".join(dict.fromkeys(flow.protocol for flow in flows))
+    link_seed = seeds.link_seed(about.seed, repetition)
+    limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in flows)
+    start_s, duration_s = _stretch(point.condition, ride.scenario, link_seed, limit_s)
+    factors: dict[str, Factor] = {"protocol": key}
+    labels = {"protocol": protocols.label(key)}
+    slugs = [key]
+    for axis, value in point.chosen:
+        factors[axis.factor] = value.factor
+        labels[axis.factor] = value.label
+        slugs.append(f"{_ID_NAMES.get(axis.key, axis.key).replace('_', '-')}-{value.slug}")
+    factors["repetition"] = repetition
+    labels["repetition"] = str(repetition)
+    settled = {"name": ride.ref.name, "params": ride.ref.params, "link": dataclasses.asdict(ride.link)}
+    return RunSpec(
+        id="_".join([*slugs, f"rep-{repetition:03d}"]).replace("+", "-with-"),
+        factors=factors,
+        labels=labels,
+        seed=seeds.run_seed(about.seed, repetition, settled),
+        link_seed=link_seed,
+        scenario=ride.ref,
+        start_s=start_s,
+        duration_s=duration_s,
+        limit_s=limit_s,
+        link=ride.link,
+        flows=flows,
+        record={
+            "messages": experiment.record.messages,
+            "socket_interval_s": experiment.record.sockets,
+            "packets": experiment.record.packets,
+            "taps": None,
+        },
+        sysctls={**STOCK_SYSCTLS, **point.condition.sysctl},
+    )
+
+
+def _stretch(
+    condition: Condition, scenario: "Scenario", link_seed: int, limit_s: float
+) -> tuple[float, float]:
+    """Where on the scenario a run begins and how long the stretch is, in seconds."""
+    section = condition.scenario
+    if section.chunk is not None:
+        from gauntlet.scenario import chunks
+
+        chosen = chunks(scenario, duration_s=section.chunk, count=1, seed=link_seed)[0]
+        return chosen.start_s, chosen.duration_s
+    start_s = section.start or 0.0
+    if start_s >= scenario.duration_s:
+        raise UserError(
+            f"[scenario] start: {start_s:g} s is beyond the end of '{section.name}' ({scenario.duration_s:g} s); "
+            "choose an earlier start."
+        )
+    return start_s, min(limit_s, scenario.duration_s - start_s)

@@ -1,0 +1,230 @@
+"""From a scenario and conditions to the timeline of a network: which hop carries which impairment.
+
+The railway network follows D3.4 sections 3.1 and 4.6 (Figure 14): rates on the gateways' outer interfaces, radio
+latency and loss on the shared hop between radio and internet router, the rest of the channel's delay between the
+internet router and each trackside gateway.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.runspec import FlowSpec, LinkConditions, RunSpec, ScenarioRef
+
+if TYPE_CHECKING:
+    from gauntlet.scenario import Scenario, Trace
+
+State = dict[str, Any]
+DELAY_DIGITS = 9
+"""Delays and instants are rounded to the kernel's nanoseconds."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The hops of one direction of a network, as link directions of the plan."""
+
+    rate: tuple[str, ...]
+    access: tuple[str, ...]
+    internet: tuple[str, ...]
+    """Empty: the access hop carries the whole delay."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Where impairments and hosts are in a preset of the plan."""
+
+    up: Direction
+    down: Direction
+    train_hosts: tuple[str, ...]
+    trackside_hosts: Mapping[str, str]
+    """By tunnel."""
+
+
+NETWORKS: Mapping[str, Network] = MappingProxyType(
+    {
+        "rail-d34": Network(
+            up=Direction(("rasa>ra",), ("ra>rabc",), ("rabc>rb", "rabc>rc")),
+            down=Direction(("rbsb>rb", "rcsc>rc"), ("rabc>ra",), ("rb>rabc", "rc>rabc")),
+            train_hosts=("tc1", "tc2"),
+            trackside_hosts={"b": "tsb1", "c": "tsc1"},
+        ),
+        "wire": Network(
+            up=Direction(("west>mid",), ("mid>east",), ()),
+            down=Direction(("east>mid",), ("mid>west",), ()),
+            train_hosts=("client",),
+            trackside_hosts={"b": "server"},
+        ),
+    }
+)
+"""Networks by the preset's name (docs/formats/plan.md)."""
+
+
+def scenario(ref: ScenarioRef, seed: int) -> "Scenario":
+    """The scenario a run rides, with the draws of `seed`. Loaded once per seed. Raises UserError."""
+    return _load(ref.path or ref.name, json.dumps(dict(ref.params), sort_keys=True, default=str), seed)
+
+
+@lru_cache(maxsize=64)
+def _load(name: str, params: str, seed: int) -> "Scenario":
+    from gauntlet.scenario import load_scenario
+
+    return load_scenario(name, json.loads(params), seed)
+
+
+def bearer(ref: ScenarioRef, found: "Scenario") -> "Trace":
+    """The one bearer, or the one that the experiment names. Raises UserError."""
+    if ref.bearer is None and len(found.bearers) == 1:
+        return next(iter(found.bearers.values()))
+    if ref.bearer is None or ref.bearer not in found.bearers:
+        names = ", ".join(found.bearers)
+        raise UserError(f"[scenario] bearer: '{ref.name}' has the bearers {names}; name one of them.")
+    return found.bearers[ref.bearer]
+
+
+def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
+    """Refuse conditions that the scenario cannot have. Raises UserError."""
+    trace = bearer(ref, found)
+    for access_s in access_delay_s(found, trace):
+        if link.channel_delay_s is not None and link.channel_delay_s < access_s:
+            raise UserError(
+                f"[link] channel_delay: {link.channel_delay_s * 1e3:g} ms is less than the {access_s * 1e3:g} ms that "
+                f"the access network of '{ref.name}' takes on average; give at least that."
+            )
+    independent = link.loss > 0 or trace.column("loss_up").max() > 0 or trace.column("loss_down").max() > 0
+    if link.burst_loss is not None and independent:
+        raise UserError("[link] burst_loss: there is independent loss too; a link has one or the other.")
+
+
+def access_delay_s(found: "Scenario", trace: "Trace") -> tuple[float, float]:
+    """Mean one-way delay of the access network, up and down, in seconds.
+
+    On a railway the middle of the interval from which latencies are drawn (15 ms for LTE: D3.4 section 4.4), so that
+    it is the same in every repetition; elsewhere the time average of the trace.
+    """
+    from gauntlet.scenario import radio
+
+    if found.kind == "rail-lte":
+        latency = radio.lte_data().latency[str(found.params["radio"])]
+        return ((latency.min_s + latency.max_s) / 2,) * 2
+    if found.kind == "metro-wifi":
+        latency = radio.wifi_data().latency
+        return ((latency.min_s + latency.max_s) / 2,) * 2
+    until_s = found.duration_s if found.ends else float(trace.column("t_s")[-1]) or 1.0
+    return trace.mean("delay_up_s", 0.0, until_s), trace.mean("delay_down_s", 0.0, until_s)
+
+
+def ridden(spec: RunSpec) -> dict[str, pa.Table]:
+    """The link of a run over its time, per bearer, as a trace table (docs/formats/trace.md).
+
+    Conditions are included: delays of the whole channel, losses of scenario and condition together, the queue.
+    """
+    found = scenario(spec.scenario, spec.link_seed)
+    trace = bearer(spec.scenario, found)
+    name = next(key for key, value in found.bearers.items() if value is trace)
+    table = _window(spec, found, trace).table
+    extra = _internet_s(spec, found, trace)
+    for side, internet_s in zip(("up", "down"), extra, strict=True):
+        delays = [
+            round(delay_s + internet_s, DELAY_DIGITS)
+            for delay_s in table.column(f"delay_{side}_s").to_pylist()
+        ]
+        losses = [_loss(spec.link, side, own) for own in table.column(f"loss_{side}").to_pylist()]
+        table = _with_column(_with_column(table, f"delay_{side}_s", delays), f"loss_{side}", losses)
+    if spec.link.queue_limit_bytes is not None:
+        table = _with_column(table, "queue_limit_bytes", [spec.link.queue_limit_bytes] * table.num_rows)
+    return {name: table}
+
+
+def timeline(spec: RunSpec) -> list[State]:
+    """The timeline of a run's plan: everything at 0, later only what changes."""
+    found = scenario(spec.scenario, spec.link_seed)
+    trace = bearer(spec.scenario, found)
+    rows = _window(spec, found, trace).table.to_pylist()
+    extra = _internet_s(spec, found, trace)
+    network = NETWORKS[spec.link.network]
+    held: dict[str, State] = {}
+    entries: list[State] = []
+    for row in rows:
+        at_s = round(row["t_s"], DELAY_DIGITS)
+        for side, hops, internet_s in (("up", network.up, extra[0]), ("down", network.down, extra[1])):
+            for link, state in _states(spec.link, row, side, hops, internet_s):
+                before = held.get(link, {})
+                changed = {
+                    key: value for key, value in state.items() if key not in before or before[key] != value
+                }
+                if changed:
+                    held[link] = {**before, **changed}
+                    entries.append({"at_s": at_s, "link": link, **changed})
+    return entries
+
+
+def endpoints(network_name: str, flow: FlowSpec, index: int) -> tuple[str, str]:
+    """The nodes that flow number `index` goes from and to. Raises UserError for a tunnel that is not there."""
+    network = NETWORKS[network_name]
+    if flow.tunnel not in network.trackside_hosts:
+        raise UserError(
+            f"the network '{network_name}' has no tunnel '{flow.tunnel}'; leave the key 'tunnel' out, or set "
+            '[link] network = "rail-d34".'
+        )
+    train = network.train_hosts[index % len(network.train_hosts)]
+    trackside = network.trackside_hosts[flow.tunnel]
+    return (train, trackside) if flow.direction == "up" else (trackside, train)
+
+
+def _window(spec: RunSpec, found: "Scenario", trace: "Trace") -> "Trace":
+    return trace.window(spec.start_s, min(spec.limit_s, found.duration_s - spec.start_s))
+
+
+def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float, float]:
+    """What the rest of the channel adds to the access delay, up and down, in seconds."""
+    if spec.link.channel_delay_s is None:
+        return 0.0, 0.0
+    up_s, down_s = access_delay_s(found, trace)
+    whole_s = spec.link.channel_delay_s
+    return round(whole_s - up_s, DELAY_DIGITS), round(whole_s - down_s, DELAY_DIGITS)
+
+
+def _states(
+    link: LinkConditions, row: Mapping[str, Any], side: str, hops: Direction, internet_s: float
+) -> Iterator[tuple[str, State]]:
+    queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
+    for hop in hops.rate:
+        yield hop, {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
+    delay_s = row[f"delay_{side}_s"] + (0.0 if hops.internet else internet_s)
+    for hop in hops.access:
+        yield hop, {"delay_s": round(delay_s, DELAY_DIGITS), **_access(link, side, row[f"loss_{side}"])}
+    for hop in hops.internet:
+        if internet_s > 0:
+            yield hop, {"delay_s": internet_s}
+
+
+def _access(link: LinkConditions, side: str, own_loss: float) -> State:
+    state: State = {"loss": _loss(link, side, own_loss)}
+    if link.burst_loss is not None and link.loss_direction in ("both", side):
+        state = {"gilbert_elliott": dict(link.burst_loss)}
+    optional = {
+        "jitter_s": link.jitter_s,
+        "reorder": link.reorder,
+        "duplicate": link.duplicate,
+        "corrupt": link.corrupt,
+    }
+    return {**state, **{key: value for key, value in optional.items() if value}}
+
+
+def _loss(link: LinkConditions, side: str, own: float) -> float:
+    """Losses of the scenario and of the condition are independent of each other."""
+    if link.loss == 0 or link.loss_direction not in ("both", side):
+        return own
+    return round(1 - (1 - own) * (1 - link.loss), 12)
+
+
+def _with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    index = table.schema.get_field_index(name)
+    field = table.schema.field(index)
+    return table.set_column(index, field, pa.array(values, type=field.type))

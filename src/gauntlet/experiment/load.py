@@ -1,0 +1,137 @@
+"""Read an experiment file: TOML to checked conditions. Every mistake is one sentence with file, section and key."""
+
+import itertools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.axes import Axis, AxisValue, axes, overlay
+from gauntlet.experiment.schema import (
+    MAX_REPETITIONS,
+    Condition,
+    ExperimentFile,
+    ExperimentSection,
+    RecordSection,
+)
+from gauntlet.experiment.strict import Location, sentence
+
+
+@dataclass(frozen=True)
+class Point:
+    """One condition of the matrix with the axis values that made it."""
+
+    chosen: tuple[tuple[Axis, AxisValue], ...]
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as read and checked; `expand` turns it into runs."""
+
+    source: str
+    """File name for error sentences."""
+    folder: Path
+    """Where trace files named in it are looked for."""
+    text: str
+    """The file as written, kept with the results."""
+    about: ExperimentSection
+    record: RecordSection
+    protocols: tuple[str, ...]
+    """Entries of [matrix] protocols; empty when every flow has its own."""
+    points: tuple[Point, ...]
+
+
+def load_experiment(path: Path, *, seed: int | None = None, repetitions: int | None = None) -> Experiment:
+    """Read an experiment file; `seed` and `repetitions` replace the file's.
+
+    Raises UserError when the file cannot be read or anything in it is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(
+            f"{path}: there is no such file; give the path of an experiment file (TOML)."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: the file cannot be read ({error}); give a text file in UTF-8.") from None
+    return parse_experiment(text, str(path), path.parent, seed=seed, repetitions=repetitions)
+
+
+def parse_experiment(
+    text: str, source: str, folder: Path, *, seed: int | None = None, repetitions: int | None = None
+) -> Experiment:
+    """As `load_experiment`, from text; `source` names it in error sentences."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{source}: not valid TOML: {error}.") from None
+    try:
+        file = ExperimentFile.model_validate(raw)
+    except ValidationError as error:
+        raise UserError(f"{source}: {sentence(error, _section)}") from None
+    try:
+        about = _about(file.experiment, seed, repetitions)
+        chosen, found = axes(file.matrix)
+        points = tuple(_points(file, found))
+    except UserError as error:
+        raise UserError(f"{source}: {error}") from None
+    return Experiment(source, folder, text, about, file.record, tuple(chosen), points)
+
+
+def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) -> ExperimentSection:
+    if seed is not None and not 0 <= seed < 2**53:
+        raise UserError(f"the seed {seed} is out of range; give a whole number from 0 to 2^53 - 1.")
+    if repetitions is not None and not 1 <= repetitions <= MAX_REPETITIONS:
+        raise UserError(f"{repetitions} repetitions are out of range; give 1 to {MAX_REPETITIONS}.")
+    changes = {"seed": seed, "repetitions": repetitions}
+    return about.model_copy(update={key: value for key, value in changes.items() if value is not None})
+
+
+def _points(file: ExperimentFile, found: list[Axis]) -> list[Point]:
+    if file.workload is not None and file.flow:
+        raise UserError(
+            "[workload] and [[flow]] both stand here; use [workload] for one flow, [[flow]] for several."
+        )
+    if file.workload is None and not file.flow:
+        raise UserError('nothing is sent; add [workload] with app = "cbr" or "bulk".')
+    flows = [file.workload] if file.workload is not None else file.flow
+    sections = {"scenario": file.scenario, "link": file.link, "flow": flows, "sysctl": file.sysctl}
+    points = []
+    for values in itertools.product(*(axis.values for axis in found)):
+        chosen = tuple(zip(found, values, strict=True))
+        raw: Mapping[str, Any] = sections
+        for axis, value in chosen:
+            raw = overlay(raw, axis, value)
+        try:
+            condition = Condition.model_validate({**raw, "flow": tuple(raw["flow"])})
+        except ValidationError as error:
+            single = file.workload is not None
+            raise UserError(sentence(error, lambda loc: _place(loc, chosen, single))) from None  # noqa: B023
+        points.append(Point(chosen, condition))
+    return points
+
+
+def _section(location: Location) -> str:
+    """("experiment", "seed") is "[experiment] seed"."""
+    if not location:
+        return ""
+    head = f"[{location[0]}]" if location[0] != "flow" else "[[flow]]"
+    rest = [str(part + 1) if isinstance(part, int) else part for part in location[1:]]
+    return " ".join([head, ", ".join(rest)]).strip()
+
+
+def _place(location: Location, chosen: tuple[tuple[Axis, AxisValue], ...], single_flow: bool) -> str:
+    """As `_section`, but where an axis of the matrix set the value, the axis is named."""
+    section = "workload" if location[0] == "flow" else location[0]
+    key = location[-1] if len(location) > 1 else None
+    for axis, value in chosen:
+        if (axis.section, axis.key) == (section, key):
+            return f"[matrix] {axis.written}, value {value.written!r}"
+    if location[0] == "flow" and single_flow:
+        return _section(("workload", *location[2:]))
+    return _section(location)

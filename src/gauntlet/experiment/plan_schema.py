@@ -1,0 +1,220 @@
+"""The plan's schema on this side (docs/formats/plan.md). The guest checks the same on its own."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import Location, Strict, sentence
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(gt=0)]
+NodeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+LinkName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+>[A-Za-z0-9._-]+$")]
+
+RATE_KEYS = frozenset({"rate_bps", "burst_bytes", "queue_limit_bytes"})
+"""Keys of a timeline entry that tbf realises; all others need netem."""
+
+
+class PlanNode(Strict):
+    """A network namespace, or a bridge."""
+
+    name: NodeName
+    switch: bool = False
+
+
+class PlanLink(Strict):
+    """A link between two nodes."""
+
+    a: NodeName
+    b: NodeName
+    mtu_bytes: Count = 1500
+
+
+class PlanAddress(Strict):
+    """An address of a node on its link to another."""
+
+    node: NodeName
+    link: NodeName
+    address: str
+
+
+class PlanRoute(Strict):
+    """A static route by next hop or tunnel."""
+
+    node: NodeName
+    to: str
+    via: str | None = None
+    tunnel: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "PlanRoute":
+        if (self.via is None) == (self.tunnel is None):
+            raise ValueError(
+                f"the route of '{self.node}' to {self.to} needs exactly one of 'via' and 'tunnel'."
+            )
+        return self
+
+
+class PlanTunnel(Strict):
+    """A GRE tunnel."""
+
+    name: str
+    a: NodeName
+    b: NodeName
+    a_outer: str
+    b_outer: str
+    a_inner: str
+    b_inner: str
+    mtu_bytes: Count = 1476
+
+
+class PlanNetwork(Strict):
+    """A preset's name, or a network of one's own."""
+
+    preset: str | None = None
+    nodes: list[PlanNode] = []
+    links: list[PlanLink] = []
+    addresses: list[PlanAddress] = []
+    routes: list[PlanRoute] = []
+    tunnels: list[PlanTunnel] = []
+
+    @model_validator(mode="after")
+    def _either(self) -> "PlanNetwork":
+        if (self.preset is None) != bool(self.nodes):
+            raise ValueError(
+                "the network needs either a preset or nodes of its own, not both and not neither."
+            )
+        return self
+
+
+class PlanGilbertElliott(Strict):
+    """Loss in bursts."""
+
+    p: Probability
+    r: Probability
+    loss_bad: Probability
+    loss_good: Probability
+
+
+class PlanChange(Strict):
+    """One timeline entry."""
+
+    at_s: NotNegative
+    link: LinkName
+    rate_bps: Positive | None = None
+    burst_bytes: Count = 1580
+    queue_limit_bytes: Count = 512_000
+    delay_s: NotNegative = 0.0
+    jitter_s: NotNegative = 0.0
+    reorder: bool = False
+    loss: Probability = 0.0
+    gilbert_elliott: PlanGilbertElliott | None = None
+    duplicate: Probability = 0.0
+    corrupt: Probability = 0.0
+    limit_packets: Count = 100_000
+    up: bool = True
+
+    @model_validator(mode="after")
+    def _one_group(self) -> "PlanChange":
+        changed = self.model_fields_set - {"at_s", "link"}
+        if not changed:
+            raise ValueError(
+                f"the entry for '{self.link}' at {self.at_s:g} s changes nothing; name what changes."
+            )
+        if changed & RATE_KEYS and changed - RATE_KEYS:
+            raise ValueError(
+                f"the entry for '{self.link}' at {self.at_s:g} s has keys of a rate limit and of a delay; put the "
+                "delay on the next hop."
+            )
+        return self
+
+
+class PlanFlow(Strict):
+    """Who sends what to whom."""
+
+    id: NodeName
+    stack: str
+    stack_params: dict[str, Any] = {}
+    app: str
+    app_params: dict[str, Any] = {}
+    from_: NodeName = Field(alias="from")
+    to: NodeName
+    start_s: NotNegative
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+
+
+class PlanRecord(Strict):
+    """What to keep."""
+
+    messages: bool
+    socket_interval_s: Positive | None
+    packets: Literal["none", "headers", "full"]
+    taps: list[LinkName] | None = None
+
+
+def _sorted(entries: list[PlanChange]) -> list[PlanChange]:
+    for before, after in zip(entries, entries[1:], strict=False):
+        if after.at_s < before.at_s:
+            raise ValueError(
+                f"the entry at {after.at_s:g} s stands after one at {before.at_s:g} s; sort by at_s."
+            )
+    return entries
+
+
+class PlanRun(Strict):
+    """One run."""
+
+    id: NodeName
+    seed: Annotated[int, Field(ge=0, lt=2**53)]
+    limit_s: Positive
+    network: PlanNetwork
+    timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = []
+    sysctls: dict[str, str] = {}
+    flows: Annotated[list[PlanFlow], Field(min_length=1)]
+    record: PlanRecord
+
+
+def _unique(runs: list[PlanRun]) -> list[PlanRun]:
+    ids = [run.id for run in runs]
+    for name in ids:
+        if ids.count(name) > 1:
+            raise ValueError(f"the run '{name}' stands twice; give each its own id.")
+    return runs
+
+
+class Plan(Strict):
+    """A whole plan file."""
+
+    format: Literal["gauntlet-plan"]
+    version: Literal[1]
+    runs: Annotated[list[PlanRun], Field(min_length=1), AfterValidator(_unique)]
+
+
+def check_plan(data: object, source: str = "plan") -> Plan:
+    """Check a plan as parsed from JSON. Raises UserError with one sentence naming the source and the key."""
+    try:
+        return Plan.model_validate(data)
+    except ValidationError as error:
+        raise UserError(f"{source}: {sentence(error, _path)}") from None
+
+
+def read_plan(path: Path) -> Plan:
+    """Read and check a plan file. Raises UserError."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: the plan cannot be read ({error}).") from None
+    return check_plan(data, str(path))
+
+
+def _path(location: Location) -> str:
+    """("runs", 0, "flows", 1, "to") is "runs[0].flows[1].to"."""
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".")

@@ -1,0 +1,45 @@
+"""From runs to plans: the JSON that the guest plays (docs/formats/plan.md)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gauntlet.experiment import links, workloads
+from gauntlet.experiment.protocols import protocol
+from gauntlet.experiment.runspec import FlowSpec, RunSpec
+
+FORMAT = "gauntlet-plan"
+VERSION = 1
+
+
+def plan_run(spec: RunSpec) -> dict[str, Any]:
+    """One run of a plan: a pure function of the spec (and of the trace file where it names one)."""
+    return {
+        "id": spec.id,
+        "seed": spec.seed,
+        "limit_s": spec.limit_s,
+        "network": {"preset": spec.link.network},
+        "timeline": links.timeline(spec),
+        "sysctls": dict(spec.sysctls),
+        "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
+        "record": dict(spec.record),
+    }
+
+
+def plan(specs: Sequence[RunSpec]) -> dict[str, Any]:
+    """A whole plan for one boot of a guest."""
+    return {"format": FORMAT, "version": VERSION, "runs": [plan_run(spec) for spec in specs]}
+
+
+def _flow(spec: RunSpec, flow: FlowSpec, index: int) -> dict[str, Any]:
+    chosen = protocol(flow.protocol)
+    sender, receiver = links.endpoints(spec.link.network, flow, index)
+    return {
+        "id": f"f{index}",
+        "stack": chosen.stack,
+        "stack_params": {**chosen.stack_params, **flow.options},
+        "app": flow.app,
+        "app_params": workloads.app(flow.app).params(flow),
+        "from": sender,
+        "to": receiver,
+        "start_s": flow.start_s,
+    }

@@ -1,0 +1,87 @@
+"""The transport protocols an experiment can name: one line each, known here and nowhere else.
+
+A protocol is a stack of the guest (see the plan's "Flow") with its parameters, and how it looks in every figure:
+one colour and one marker a protocol, and a line style that tells congestion controls apart. Colours are those of
+Okabe and Ito's palette, which colour-blind readers can tell apart
+(https://jfly.uni-koeln.de/color/, "Color Universal Design").
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from gauntlet.errors import UserError
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A transport protocol as experiments and figures know it."""
+
+    key: str
+    label: str
+    stack: str
+    """The guest's stack: tcp, mptcp, sctp or udp."""
+    colour: str
+    marker: str
+    """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
+    dash: tuple[int, ...]
+    """Lengths of stroke and gap in pixels; () is a solid line."""
+    stack_params: Mapping[str, str] = field(default_factory=dict)
+    options: frozenset[str] = frozenset()
+    """The flow keys of an experiment that this protocol's stack understands."""
+
+    @property
+    def reliable(self) -> bool:
+        """Whether it holds the sender back and repeats what was lost; greedy sending makes sense only then."""
+        return self.stack != "udp"
+
+
+_BUFFERS = frozenset({"send_buffer", "receive_buffer"})
+_STREAM = _BUFFERS | {"nodelay"}
+_SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
+
+
+def _tcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+    params = MappingProxyType({"congestion_control": name})
+    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", colour, marker, dash, params, _STREAM)
+
+
+def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+    params = MappingProxyType({"congestion_control": name})
+    return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
+
+
+_ALL = (
+    _tcp("cubic", "CUBIC", "#0072B2", "circle", _SOLID),
+    _tcp("bbr", "BBR", "#D55E00", "square", _DASHED),
+    _tcp("reno", "Reno", "#009E73", "triangle-up", _DOTTED),
+    Protocol("sctp", "SCTP", "sctp", "#CC79A7", "diamond", _DASH_DOT, options=_STREAM | {"streams"}),
+    Protocol("udp", "UDP", "udp", "#666666", "cross", _SOLID, options=_BUFFERS),
+    _mptcp("cubic", "CUBIC", "#56B4E9", "triangle-down", _SOLID),
+    _mptcp("bbr", "BBR", "#E69F00", "triangle-right", _DASHED),
+    _tcp("vegas", "Vegas", "#332288", "triangle-left", _DASH_DOT),
+    _tcp("westwood", "Westwood", "#117733", "stroke", _DASH_DOT),
+    _tcp("illinois", "Illinois", "#882255", "arrow", _DASH_DOT),
+)
+
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({protocol.key: protocol for protocol in _ALL})
+"""Every protocol by its key, in the order in which reports list them."""
+
+
+def protocol(key: str, where: str | None = None) -> Protocol:
+    """Look a protocol up by its key, such as "tcp-bbr".
+
+    Raises UserError naming the protocols there are, with the nearest first where one is near.
+    """
+    if key in PROTOCOLS:
+        return PROTOCOLS[key]
+    close = difflib.get_close_matches(key, PROTOCOLS, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else "choose one that is known"
+    place = f"{where}: " if where else ""
+    raise UserError(f"{place}unknown protocol '{key}'; {hint} (known: {', '.join(PROTOCOLS)}).")
+
+
+def label(key: str) -> str:
+    """What people read: "tcp-bbr" is "TCP BBR", and "tcp-bbr+sctp" (flows side by side) is "TCP BBR + SCTP"."""
+    return " + ".join(protocol(part).label for part in key.split("+"))

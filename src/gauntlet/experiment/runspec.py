@@ -1,0 +1,89 @@
+"""RunSpec: everything that one run is, before it becomes a plan. Plain data that survives JSON."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Factor = str | float | int
+
+
+@dataclass(frozen=True)
+class ScenarioRef:
+    """Which scenario a run rides: name and parameters as written, bearer; `path` where the name is a trace file."""
+
+    name: str
+    params: Mapping[str, Any]
+    bearer: str | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class FlowSpec:
+    """One flow in base units; `protocol` is a key of protocols.PROTOCOLS, `rate_bps` None means greedy."""
+
+    protocol: str
+    app: str
+    direction: str
+    tunnel: str
+    start_s: float
+    packet_bytes: int
+    rate_bps: int | None = None
+    duration_s: float | None = None
+    size_bytes: int | None = None
+    options: Mapping[str, int | bool] = dataclasses.field(default_factory=dict)
+    """Parameters of the stack beyond the protocol's own, by their names in the plan."""
+
+
+@dataclass(frozen=True)
+class LinkConditions:
+    """What is added to the scenario's own link, in base units (see schema.LinkSection)."""
+
+    network: str
+    channel_delay_s: float | None = None
+    loss: float = 0.0
+    loss_direction: str = "both"
+    burst_loss: Mapping[str, float] | None = None
+    jitter_s: float = 0.0
+    reorder: bool = False
+    duplicate: float = 0.0
+    corrupt: float = 0.0
+    queue_limit_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run of an experiment.
+
+    `factors` hold what the run is a point of: protocol, each axis of the matrix (base units, the unit in the name),
+    repetition from 1. `labels` say the same for people. `seed` goes to the guest, `link_seed` chose the stretch.
+    `start_s` and `duration_s` are the stretch of the scenario; the run may last `limit_s` at most.
+    """
+
+    id: str
+    factors: dict[str, Factor]
+    labels: dict[str, str]
+    seed: int
+    link_seed: int
+    scenario: ScenarioRef
+    start_s: float
+    duration_s: float
+    limit_s: float
+    link: LinkConditions
+    flows: tuple[FlowSpec, ...]
+    record: dict[str, Any]
+    sysctls: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON-serialisable data."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "RunSpec":
+        """Read what `to_json` gave."""
+        inner = {
+            "scenario": ScenarioRef(**data["scenario"]),
+            "link": LinkConditions(**data["link"]),
+            "flows": tuple(FlowSpec(**flow) for flow in data["flows"]),
+        }
+        return RunSpec(**{**data, **inner})

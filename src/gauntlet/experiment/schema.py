@@ -1,0 +1,180 @@
+"""The experiment file's sections as models. docs/formats/experiment.md is the reference for users.
+
+Values that an axis of [matrix] may replace (scenario, link, flows, sysctls) are checked once per condition; the
+rest is checked once.
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+
+from gauntlet.errors import UserError
+from gauntlet.experiment import protocols, workloads
+from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, Time
+from gauntlet.experiment.strict import Strict
+
+DEFAULT_PACKET_BYTES = 1448
+"""Application bytes of a packet: what fits a 1,500-byte packet after IP, TCP and time stamps; D3.4 section 5.2."""
+MAX_REPETITIONS = 10_000
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+def _slug(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not a usable name; write small letters, digits, dots and dashes.")
+    return name
+
+
+def _sysctl_text(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(f"{value!r} is not a kernel setting's value; write a whole number or text.")
+    return str(value)
+
+
+def _known_protocol(key: str) -> str:
+    try:
+        return protocols.protocol(key).key
+    except UserError as error:
+        raise ValueError(str(error)) from None
+
+
+def _known_app(name: str) -> str:
+    try:
+        return workloads.app(name).name
+    except UserError as error:
+        raise ValueError(str(error)) from None
+
+
+def _off_or_interval(value: object) -> object:
+    return None if value is False else value
+
+
+class ExperimentSection(Strict):
+    """[experiment]: what it is called and how often it is repeated."""
+
+    name: Annotated[str, AfterValidator(_slug)]
+    title: str = ""
+    question: str = ""
+    """What the report is to answer, in the user's words."""
+    seed: int = Field(default=1, ge=0, lt=2**53)
+    repetitions: int = Field(default=10, ge=1, le=MAX_REPETITIONS)
+    limit: Duration | None = None
+    """Virtual seconds after which a run counts as failed; None: worked out from what is sent."""
+
+
+class ScenarioSection(Strict):
+    """[scenario]: which link over time, and which stretch of it. Further keys are the scenario's parameters."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    name: str
+    chunk: Duration | None = None
+    """Length of a stretch whose beginning is drawn anew for each repetition."""
+    start: Time | None = None
+    """A fixed beginning instead."""
+    bearer: str | None = None
+    """Which bearer, where the scenario has several."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The scenario's own parameters as written."""
+        return dict(self.model_extra or {})
+
+
+class GilbertElliott(Strict):
+    """Loss in bursts: two states, with transition and loss probabilities."""
+
+    p: Share
+    """From good to bad, per packet."""
+    r: Share
+    """From bad to good, per packet."""
+    loss_bad: Share = 1.0
+    loss_good: Share = 0.0
+
+
+class LinkSection(Strict):
+    """[link]: conditions added to the scenario's own; every key can be an axis of [matrix] too."""
+
+    channel_delay: Time | None = None
+    """One way, access and internet together; None: the scenario's own delay alone."""
+    loss: Share = 0.0
+    loss_direction: Literal["both", "up", "down"] = "both"
+    burst_loss: GilbertElliott | None = None
+    jitter: Time = 0.0
+    """Half the width of a uniform variation of the access delay, per packet."""
+    reorder: bool = False
+    duplicate: Share = 0.0
+    corrupt: Share = 0.0
+    queue: Size | None = None
+    """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
+    network: Literal["rail-d34", "wire"] | None = None
+    """None: rail-d34 for railway lines, wire for the rest."""
+
+
+class FlowSection(Strict):
+    """[workload] or one [[flow]]: who sends what."""
+
+    app: Annotated[str, AfterValidator(_known_app)]
+    rate: RateOrMax | None = None
+    duration: Duration | None = None
+    size: Size | None = None
+    packet: Size = DEFAULT_PACKET_BYTES
+    protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
+    """Fixed protocol of this flow; None: as [matrix] protocols says."""
+    direction: Literal["up", "down"] = "up"
+    """up: train to trackside."""
+    tunnel: Literal["b", "c"] = "b"
+    start: Time = 1.0
+    """Seconds after the stretch begins; the first second lets the network settle."""
+    send_buffer: Size | None = None
+    receive_buffer: Size | None = None
+    nodelay: bool | None = None
+    streams: int | None = Field(default=None, ge=1, le=65535)
+
+    @model_validator(mode="after")
+    def _complete(self) -> "FlowSection":
+        application = workloads.app(self.app)
+        for key in application.keys:
+            if getattr(self, key) is None:
+                raise ValueError(f"the application '{self.app}' needs the key '{key}'; add it.")
+        for key in sorted(workloads.ALL_KEYS - set(application.keys)):
+            if getattr(self, key) is not None:
+                raise ValueError(f"the application '{self.app}' has no key '{key}'; leave it out.")
+        return self
+
+
+class RecordSection(Strict):
+    """[record]: what to keep of each run."""
+
+    messages: bool = True
+    sockets: Annotated[Duration | None, BeforeValidator(_off_or_interval)] = 0.1
+    """Interval of socket samples; false for none."""
+    packets: Literal["none", "headers", "full"] = "headers"
+
+
+class ExperimentFile(Strict):
+    """The whole file before the matrix is multiplied out."""
+
+    experiment: ExperimentSection
+    scenario: dict[str, Any]
+    link: dict[str, Any] = {}
+    matrix: dict[str, Any] = {}
+    workload: dict[str, Any] | None = None
+    flow: list[dict[str, Any]] = []
+    record: RecordSection = RecordSection()
+    sysctl: dict[str, Any] = {}
+
+
+class Condition(Strict):
+    """One point of the matrix: everything that one run needs but protocol and repetition."""
+
+    scenario: ScenarioSection
+    link: LinkSection
+    flow: tuple[FlowSection, ...]
+    sysctl: dict[str, Annotated[str, BeforeValidator(_sysctl_text)]]
+
+
+LINK_KEYS = tuple(LinkSection.model_fields)
+"""Keys that [matrix] takes bare, besides those of a flow."""
+FLOW_KEYS = tuple(FlowSection.model_fields)

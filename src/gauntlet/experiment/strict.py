@@ -1,0 +1,78 @@
+"""Models that refuse unknown keys with a hint, and validation errors as one sentence for the user."""
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+Location = tuple[int | str, ...]
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """Say that a key is unknown and name the nearest one, or all."""
+    names = list(known)
+    close = difflib.get_close_matches(key, names, n=1, cutoff=0.6)
+    if close:
+        return f"unknown key '{key}'; did you mean '{close[0]}'?"
+    return f"unknown key '{key}'; known keys are {', '.join(names)}."
+
+
+class Strict(BaseModel):
+    """A frozen model without implicit conversions between text and numbers; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, given: Any) -> Any:
+        if isinstance(given, dict) and cls.model_config.get("extra") == "forbid":
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in given:
+                if key not in known and key not in cls.model_fields:
+                    raise ValueError(unknown_key(str(key), known))
+        return given
+
+
+def sentence(error: ValidationError, place: Callable[[Location], str]) -> str:
+    """The first problem as one sentence; `place` turns pydantic's location into words."""
+    problem = error.errors(include_url=False)[0]
+    location = problem["loc"]
+    if problem["type"] == "missing":
+        where = place(location[:-1])
+        return f"{where}: the key '{location[-1]}' is missing; add it." if where else _missing_top(location)
+    where = place(location)
+    text = _plain(problem)
+    return f"{where}: {text}" if where else text
+
+
+def _missing_top(location: Location) -> str:
+    return f"the key '{location[-1]}' is missing; add it."
+
+
+def _plain(problem: ErrorDetails) -> str:
+    kind = problem["type"]
+    given = problem.get("input")
+    if kind == "value_error":
+        text = str(problem["ctx"]["error"])
+        return text if text.endswith((".", "?")) else f"{text}."
+    if kind == "literal_error":
+        return f"{given!r} is not known; choose {problem['ctx']['expected']}."
+    wanted = _WANTED.get(kind)
+    if wanted is not None:
+        return f"{given!r} is not {wanted}."
+    message = problem["msg"]
+    return f"{given!r} does not fit: {message[0].lower()}{message[1:]}."
+
+
+_WANTED = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text in quotes",
+    "list_type": "a list in square brackets",
+    "tuple_type": "a list in square brackets",
+    "dict_type": "a table of keys",
+    "model_type": "a table of keys",
+}

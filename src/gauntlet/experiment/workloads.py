@@ -1,0 +1,67 @@
+"""The applications an experiment can name, one entry each: the keys they need and what the plan gets."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.runspec import FlowSpec
+
+DRAIN_S = 300.0
+"""Virtual seconds granted after the last message of a paced flow for what is still queued to arrive."""
+SLOWEST_BPS = 50_000
+"""A transfer slower than this on average (bit/s, after DRAIN_S) counts as failed. Two orders of magnitude below the
+5.2 Mbit/s of the slowest line of D3.4, section 5.2; virtual time makes waiting cheap."""
+
+
+@dataclass(frozen=True)
+class App:
+    """An application: its keys in the experiment file and its parameters in the plan."""
+
+    name: str
+    keys: tuple[str, ...]
+    """Keys of a flow that it needs; the other applications' keys are refused."""
+    params: Callable[[FlowSpec], dict[str, Any]]
+    longest_s: Callable[[FlowSpec], float]
+    """Virtual seconds from its start after which it has surely failed."""
+
+
+def _cbr_params(flow: FlowSpec) -> dict[str, Any]:
+    return {
+        "rate_bps": flow.rate_bps,
+        "message_size_bytes": flow.packet_bytes,
+        "duration_s": flow.duration_s,
+    }
+
+
+def _cbr_longest_s(flow: FlowSpec) -> float:
+    return (flow.duration_s or 0.0) + DRAIN_S
+
+
+def _bulk_params(flow: FlowSpec) -> dict[str, Any]:
+    return {"size_bytes": flow.size_bytes, "message_size_bytes": flow.packet_bytes}
+
+
+def _bulk_longest_s(flow: FlowSpec) -> float:
+    return (flow.size_bytes or 0) * 8 / SLOWEST_BPS + DRAIN_S
+
+
+_ALL = (
+    App("cbr", ("rate", "duration"), _cbr_params, _cbr_longest_s),
+    App("bulk", ("size",), _bulk_params, _bulk_longest_s),
+)
+APPS: Mapping[str, App] = MappingProxyType({entry.name: entry for entry in _ALL})
+"""Every application by name."""
+ALL_KEYS = frozenset(key for entry in _ALL for key in entry.keys)
+"""Keys of a flow that belong to some applications only."""
+
+
+def app(name: str) -> App:
+    """Look an application up; UserError names those there are."""
+    if name in APPS:
+        return APPS[name]
+    close = difflib.get_close_matches(name, APPS, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else "choose one that is known"
+    raise UserError(f"unknown application '{name}'; {hint} (known: {', '.join(APPS)}).")
