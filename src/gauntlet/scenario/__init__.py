@@ -1,0 +1,25 @@
+"""What the link is like over time: rail lines, cells, Wi-Fi, recorded traces, and their exports.
+
+>>> from gauntlet.scenario import load_scenario
+>>> hsr = load_scenario("hsr", {"bandwidth": "1.4MHz", "loss": "1%"}, seed=7)
+>>> first_minute = hsr.trace.window(0, 60)
+"""
+
+from gauntlet.scenario.chunks import Chunk, chunks
+from gauntlet.scenario.model import Line, Scenario, ScenarioInfo
+from gauntlet.scenario.registry import available, load_scenario
+from gauntlet.scenario.trace import Trace, TraceRow
+from gauntlet.scenario.trace_files import read_trace
+
+__all__ = [
+    "Chunk",
+    "Line",
+    "Scenario",
+    "ScenarioInfo",
+    "Trace",
+    "TraceRow",
+    "available",
+    "chunks",
+    "load_scenario",
+    "read_trace",
+]

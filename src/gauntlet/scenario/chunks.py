@@ -1,0 +1,38 @@
+"""Random stretches of a scenario, as AB4Rail D3.4 section 5.3 cuts them."""
+
+from dataclasses import dataclass
+
+from gauntlet.errors import UserError
+from gauntlet.scenario.model import Scenario, generator
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A stretch of a scenario, in seconds."""
+
+    start_s: float
+    duration_s: float
+
+
+def chunks(scenario: Scenario, duration_s: float = 600.0, count: int = 10, *, seed: int) -> list[Chunk]:
+    """`count` stretches at random places, in the order drawn; a smaller count gives the first of a larger one's.
+
+    On a line each place along the track is equally likely (D3.4: the position along the line is random); on
+    other scenarios each instant is. Stretches may overlap. Raises `UserError` when the scenario is too short.
+    """
+    if duration_s <= 0 or count < 1:
+        raise UserError(f"Cannot cut {count} chunks of {duration_s:g} s: both must be above 0.")
+    latest_s = scenario.duration_s - duration_s
+    if latest_s < 0:
+        raise UserError(
+            f"Scenario '{scenario.name}' lasts {scenario.duration_s:g} s, which is too short for chunks of {duration_s:g} s."
+        )
+    if not scenario.ends:
+        return [Chunk(0.0, duration_s)] * count
+    draws = generator(seed, "chunks").random(count)
+    if scenario.line is None:
+        return [Chunk(round(draw * latest_s, 3), duration_s) for draw in draws.tolist()]
+    journey = scenario.line.reference.journey
+    latest_km = journey.km_at(latest_s)
+    starts = [journey.time_at(draw * latest_km) for draw in draws.tolist()]
+    return [Chunk(round(min(start_s, latest_s), 3), duration_s) for start_s in starts]

@@ -1,0 +1,1 @@
+"""Kinds of scenarios, one file each; `gauntlet.scenario.registry` lists them."""
