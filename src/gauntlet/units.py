@@ -2,7 +2,8 @@
 
 Prefixes k, M and G are decimal (SI); Ki, Mi and Gi are binary and exist for sizes only. Units are case
 sensitive, because "Mb" and "MB" differ by a factor of eight. Arithmetic is decimal, so "1.1%" is the very
-float 0.011. Every function raises UserError with one sentence that names what was given, where, and what would be right.
+float 0.011. Every function raises UserError with one sentence: what was given, where, and what would be
+right.
 """
 
 import difflib

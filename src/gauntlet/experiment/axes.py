@@ -80,7 +80,7 @@ def _protocols(text: str, index: int) -> str:
 
 
 def _flatten(matrix: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested tables of [matrix] become dotted keys: scenario.bandwidth = [...] is {"scenario.bandwidth": [...]}."""
+    """Make nested tables of [matrix] dotted keys: scenario.bandwidth = [...] is one key of a flat table."""
     flat: dict[str, Any] = {}
     for key, value in matrix.items():
         if isinstance(value, dict):

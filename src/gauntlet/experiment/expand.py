@@ -59,7 +59,7 @@ class _Ride:
     @staticmethod
     def of(experiment: Experiment, condition: Condition) -> "_Ride":
         ref = _scenario_ref(condition, experiment.folder)
-        # Only what does not depend on the seed is used of this one: how long it is and what it carries at best.
+        # Of this one only what no seed changes is used: its length and its highest rate.
         scenario = links.scenario(ref, experiment.about.seed)
         link = _link(condition, scenario)
         links.check(ref, scenario, link)
@@ -77,7 +77,7 @@ def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
 
 
 def _params(condition: Condition) -> dict[str, Any]:
-    """The scenario's parameters; a constant link has no access network, so there the channel's delay is its own."""
+    """Parameters of the scenario; a constant link has no access network: the channel's delay is its own."""
     params, delay_s = condition.scenario.params, condition.link.channel_delay
     if condition.scenario.name != "constant" or delay_s is None:
         return params
@@ -125,8 +125,8 @@ def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]
         parts = parts * open_flows
     if len(parts) != open_flows:
         raise UserError(
-            f"[matrix] protocols: '{entry}' names {len(parts)} protocols, but {open_flows} flow(s) have none of "
-            "their own; name one for all or one for each."
+            f"[matrix] protocols: '{entry}' names {len(parts)} protocols, but {open_flows} flow(s) have none "
+            "of their own; name one for all or one for each."
         )
     rest = iter(parts)
     return [section.protocol or next(rest) for section in sections]
@@ -224,7 +224,7 @@ def _stretch(
     start_s = section.start or 0.0
     if start_s >= scenario.duration_s:
         raise UserError(
-            f"[scenario] start: {start_s:g} s is beyond the end of '{section.name}' ({scenario.duration_s:g} s); "
-            "choose an earlier start."
+            f"[scenario] start: {start_s:g} s is beyond the end of '{section.name}', which lasts "
+            f"{scenario.duration_s:g} s; choose an earlier start."
         )
     return start_s, min(limit_s, scenario.duration_s - start_s)

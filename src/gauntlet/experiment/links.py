@@ -1,8 +1,8 @@
 """From a scenario and conditions to the timeline of a network: which hop carries which impairment.
 
-The railway network follows D3.4 sections 3.1 and 4.6 (Figure 14): rates on the gateways' outer interfaces, radio
-latency and loss on the shared hop between radio and internet router, the rest of the channel's delay between the
-internet router and each trackside gateway.
+The railway network follows D3.4 sections 3.1 and 4.6 (Figure 14): rates on the gateways' outer interfaces,
+radio latency and loss on the shared hop between radio and internet router, the rest of the channel's delay
+between the internet router and each trackside gateway.
 """
 
 import json
@@ -93,8 +93,8 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
     for access_s in access_delay_s(found, trace):
         if link.channel_delay_s is not None and link.channel_delay_s < access_s:
             raise UserError(
-                f"[link] channel_delay: {link.channel_delay_s * 1e3:g} ms is less than the {access_s * 1e3:g} ms that "
-                f"the access network of '{ref.name}' takes on average; give at least that."
+                f"[link] channel_delay: {link.channel_delay_s * 1e3:g} ms is less than the "
+                f"{access_s * 1e3:g} ms that the access network of '{ref.name}' takes on average; give at least that."
             )
     independent = link.loss > 0 or trace.column("loss_up").max() > 0 or trace.column("loss_down").max() > 0
     if link.burst_loss is not None and independent:
@@ -104,8 +104,8 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
 def access_delay_s(found: "Scenario", trace: "Trace") -> tuple[float, float]:
     """Mean one-way delay of the access network, up and down, in seconds.
 
-    On a railway the middle of the interval from which latencies are drawn (15 ms for LTE: D3.4 section 4.4), so that
-    it is the same in every repetition; elsewhere the time average of the trace.
+    On a railway the middle of the interval from which latencies are drawn (15 ms for LTE: D3.4 section 4.4),
+    so that it is the same in every repetition; elsewhere the time average of the trace.
     """
     from gauntlet.scenario import radio
 
@@ -122,7 +122,7 @@ def access_delay_s(found: "Scenario", trace: "Trace") -> tuple[float, float]:
 def ridden(spec: RunSpec) -> dict[str, pa.Table]:
     """The link of a run over its time, per bearer, as a trace table (docs/formats/trace.md).
 
-    Conditions are included: delays of the whole channel, losses of scenario and condition together, the queue.
+    Conditions are included: delays of the whole channel, losses of scenario and condition together, queue.
     """
     found = scenario(spec.scenario, spec.link_seed)
     trace = bearer(spec.scenario, found)
@@ -165,7 +165,7 @@ def timeline(spec: RunSpec) -> list[State]:
 
 
 def endpoints(network_name: str, flow: FlowSpec, index: int) -> tuple[str, str]:
-    """The nodes that flow number `index` goes from and to. Raises UserError for a tunnel that is not there."""
+    """The nodes that flow number `index` goes from and to. Raises UserError for an unknown tunnel."""
     network = NETWORKS[network_name]
     if flow.tunnel not in network.trackside_hosts:
         raise UserError(

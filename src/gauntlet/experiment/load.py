@@ -1,4 +1,4 @@
-"""Read an experiment file: TOML to checked conditions. Every mistake is one sentence with file, section and key."""
+"""Read an experiment file: TOML to checked conditions. Mistakes are one sentence with file, section, key."""
 
 import itertools
 import tomllib

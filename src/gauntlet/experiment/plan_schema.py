@@ -1,6 +1,7 @@
 """The plan's schema on this side (docs/formats/plan.md). The guest checks the same on its own."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -77,11 +78,11 @@ class PlanNetwork(Strict):
     """A preset's name, or a network of one's own."""
 
     preset: str | None = None
-    nodes: list[PlanNode] = []
-    links: list[PlanLink] = []
-    addresses: list[PlanAddress] = []
-    routes: list[PlanRoute] = []
-    tunnels: list[PlanTunnel] = []
+    nodes: list[PlanNode] = Field(default_factory=list)
+    links: list[PlanLink] = Field(default_factory=list)
+    addresses: list[PlanAddress] = Field(default_factory=list)
+    routes: list[PlanRoute] = Field(default_factory=list)
+    tunnels: list[PlanTunnel] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _either(self) -> "PlanNetwork":
@@ -128,8 +129,8 @@ class PlanChange(Strict):
             )
         if changed & RATE_KEYS and changed - RATE_KEYS:
             raise ValueError(
-                f"the entry for '{self.link}' at {self.at_s:g} s has keys of a rate limit and of a delay; put the "
-                "delay on the next hop."
+                f"the entry for '{self.link}' at {self.at_s:g} s has keys of a rate limit and of a delay; "
+                "put the delay on the next hop."
             )
         return self
 
@@ -139,9 +140,9 @@ class PlanFlow(Strict):
 
     id: NodeName
     stack: str
-    stack_params: dict[str, Any] = {}
+    stack_params: dict[str, Any] = Field(default_factory=dict)
     app: str
-    app_params: dict[str, Any] = {}
+    app_params: dict[str, Any] = Field(default_factory=dict)
     from_: NodeName = Field(alias="from")
     to: NodeName
     start_s: NotNegative
@@ -158,7 +159,7 @@ class PlanRecord(Strict):
 
 
 def _sorted(entries: list[PlanChange]) -> list[PlanChange]:
-    for before, after in zip(entries, entries[1:], strict=False):
+    for before, after in pairwise(entries):
         if after.at_s < before.at_s:
             raise ValueError(
                 f"the entry at {after.at_s:g} s stands after one at {before.at_s:g} s; sort by at_s."
@@ -173,8 +174,8 @@ class PlanRun(Strict):
     seed: Annotated[int, Field(ge=0, lt=2**53)]
     limit_s: Positive
     network: PlanNetwork
-    timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = []
-    sysctls: dict[str, str] = {}
+    timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
+    sysctls: dict[str, str] = Field(default_factory=dict)
     flows: Annotated[list[PlanFlow], Field(min_length=1)]
     record: PlanRecord
 

@@ -1,8 +1,8 @@
 """The transport protocols an experiment can name: one line each, known here and nowhere else.
 
-A protocol is a stack of the guest (see the plan's "Flow") with its parameters, and how it looks in every figure:
-one colour and one marker a protocol, and a line style that tells congestion controls apart. Colours are those of
-Okabe and Ito's palette, which colour-blind readers can tell apart
+A protocol is a stack of the guest (see the plan's "Flow") with its parameters, and how it looks in every
+figure: one colour and one marker a protocol, and a line style that tells congestion controls apart. Colours
+are those of Okabe and Ito's palette, which colour-blind readers can tell apart
 (https://jfly.uni-koeln.de/color/, "Color Universal Design").
 """
 
@@ -33,7 +33,7 @@ class Protocol:
 
     @property
     def reliable(self) -> bool:
-        """Whether it holds the sender back and repeats what was lost; greedy sending makes sense only then."""
+        """Whether it holds the sender back and repeats what was lost; only then can a sender be greedy."""
         return self.stack != "udp"
 
 
@@ -83,5 +83,5 @@ def protocol(key: str, where: str | None = None) -> Protocol:
 
 
 def label(key: str) -> str:
-    """What people read: "tcp-bbr" is "TCP BBR", and "tcp-bbr+sctp" (flows side by side) is "TCP BBR + SCTP"."""
+    """What people read: "tcp-bbr" is "TCP BBR"; "tcp-bbr+sctp", two flows at once, is "TCP BBR + SCTP"."""
     return " + ".join(protocol(part).label for part in key.split("+"))

@@ -10,7 +10,7 @@ Factor = str | float | int
 
 @dataclass(frozen=True)
 class ScenarioRef:
-    """Which scenario a run rides: name and parameters as written, bearer; `path` where the name is a trace file."""
+    """Which scenario a run rides: name and parameters as written, bearer; `path` where the name is a file."""
 
     name: str
     params: Mapping[str, Any]
@@ -55,9 +55,10 @@ class LinkConditions:
 class RunSpec:
     """One run of an experiment.
 
-    `factors` hold what the run is a point of: protocol, each axis of the matrix (base units, the unit in the name),
-    repetition from 1. `labels` say the same for people. `seed` goes to the guest, `link_seed` chose the stretch.
-    `start_s` and `duration_s` are the stretch of the scenario; the run may last `limit_s` at most.
+    `factors` hold what the run is a point of: protocol, each axis of the matrix (base units, the unit in the
+    name), repetition from 1. `labels` say the same for people. `seed` goes to the guest, `link_seed` chose
+    the stretch. `start_s` and `duration_s` are the stretch of the scenario; the run may last `limit_s` at
+    most.
     """
 
     id: str

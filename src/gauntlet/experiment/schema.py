@@ -1,7 +1,7 @@
 """The experiment file's sections as models. docs/formats/experiment.md is the reference for users.
 
-Values that an axis of [matrix] may replace (scenario, link, flows, sysctls) are checked once per condition; the
-rest is checked once.
+Values that an axis of [matrix] may replace (scenario, link, flows, sysctls) are checked once per condition;
+the rest is checked once.
 """
 
 import re
@@ -15,7 +15,7 @@ from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, Tim
 from gauntlet.experiment.strict import Strict
 
 DEFAULT_PACKET_BYTES = 1448
-"""Application bytes of a packet: what fits a 1,500-byte packet after IP, TCP and time stamps; D3.4 section 5.2."""
+"""Application bytes of a packet: what fits 1,500 bytes after IPv4 (20), TCP (20) and its time stamps (12)."""
 MAX_REPETITIONS = 10_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -64,7 +64,7 @@ class ExperimentSection(Strict):
 
 
 class ScenarioSection(Strict):
-    """[scenario]: which link over time, and which stretch of it. Further keys are the scenario's parameters."""
+    """[scenario]: which link over time, and which stretch. Further keys are the scenario's own parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -158,12 +158,12 @@ class ExperimentFile(Strict):
 
     experiment: ExperimentSection
     scenario: dict[str, Any]
-    link: dict[str, Any] = {}
-    matrix: dict[str, Any] = {}
+    link: dict[str, Any] = Field(default_factory=dict)
+    matrix: dict[str, Any] = Field(default_factory=dict)
     workload: dict[str, Any] | None = None
-    flow: list[dict[str, Any]] = []
+    flow: list[dict[str, Any]] = Field(default_factory=list)
     record: RecordSection = RecordSection()
-    sysctl: dict[str, Any] = {}
+    sysctl: dict[str, Any] = Field(default_factory=dict)
 
 
 class Condition(Strict):

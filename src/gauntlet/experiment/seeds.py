@@ -1,13 +1,14 @@
 """Seeds: what chance decides, and what it shares.
 
-Every seed is the first 53 bits (exact in JSON) of a SHA-256 over the experiment's seed and the parts below, so
-adding a protocol, a condition or a repetition never changes the draws of those that were there.
+Every seed is the first 53 bits (exact in JSON) of a SHA-256 over the experiment's seed and the parts below,
+so adding a protocol, a condition or a repetition never changes the draws of those that were there.
 
-* The *link seed* depends on the repetition only: in repetition k, every protocol under every condition rides the same
-  stretch of line with the same radio latencies. Differences are then differences of protocols, not of luck
-  (common random numbers), and comparisons can be paired by repetition.
-* The *run seed* (packet losses, the guest kernel's randomness) depends on the repetition and on the condition of the
-  link, not on the protocol or on what is sent: the n-th packet into a link meets the same fate under each protocol.
+* The *link seed* depends on the repetition only: in repetition k, every protocol under every condition rides
+  the same stretch of line with the same radio latencies. Differences are then differences of protocols, not
+  of luck (common random numbers), and comparisons can be paired by repetition.
+* The *run seed* (packet losses, the guest kernel's randomness) depends on the repetition and on the condition
+  of the link, not on the protocol or on what is sent: the n-th packet into a link meets the same fate under
+  each protocol.
 """
 
 import hashlib

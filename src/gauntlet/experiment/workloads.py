@@ -12,8 +12,8 @@ from gauntlet.experiment.runspec import FlowSpec
 DRAIN_S = 300.0
 """Virtual seconds granted after the last message of a paced flow for what is still queued to arrive."""
 SLOWEST_BPS = 50_000
-"""A transfer slower than this on average (bit/s, after DRAIN_S) counts as failed. Two orders of magnitude below the
-5.2 Mbit/s of the slowest line of D3.4, section 5.2; virtual time makes waiting cheap."""
+"""A transfer slower than this on average (bit/s, after DRAIN_S) counts as failed. Two orders of magnitude
+below the 5.2 Mbit/s of the slowest line of D3.4, section 5.2; virtual time makes waiting cheap."""
 
 
 @dataclass(frozen=True)
