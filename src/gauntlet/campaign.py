@@ -1,7 +1,8 @@
 """A campaign: every run of an experiment played in a guest, certified, stored; continued where it stopped.
 
-The one place where experiment, engine and results meet. What a worker does with one run is a pure function of the run's plan;
-everything that a killed campaign has finished stays, and the same call continues with what is missing.
+The one place where experiment, engine and results meet. What a worker does with one run is a pure function of
+the run's plan; everything that a killed campaign has finished stays, and the same call continues with what is
+missing.
 """
 
 import json
@@ -69,8 +70,9 @@ def run(
 ) -> Outcome:
     """Play the runs that `out` does not hold yet, and make the tables when all are there.
 
-    `experiment` is the text of the experiment file and `options` what was changed on the command line: a folder made from
-    another one is refused. Raises UserError for that, RunError when nothing can be played (no kernel, a full disk).
+    `experiment` is the text of the experiment file and `options` what was changed on the command line: a folder
+    made from another one is refused. Raises UserError for that, RunError when nothing can be played (no kernel, a
+    full disk).
     """
     from gauntlet.results import store
     from gauntlet.results.manifest import Manifest, sha256_of_file
@@ -139,7 +141,9 @@ def _play_all(jobs: Sequence[_Job], workers: int, outcome: Outcome, tell: Callab
                 outcome.finished += 1
                 tell(Event("finished", spec.id, 1.0, trusted=spec.id not in outcome.untrusted))
             if lost_in_a_row >= LOST_RUNS_IN_A_ROW:
-                raise RunError(f"{lost_in_a_row} runs in a row left nothing behind; the last one because: {reason}")
+                raise RunError(
+                    f"{lost_in_a_row} runs in a row left nothing behind; the last one because: {reason}"
+                )
 
 
 def _plan_run(spec: RunSpec) -> dict[str, Any]:
@@ -163,7 +167,7 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
 
     Returns the reason of a failed run (else ""), whether it is trusted, and its virtual seconds.
     """
-    from gauntlet.experiment import traces
+    from gauntlet.experiment import ridden
     from gauntlet.results import store
     from gauntlet.results.certificate import certify
 
@@ -189,7 +193,7 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
             return record["reason"], False, record.get("virtual_s", 0.0)
         certificate = _certified(certify, plan_run, record_dir)
         store.write_run(
-            job.results, spec.to_json(), plan_run, record_dir, traces(spec), certificate, capture=job.capture
+            job.results, spec.to_json(), plan_run, record_dir, ridden(spec), certificate, capture=job.capture
         )
         return "", bool(certificate["trusted"]), float(record["virtual_s"])
 
@@ -202,6 +206,10 @@ def _certified(
         return certify(plan_run, record_dir)
     except GauntletError as error:
         return {
-            "format": "gauntlet-certificate", "version": 1, "run": plan_run["id"], "trusted": False, "checks": [],
+            "format": "gauntlet-certificate",
+            "version": 1,
+            "run": plan_run["id"],
+            "trusted": False,
+            "checks": [],
             "undecided": [f"The certificate could not be made: {error}"],
-        }  # fmt: skip
+        }

@@ -14,7 +14,9 @@ def guest_binary() -> Path:
     if override:
         path = Path(override)
         if not path.is_file():
-            raise RunError(f"GAUNTLET_GUEST names {path}, and there is no such file; unset it to use the installed one.")
+            raise RunError(
+                f"GAUNTLET_GUEST names {path}, and there is no such file; unset it to use the installed one."
+            )
         return path.resolve()
     installed = Path(sysconfig.get_path("scripts")) / "gauntlet-guest"
     if installed.is_file():
@@ -22,11 +24,13 @@ def guest_binary() -> Path:
     found = shutil.which("gauntlet-guest")
     if found:
         return Path(found).resolve()
-    raise RunError("The program gauntlet-guest is not installed beside this Python; install the project with `make setup`.")
+    raise RunError(
+        "The program gauntlet-guest is not installed beside this Python; install the project: `make setup`."
+    )
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for Gauntlet: GAUNTLET_CACHE, else XDG_CACHE_HOME/gauntlet, else ~/.cache/gauntlet."""
+    """The user's cache folder: GAUNTLET_CACHE, else XDG_CACHE_HOME/gauntlet, else ~/.cache/gauntlet."""
     if override := os.environ.get("GAUNTLET_CACHE"):
         return Path(override)
     base = os.environ.get("XDG_CACHE_HOME")

@@ -53,7 +53,9 @@ def _machine() -> Check:
 
 
 def _python() -> Check:
-    return Check("python", sys.version_info >= (3, 11), platform.python_version(), "Use Python 3.11 or newer.")
+    return Check(
+        "python", sys.version_info >= (3, 11), platform.python_version(), "Use Python 3.11 or newer."
+    )
 
 
 def _cores() -> Check:

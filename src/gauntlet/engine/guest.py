@@ -56,9 +56,10 @@ def boot(
 ) -> None:
     """Boot a guest on `plan` (plan.md) and wait for its end; records appear in `out` (record.md).
 
-    `on_event` gets each event that the guest reports (a mapping with `event`). `core` pins the guest to one host core: its
-    threads hand over to each other all the time, and moving between cores makes that several times slower.
-    Raises RunError when the guest cannot start, dies or stands still. Runs that the guest itself reports as failed are records.
+    `on_event` gets each event that the guest reports (a mapping with `event`). `core` pins the guest to one host
+    core: its threads hand over to each other all the time, and moving between cores makes that several times
+    slower. Raises RunError when the guest cannot start, dies or stands still. Runs that the guest itself reports
+    as failed are records.
     """
     out.mkdir(parents=True, exist_ok=True)
     listen = on_event or (lambda _event: None)
@@ -78,8 +79,8 @@ def boot(
             for line in _lines(process, stall_wall_s):
                 if line is None:
                     raise RunError(
-                        f"The guest has stood still for {stall_wall_s:.0f} s of wall time ({state}): a program in it probably "
-                        "spins on the clock, and virtual time does not advance while anything computes."
+                        f"The guest has stood still for {stall_wall_s:.0f} s of wall time ({state}): a program in "
+                        "it probably spins on the clock, and virtual time does not advance while anything computes."
                     )
                 event = _event(line)
                 if event is None:
@@ -115,12 +116,19 @@ def _die_with_us() -> None:
 
 
 @contextlib.contextmanager
-def _started(command: list[str], environment: Mapping[str, str], core: int | None) -> Iterator[subprocess.Popen[bytes]]:
+def _started(
+    command: list[str], environment: Mapping[str, str], core: int | None
+) -> Iterator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True, preexec_fn=_die_with_us,
-        )  # fmt: skip
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_die_with_us,  # noqa: PLW1509 - the workers that start guests have one thread
+        )
     except OSError as error:
         raise RunError(f"The guest kernel {command[0]} could not be started: {error.strerror}.") from None
     if core is not None:

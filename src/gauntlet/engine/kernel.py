@@ -1,7 +1,7 @@
 """The virtual-time kernel image: found in the cache, or built there once.
 
-An image is kept under a name made of two hashes: that of the recipe (configuration, patches, build script) and that of the
-source it was built from. So a changed recipe is never served by an old image.
+An image is kept under a name made of two hashes: that of the recipe (configuration, patches, build script) and
+that of the source it was built from. So a changed recipe is never served by an old image.
 """
 
 import collections
@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,20 +41,26 @@ def recipe_folder() -> Path:
     packaged = Path(__file__).resolve().parent.parent / "kernel"
     if (packaged / "build.sh").is_file():
         return packaged
-    raise RunError(f"The kernel recipe is missing from the installation (looked for {packaged / 'build.sh'}).")
+    raise RunError(
+        f"The kernel recipe is missing from the installation (looked for {packaged / 'build.sh'})."
+    )
 
 
 def recipe_hash() -> str:
     """Hash of everything that decides what is built, except the source: 16 hexadecimal digits."""
     folder = recipe_folder()
     digest = hashlib.sha256()
-    for file in [folder / "build.sh", folder / "gauntlet.config", *sorted((folder / "patches").glob("*.patch"))]:
+    for file in [
+        folder / "build.sh",
+        folder / "gauntlet.config",
+        *sorted((folder / "patches").glob("*.patch")),
+    ]:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def find_source() -> Path:
-    """The kernel source to build from: GAUNTLET_KERNEL_SOURCE, else the newest Debian `linux-source` tarball."""
+    """The source to build from: GAUNTLET_KERNEL_SOURCE, else the newest Debian `linux-source` tarball."""
     if override := os.environ.get("GAUNTLET_KERNEL_SOURCE"):
         return Path(override)
     candidates: list[tuple[tuple[int, int], Path]] = []
@@ -64,8 +70,9 @@ def find_source() -> Path:
             candidates.append((version, file))
     if not candidates:
         raise RunError(
-            "No kernel source was found in /usr/src; on Debian or Ubuntu type `sudo apt-get install linux-source-6.12` "
-            "(any tarball or source folder of Linux 6.6 or newer can be given: `gauntlet kernel build --source FILE`)."
+            "No kernel source was found in /usr/src; on Debian or Ubuntu type `sudo apt-get install "
+            "linux-source-6.12` (any tarball or source folder of Linux 6.6 or newer can be given: "
+            "`gauntlet kernel build --source FILE`)."
         )
     return max(candidates)[1]
 
@@ -83,26 +90,34 @@ def describe() -> Image:
     if override := os.environ.get("GAUNTLET_KERNEL"):
         path = Path(override)
         if not path.is_file():
-            raise RunError(f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel.")
+            raise RunError(
+                f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel."
+            )
         return Image(path.resolve(), "unknown (given by GAUNTLET_KERNEL)", "none", _hash_file(path))
     recipe = recipe_hash()
-    built = sorted((cache_folder() / "kernel").glob(f"{recipe}-*/kernel.json"), key=lambda file: file.stat().st_mtime)
+    built = sorted(
+        (cache_folder() / "kernel").glob(f"{recipe}-*/kernel.json"), key=lambda file: file.stat().st_mtime
+    )
     for file in reversed(built):
         known = json.loads(file.read_text())
         path = file.parent / "linux"
         if path.is_file():
             return Image(path, known["version"], recipe, known["source_hash"])
-    raise RunError("The virtual-time kernel is not built yet; type `gauntlet kernel build` (about five minutes, once).")
+    raise RunError(
+        "The virtual-time kernel is not built yet; type `gauntlet kernel build` (about five minutes, once)."
+    )
 
 
 def build(source: Path | None = None, progress: Callable[[str, float], None] | None = None) -> Path:
-    """Build the kernel from `source` (default: `find_source()`) unless the cache already has it; returns its path.
+    """Build the kernel from `source` (default: `find_source()`) unless the cache has it; returns its path.
 
     `progress` is called with the step's name and the fraction done (0 to 1).
     """
     source = (source or find_source()).resolve()
     if not source.exists():
-        raise UserError(f"There is no kernel source at {source}; name a tarball or a source folder of Linux 6.6 or newer.")
+        raise UserError(
+            f"There is no kernel source at {source}; name a tarball or a source folder of Linux 6.6 or newer."
+        )
     tell = progress or (lambda _step, _fraction: None)
     recipe, origin = recipe_hash(), _hash_source(source)
     home = cache_folder() / "kernel" / f"{recipe}-{origin}"
@@ -118,7 +133,7 @@ def build(source: Path | None = None, progress: Callable[[str, float], None] | N
         _run_build(source, work, tell)
         version = _version(work / "source")
         home.mkdir(parents=True, exist_ok=True)
-        os.replace(work / "linux", home / "linux")
+        (work / "linux").replace(home / "linux")
         facts = {
             "version": version,
             "source": source.name,
@@ -128,7 +143,7 @@ def build(source: Path | None = None, progress: Callable[[str, float], None] | N
         }
         part = home / "kernel.json.part"
         part.write_text(json.dumps(facts, indent=2) + "\n")
-        os.replace(part, home / "kernel.json")
+        part.replace(home / "kernel.json")
     finally:
         shutil.rmtree(work, ignore_errors=True)
     tell("done", 1.0)
@@ -147,10 +162,10 @@ def _run_build(source: Path, work: Path, tell: Callable[[str, float], None]) -> 
         raise RunError(f"The kernel build failed (source {source}). Its last lines:\n  {last}")
 
 
-def _progress(lines: Iterator[str] | object, tail: "collections.deque[str]") -> Iterator[tuple[str, float]]:
+def _progress(lines: Iterable[str], tail: "collections.deque[str]") -> Iterator[tuple[str, float]]:
     """Turn the build's output into (step, fraction): compiling is nine tenths of the work."""
     step, objects = "start", 0
-    for line in lines:  # type: ignore[attr-defined]
+    for line in lines:
         tail.append(line.rstrip())
         if line.startswith("step "):
             step = line[5:].strip()
@@ -161,17 +176,25 @@ def _progress(lines: Iterator[str] | object, tail: "collections.deque[str]") -> 
 
 
 def _version(tree: Path) -> str:
-    numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(.*)$", (tree / "Makefile").read_text(), re.M))
-    return f"{numbers['VERSION']}.{numbers['PATCHLEVEL']}.{numbers['SUBLEVEL']}{numbers.get('EXTRAVERSION', '')}"
+    numbers = dict(
+        re.findall(
+            r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(.*)$", (tree / "Makefile").read_text(), re.M
+        )
+    )
+    return (
+        f"{numbers['VERSION']}.{numbers['PATCHLEVEL']}.{numbers['SUBLEVEL']}{numbers.get('EXTRAVERSION', '')}"
+    )
 
 
 def _hash_source(source: Path) -> str:
     if source.is_file():
         return _hash_file(source)
-    # A source folder is identified by its version and place: hashing 80,000 files would cost more than it protects from.
+    # A source folder is identified by its version and place: hashing 80,000 files costs more than it protects from.
     makefile = source / "Makefile"
     if not makefile.is_file():
-        raise UserError(f"The folder {source} is not a Linux kernel source (it has no Makefile); name one that is.")
+        raise UserError(
+            f"The folder {source} is not a Linux kernel source (it has no Makefile); name one that is."
+        )
     return hashlib.sha256(f"{source}\0{makefile.read_text()}".encode()).hexdigest()[:16]
 
 

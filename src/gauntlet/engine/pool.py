@@ -1,7 +1,7 @@
 """A pool of worker processes, each pinned to one host core, that play jobs one after the other.
 
-The parent hands a job to a worker over a pipe and gets events and, last, the outcome back. A worker that dies takes only its
-job with it. Workers end with their parent, however it ends.
+The parent hands a job to a worker over a pipe and gets events and, last, the outcome back. A worker that dies
+takes only its job with it. Workers end with their parent, however it ends.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from gauntlet.errors import GauntletError, RunError
 
 Job = TypeVar("Job")
 Event = Mapping[str, Any]
 Work = Callable[[Any, int, Callable[[Event], None]], Any]
-"""`work(job, core, emit)`: plays the job on the given core, tells of its progress, returns its outcome (picklable)."""
+"""`work(job, core, emit)` plays the job on the given core, tells of its progress, returns its outcome."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -32,22 +32,23 @@ def usable_cores() -> list[int]:
 
 
 def die_with_parent(with_signal: int = signal.SIGTERM) -> None:
-    """Have the kernel send `with_signal` to this process when its parent ends (prctl(2), PR_SET_PDEATHSIG)."""
+    """Have the kernel send `with_signal` to this process when its parent ends (prctl(2))."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, with_signal, 0, 0, 0)
 
 
 class Pool(Generic[Job]):
     """Play `jobs` with `work` on `workers` processes; a context manager whose end ends the workers.
 
-    `results()` yields (job index, kind, content) as things happen: kind `event` with an event, `done` with the outcome, or
-    `failed` with a GauntletError. Raises RunError when more workers are asked than the host has cores.
+    `results()` yields (job index, kind, content) as things happen: kind `event` with an event, `done` with the
+    outcome, or `failed` with a GauntletError. Raises RunError when more workers are asked than the host has cores.
     """
 
     def __init__(self, jobs: Sequence[Job], work: Work, workers: int) -> None:
         cores = usable_cores()
         if not 1 <= workers <= len(cores):
             raise RunError(
-                f"{workers} workers were asked for and this host lets us use {len(cores)} cores; ask for 1 to {len(cores)}."
+                f"{workers} workers were asked for and this host lets us use {len(cores)} cores; "
+                f"ask for 1 to {len(cores)}."
             )
         self._jobs = jobs
         context = multiprocessing.get_context("fork")
@@ -76,8 +77,8 @@ class Pool(Generic[Job]):
         for pipe in list(self._workers):
             self._next(pipe, waiting)
         while self._busy:
-            for pipe in multiprocessing.connection.wait(list(self._busy)):
-                assert isinstance(pipe, Connection)
+            for ready in multiprocessing.connection.wait(list(self._busy)):
+                pipe = cast(Connection, ready)
                 index = self._busy[pipe]
                 try:
                     kind, content = pipe.recv()

@@ -1,0 +1,191 @@
+//! The plan file (`docs/formats/plan.md`): read, checked, every mistake a sentence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use netlab::{LinkChange, NetworkSpec};
+use serde::Deserialize;
+use workload::FlowSpec;
+
+use crate::failure::{Failure, Result};
+
+const FORMAT: &str = "gauntlet-plan";
+const VERSION: u32 = 1;
+
+/// Largest seed: the largest integer that survives JSON readers that use doubles.
+const LARGEST_SEED: u64 = (1 << 53) - 1;
+
+/// What one guest is to do.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    format: String,
+    version: u32,
+    /// The runs, played one after the other.
+    pub runs: Vec<Run>,
+}
+
+/// One run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Name of the run and of its record folder.
+    pub id: String,
+    /// Reaches every source of randomness.
+    pub seed: u64,
+    /// Virtual seconds after which the run is ended as failed.
+    pub limit_s: f64,
+    /// Nodes, links, routes, tunnels.
+    pub network: NetworkSpec,
+    /// Changes of links over time.
+    #[serde(default)]
+    pub timeline: Vec<LinkChange>,
+    /// Kernel settings applied in every node.
+    #[serde(default)]
+    pub sysctls: BTreeMap<String, String>,
+    /// Who sends what to whom.
+    #[serde(default)]
+    pub flows: Vec<FlowSpec>,
+    /// Programs of the user.
+    #[serde(default)]
+    pub programs: Vec<Program>,
+    /// What to keep.
+    #[serde(default)]
+    pub record: RecordSpec,
+}
+
+/// A program of the user's own inside the network.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Name, unique in the run.
+    pub id: String,
+    /// Node that it runs in.
+    pub node: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Where it starts.
+    #[serde(default = "root_folder")]
+    pub working_directory: PathBuf,
+    /// Its whole environment, beside GAUNTLET_SERVER and GAUNTLET_CLIENT.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Instant at which it starts.
+    #[serde(default)]
+    pub start_s: f64,
+    /// Whether the run lasts until it has ended.
+    #[serde(default = "yes")]
+    pub wait: bool,
+}
+
+/// What to keep of a run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordSpec {
+    /// One row a message.
+    pub messages: bool,
+    /// Interval of socket samples in seconds; none without.
+    pub socket_interval_s: Option<f64>,
+    /// How much of each packet is captured.
+    pub packets: Packets,
+    /// Link directions to capture; the network's own choice without.
+    pub taps: Option<Vec<String>>,
+}
+
+impl Default for RecordSpec {
+    fn default() -> Self {
+        RecordSpec { messages: true, socket_interval_s: None, packets: Packets::Headers, taps: None }
+    }
+}
+
+/// How much of each packet is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Packets {
+    /// Nothing.
+    None,
+    /// The first 112 bytes from the IP header on.
+    Headers,
+    /// Everything.
+    Full,
+}
+
+fn root_folder() -> PathBuf {
+    PathBuf::from("/")
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Plan {
+    /// Reads and checks a plan file.
+    ///
+    /// # Errors
+    /// One sentence naming the file, the run and the key.
+    pub fn read(path: &Path) -> Result<Plan> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::io(format_args!("read the plan {}", path.display()), &error))?;
+        let plan: Plan = serde_json::from_str(&text)
+            .map_err(|error| Failure::new(format!("the plan {} is not right: {error}", path.display())))?;
+        plan.check().map_err(|failure| Failure::new(format!("the plan {}: {failure}", path.display())))?;
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.format != FORMAT || self.version != VERSION {
+            return Err(Failure::new(format!(
+                "format \"{}\" version {} is not known; \"{FORMAT}\" version {VERSION} is",
+                self.format, self.version
+            )));
+        }
+        let mut ids = BTreeSet::new();
+        for run in &self.runs {
+            run.check().map_err(|failure| Failure::new(format!("run \"{}\": {failure}", run.id)))?;
+            if !ids.insert(&run.id) {
+                return Err(Failure::new(format!("two runs are called \"{}\"; ids are unique", run.id)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Run {
+    fn check(&self) -> Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if self.id.is_empty() || self.id.starts_with('.') || !self.id.chars().all(plain) {
+            return Err(Failure::new("`id` must be of letters, digits, '.', '_' and '-', and not start with '.'"));
+        }
+        if self.seed > LARGEST_SEED {
+            return Err(Failure::new(format!("`seed` is {}; the largest is {LARGEST_SEED}", self.seed)));
+        }
+        if !(self.limit_s.is_finite() && self.limit_s > 0.0) {
+            return Err(Failure::new(format!("`limit_s` is {}; it must be above 0", self.limit_s)));
+        }
+        if let Some(interval_s) = self.record.socket_interval_s
+            && (!interval_s.is_finite() || interval_s < 1e-3)
+        {
+            return Err(Failure::new(format!(
+                "`socket_interval_s` is {interval_s}; it must be at least 0.001, or null for no samples"
+            )));
+        }
+        unique("flow", self.flows.iter().map(|flow| flow.id.as_str()))?;
+        unique("program", self.programs.iter().map(|program| program.id.as_str()))?;
+        for program in &self.programs {
+            if program.argv.is_empty() {
+                return Err(Failure::new(format!("program \"{}\": `argv` is empty; it names the program", program.id)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for id in ids {
+        if !seen.insert(id) {
+            return Err(Failure::new(format!("two {what}s are called \"{id}\"; ids are unique")));
+        }
+    }
+    Ok(())
+}
