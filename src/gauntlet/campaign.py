@@ -70,9 +70,9 @@ def run(
 ) -> Outcome:
     """Play the runs that `out` does not hold yet, and make the tables when all are there.
 
-    `experiment` is the text of the experiment file and `options` what was changed on the command line: a folder
-    made from another one is refused. Raises UserError for that, RunError when nothing can be played (no kernel, a
-    full disk).
+    `experiment` is the text of the experiment file and `options` what was changed on the command line:
+    a folder made from another one is refused. Raises UserError for that, RunError when nothing can be played
+    (no kernel, a full disk).
     """
     from gauntlet.results import store
     from gauntlet.results.manifest import Manifest, sha256_of_file
@@ -193,7 +193,13 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
             return record["reason"], False, record.get("virtual_s", 0.0)
         certificate = _certified(certify, plan_run, record_dir)
         store.write_run(
-            job.results, spec.to_json(), plan_run, record_dir, ridden(spec), certificate, capture=job.capture
+            job.results,
+            spec.to_json(),
+            plan_run,
+            record_dir,
+            ridden(spec),
+            certificate=certificate,
+            capture=job.capture,
         )
         return "", bool(certificate["trusted"]), float(record["virtual_s"])
 

@@ -1,7 +1,7 @@
 """The virtual-time kernel image: found in the cache, or built there once.
 
-An image is kept under a name made of two hashes: that of the recipe (configuration, patches, build script) and
-that of the source it was built from. So a changed recipe is never served by an old image.
+An image is kept under a name made of two hashes: that of the recipe (configuration, patches, build script)
+and that of the source it was built from. So a changed recipe is never served by an old image.
 """
 
 import collections
@@ -189,7 +189,7 @@ def _version(tree: Path) -> str:
 def _hash_source(source: Path) -> str:
     if source.is_file():
         return _hash_file(source)
-    # A source folder is identified by its version and place: hashing 80,000 files costs more than it protects from.
+    # A source folder is known by its version and place: hashing 80,000 files costs more than it saves.
     makefile = source / "Makefile"
     if not makefile.is_file():
         raise UserError(

@@ -39,8 +39,9 @@ def die_with_parent(with_signal: int = signal.SIGTERM) -> None:
 class Pool(Generic[Job]):
     """Play `jobs` with `work` on `workers` processes; a context manager whose end ends the workers.
 
-    `results()` yields (job index, kind, content) as things happen: kind `event` with an event, `done` with the
-    outcome, or `failed` with a GauntletError. Raises RunError when more workers are asked than the host has cores.
+    `results()` yields (job index, kind, content) as things happen: kind `event` with an event, `done` with
+    the outcome, or `failed` with a GauntletError. Raises RunError when more workers are asked than there are
+    cores.
     """
 
     def __init__(self, jobs: Sequence[Job], work: Work, workers: int) -> None:
