@@ -12,7 +12,7 @@ def throughput_bps(flow: FlowData) -> float | None:
     if start_s is None or end_s is None:
         return None
     if flow.sent_ns.size:
-        within = flow.arrived & (flow.received_ns <= end_s * NS_PER_S)
+        within = flow.arrived & (flow.received_ns <= round(end_s * NS_PER_S))
         received_bytes = int(flow.size_bytes[within].sum())
     elif flow.record.get("received_bytes") is not None:
         received_bytes = int(flow.record["received_bytes"])

@@ -1,0 +1,93 @@
+"""Each KPI against numbers worked out by hand."""
+
+import pytest
+
+from gauntlet.metrics.flow import path_capacity
+from gauntlet.metrics.kpi import registry
+from gauntlet.metrics.kpis.delay import KPIS as DELAYS
+from gauntlet.metrics.kpis.download import download_time_s
+from gauntlet.metrics.kpis.fairness import jain_index
+from gauntlet.metrics.kpis.loss import message_loss_ratio
+from gauntlet.metrics.kpis.throughput import capacity_utilisation, throughput_bps
+from tests.metrics.flows import flow
+
+
+def test_throughput_counts_only_what_arrived_in_the_observation() -> None:
+    """Four messages of 1000 bytes in 10 s are 3200 bit/s; one after the end and one lost do not count."""
+    some = flow([0, 1, 2, 3, 4, 5], [1, 2, 3, 10.0, 10.5, None])
+    assert throughput_bps(some) == pytest.approx(8 * 4000 / 10)
+
+
+def test_observation_starts_at_establishment_not_at_the_start() -> None:
+    some = flow([2, 3], [3, 4], start_s=0.0, established_s=2.0)
+    assert throughput_bps(some) == pytest.approx(8 * 2000 / 8)
+
+
+def test_a_flow_never_established_has_no_throughput_rather_than_zero() -> None:
+    refused = flow([], [], established_s=None, outcome="failed")
+    assert throughput_bps(refused) is None
+    assert capacity_utilisation(refused) is None
+    assert message_loss_ratio(refused) is None
+
+
+def test_a_stalled_flow_is_judged_over_its_whole_duration() -> None:
+    assert throughput_bps(flow([0, 0.1], [1, None])) == pytest.approx(8 * 1000 / 10)
+
+
+def test_utilisation_uses_the_mean_of_the_capacity_over_the_same_time() -> None:
+    """Capacity 1000 bit/s for 5 s, then 3000 bit/s: 2000 on average; 1600 bit/s of it were used."""
+    some = flow([0, 1], [1, 2], capacity=[(0.0, 1000.0), (5.0, 3000.0)])
+    assert capacity_utilisation(some) == pytest.approx(1600 / 2000)
+
+
+def test_delay_is_of_arrived_messages_only() -> None:
+    some = flow([0, 1, 2, 3], [0.1, 1.3, None, 3.2])
+    found = {kpi.name: kpi.of_flow(some) for kpi in DELAYS if kpi.of_flow}
+    assert found["delay_mean_s"] == pytest.approx(0.2)
+    assert found["delay_median_s"] == pytest.approx(0.2)
+    assert found["delay_p95_s"] == pytest.approx(0.29)
+    assert message_loss_ratio(some) == pytest.approx(0.25)
+
+
+def test_download_time_runs_from_the_start_and_needs_every_byte() -> None:
+    whole = flow([0.5, 0.6], [1, 4.5], duration_s=None, transfer_bytes=2000, established_s=0.4)
+    assert download_time_s(whole) == pytest.approx(4.5)
+    assert throughput_bps(whole) == pytest.approx(16000 / 4.1)
+    cut = flow([0.5, 0.6], [1, None], duration_s=None, transfer_bytes=2000)
+    assert download_time_s(cut) is None
+    assert throughput_bps(cut) == pytest.approx(8000 / 20)
+
+
+def test_jain_index_ends() -> None:
+    """Equal shares give 1; one of two with everything gives a half (DEC-TR-301)."""
+    busy, idle = flow([0, 1], [1, 2]), flow([0, 1], [None, None])
+    assert jain_index([busy, busy]) == pytest.approx(1)
+    assert jain_index([busy, idle]) == pytest.approx(0.5)
+    assert jain_index([busy]) is None
+
+
+def test_capacity_is_the_narrowest_link_of_the_forward_path() -> None:
+    record = {
+        "paths": [{"flow": "f0", "forward": ["a>b", "b>c"], "return": ["c>b"]}],
+        "timeline": [
+            {"at_s": 0.0, "link": "a>b", "rate_bps": 10},
+            {"at_s": 0.0, "link": "b>c", "rate_bps": 20},
+            {"at_s": 0.0, "link": "c>b", "rate_bps": 1},
+            {"at_s": 2.0, "link": "b>c", "rate_bps": 4},
+            {"at_s": 3.0, "link": "a>b", "up": False},
+            {"at_s": 4.0, "link": "a>b", "up": True},
+        ],
+    }
+    steps = path_capacity(record, "f0")
+    assert steps is not None
+    assert list(zip(steps.times_s, steps.values, strict=True)) == [(0, 10), (2, 4), (3, 0), (4, 4)]
+    assert path_capacity(record, "other") is None
+    assert path_capacity(record | {"timeline": []}, "f0") is None
+
+
+def test_every_kpi_says_what_it_is() -> None:
+    kpis = registry()
+    assert {"throughput_bps", "capacity_utilisation", "message_loss_ratio", "download_time_s"} <= kpis.keys()
+    for kpi in kpis.values():
+        assert kpi.definition.endswith(".")
+        assert (kpi.of_flow is None) != (kpi.of_flows is None)
