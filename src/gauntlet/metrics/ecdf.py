@@ -120,7 +120,7 @@ def _effective(shares: Floats, total: int) -> float:
     between = shares.var(axis=0, ddof=1)[inside] / count
     spread_at_most = (count - 1) / float(chdtri(count - 1, _UNDERESTIMATED))
     worst = float(np.max(between / (mean * (1 - mean))[inside], initial=0.0)) * spread_at_most
-    return max(1 / max(worst, 1 / total), float(count))
+    return float(max(1 / max(worst, 1 / total), count))
 
 
 def _banded(values: Floats, each: Floats, samples: int, effective: float, alpha: float) -> Cdf:
