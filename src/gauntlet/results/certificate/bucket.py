@@ -1,0 +1,132 @@
+"""A token bucket in closed form: when a shaper that is neither faster nor slower than asked sends each
+packet.
+
+The rules are those of tbf (tc-tbf(8)): the bucket holds `burst_bytes`, fills at the rate, and a packet leaves
+as soon as it is first in the queue and the bucket holds its length. With A(t) the bytes that the rate has
+earned until t, and v the value of A(t) at which the bucket would have been empty, a packet of L bytes that
+arrives at t leaves when A reaches max(A(t), v + L), and then v becomes max(v, A(t) - burst) + L. Both are
+maxima of sums, so a running maximum replays a whole stretch of constant rate at once.
+
+A change of a tbf fills the bucket and lets the packet at the head of the queue wait for the timer that was
+set under the old rate, or for the next packet that arrives, whichever comes first. (`tbf_change` in the
+kernel's `net/sched/sch_tbf.c`: it sets the tokens and does not wake the queue.) `Kick` tells which end of
+this span a replay takes.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Kick(Enum):
+    """When a queue wakes after a change of the shaper: at once, or as late as the kernel allows."""
+
+    AT_ONCE = "at once"
+    LATE = "late"
+
+
+def departures(
+    arrival_ns: Ints,
+    length: Ints,
+    *,
+    change_ns: Ints,
+    rate_bps: Floats,
+    burst_bytes: Floats,
+    kick: Kick,
+) -> tuple[Floats, Ints]:
+    """The instant at which each packet leaves, in nanoseconds, and how many packets before it shared its busy
+    period.
+
+    Packets are given in the order of the queue, arrivals not falling. Stretch i of the rate begins at
+    `change_ns[i]`; rates may be infinite. A packet longer than the burst never leaves: its instant is
+    infinite, as is that of all packets behind it in this stretch.
+    """
+    leaves = np.full(len(arrival_ns), np.inf)
+    rank = np.zeros(len(arrival_ns), np.int64)
+    ends = np.append(change_ns[1:], np.iinfo(np.int64).max)
+    first, old_timer_ns = 0, np.inf
+    for start_ns, end_ns, rate, burst in zip(change_ns, ends, rate_bps, burst_bytes, strict=True):
+        last = int(np.searchsorted(arrival_ns, end_ns, side="left"))
+        if first == last:
+            continue
+        wake_ns = _wake(arrival_ns, first, int(start_ns), old_timer_ns, kick)
+        if wake_ns >= end_ns:
+            continue
+        base_ns = max(wake_ns, int(arrival_ns[first]))
+        ready_ns = np.maximum(arrival_ns[first:last], base_ns) - base_ns
+        out_ns, busy = _stretch(ready_ns.astype(np.float64), length[first:last], rate / 8e9, burst)
+        done = int(np.searchsorted(out_ns, float(end_ns - base_ns), side="left"))
+        leaves[first : first + done] = base_ns + out_ns[:done]
+        rank[first : first + done] = busy[:done]
+        old_timer_ns = base_ns + out_ns[done] if done < len(out_ns) else np.inf
+        first += done
+    return leaves, rank
+
+
+def _wake(arrival_ns: Ints, first: int, start_ns: int, old_timer_ns: float, kick: Kick) -> int:
+    """The first instant at which the packet at the head of the queue may leave in a stretch that begins at
+    `start_ns`."""
+    if kick is Kick.AT_ONCE or arrival_ns[first] >= start_ns:
+        return start_ns
+    following = int(np.searchsorted(arrival_ns, start_ns, side="left"))
+    next_arrival_ns = float(arrival_ns[following]) if following < len(arrival_ns) else np.inf
+    wake_ns = min(old_timer_ns, next_arrival_ns)
+    return int(max(wake_ns, start_ns)) if np.isfinite(wake_ns) else np.iinfo(np.int64).max
+
+
+def _stretch(ready_ns: Floats, length: Ints, bytes_per_ns: float, burst: float) -> tuple[Floats, Ints]:
+    """Departures within one stretch of constant rate that begins at 0 with a full bucket."""
+    number = np.arange(len(length))
+    if np.isinf(bytes_per_ns):
+        return ready_ns, np.zeros(len(length), np.int64)
+    earned = ready_ns * bytes_per_ns
+    through = np.cumsum(length).astype(np.float64)
+    before = through - length
+    emptied = np.maximum(np.maximum.accumulate(earned - burst - before), -burst)
+    enough = emptied + through
+    waits = enough > earned
+    out_ns = np.maximum(enough, earned) / bytes_per_ns
+    idle = np.maximum.accumulate(np.where(waits, 0, number))
+    too_long = np.flatnonzero(length > burst)
+    if len(too_long):
+        out_ns[too_long[0] :] = np.inf
+    return out_ns, number - idle
+
+
+def largest_excess(
+    out_ns: Ints,
+    length: Ints,
+    *,
+    change_ns: Ints,
+    rate_bps: Floats,
+    burst_bytes: Floats,
+    rounding_ns: float,
+) -> tuple[float, int]:
+    """By how many bytes the worst window of departures exceeds the token bucket bound, and the packet at the
+    end of that window.
+
+    In any window at most burst + integral of the rate may leave, plus one burst for each change in it (a
+    change fills the bucket), plus what the rate earns in `rounding_ns` per packet. An excess of zero or less
+    is within the bound. Infinite rates allow anything.
+    """
+    if not len(out_ns):
+        return -np.inf, 0
+    unlimited = np.isinf(rate_bps)
+    rates = np.where(unlimited, 0.0, rate_bps) / 8e9
+    boundaries = np.maximum(change_ns, out_ns[0])
+    earned_at_change = np.concatenate(([0.0], np.cumsum(np.diff(boundaries) * rates[:-1])))
+    stretch = np.maximum(np.searchsorted(change_ns, out_ns, side="right") - 1, 0)
+    limited_length = np.where(unlimited[stretch], 0, length)
+    earned = earned_at_change[stretch] + (out_ns - boundaries[stretch]) * rates[stretch]
+    refills = (np.cumsum(burst_bytes) - burst_bytes[0])[stretch]
+    rounding = np.cumsum(rounding_ns * rates[stretch])
+    surplus = np.cumsum(limited_length) - earned - refills - rounding
+    excess = surplus - np.minimum.accumulate(surplus - limited_length + burst_bytes[stretch])
+    worst = int(np.argmax(excess))
+    return float(excess[worst]), worst

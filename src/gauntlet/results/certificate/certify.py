@@ -1,0 +1,239 @@
+"""From a plan's run and its record to the certificate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gauntlet.errors import RunError
+from gauntlet.results.certificate.asked import read_timeline, without_change
+from gauntlet.results.certificate.capture import CAPTURE_BYTES, Capture, read_capture
+from gauntlet.results.certificate.conservation import (
+    check_conservation,
+    check_counters,
+    check_origin,
+    own_words,
+)
+from gauntlet.results.certificate.delays import check_delays, check_order
+from gauntlet.results.certificate.losses import check_copies, check_losses
+from gauntlet.results.certificate.queues import check_limit, check_tail_drops, occupancy
+from gauntlet.results.certificate.shaper import check_pace, check_rate
+from gauntlet.results.certificate.sizes import check_sizes, link_mtu_bytes
+from gauntlet.results.certificate.stages import Routes, read_routes
+from gauntlet.results.certificate.traffic import Traffic, follow
+from gauntlet.results.certificate.verdict import Findings, plural
+
+
+def certify(plan_run: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
+    """Check what the network of one run really did against what its plan asked for.
+
+    `plan_run` is the run's object in the plan (docs/formats/plan.md), `record_dir` its record folder
+    (docs/formats/record.md). The result is the content of `certificate.json` (docs/formats/certificate.md).
+    Raises RunError if the record itself cannot be read.
+    """
+    record = _read_record(record_dir)
+    findings = Findings()
+    _check_identity(plan_run, record, findings)
+    capture = _check_capture(plan_run, record, record_dir, findings)
+    if capture is not None:
+        _check_network(plan_run, record, capture, findings)
+    return {
+        "format": "gauntlet-certificate",
+        "version": 1,
+        "run": plan_run["id"],
+        "trusted": findings.trusted,
+        "checks": [check.to_json() for check in findings.checks],
+        "undecided": findings.undecided,
+    }
+
+
+def _read_record(record_dir: Path) -> dict[str, Any]:
+    path = record_dir / "record.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(
+            f"The record {path} cannot be read ({error.strerror}); a run's folder has to hold it."
+        ) from error
+    except ValueError as error:
+        raise RunError(
+            f"The record {path} is not valid JSON ({error}); it should be as the guest wrote it."
+        ) from error
+    if (
+        not isinstance(record, dict)
+        or record.get("format") != "gauntlet-record"
+        or record.get("version") != 1
+    ):
+        raise RunError(
+            f"{path} is not a record of version 1; its format should be gauntlet-record, version 1."
+        )
+    return record
+
+
+def _check_identity(plan_run: Mapping[str, Any], record: Mapping[str, Any], findings: Findings) -> None:
+    asked = {"run": plan_run["id"], "seed": plan_run["seed"]}
+    found = {"run": record["run"], "seed": record["seed"]}
+    failure = None
+    if found != asked:
+        failure = (
+            f"The record is of run {found['run']} with seed {found['seed']}, "
+            f"not of {asked['run']} with seed {asked['seed']}."
+        )
+    findings.add(
+        "identity",
+        None,
+        failure,
+        "The record belongs to the plan's run and seed.",
+        measured=found,
+        expected=asked,
+    )
+
+
+def _check_capture(
+    plan_run: Mapping[str, Any], record: Mapping[str, Any], record_dir: Path, findings: Findings
+) -> Capture | None:
+    """The capture if there is one, after checking that it is whole."""
+    kept, path = plan_run["record"]["packets"], record_dir / "packets.bin"
+    if kept not in CAPTURE_BYTES:
+        failure = (
+            "The run kept no packets, so that nothing could be checked; "
+            "set record.packets to headers to have it checked."
+        )
+        findings.add("capture", None, failure, "")
+        return None
+    if not path.is_file():
+        findings.add("capture", None, "The record has no packets.bin, so that nothing could be checked.", "")
+        return None
+    capture = read_capture(path, CAPTURE_BYTES[kept], [(tap["tap"], tap["link"]) for tap in record["taps"]])
+    problems = []
+    for tap in record["taps"]:
+        link, packets = tap["link"], capture.taps[tap["link"]]
+        if tap["missed_packets"]:
+            problems.append(f"The capture missed {plural(tap['missed_packets'], 'packet')} on {link}.")
+        if tap["captured_packets"] != len(packets):
+            problems.append(
+                f"The record says {tap['captured_packets']:,} packets were captured on {link}, but "
+                f"packets.bin holds {len(packets):,}."
+            )
+        if (np.diff(packets.time_ns) < 0).any():
+            problems.append(f"The captured packets of {link} are not in order of time.")
+    if capture.unknown_taps:
+        problems.append(
+            f"{plural(capture.unknown_taps, 'packet')} in packets.bin belong to taps that the record does "
+            f"not list."
+        )
+    if capture.surplus_bytes:
+        problems.append(
+            f"packets.bin ends in the middle of a packet ({plural(capture.surplus_bytes, 'byte')} too many)."
+        )
+    total = len(capture.records)
+    findings.add(
+        "capture",
+        None,
+        " ".join(problems) or None,
+        f"The capture is whole: {plural(total, 'packet')} on {plural(len(capture.taps), 'tap')}, none "
+        f"missed.",
+        measured={"packets": total, "missed_packets": sum(tap["missed_packets"] for tap in record["taps"])},
+        expected={"missed_packets": 0},
+    )
+    return capture
+
+
+def _check_network(
+    plan_run: Mapping[str, Any], record: Mapping[str, Any], capture: Capture, findings: Findings
+) -> None:
+    end_ns = round(record["virtual_s"] * 1e9)
+    asked = read_timeline(plan_run["timeline"], record["timeline"], end_ns, findings)
+    counters = {entry["link"]: entry for entry in record["links"]}
+    routes = read_routes(record["flows"], record["paths"])
+    for flow in routes.unread:
+        findings.undecided.append(
+            f"The packets of flow {flow} could not be followed: the record does not tell its addresses."
+        )
+    unseen = {link for link in [*asked, *counters] if link not in capture.taps}
+    for link in sorted(unseen):
+        findings.undecided.append(f"{link} could not be checked: the run has no tap on it.")
+    for link, tap in capture.taps.items():
+        link_asked = asked.get(link, without_change(link))
+        check_sizes(tap, link_mtu_bytes(plan_run["network"], link), findings)
+        if link_asked.kind == "tbf":
+            check_rate(link_asked, tap, findings)
+        hidden_bytes = check_counters(tap, counters[link], findings) if link in counters else 0
+        feeds = _usable_feeds(link, routes, capture, unseen, findings)
+        if feeds:
+            backlog = int(counters[link]["backlog_packets"]) if link in counters else 0
+            traffic = follow(
+                link_asked,
+                feeds=feeds,
+                taps=capture.taps,
+                routes=routes,
+                backlog_packets=backlog,
+                end_ns=capture.last_ns,
+            )
+            _check_stage(traffic, counters.get(link), hidden_bytes, findings)
+        elif link in asked and link not in routes.feeds:
+            findings.undecided.append(
+                f"What entered {link} is not known, since no tap comes before it: only its output was "
+                f"checked."
+            )
+
+
+def _usable_feeds(
+    link: str, routes: Routes, capture: Capture, unseen: set[str], findings: Findings
+) -> dict[str, set[int]]:
+    """The taps that feed a stage, unless something between them and it changed packets unseen."""
+    feeds = routes.feeds.get(link, {})
+    absent = sorted(tap for tap in feeds if tap not in capture.taps)
+    gaps = sorted(tap for tap in feeds if tap.partition(">")[2] != link.partition(">")[0])
+    if absent or (unseen and gaps):
+        findings.undecided.append(
+            f"What entered {link} is not fully known, so that only its output was checked."
+        )
+        return {}
+    return feeds
+
+
+def _check_stage(
+    traffic: Traffic, counters: Mapping[str, Any] | None, hidden_bytes: int, findings: Findings
+) -> None:
+    queue = occupancy(traffic)
+    if traffic.asked.kind == "tbf":
+        check_pace(traffic, hidden_bytes, findings)
+        check_limit(traffic, queue, findings)
+        check_tail_drops(traffic, queue, findings)
+    else:
+        check_delays(traffic, findings)
+        if traffic.asked.kind == "netem":
+            check_limit(traffic, queue, findings)
+        check_losses(traffic, queue, findings)
+    check_order(traffic, findings)
+    check_copies(traffic, queue, findings)
+    check_origin(traffic, findings)
+    check_conservation(traffic, counters, findings)
+    _report_undecided(traffic, counters, findings)
+
+
+def _report_undecided(traffic: Traffic, counters: Mapping[str, Any] | None, findings: Findings) -> None:
+    link = traffic.link
+    unclear = int(traffic.matched.unclear_out.sum())
+    if unclear:
+        findings.undecided.append(
+            f"{plural(unclear, 'packet')} on {link} are identical to others, so that their own times could "
+            f"not be checked."
+        )
+    unfollowed = own_words(traffic)
+    if unfollowed:
+        findings.undecided.append(
+            f"{plural(unfollowed, 'packet')} on {link} belong to no flow (messages of routers), so that "
+            f"they could not be followed."
+        )
+    if not len(traffic.inputs):
+        findings.undecided.append(f"No packet entered {link}, so that there was nothing to check.")
+    if traffic.asked.kind != "none" and counters is None:
+        findings.undecided.append(
+            f"The record has no counters of {link}, so that its drops could not be compared with them."
+        )

@@ -1,0 +1,115 @@
+"""Which packets enter which link direction: the way of each flow from tap to tap.
+
+A *stage* is a tapped link direction `a>b` with everything between it and the taps that feed it: its output is
+the tap `a>b`, its input is what the previous taps of the flows' paths saw and what is routed into it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gauntlet.results.certificate.capture import TapPackets
+from gauntlet.results.certificate.headers import pair_code
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Routes:
+    """`feeds[stage][tap]`: address pairs that go from the tap into the stage. `flow_pairs`: all pairs of the
+    run's flows.
+
+    `unread` names the flows whose addresses the record does not tell.
+    """
+
+    feeds: dict[str, dict[str, set[int]]]
+    flow_pairs: set[int]
+    unread: tuple[str, ...]
+
+
+def read_routes(flows: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str, Any]]) -> Routes:
+    """The routes of a run from its record's `flows` and `paths`."""
+    addresses, unread = {}, []
+    for flow in flows:
+        try:
+            ends = _address(flow["source"]), _address(flow["destination"])
+            addresses[flow["id"]] = (pair_code(*ends), pair_code(*reversed(ends)))
+        except (KeyError, ValueError, AttributeError):
+            unread.append(str(flow.get("id")))
+    feeds: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    pairs: set[int] = set()
+    for path in paths:
+        if path["flow"] not in addresses:
+            continue
+        for direction, pair in zip(("forward", "return"), addresses[path["flow"]], strict=True):
+            pairs.add(pair)
+            taps = path[direction]
+            for tap, stage in pairwise(taps):
+                feeds[stage][tap].add(pair)
+    return Routes({stage: dict(taps) for stage, taps in feeds.items()}, pairs, tuple(unread))
+
+
+def _address(endpoint: str) -> str:
+    return endpoint.rpartition(":")[0].strip("[]")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Packets that enter a stage, in order of arrival at its taps; one entry per packet.
+
+    `expected` tells which ones must come out: packets of the run's flows. The way of any other packet (an
+    ICMP message of a router, an address that no flow names) is not known, so that it may come out or not.
+    `feed` numbers the tap that saw it.
+    """
+
+    time_ns: Ints
+    length: Ints
+    key: npt.NDArray[np.uint64]
+    pair: npt.NDArray[np.uint64]
+    expected: npt.NDArray[np.bool_]
+    feed: Ints
+    row: Ints
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+
+def stage_inputs(feeds: Mapping[str, set[int]], taps: Mapping[str, TapPackets], routes: Routes) -> Inputs:
+    """Everything that goes or may go into a stage, as its feeding taps saw it."""
+    parts = []
+    for number, (link, pairs) in enumerate(feeds.items()):
+        tap = taps[link]
+        expected = _is_one_of(tap.pair, pairs)
+        possible = expected | ~(tap.local | _is_one_of(tap.pair, routes.flow_pairs))
+        rows = np.flatnonzero(possible)
+        feed = np.full(len(rows), number)
+        parts.append(
+            (
+                tap.time_ns[rows],
+                tap.length[rows],
+                tap.key[rows],
+                tap.pair[rows],
+                expected[rows],
+                feed,
+                tap.row[rows],
+            )
+        )
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    if len(parts) > 1:
+        order = np.argsort(columns[0], kind="stable")
+        columns = [column[order] for column in columns]
+    return Inputs(*columns)
+
+
+def _is_one_of(pairs: npt.NDArray[np.uint64], wanted: set[int]) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(pairs), np.bool_)
+    for pair in wanted:
+        found |= pairs == np.uint64(pair)
+    return found

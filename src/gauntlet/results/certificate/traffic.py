@@ -1,0 +1,119 @@
+"""One stage's packets, in and out, matched: what the checks of a link direction look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gauntlet.results.certificate import tolerance
+from gauntlet.results.certificate.asked import AskedLink
+from gauntlet.results.certificate.capture import TapPackets
+from gauntlet.results.certificate.match import NO_INPUT, Match, match
+from gauntlet.results.certificate.stages import Inputs, Routes, stage_inputs
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Inputs and outputs of the stage of `asked.link`, and which output is which input.
+
+    `queued` marks inputs that the link's own counters say were still waiting at the end of the run (`end_ns`,
+    the last instant that the capture shows). `foreign` marks outputs that no flow's addresses explain.
+    """
+
+    asked: AskedLink
+    inputs: Inputs
+    outputs: TapPackets
+    matched: Match
+    queued: Flags
+    foreign: Flags
+    end_ns: int
+
+    @property
+    def link(self) -> str:
+        """The link direction."""
+        return self.asked.link
+
+    @cached_property
+    def known(self) -> Ints:
+        """Outputs whose input is known beyond doubt, in order of departure."""
+        return np.flatnonzero((self.matched.source != NO_INPUT) & ~self.matched.unclear_out)
+
+    @cached_property
+    def known_source(self) -> Ints:
+        """The inputs of the outputs `known`."""
+        return self.matched.source[self.known]
+
+    @cached_property
+    def lost(self) -> Flags:
+        """Inputs that had to come out and neither did nor are still queued."""
+        lost: Flags = self.inputs.expected & (self.matched.copies == 0) & ~self.queued
+        return lost
+
+    @cached_property
+    def length_at_link(self) -> Ints:
+        """Length of each input as the link carries it: with the tunnel's header where the link is part of
+        a tunnel."""
+        lengths = self.inputs.length.copy()
+        growth = self.outputs.length[self.known] - lengths[self.known_source]
+        pairs = self.inputs.pair[self.known_source]
+        for pair in np.unique(pairs):
+            lengths[self.inputs.pair == pair] += int(np.median(growth[pairs == pair]))
+        return lengths
+
+    @cached_property
+    def uninvited(self) -> Ints:
+        """Outputs that never entered, apart from what a link or a router says of its own accord."""
+        return np.flatnonzero((self.matched.source == NO_INPUT) & ~self.own_words)
+
+    @cached_property
+    def own_words(self) -> Flags:
+        """Outputs that never entered and need not have: link-local packets, and ICMP messages of routers."""
+        own: Flags = self.outputs.local | (self.outputs.icmp & self.foreign)
+        own &= self.matched.source == NO_INPUT
+        return own
+
+
+def delay_windows(asked: AskedLink, time_ns: Ints) -> tuple[Ints, Ints]:
+    """The least and the largest delay, in nanoseconds, that a packet entering at each instant may be
+    given."""
+    before, after = asked.around(time_ns)
+    delay, jitter = asked.column("delay_s"), asked.column("jitter_s")
+    low = np.maximum(delay - jitter, 0.0) * 1e9
+    high = (delay + jitter) * 1e9
+    least = np.minimum(low[before], low[after])
+    most = np.maximum(high[before], high[after])
+    return np.rint(least).astype(np.int64), np.rint(most).astype(np.int64)
+
+
+def follow(
+    asked: AskedLink,
+    *,
+    feeds: dict[str, set[int]],
+    taps: dict[str, TapPackets],
+    routes: Routes,
+    backlog_packets: int,
+    end_ns: int,
+) -> Traffic:
+    """Match what entered a stage with what left it."""
+    inputs, outputs = stage_inputs(feeds, taps, routes), taps[asked.link]
+    least, most = delay_windows(asked, inputs.time_ns)
+    earliest_ns = inputs.time_ns + least - tolerance.TIME_NS
+    if asked.kind == "tbf":
+        latest_ns = np.full(len(inputs), np.iinfo(np.int64).max)
+    else:
+        latest_ns = inputs.time_ns + most + tolerance.TIME_NS
+    matched = match(inputs.key, outputs.key, outputs.time_ns, earliest_ns, latest_ns)
+    queued = np.zeros(len(inputs), np.bool_)
+    if backlog_packets:
+        missing = np.flatnonzero(inputs.expected & (matched.copies == 0))
+        queued[missing[-backlog_packets:]] = True
+    foreign = np.ones(len(outputs), np.bool_)
+    for pair in routes.flow_pairs:
+        foreign &= outputs.pair != np.uint64(pair)
+    return Traffic(asked, inputs, outputs, matched, queued, foreign, end_ns)
