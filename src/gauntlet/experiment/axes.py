@@ -134,7 +134,7 @@ def _factor_name(section: str, key: str) -> str:
     if section in ("link", "workload"):
         suffix = {**dict.fromkeys(_TIMES, "_s"), **dict.fromkeys(_SIZES, "_bytes"), "rate": "_bps"}
         return key + suffix.get(key, "")
-    return key
+    return f"{section}.{key}"
 
 
 def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
@@ -146,7 +146,7 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
     if isinstance(written, bool):
         return AxisValue(written, int(written), "on" if written else "off", "on" if written else "off")
     if isinstance(written, int | float):
-        return AxisValue(written, written, f"{written:g}", f"{written:g}")
+        return AxisValue(written, written, _slug(str(written)), str(written))
     if isinstance(written, str):
         return AxisValue(written, written, _slug(written), written)
     text = json.dumps(written, sort_keys=True, default=str)

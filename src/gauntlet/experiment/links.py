@@ -94,7 +94,7 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
         if link.channel_delay_s is not None and link.channel_delay_s < access_s:
             raise UserError(
                 f"[link] channel_delay: {link.channel_delay_s * 1e3:g} ms is less than the "
-                f"{access_s * 1e3:g} ms that the access network of '{ref.name}' takes on average; give at least that."
+                f"{access_s * 1e3:g} ms of the access network of '{ref.name}' (mean); give at least that."
             )
     independent = link.loss > 0 or trace.column("loss_up").max() > 0 or trace.column("loss_down").max() > 0
     if link.burst_loss is not None and independent:

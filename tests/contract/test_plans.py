@@ -1,0 +1,83 @@
+"""The plan's contract, on the Python side: plans that both sides accept, and bad ones that both refuse.
+
+The files in plans/ are read by the guest's tests too.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gauntlet.errors import UserError
+from gauntlet.experiment import check_plan, expand, load_experiment, plan, read_plan
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+GOOD = sorted((HERE / "plans").glob("*.json"))
+BAD = {
+    "unknown-key-in-run": ["runs[0]", "'sysctl'", "'sysctls'"],
+    "unknown-key-in-timeline": ["runs[0].timeline[3]", "'los'", "'loss'"],
+    "unknown-key-in-flow": ["runs[0].flows[0]", "'size'"],
+    "unknown-key-in-network": ["runs[0].network", "'presets'", "'preset'"],
+    "unknown-key-in-record": ["runs[0].record", "'pcap'"],
+    "wrong-format": ["format", "'plan'", "'gauntlet-plan'"],
+    "wrong-version": ["version", "2", "1"],
+    "no-runs": ["runs"],
+    "run-twice": ["runs", "twice"],
+    "id-with-slash": ["runs[0].id", "'a/b'"],
+    "seed-too-large": ["runs[0].seed"],
+    "no-limit": ["runs[0]", "'limit_s'", "missing"],
+    "negative-rate": ["runs[0].timeline[0].rate_bps", "-1"],
+    "negative-delay": ["runs[0].timeline[3].delay_s", "-0.001"],
+    "loss-above-one": ["runs[0].timeline[3].loss", "1.5"],
+    "rate-and-delay-on-one-link": ["runs[0].timeline[0]", "'rasa>ra'", "next hop"],
+    "timeline-out-of-order": ["runs[0].timeline", "sort"],
+    "timeline-changes-nothing": ["runs[0].timeline[9]", "changes nothing"],
+    "link-without-direction": ["runs[0].timeline[0].link", "'rasa-ra'"],
+    "preset-and-nodes": ["runs[0].network", "preset"],
+    "no-flows": ["runs[0].flows"],
+    "packets-unknown": ["runs[0].record.packets", "'some'", "'headers'"],
+    "limit-as-text": ["runs[0].limit_s", "'200'", "number"],
+}
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_good_plans_are_accepted(path: Path) -> None:
+    assert read_plan(path).runs
+
+
+def test_the_documented_example_is_accepted() -> None:
+    text = (ROOT / "docs/formats/plan.md").read_text(encoding="utf-8")
+    example = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    assert check_plan(json.loads(example[1])).runs
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_plans_are_refused_in_one_sentence(name: str) -> None:
+    path = HERE / "plans" / "bad" / f"{name}.json"
+    with pytest.raises(UserError) as caught:
+        read_plan(path)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{path}: ")
+    assert "\n" not in sentence
+    for word in BAD[name]:
+        assert word in sentence.removeprefix(str(path))
+
+
+def test_every_bad_plan_has_its_sentence() -> None:
+    assert {path.stem for path in (HERE / "plans" / "bad").glob("*.json")} == set(BAD)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
+def test_plans_of_the_example_experiments_keep_the_contract(path: Path) -> None:
+    runs = expand(load_experiment(path, repetitions=1))
+    written = json.loads(json.dumps(plan(runs)))
+    assert [run.id for run in check_plan(written).runs] == [run.id for run in runs]
+
+
+def test_a_plan_that_is_not_json_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{")
+    with pytest.raises(UserError, match=r"plan\.json: the plan cannot be read"):
+        read_plan(tmp_path / "plan.json")

@@ -1,0 +1,143 @@
+"""From matrix to runs: order, ids, factors, and what the seeds share."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gauntlet.experiment import RunSpec, expand, plan_run, seeds
+from gauntlet.experiment.load import Experiment
+
+from .conftest import CONSTANT, RAIL, Parse
+
+
+def by_id(experiment: Experiment) -> dict[str, RunSpec]:
+    return {run.id: run for run in expand(experiment)}
+
+
+def test_order_and_ids(parse: Parse) -> None:
+    ids = [run.id for run in expand(parse(CONSTANT))]
+    assert len(ids) == len(set(ids)) == 2 * 2 * 2 * 2
+    assert ids[0] == "tcp-cubic_delay-25ms_loss-0pct_rep-001"
+    assert ids[1] == "tcp-cubic_delay-25ms_loss-0pct_rep-002"
+    assert ids[2] == "tcp-cubic_delay-25ms_loss-1pct_rep-001"
+    assert ids[-1] == "udp_delay-50ms_loss-1pct_rep-002"
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in ids)
+
+
+def test_factors_are_in_base_units_and_labels_are_for_people(parse: Parse) -> None:
+    run = by_id(parse(CONSTANT))["tcp-cubic_delay-25ms_loss-1pct_rep-002"]
+    assert run.factors == {"protocol": "tcp-cubic", "channel_delay_s": 0.025, "loss": 0.01, "repetition": 2}
+    assert run.labels == {
+        "protocol": "TCP CUBIC",
+        "channel_delay_s": "25 ms",
+        "loss": "1 %",
+        "repetition": "2",
+    }
+
+
+def test_protocols_and_conditions_ride_the_same_stretch(parse: Parse) -> None:
+    runs = expand(parse(RAIL))
+    for repetition in (1, 2):
+        rides = {(run.link_seed, run.start_s) for run in runs if run.factors["repetition"] == repetition}
+        assert len(rides) == 1
+    assert len({run.start_s for run in runs}) == 2
+
+
+def test_protocols_share_the_draws_of_a_condition(parse: Parse) -> None:
+    runs = by_id(parse(RAIL))
+    tcp, udp = (runs[f"{name}_delay-25ms_loss-1pct_rep-001"] for name in ("tcp-cubic", "udp"))
+    assert tcp.seed == udp.seed
+    assert plan_run(tcp)["timeline"] == plan_run(udp)["timeline"]
+    others = [run.seed for run in runs.values() if run.factors["protocol"] == "udp"]
+    assert len(set(others)) == len(others)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("repetitions = 2", "repetitions = 5"),
+        ('["tcp-cubic", "udp"]', '["sctp", "udp", "tcp-cubic"]'),
+        ('["0%", "1%"]', '["0.1%", "1%", "0%"]'),
+    ],
+)
+def test_what_is_added_changes_nothing_that_was_there(parse: Parse, before: str, after: str) -> None:
+    small, large = by_id(parse(RAIL)), by_id(parse(RAIL, (before, after)))
+    assert len(large) > len(small)
+    assert all(large[name] == run for name, run in small.items())
+
+
+def test_another_seed_is_another_experiment(parse: Parse) -> None:
+    one, other = by_id(parse(RAIL)), by_id(parse(RAIL, ("seed = 7", "seed = 8")))
+    assert one.keys() == other.keys()
+    assert all(one[name].seed != other[name].seed for name in one)
+    assert all(one[name].start_s != other[name].start_s for name in one)
+
+
+@given(st.integers(0, 2**53 - 1), st.integers(1, 10_000), st.text(), st.text())
+def test_seeds_fit_json_and_separate(experiment_seed: int, repetition: int, one: str, other: str) -> None:
+    first = seeds.run_seed(experiment_seed, repetition, one)
+    assert 0 <= first < 2**53
+    assert (first == seeds.run_seed(experiment_seed, repetition, other)) == (one == other)
+    assert first != seeds.link_seed(experiment_seed, repetition)
+
+
+def test_greedy_means_the_lines_maximum(parse: Parse) -> None:
+    runs = by_id(parse(CONSTANT))
+    assert runs["tcp-cubic_delay-25ms_loss-0pct_rep-001"].flows[0].rate_bps is None
+    assert runs["udp_delay-25ms_loss-0pct_rep-001"].flows[0].rate_bps == 5_200_000
+    slower = by_id(parse(CONSTANT, ('rate = "max"', 'rate = "5.1Mbit/s"')))
+    assert {run.flows[0].rate_bps for run in slower.values()} == {5_100_000}
+
+
+def test_axes_of_every_section(parse: Parse) -> None:
+    axes = (
+        'scenario.rate = ["1Mbit/s", "2Mbit/s"]\n'
+        '"sysctl.net.core.rmem_max" = [212992, 1000000]\n'
+        'workload.packet = ["100B", "1448B"]\n'
+        'direction = ["up", "down"]\n'
+    )
+    experiment = parse(CONSTANT, ('rate = "5.2Mbit/s"', ""), ('loss = ["0%", "1%"]\n', axes))
+    runs = by_id(experiment)
+    assert len(runs) == 2 * 2 * 16 * 2
+    run = runs["udp_delay-25ms_rate-2Mbits_net.core.rmem-max-1000000_packet-100B_direction-down_rep-001"]
+    assert run.factors["scenario.rate"] == "2Mbit/s"
+    assert run.factors["packet_bytes"] == 100
+    assert run.sysctls["net.core.rmem_max"] == "1000000"
+    plan = plan_run(run)
+    assert plan["timeline"][0]["rate_bps"] == 2_000_000
+    assert plan["flows"][0]["app_params"] == {
+        "rate_bps": 2_000_000,
+        "message_size_bytes": 100,
+        "duration_s": 120.0,
+    }
+    assert plan["flows"][0]["from"] == "server"
+
+
+def test_flows_side_by_side_take_their_protocols_in_order(parse: Parse) -> None:
+    flows = '[[flow]]\napp = "bulk"\nsize = "1MB"\n[[flow]]\napp = "bulk"\nsize = "1MB"\ntunnel = "c"\n'
+    text = (
+        RAIL.partition("[workload]")[0].replace('["tcp-cubic", "udp"]', '["tcp-bbr+sctp", "tcp-bbr"]') + flows
+    )
+    run = by_id(parse(text))["tcp-bbr-with-sctp_delay-25ms_loss-0pct_rep-001"]
+    assert run.labels["protocol"] == "TCP BBR + SCTP"
+    sent = [(flow["stack"], flow["from"], flow["to"]) for flow in plan_run(run)["flows"]]
+    assert sent == [("tcp", "tc1", "tsb1"), ("sctp", "tc2", "tsc1")]
+
+
+def test_flows_may_fix_their_protocols(parse: Parse) -> None:
+    flows = (
+        '[[flow]]\napp = "cbr"\nrate = "64kbit/s"\nduration = "10s"\nprotocol = "udp"\n'
+        '[[flow]]\napp = "bulk"\nsize = "1MB"\nprotocol = "sctp"\nstreams = 4\nsend_buffer = "1MB"\n'
+    )
+    text = CONSTANT.partition("[workload]")[0].replace('protocols = ["tcp-cubic", "udp"]\n', "") + flows
+    runs = expand(parse(text))
+    assert {run.factors["protocol"] for run in runs} == {"udp+sctp"}
+    assert plan_run(runs[0])["flows"][1]["stack_params"] == {"streams": 4, "send_buffer_bytes": 1_000_000}
+
+
+def test_runs_survive_json(parse: Parse) -> None:
+    for run in expand(parse(RAIL)):
+        assert RunSpec.from_json(json.loads(json.dumps(run.to_json()))) == run
