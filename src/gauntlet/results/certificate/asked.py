@@ -157,12 +157,8 @@ def _changed(state: State, entry: Mapping[str, Any]) -> State:
     model = changes.get("gilbert_elliott")
     if model is not None:
         changes["gilbert_elliott"] = Bursts(**model)
-    defaults = State()
-    optional = ("rate_bps", "gilbert_elliott")
-    changes = {
-        key: getattr(defaults, key) if value is None and key not in optional else value
-        for key, value in changes.items()
-    }
+    nullable = ("rate_bps", "gilbert_elliott")
+    changes = {key: value for key, value in changes.items() if value is not None or key in nullable}
     return replace(state, **changes)
 
 
@@ -173,12 +169,12 @@ def _instants_ns(
     end_ns: int,
     findings: Findings,
 ) -> list[int]:
-    instants, failure, latest_ns = [], None, 0
+    instants, failures, latest_ns = [], [], 0
     for number, entry in enumerate(wanted):
         planned_ns = round(entry["at_s"] * 1e9)
         if number >= len(made):
             if planned_ns < end_ns - tolerance.TIMELINE_NS:
-                failure = failure or f"The change of {link} planned at {seconds(planned_ns)} was never made."
+                failures.append(f"The change of {link} planned at {seconds(planned_ns)} was never made.")
             break
         made_ns = round(made[number]["at_s"] * 1e9)
         late_ns = made_ns - planned_ns
@@ -186,18 +182,18 @@ def _instants_ns(
             latest_ns = max(latest_ns, late_ns, key=abs)
         wrong = _difference(entry, made[number])
         if wrong is not None:
-            failure = failure or f"The change of {link} at {seconds(planned_ns)} set {wrong}."
+            failures.append(f"The change of {link} at {seconds(planned_ns)} set {wrong}.")
         elif planned_ns > 0 and not -tolerance.TIME_NS <= late_ns <= tolerance.TIMELINE_NS:
-            when = "later" if late_ns > 0 else "earlier"
-            failure = (
-                failure
-                or f"The change of {link} at {seconds(planned_ns)} was made {span(abs(late_ns))} {when} than planned."
-            )
+            how = f"{span(abs(late_ns))} {'later' if late_ns > 0 else 'earlier'} than planned"
+            failures.append(f"The change of {link} at {seconds(planned_ns)} was made {how}.")
         instants.append(made_ns)
     if len(made) > len(wanted):
-        failure = (
-            failure or f"The run changed {link} {plural(len(made), 'time')} where the plan has {len(wanted)}."
+        failures.append(
+            f"The run changed {link} {plural(len(made), 'time')} and not {len(wanted)} as planned."
         )
+    failure = None
+    if failures:
+        failure = failures[0] + (f" ({plural(len(failures) - 1, 'more fault')})" if failures[1:] else "")
     findings.add(
         "timeline",
         link,

@@ -32,7 +32,14 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     probability = np.array([state.loss_probability for state in states])
     repeated = np.array([state.duplicate if state.up else 0.0 for state in states])
     _judge_by_chance(
-        "loss", "lost", traffic, judged, lost, probability * (1 - repeated), probability, findings
+        traffic,
+        name="loss",
+        verb="lost",
+        judged=judged,
+        hit=lost,
+        low=probability * (1 - repeated),
+        high=probability,
+        findings=findings,
     )
 
 
@@ -52,11 +59,11 @@ def check_copies(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
         traffic,
         name="duplication",
         verb="repeated",
-        judged,
-        copied,
-        probability * (1 - loss) ** 2,
-        probability,
-        findings,
+        judged=judged,
+        hit=copied,
+        low=probability * (1 - loss) ** 2,
+        high=probability,
+        findings=findings,
     )
     more = int(np.maximum(traffic.matched.copies[judged] - 2, 0).sum())
     if more:
