@@ -6,8 +6,11 @@
 """
 
 from gauntlet.scenario.chunks import Chunk, chunks
+from gauntlet.scenario.export import TcPlaces, export_csv, export_mahimahi, export_tc
+from gauntlet.scenario.figure_data import line_figure_data
 from gauntlet.scenario.model import Line, Scenario, ScenarioInfo
 from gauntlet.scenario.registry import available, load_scenario
+from gauntlet.scenario.summary import summary
 from gauntlet.scenario.trace import Trace, TraceRow
 from gauntlet.scenario.trace_files import read_trace
 
@@ -16,10 +19,16 @@ __all__ = [
     "Line",
     "Scenario",
     "ScenarioInfo",
+    "TcPlaces",
     "Trace",
     "TraceRow",
     "available",
     "chunks",
+    "export_csv",
+    "export_mahimahi",
+    "export_tc",
+    "line_figure_data",
     "load_scenario",
     "read_trace",
+    "summary",
 ]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gauntlet.scenario.linefile import Area, AreaType
 from gauntlet.scenario.radio import Zone
@@ -53,10 +54,10 @@ def area_at(areas: Sequence[Area], km: float) -> AreaType:
 def enb_sites(areas: Sequence[Area], length_km: float, spacing_km: Callable[[AreaType], float]) -> Sites:
     """Where eNBs stand, by D3.4 section 4.1: at both ends of the line, and Table 5's distances between them.
 
-    The order is this project's: the last area is filled from the terminus backward, everything before it from
-    the start forward. A gap is as long as the area type at its middle asks, where the handover takes place; one
-    that would reach into an urban area ends at the edge of it. The one gap where both fillings meet is what is
-    left over.
+    The order is this project's: the last area is filled from the terminus backward, everything before it
+    from the start forward. A gap is as long as the area type at its middle asks, where the handover takes
+    place; one that would reach into an urban area ends at the edge of it. The one gap where both fillings
+    meet is what is left over.
     """
     last = areas[-1]
     from_end, km = [length_km], length_km - spacing_km(last.type)
@@ -73,7 +74,7 @@ def enb_sites(areas: Sequence[Area], length_km: float, spacing_km: Callable[[Are
 
 
 def access_point_sites(length_km: float, reach_km: float) -> Sites:
-    """Access points evenly along the line, the first and the last at its ends, all track within their reach."""
+    """Access points evenly along the line, two of them at its ends, all track within their reach."""
     gaps = math.ceil(length_km / (2 * reach_km))
     return Sites([length_km * part / gaps for part in range(gaps + 1)], ["urban"] * gaps)
 
@@ -92,7 +93,7 @@ def build_cells(
     positions, gaps = sites.km, [sites.gaps[0], *sites.gaps, sites.gaps[-1]]
     borders = [
         positions[0],
-        *[(a + b) / 2 for a, b in zip(positions, positions[1:], strict=False)],
+        *[(a + b) / 2 for a, b in pairwise(positions)],
         positions[-1],
     ]
     return [

@@ -15,17 +15,19 @@ class Chunk:
 
 
 def chunks(scenario: Scenario, duration_s: float = 600.0, count: int = 10, *, seed: int) -> list[Chunk]:
-    """`count` stretches at random places, in the order drawn; a smaller count gives the first of a larger one's.
+    """`count` stretches at random places, in the order drawn.
 
-    On a line each place along the track is equally likely (D3.4: the position along the line is random); on
-    other scenarios each instant is. Stretches may overlap. Raises `UserError` when the scenario is too short.
+    A smaller count gives the first stretches of a larger one. On a line each place along the track is equally
+    likely (D3.4: the position along the line is random); on other scenarios each instant is. Stretches may
+    overlap. Raises `UserError` when the scenario is too short.
     """
     if duration_s <= 0 or count < 1:
         raise UserError(f"Cannot cut {count} chunks of {duration_s:g} s: both must be above 0.")
     latest_s = scenario.duration_s - duration_s
     if latest_s < 0:
         raise UserError(
-            f"Scenario '{scenario.name}' lasts {scenario.duration_s:g} s, which is too short for chunks of {duration_s:g} s."
+            f"Scenario '{scenario.name}' lasts {scenario.duration_s:g} s, which is too short for chunks of "
+            f"{duration_s:g} s."
         )
     if not scenario.ends:
         return [Chunk(0.0, duration_s)] * count

@@ -1,7 +1,8 @@
-"""Reads a railway line from a TOML file: length, speed limits, stations, areas, headway, and where each number is from."""
+"""Reads a railway line from a TOML file: limits, stations, areas, headway, and the source of each number."""
 
 import tomllib
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
@@ -89,7 +90,7 @@ class LineFile(_Strict):
         _check_tiling("section", self.section, length_km)
         if self.area:
             _check_tiling("area", self.area, length_km)
-        for before, after in zip(self.station, self.station[1:], strict=False):
+        for before, after in pairwise(self.station):
             if after.km <= before.km:
                 raise ValueError(
                     f"station '{after.name}' at {after.km:g} km does not come after '{before.name}'"
@@ -115,10 +116,9 @@ class LineFile(_Strict):
 
     def _check_sources(self) -> None:
         data = self.line
-        used = [number.source for number in (data.length_km, data.headway_s, data.accel_mps2, data.brake_mps2)] + [
-            row.source for row in (*self.section, *self.station)
-        ]
-        used += [area.source for area in self.area] + ([self.wifi.max_reach_m.source] if self.wifi else [])
+        numbers = [data.length_km, data.headway_s, data.accel_mps2, data.brake_mps2]
+        numbers += [self.wifi.max_reach_m] if self.wifi else []
+        used = [row.source for row in (*numbers, *self.section, *self.station, *self.area)]
         used += [station.stop_source or "" for station in self.station if station.stop_s]
         for key in used:
             if key not in self.sources:
@@ -136,7 +136,8 @@ def _check_tiling(what: str, parts: list[Section] | list[Area], length_km: float
     for part in parts:
         if part.from_km != reached_km or part.to_km <= part.from_km:
             raise ValueError(
-                f"the {what} from {part.from_km:g} to {part.to_km:g} km must begin at {reached_km:g} km and go forward"
+                f"the {what} from {part.from_km:g} to {part.to_km:g} km must begin at {reached_km:g} km "
+                "and go forward"
             )
         reached_km = part.to_km
     if reached_km != length_km:
@@ -159,10 +160,14 @@ def read_toml(text: str, model: type[M], name: str) -> M:
         raise UserError(f"{name}, {where}: {problem}.") from None
 
 
+def read_data(file_name: str) -> str:
+    """Text of one of the data files that come with the package."""
+    return resources.files("gauntlet.scenario").joinpath("data", file_name).read_text(encoding="utf-8")
+
+
 def read_builtin(name: str, model: type[M]) -> M:
-    """Read one of the data files that come with the package."""
-    text = resources.files("gauntlet.scenario").joinpath("data", f"{name}.toml").read_text(encoding="utf-8")
-    return read_toml(text, model, f"data/{name}.toml")
+    """Read and check `data/NAME.toml`."""
+    return read_toml(read_data(f"{name}.toml"), model, f"data/{name}.toml")
 
 
 def read_line(path: Path) -> LineFile:

@@ -79,8 +79,8 @@ Build = Callable[[str, Mapping[str, object] | None, int], Scenario]
 def generator(seed: int, label: str) -> np.random.Generator:
     """A random generator for one purpose of a scenario.
 
-    PCG64 seeded from NumPy's SeedSequence over `seed` and the first eight bytes of SHA-256 of `label`, so that
-    draws for one purpose never shift those for another.
+    PCG64 seeded from NumPy's SeedSequence over `seed` and the first eight bytes of SHA-256 of `label`, so
+    that draws for one purpose never shift those for another.
     """
     tag = int.from_bytes(sha256(label.encode()).digest()[:8], "big")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, tag])))

@@ -1,4 +1,4 @@
-"""What one cell offers: reach of each modulation and coding, its rate by D3.4 eq. (1), and eq. (2)'s average."""
+"""What one cell offers: reach and rate of each modulation and coding (D3.4 eq. (1)), eq. (2)'s average."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ def lte_data() -> LteData:
 
 
 def capacity_bps(carriers: int, bits_per_symbol: Fraction, trains: int = 1, ip_scale: float = 1.0) -> float:
-    """Rate of one train in bit/s by D3.4 eq. (1): carriers shared equally, times bits and coding, times symbols.
+    """Rate of one train in bit/s by D3.4 eq. (1): its share of the carriers times bits, coding and symbols.
 
     Eq. (1) leaves out the symbol rate; 14 a millisecond gives the study's maximum of 5.2 Mbit/s with 78
     carriers. `ip_scale` turns it into a rate at the IP layer (docs/scenario-data.md).
@@ -126,7 +126,7 @@ def lte_zones(area: AreaType, bandwidth_mhz: str, carriers: int, ip_scale: float
 
 
 def average_bps(zones: Sequence[Zone]) -> float:
-    """Average rate of one train alone by D3.4 eq. (2): each zone weighs with its share of the cell's radius."""
+    """Average rate of one train alone by D3.4 eq. (2): zones weigh with their share of the cell's radius."""
     total, inner_km = 0.0, 0.0
     for zone in zones:
         total += (zone.reach_km - inner_km) * zone.rate_bps

@@ -30,7 +30,7 @@ FILE_KINDS: dict[str, Callable[[str, Mapping[str, object] | None, int], Scenario
 
 
 def load_scenario(name_or_path: str, params: Mapping[str, object] | None = None, seed: int = 0) -> Scenario:
-    """Load a scenario by name (`available()` lists them), or from a trace (.csv, .parquet) or line file (.toml).
+    """Load a scenario by name (see `available`), or from a trace (.csv, .parquet) or line file (.toml).
 
     `params` are its parameters, numbers or text with units. The same arguments give the same tables.
     Raises `UserError` with one sentence for anything that cannot be.

@@ -6,6 +6,7 @@ instants are computed, not sampled.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def stays(reference: Train, cells: Sequence[Cell]) -> list[Stay]:
     found: list[Stay] = []
     for cell in cells:
         edges_km = cell.edges_km()
-        for from_km, to_km in zip(edges_km, edges_km[1:], strict=False):
+        for from_km, to_km in pairwise(edges_km):
             zone = cell.zone_at((from_km + to_km) / 2)
             begin_s, end_s = reference.inside_s(from_km, to_km)
             if found and found[-1].cell is cell and found[-1].zone == zone:
@@ -95,7 +96,7 @@ def build_trace(
 
 
 def _sharers(stay: Stay, others: Sequence[Train]) -> list[tuple[float, int]]:
-    """Instants within the stay from which a number of trains shares the cell, the reference train among them."""
+    """Instants in the stay, and how many trains share the cell from then on, this train among them."""
     from_s, to_s = round(stay.from_s, INSTANT_DIGITS), round(stay.to_s, INSTANT_DIGITS)
     visits = [train.inside_s(stay.cell.from_km, stay.cell.to_km) for train in others]
     visits = [(round(enter, INSTANT_DIGITS), round(leave, INSTANT_DIGITS)) for enter, leave in visits]

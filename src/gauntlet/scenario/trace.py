@@ -101,7 +101,8 @@ class Trace:
         # Chunks are cut with sums of floats; a microsecond over the end is not a user's mistake.
         if start_s < 0 or duration_s <= 0 or stop_s > self.end_s + 1e-6:
             raise UserError(
-                f"{self.name} cannot be cut from {start_s:g} s to {stop_s:g} s: it runs from 0 to {self.end_s:g} s."
+                f"{self.name} cannot be cut from {start_s:g} s to {stop_s:g} s: "
+                f"it runs from 0 to {self.end_s:g} s."
             )
         t_s = self.column("t_s")
         first = int(np.searchsorted(t_s, start_s, side="right")) - 1

@@ -37,7 +37,7 @@ class Train:
 def trains(
     outbound: Journey, opposite: Journey, headway_s: float, lag_s: float, length_km: float
 ) -> list[Train]:
-    """All trains that are on the line at some time of the reference train's journey; the reference train first."""
+    """The reference train, then all others that are on the line at some time of its journey."""
     reference = Train(0.0, True, outbound, length_km)
     others = [
         Train(departure_s, is_outbound, run, length_km)

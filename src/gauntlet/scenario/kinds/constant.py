@@ -9,7 +9,7 @@ from gauntlet.scenario.trace import Trace
 
 
 class ConstantParams(ScenarioParams):
-    """Both directions alike; the defaults are D3.4's maximum rate, half of its lowest channel RTT, and its buffer."""
+    """Both directions alike; the defaults are D3.4's highest rate, lowest channel delay, and its buffer."""
 
     rate: RateBps = 5.2e6
     delay: DelayS = 0.025

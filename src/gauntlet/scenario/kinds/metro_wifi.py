@@ -1,4 +1,7 @@
-"""Metro under Wi-Fi access points: AB4Rail D3.4, section 4.5. Both directions share one tunnel, so all trains share a cell."""
+"""Metro under Wi-Fi access points: AB4Rail D3.4, section 4.5.
+
+Both directions run in one tunnel, so trains of both share an access point.
+"""
 
 from collections.abc import Mapping
 

@@ -17,11 +17,11 @@ from gauntlet.scenario.radio import Latency
 class RailParams(ScenarioParams):
     """Parameters of every railway.
 
-    `headway` (s) between departures; `opposite_lag` (s) of departures at the far end behind those at the start,
-    half a headway unless given (D3.4 does not state it); `loss` per packet in each direction; `queue_limit` in bytes; `ip_scale`
-    from radio to IP rates; `rank` of train where the line has limits by rank; `stop` (s) replaces the length of
-    all stops; `opposite` trains drive the same speeds over time as the reference train (D3.4 section 3.3), or
-    their own, by the limits and stops as seen from the other end.
+    `headway` (s) between departures; `opposite_lag` (s) of departures at the far end behind those at the
+    start, half a headway unless given (D3.4 does not state it); `loss` per packet in each direction;
+    `queue_limit` in bytes; `ip_scale` from radio to IP rates; `rank` of train where the line has limits by
+    rank; `stop` (s) replaces the length of all stops; `opposite` trains drive the same speeds over time as
+    the reference train (D3.4 section 3.3), or their own, by limits and stops as seen from the other end.
     """
 
     headway: DurationS | None = None

@@ -18,7 +18,7 @@ BANDWIDTHS_HZ = {round(float(mhz) * 1e6): mhz for mhz in lte_data().capacity.car
 
 
 class RailLteParams(RailParams):
-    """Parameters of a railway under LTE or NR; `subcarriers` replaces the number that goes with the bandwidth."""
+    """Parameters under LTE or NR; `subcarriers` replaces the number that goes with the bandwidth."""
 
     bandwidth: FrequencyHz = 1.4e6
     radio: Literal["lte", "nr"] = "lte"
