@@ -42,7 +42,11 @@ mod header;
 mod multipath;
 mod packet;
 mod presence;
+#[cfg(test)]
+mod properties;
 mod protected;
+#[cfg(test)]
+mod tests;
 
 pub use acknowledge::{Hole, Missing, Report, SackBlock, SackBlocks, Snack, SnackBuilder};
 pub use bits::{Cong, ErrorBits, Flags, Flow, MptCode, Order, PathMode, Scheduler, Version};
