@@ -1,0 +1,242 @@
+//! Making a network: namespaces, settings, links, then in every node its interfaces, addresses, neighbours and routes.
+//!
+//! Who has which Ethernet address is written down beforehand (permanent neighbours, static entries of the switches'
+//! tables), so that no address resolution runs: it would be packets that nobody asked for, whose loss on an impaired
+//! link would stall a flow.
+
+mod messages;
+
+use std::thread;
+use std::time::Duration;
+
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
+
+use crate::netlink::Request;
+use crate::offload::Offloads;
+use crate::topology::{Address, Direction, NextHop, Topology};
+use crate::{Error, Node, Sysctls, sysctl};
+
+/// Settings of every node that forwards, whatever the plan says: it is a router, answers nobody with redirects and
+/// believes none.
+const FORWARDING: [(&str, &str); 4] = [
+    ("net.ipv4.ip_forward", "1"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+    ("net.ipv4.conf.all.accept_redirects", "0"),
+];
+
+/// With IPv6: the same, and no packets of the kernel's own accord (no link-local addresses, so no duplicate address
+/// detection and no multicast reports; no router solicitations).
+const IPV6_QUIET: [(&str, &str); 5] = [
+    ("net.ipv6.conf.all.forwarding", "1"),
+    ("net.ipv6.conf.default.addr_gen_mode", "1"),
+    ("net.ipv6.conf.default.accept_dad", "0"),
+    ("net.ipv6.conf.default.accept_ra", "0"),
+    ("net.ipv6.conf.default.router_solicitations", "0"),
+];
+
+/// Without IPv6, and in switches.
+const IPV6_OFF: [(&str, &str); 2] =
+    [("net.ipv6.conf.all.disable_ipv6", "1"), ("net.ipv6.conf.default.disable_ipv6", "1")];
+
+/// Interfaces are numbered from here, above those that the kernel makes by itself (`lo`, `sit0` and the like).
+const FIRST_INTERFACE: u32 = 100;
+
+/// How often, and how many times, links are looked at until the kernel has noticed that both ends are up.
+const UP_POLL: Duration = Duration::from_millis(1);
+const UP_POLLS: usize = 2000;
+
+/// Number of the sending node's interface. The two ends of a link differ: the kernel takes a device whose peer has the
+/// same number for a stacked one and notices its carrier up to a second late.
+pub(crate) fn interface_index(topology: &Topology, direction: Direction) -> u32 {
+    let end = u32::from(topology.links[direction.link].ends[1] == direction.from);
+    FIRST_INTERFACE + 2 * direction.link as u32 + end
+}
+
+fn tunnel_index(topology: &Topology, tunnel: usize) -> u32 {
+    FIRST_INTERFACE + 2 * topology.links.len() as u32 + tunnel as u32
+}
+
+fn bridge_index(topology: &Topology) -> u32 {
+    FIRST_INTERFACE + 2 * topology.links.len() as u32 + topology.tunnels.len() as u32
+}
+
+/// A locally administered Ethernet address that states the interface's number.
+fn ethernet_address(interface: u32) -> Vec<u8> {
+    let [a, b, c, d] = interface.to_be_bytes();
+    vec![0x02, 0x00, a, b, c, d]
+}
+
+/// Makes all nodes and everything between them.
+pub(crate) fn nodes(topology: &Topology, sysctls: &Sysctls) -> Result<Vec<Node>, Error> {
+    let mut nodes = Vec::with_capacity(topology.nodes.len());
+    for (index, node) in topology.nodes.iter().enumerate() {
+        let own = topology.addresses.iter().find(|address| address.node == index);
+        nodes.push(Node::new(&node.name, own.map(|address| address.net.addr()))?);
+    }
+    apply_settings(topology, &nodes, sysctls)?;
+    for (index, node) in nodes.iter().enumerate() {
+        node.netlink().run(links_from(topology, &nodes, index))?;
+    }
+    for (index, node) in nodes.iter().enumerate() {
+        node.netlink().run(inside(topology, index))?;
+    }
+    switch_offloads_off(topology, &nodes)?;
+    for (index, node) in nodes.iter().enumerate() {
+        wait_until_up(node, topology.neighbours(index).count())?;
+    }
+    Ok(nodes)
+}
+
+fn apply_settings(topology: &Topology, nodes: &[Node], sysctls: &Sysctls) -> Result<(), Error> {
+    let mut global: Vec<(&str, &str)> = Vec::new();
+    for (node, known) in nodes.iter().zip(&topology.nodes) {
+        let own: &[(&str, &str)] = if known.switch { &[] } else { &FORWARDING };
+        let ipv6: &[(&str, &str)] =
+            if topology.uses_ipv6() && !known.switch { &IPV6_QUIET } else { &IPV6_OFF };
+        let left_over = node.namespace().enter(|| {
+            for (name, value) in own.iter().chain(ipv6) {
+                sysctl::set_in_namespace(name, value)?;
+            }
+            let mut left_over = Vec::new();
+            for (name, value) in sysctls {
+                if !sysctl::set_in_namespace(name, value)? {
+                    left_over.push((name.as_str(), value.as_str()));
+                }
+            }
+            Ok::<_, Error>(left_over)
+        })??;
+        global = left_over;
+    }
+    // What one namespace does not have, none has.
+    global.into_iter().try_for_each(|(name, value)| sysctl::set_globally(name, value))
+}
+
+/// The links whose first end is this node.
+fn links_from(topology: &Topology, nodes: &[Node], node: usize) -> Vec<Request> {
+    let own = topology.links.iter().enumerate().filter(|(_, link)| link.ends[0] == node);
+    own.map(|(index, link)| {
+        let [from, to] = link.ends;
+        let ends = [Direction { link: index, from, to }, Direction { link: index, from: to, to: from }]
+            .map(|end| (interface_index(topology, end), topology.interface_to(end.to)));
+        messages::veth(
+            ends,
+            link.mtu_bytes,
+            nodes[to].namespace().fd(),
+            &topology.direction_name(Direction { link: index, from, to }),
+        )
+    })
+    .collect()
+}
+
+/// Everything that is set up within one node.
+fn inside(topology: &Topology, node: usize) -> Vec<Request> {
+    let mut requests = vec![messages::up(LOOPBACK_INDEX, "lo")];
+    let switch = topology.nodes[node].switch;
+    if switch {
+        requests.push(messages::bridge(bridge_index(topology)));
+    }
+    let ports: Vec<Direction> = topology
+        .links
+        .iter()
+        .enumerate()
+        .filter_map(|(link, ends)| Some(Direction { link, from: node, to: ends.other_end(node)? }))
+        .collect();
+    for &port in &ports {
+        let interface = interface_index(topology, port);
+        if switch {
+            requests.push(messages::enslave(interface, bridge_index(topology)));
+        }
+        requests.push(messages::up(interface, &topology.interface_to(port.to)));
+    }
+    for address in topology.addresses.iter().filter(|address| address.node == node) {
+        requests.push(messages::address(interface_of(topology, address), address.net));
+    }
+    for &port in &ports {
+        let interface = interface_index(topology, port);
+        for path in topology.segment(node, port.link) {
+            let Some(far) = path.last() else { continue };
+            let there = Direction { link: far.link, from: far.to, to: far.from };
+            let ethernet = ethernet_address(interface_index(topology, there));
+            if switch {
+                requests.push(messages::forwarding_entry(interface, &ethernet));
+                continue;
+            }
+            let theirs = topology.addresses.iter().filter(|a| a.node == far.to && a.link == far.link);
+            requests.extend(theirs.map(|a| messages::neighbour(interface, a.net.addr(), &ethernet)));
+        }
+    }
+    for (index, tunnel) in topology.tunnels.iter().enumerate() {
+        let [a, b] = tunnel.ends;
+        for (near, far) in [(a, b), (b, a)] {
+            if near.node == node {
+                let interface = tunnel_index(topology, index);
+                requests.push(messages::gre(
+                    interface,
+                    &tunnel.name,
+                    near.outer,
+                    far.outer,
+                    tunnel.mtu_bytes,
+                ));
+                requests.push(messages::address(interface, near.inner));
+            }
+        }
+    }
+    for route in topology.routes.iter().filter(|route| route.node == node) {
+        requests.push(match route.hop {
+            NextHop::Via(via) => messages::route_via(route.to, via),
+            NextHop::Tunnel(tunnel) => messages::route_into(route.to, tunnel_index(topology, tunnel)),
+        });
+    }
+    requests
+}
+
+/// The loopback interface is the first that the kernel makes in a namespace (`LOOPBACK_IFINDEX`).
+const LOOPBACK_INDEX: u32 = 1;
+
+fn interface_of(topology: &Topology, address: &Address) -> u32 {
+    let to = topology.links[address.link].other_end(address.node).unwrap_or(address.node);
+    interface_index(topology, Direction { link: address.link, from: address.node, to })
+}
+
+fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error> {
+    let mut merging = None;
+    for (index, node) in nodes.iter().enumerate() {
+        let mut interfaces: Vec<String> =
+            topology.neighbours(index).map(|neighbour| topology.interface_to(neighbour)).collect();
+        let tunnels =
+            topology.tunnels.iter().filter(|tunnel| tunnel.ends.iter().any(|end| end.node == index));
+        interfaces.extend(tunnels.map(|tunnel| tunnel.name.clone()));
+        let Some(first) = interfaces.first() else { continue };
+        let offloads = node.namespace().enter(Offloads::open)??;
+        let features = match &merging {
+            Some(known) => known,
+            None => merging.insert(offloads.merging_features(first)?),
+        };
+        for interface in &interfaces {
+            offloads.switch_off(interface, features)?;
+        }
+    }
+    Ok(())
+}
+
+/// Until the kernel has noticed that both ends of a link are up, it drops what is sent there.
+fn wait_until_up(node: &Node, links: usize) -> Result<(), Error> {
+    for _ in 0..UP_POLLS {
+        let list = node.netlink().dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+        let up = list.iter().filter(|answer| {
+            let RouteNetlinkMessage::NewLink(link) = answer else { return false };
+            link.header.index >= FIRST_INTERFACE
+                && link.attributes.contains(&LinkAttribute::OperState(State::Up))
+        });
+        if up.count() >= links {
+            return Ok(());
+        }
+        thread::sleep(UP_POLL);
+    }
+    Err(Error::System {
+        what: format!("the links of node \"{}\" do not come up", node.name()),
+        source: std::io::ErrorKind::TimedOut.into(),
+    })
+}

@@ -1,0 +1,227 @@
+//! Packet capture: every IP packet that arrives over chosen link directions, with the instant of its arrival.
+//!
+//! Each tap is a ring of packets in memory that the kernel fills by itself; a thread empties all rings a few times per
+//! virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into memory. No system
+//! call is made per packet.
+
+mod record;
+mod ring;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+pub use record::{Packet, Records, Snap};
+use ring::Ring;
+
+use crate::background::Background;
+use crate::clock::{Woken, seconds_to_ns};
+use crate::error::Attempt;
+use crate::{Error, Network, RunClock};
+
+/// What to capture and where to put it.
+#[derive(Debug, Clone, Default)]
+pub struct CaptureOptions {
+    /// Link directions, `a>b`; a tap's number is its place in this list.
+    pub taps: Vec<String>,
+    /// How much of each packet is kept.
+    pub snap: Snap,
+    /// Where the packets of all taps go (`packets.bin`); none to write no file.
+    pub file: Option<PathBuf>,
+    /// Those of `taps` whose packets are also handed back by [`Capture::stop`].
+    pub keep: Vec<String>,
+    /// Virtual seconds between two emptyings of the rings; none for [`DRAIN_INTERVAL_S`]. A ring holds about 10,000 packets
+    /// with [`Snap::Headers`] and 2,500 with [`Snap::Full`]; what arrives beyond that in one interval is missed, and
+    /// counted.
+    pub drain_interval_s: Option<f64>,
+}
+
+/// The usual time between two emptyings of the rings, in virtual seconds.
+pub const DRAIN_INTERVAL_S: f64 = 0.25;
+
+/// A capture that is running.
+pub struct Capture {
+    collector: Background<Result<Captured, Error>>,
+}
+
+/// What a capture has found.
+#[derive(Debug)]
+pub struct Captured {
+    /// One for each tap, in order.
+    pub taps: Vec<TapCounters>,
+    kept: BTreeMap<String, Records>,
+}
+
+/// Counts of one tap.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct TapCounters {
+    /// The tap's number.
+    pub tap: u16,
+    /// Link direction, `a>b`.
+    pub link: String,
+    /// Packets written down.
+    pub captured_packets: u64,
+    /// Packets that arrived while the ring was full.
+    pub missed_packets: u64,
+}
+
+impl Capture {
+    /// Opens all taps; packets are captured from the moment when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if a tap is not a link direction or there twice, or a kept one is no tap; [`Error::System`] if the
+    /// kernel refuses a ring or the file cannot be made.
+    pub fn start(network: &Network, clock: RunClock, options: &CaptureOptions) -> Result<Self, Error> {
+        check(options)?;
+        let mut taps = Vec::with_capacity(options.taps.len());
+        for (number, link) in options.taps.iter().enumerate() {
+            let (node, interface) = network.receiving_interface(link)?;
+            let what = || format!("cannot capture on link \"{link}\"");
+            let ring = node.namespace().enter(|| Ring::open(interface, options.snap))?.attempt(what)?;
+            let keep = options.keep.contains(link);
+            let kept = keep.then(|| Records::new(options.snap));
+            let counters = TapCounters {
+                tap: number as u16,
+                link: link.clone(),
+                captured_packets: 0,
+                missed_packets: 0,
+            };
+            taps.push(Tap { ring, counters, kept });
+        }
+        let output = options.file.clone().map(Output::create).transpose()?;
+        let mut collection = Collection { clock, snap: options.snap, taps, output };
+        let interval_ns = seconds_to_ns(options.drain_interval_s.unwrap_or(DRAIN_INTERVAL_S));
+        let collector = Background::start("capture", move |alarm| {
+            let mut next_ns = clock.now_ns()?;
+            loop {
+                next_ns += interval_ns;
+                let woken = alarm.sleep_until(&clock, next_ns)?;
+                collection.drain()?;
+                if woken == Woken::Called {
+                    return collection.finish();
+                }
+            }
+        })?;
+        Ok(Capture { collector })
+    }
+
+    /// Ends the capture with everything that has arrived so far, and completes the file.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the file could not be written.
+    pub fn stop(mut self) -> Result<Captured, Error> {
+        let nothing = || Ok(Captured { taps: Vec::new(), kept: BTreeMap::new() });
+        self.collector.stop()?.unwrap_or_else(nothing)
+    }
+}
+
+impl Captured {
+    /// The packets of a tap that was to be kept, in the order of their arrival.
+    pub fn records(&self, link: &str) -> Option<&Records> {
+        self.kept.get(link)
+    }
+}
+
+fn check(options: &CaptureOptions) -> Result<(), Error> {
+    if let Some(twice) = options.taps.iter().enumerate().find(|(i, tap)| options.taps[..*i].contains(tap)) {
+        return Err(Error::Spec(format!("taps: link \"{}\" is there twice", twice.1)));
+    }
+    if let Some(stranger) = options.keep.iter().find(|link| !options.taps.contains(link)) {
+        return Err(Error::Spec(format!("taps: link \"{stranger}\" is to be kept but not among the taps")));
+    }
+    if let Some(interval_s) = options.drain_interval_s
+        && !(interval_s.is_finite() && interval_s > 0.0)
+    {
+        return Err(Error::Spec(format!("drain_interval_s is {interval_s}; it must be more than 0")));
+    }
+    Ok(())
+}
+
+struct Tap {
+    ring: Ring,
+    counters: TapCounters,
+    kept: Option<Records>,
+}
+
+struct Collection {
+    clock: RunClock,
+    snap: Snap,
+    taps: Vec<Tap>,
+    output: Option<Output>,
+}
+
+impl Collection {
+    fn drain(&mut self) -> Result<(), Error> {
+        for tap in &mut self.taps {
+            let number = tap.counters.tap;
+            let mut failure = Ok(());
+            tap.ring.drain(|realtime_ns, length_bytes, data| {
+                let t_ns = self.clock.from_realtime_ns(realtime_ns);
+                tap.counters.captured_packets += 1;
+                if let Some(kept) = &mut tap.kept {
+                    record::append(kept.bytes_mut(), self.snap, t_ns, number, length_bytes, data);
+                }
+                if let Some(output) = &mut self.output
+                    && failure.is_ok()
+                {
+                    record::append(&mut output.buffer, self.snap, t_ns, number, length_bytes, data);
+                    failure = output.write_if_full();
+                }
+            });
+            failure?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Captured, Error> {
+        if let Some(output) = &mut self.output {
+            output.write()?;
+        }
+        let mut captured = Captured { taps: Vec::new(), kept: BTreeMap::new() };
+        for mut tap in self.taps {
+            tap.counters.missed_packets = tap
+                .ring
+                .missed_packets()
+                .attempt(|| format!("cannot read the packet counters of link \"{}\"", tap.counters.link))?;
+            if let Some(kept) = tap.kept {
+                captured.kept.insert(tap.counters.link.clone(), kept);
+            }
+            captured.taps.push(tap.counters);
+        }
+        Ok(captured)
+    }
+}
+
+/// The file, written in large pieces.
+struct Output {
+    path: PathBuf,
+    file: File,
+    buffer: Vec<u8>,
+}
+
+/// Bytes collected before they are written: one system call for 8,192 packets.
+const WRITE_BYTES: usize = 1 << 20;
+
+impl Output {
+    fn create(path: PathBuf) -> Result<Self, Error> {
+        let file = File::create(&path).attempt(|| format!("cannot create {}", path.display()))?;
+        Ok(Output {
+            path,
+            file,
+            buffer: Vec::with_capacity(WRITE_BYTES + record::HEADER_BYTES + Snap::Full.bytes()),
+        })
+    }
+
+    fn write_if_full(&mut self) -> Result<(), Error> {
+        if self.buffer.len() < WRITE_BYTES { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        self.file
+            .write_all(&self.buffer)
+            .attempt(|| format!("cannot write packets to {}", self.path.display()))?;
+        self.buffer.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! One tap: an `AF_PACKET` socket with a ring of packets that the kernel shares with us (Linux
+//! `Documentation/networking/packet_mmap.rst`).
+//!
+//! Version 2 of the ring, although a version 3 exists: a slot of version 2 can be read as soon as it is filled, at any
+//! instant and also at the very end; version 3 hands out blocks when they are full or a timer of its own fires, and each
+//! such timer costs time in a guest.
+
+use std::io;
+use std::mem::{offset_of, size_of};
+use std::num::NonZeroUsize;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libc::{sock_filter, sock_fprog, tpacket_req, tpacket_stats, tpacket2_hdr};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::Snap;
+
+/// Memory comes in blocks of this size, a small multiple of the page that the kernel finds easily in one piece.
+const BLOCK_BYTES: usize = 1 << 16;
+
+/// Memory of a ring: about 10,000 packets' headers.
+const HEADER_RING_BYTES: usize = 2 << 20;
+
+/// Memory of a ring for whole packets: about 2,500.
+const FULL_RING_BYTES: usize = 4 << 20;
+
+/// Where the packet begins in its slot on a `SOCK_DGRAM` socket: `TPACKET_ALIGN(TPACKET2_HDRLEN) + 16`.
+const DATA_OFFSET: usize = libc::TPACKET2_HDRLEN.next_multiple_of(libc::TPACKET_ALIGNMENT) + 16;
+
+pub(super) struct Ring {
+    // Field order: the memory is unmapped before the socket closes.
+    memory: Mapping,
+    socket: OwnedFd,
+    slot_bytes: usize,
+    slots_per_block: usize,
+    slots: usize,
+    next: usize,
+}
+
+struct Mapping {
+    start: NonNull<u8>,
+    bytes: NonZeroUsize,
+}
+
+// SAFETY: the mapping belongs to this value alone on our side; what the kernel writes is read only after a slot's status
+// says so.
+unsafe impl Send for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: start and length are those of a mapping that nobody else refers to any more.
+        let unmapped = unsafe { munmap(self.start.cast(), self.bytes.get()) };
+        debug_assert!(unmapped.is_ok(), "a mapping can be unmapped");
+    }
+}
+
+impl Ring {
+    /// Captures the IP packets that arrive on an interface of the calling thread's namespace, from now on.
+    pub fn open(interface: u32, snap: Snap) -> io::Result<Self> {
+        // SAFETY: a plain system call without pointers.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: fd was just opened and belongs to nobody else.
+        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        attach_filter(&socket, snap)?;
+        set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))?;
+        set(&socket, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
+
+        let ring_bytes = match snap {
+            Snap::Headers => HEADER_RING_BYTES,
+            Snap::Full => FULL_RING_BYTES,
+        };
+        let slot_bytes = (DATA_OFFSET + snap.bytes()).next_multiple_of(libc::TPACKET_ALIGNMENT);
+        let slots_per_block = BLOCK_BYTES / slot_bytes;
+        let blocks = ring_bytes / BLOCK_BYTES;
+        let slots = slots_per_block * blocks;
+        let request = tpacket_req {
+            tp_block_size: BLOCK_BYTES as u32,
+            tp_block_nr: blocks as u32,
+            tp_frame_size: slot_bytes as u32,
+            tp_frame_nr: slots as u32,
+        };
+        set(&socket, libc::PACKET_RX_RING, &request)?;
+        let memory = map(&socket, ring_bytes)?;
+        bind(&socket, interface)?;
+        Ok(Ring { memory, socket, slot_bytes, slots_per_block, slots, next: 0 })
+    }
+
+    /// Hands all packets that have arrived since the last time to `take`, in order: its stamp (`CLOCK_REALTIME`, in
+    /// nanoseconds), its whole length, and what was kept of it.
+    pub fn drain(&mut self, mut take: impl FnMut(i64, u32, &[u8])) {
+        loop {
+            let offset = self.next / self.slots_per_block * BLOCK_BYTES
+                + self.next % self.slots_per_block * self.slot_bytes;
+            // SAFETY: `next` is below the number of slots, so the slot lies inside the mapping, aligned to 16 bytes.
+            let slot = unsafe { self.memory.start.add(offset) };
+            // SAFETY: the status is an aligned word at this offset; both sides treat it as atomic.
+            let status =
+                unsafe { AtomicU32::from_ptr(slot.add(offset_of!(tpacket2_hdr, tp_status)).cast().as_ptr()) };
+            if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+                return;
+            }
+            // SAFETY: the status says that the kernel has written the header and will not touch the slot now.
+            let header = unsafe { slot.cast::<tpacket2_hdr>().read() };
+            let start = usize::from(header.tp_net).min(self.slot_bytes);
+            let length = (header.tp_snaplen as usize).min(self.slot_bytes - start);
+            // SAFETY: start and length were just bounded by the slot, which is ours until the status changes.
+            let data = unsafe { std::slice::from_raw_parts(slot.add(start).as_ptr(), length) };
+            let stamp_ns = i64::from(header.tp_sec) * 1_000_000_000 + i64::from(header.tp_nsec);
+            take(stamp_ns, header.tp_len, data);
+            status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.next = (self.next + 1) % self.slots;
+        }
+    }
+
+    /// Packets that found the ring full since it was opened or last asked.
+    pub fn missed_packets(&self) -> io::Result<u64> {
+        let mut statistics = tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut length = size_of::<tpacket_stats>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes into the structure meant for this option.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut statistics).cast(),
+                &mut length,
+            )
+        };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(statistics.tp_drops.into()) }
+    }
+}
+
+fn map(socket: &OwnedFd, bytes: usize) -> io::Result<Mapping> {
+    let bytes = NonZeroUsize::new(bytes).ok_or(io::ErrorKind::InvalidInput)?;
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
+    let start = unsafe {
+        mmap(None, bytes, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, socket, 0)
+    }?;
+    Ok(Mapping { start: start.cast(), bytes })
+}
+
+/// Lets IPv4 and IPv6 packets pass, cut to what is kept. A classic BPF program, loading the protocol by the extension of
+/// `linux/filter.h`.
+fn attach_filter(socket: &OwnedFd, snap: Snap) -> io::Result<()> {
+    let statement = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
+    let if_equal = |k: i32, jt: u8, jf: u8| sock_filter {
+        code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
+        jt,
+        jf,
+        k: k as u32,
+    };
+    let protocol = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
+    let mut program = [
+        statement(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, protocol),
+        if_equal(libc::ETH_P_IP, 2, 0),
+        if_equal(libc::ETH_P_IPV6, 1, 0),
+        statement(libc::BPF_RET | libc::BPF_K, 0),
+        statement(libc::BPF_RET | libc::BPF_K, snap.bytes() as u32),
+    ];
+    let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+/// All protocols: a socket for one of them would not see what a switch takes from its port.
+fn bind(socket: &OwnedFd, interface: u32) -> io::Result<()> {
+    // SAFETY: an all-zero sockaddr_ll is a valid value of this plain C structure.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as i32;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: address and length describe one sockaddr_ll that lives through the call.
+    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
+    set_at(socket, libc::SOL_PACKET, option, value)
+}
+
+fn set_at<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: value and length describe one value of the structure that the option asks for; what it points to (the
+    // filter's program) lives through the call too.
+    let result =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

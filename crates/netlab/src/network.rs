@@ -1,0 +1,291 @@
+//! A network that stands: its nodes, changes of its links, its counters.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
+use serde::Serialize;
+
+use crate::namespace::Namespace;
+use crate::netlink::{Netlink, Request};
+use crate::qdisc::{HostQueue, Impairment};
+use crate::topology::{Direction, Topology};
+use crate::{Error, LinkChange, NetworkSpec, Sysctls, build, seed};
+
+/// What [`Network::build`] needs beside the network itself.
+#[derive(Debug, Clone, Default)]
+pub struct BuildOptions {
+    /// The run's seed; each netem generator gets its own from this and the link direction's name.
+    pub seed: u64,
+    /// Kernel settings, applied in every node before its interfaces are made, or once where they belong to the whole
+    /// kernel.
+    pub sysctls: Sysctls,
+}
+
+/// Nodes and links in the running kernel. Dropping it removes them, once no socket or thread in a node is left.
+pub struct Network {
+    topology: Topology,
+    nodes: Vec<Node>,
+    impairments: Mutex<BTreeMap<Direction, Impairment>>,
+    host_queues: Mutex<BTreeMap<Direction, HostQueue>>,
+    seed: u64,
+}
+
+/// A node of a network: a namespace.
+pub struct Node {
+    name: String,
+    address: Option<IpAddr>,
+    namespace: Namespace,
+    netlink: Mutex<Netlink>,
+}
+
+/// What one queueing discipline has counted so far. Bytes are those of IP packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LinkCounters {
+    /// Link direction, `a>b`.
+    pub link: String,
+    /// `tbf`, `netem`, `fq` or `pfifo`.
+    pub kind: String,
+    /// Packets that left the queue.
+    pub sent_packets: u64,
+    /// Bytes that left the queue.
+    pub sent_bytes: u64,
+    /// Packets dropped, by a full queue or by the loss that was asked for.
+    pub dropped_packets: u64,
+    /// How often a packet had to wait for tokens.
+    pub overlimits: u64,
+    /// Bytes waiting now.
+    pub backlog_bytes: u64,
+    /// Packets waiting now.
+    pub backlog_packets: u64,
+}
+
+impl Network {
+    /// Makes the network; needs root, `/proc` and `/sys` for settings, and takes about a millisecond of virtual time.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if the description or a kernel setting is wrong, [`Error::System`] if the kernel refuses.
+    pub fn build(spec: &NetworkSpec, options: &BuildOptions) -> Result<Self, Error> {
+        let topology = spec.resolve()?;
+        let nodes = build::nodes(&topology, &options.sysctls)?;
+        Ok(Network {
+            topology,
+            nodes,
+            impairments: Mutex::default(),
+            host_queues: Mutex::default(),
+            seed: options.seed,
+        })
+    }
+
+    /// The description with all names looked up: paths, addresses, taps.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The node called `name`.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if there is none.
+    pub fn node(&self, name: &str) -> Result<&Node, Error> {
+        Ok(&self.nodes[self.topology.node_index(name)?])
+    }
+
+    /// Changes one link direction now (`at_s` is not looked at). Nothing that is queued is dropped.
+    ///
+    /// Two effects of the kernel's ways: a change of a rate fills the token bucket, so one burst more may pass; and a
+    /// packet that waits for tokens at that moment waits out its time at the old rate unless another one arrives.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if the change is not sound, [`Error::System`] if the kernel refuses.
+    pub fn apply(&self, change: &LinkChange) -> Result<(), Error> {
+        let direction = self.topology.check_change(change)?;
+        let mut impairments = lock(&self.impairments);
+        let old = impairments.get(&direction).copied();
+        let new = self.topology.merge(direction, old, change)?;
+        let interface = build::interface_index(&self.topology, direction);
+        let (flags, seed) = match old {
+            // Without these flags the kernel changes the discipline that is there.
+            Some(_) => (0, None),
+            None => (NLM_F_CREATE | NLM_F_REPLACE, Some(seed::mix(self.seed, &change.link))),
+        };
+        let request = Request {
+            what: format!("cannot change link \"{}\"", change.link),
+            flags,
+            message: RouteNetlinkMessage::NewQueueDiscipline(new.message(interface, seed)),
+        };
+        lock(&self.nodes[direction.from].netlink).run(vec![request])?;
+        impairments.insert(direction, new);
+        Ok(())
+    }
+
+    /// Puts `queue` on every interface of a host. Interfaces have no queue of their own unless one is asked for here.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if there is no such node or one of its link directions has a rate or a delay,
+    /// [`Error::System`] if the kernel refuses.
+    pub fn set_host_queue(&self, node: &str, queue: HostQueue) -> Result<(), Error> {
+        let from = self.topology.node_index(node)?;
+        let impairments = lock(&self.impairments);
+        let mut host_queues = lock(&self.host_queues);
+        let mut requests = Vec::new();
+        for to in self.topology.neighbours(from) {
+            let Some(link) = self.topology.link_between(from, to) else { continue };
+            let direction = Direction { link, from, to };
+            let name = self.topology.direction_name(direction);
+            if impairments.contains_key(&direction) {
+                return Err(Error::Spec(format!(
+                    "link \"{name}\" has a rate or a delay, so \"{node}\" cannot have a queue of its own there"
+                )));
+            }
+            requests.push(Request {
+                what: format!("cannot put a queue on \"{name}\""),
+                flags: NLM_F_CREATE | NLM_F_REPLACE,
+                message: RouteNetlinkMessage::NewQueueDiscipline(
+                    queue.message(build::interface_index(&self.topology, direction)),
+                ),
+            });
+            host_queues.insert(direction, queue);
+        }
+        lock(&self.nodes[from].netlink).run(requests)
+    }
+
+    /// Counters of all queueing disciplines that changes and host queues have made, sorted by link.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the kernel refuses.
+    pub fn link_counters(&self) -> Result<Vec<LinkCounters>, Error> {
+        let impaired: Vec<Direction> = lock(&self.impairments).keys().copied().collect();
+        let queued: Vec<Direction> = lock(&self.host_queues).keys().copied().collect();
+        let mut counters = Vec::new();
+        for (from, node) in self.nodes.iter().enumerate() {
+            let here: Vec<Direction> =
+                impaired.iter().chain(&queued).copied().filter(|direction| direction.from == from).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
+            for answer in lock(&node.netlink).dump(request)? {
+                let RouteNetlinkMessage::NewQueueDiscipline(message) = answer else { continue };
+                let direction = here.iter().find(|&&direction| {
+                    build::interface_index(&self.topology, direction) as i32 == message.header.index
+                });
+                if let Some(&direction) = direction
+                    && message.header.parent == TcHandle::ROOT
+                {
+                    counters.push(read_counters(self.topology.direction_name(direction), &message));
+                }
+            }
+        }
+        counters.sort_by(|a, b| a.link.cmp(&b.link));
+        Ok(counters)
+    }
+
+    /// As [`Topology::path`].
+    ///
+    /// # Errors
+    /// As [`Topology::path`].
+    pub fn path(&self, from: &str, to: &str) -> Result<Vec<String>, Error> {
+        self.topology.path(from, to)
+    }
+
+    /// The interface on which packets of a link direction arrive: the node and the interface's index.
+    pub(crate) fn receiving_interface(&self, link: &str) -> Result<(&Node, u32), Error> {
+        let there = self.topology.direction(link)?;
+        let back = Direction { from: there.to, to: there.from, ..there };
+        Ok((&self.nodes[there.to], build::interface_index(&self.topology, back)))
+    }
+}
+
+impl Node {
+    pub(crate) fn new(name: &str, address: Option<IpAddr>) -> Result<Self, Error> {
+        let namespace = Namespace::new()?;
+        let netlink = namespace.enter(Netlink::open)??;
+        Ok(Node { name: name.to_owned(), address, namespace, netlink: Mutex::new(netlink) })
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The address by which it is reached, if it has one: the first that the plan gives it.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
+    /// Runs `f` on the calling thread inside the node. Sockets opened, threads started and programs run by it belong to
+    /// the node for good.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the namespace cannot be entered, or what `f` fails with (named after the node).
+    pub fn enter<T, E: Into<std::io::Error>>(&self, f: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
+        let result = self.namespace.enter(f)?;
+        result.map_err(|e| Error::System { what: format!("node \"{}\"", self.name), source: e.into() })
+    }
+
+    /// Starts a thread inside the node.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the thread cannot be started.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        name: &str,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<JoinHandle<T>, Error> {
+        self.namespace.spawn(name, f)
+    }
+
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    pub(crate) fn netlink(&self) -> MutexGuard<'_, Netlink> {
+        lock(&self.netlink)
+    }
+}
+
+/// What these mutexes guard is whole at any time, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read_counters(link: String, message: &TcMessage) -> LinkCounters {
+    let mut counters = LinkCounters {
+        link,
+        kind: String::new(),
+        sent_packets: 0,
+        sent_bytes: 0,
+        dropped_packets: 0,
+        overlimits: 0,
+        backlog_bytes: 0,
+        backlog_packets: 0,
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            TcAttribute::Kind(kind) => counters.kind.clone_from(kind),
+            TcAttribute::Stats2(statistics) => {
+                for part in statistics {
+                    match part {
+                        TcStats2::Basic(basic) => {
+                            counters.sent_packets = basic.packets.into();
+                            counters.sent_bytes = basic.bytes;
+                        }
+                        TcStats2::Queue(queue) => {
+                            counters.dropped_packets = queue.drops.into();
+                            counters.overlimits = queue.overlimits.into();
+                            counters.backlog_bytes = queue.backlog.into();
+                            counters.backlog_packets = queue.qlen.into();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    counters
+}

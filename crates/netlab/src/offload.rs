@@ -1,0 +1,92 @@
+//! Switches off what merges packets or leaves their cutting to the card, by the `ethtool` system call (Linux
+//! `Documentation/networking/netdev-features.rst`).
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+
+use crate::Error;
+use crate::error::Attempt;
+
+// `linux/ethtool.h`.
+const ETHTOOL_GSTRINGS: u32 = 0x1b;
+const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETHTOOL_SFEATURES: u32 = 0x3b;
+const ETH_SS_FEATURES: u32 = 4;
+const ETH_GSTRING_LEN: usize = 32;
+
+/// Features whose name contains one of these cut or merge packets.
+const MERGING: [&str; 4] = ["segmentation", "gso", "gro", "lro"];
+
+/// Access to the features of all interfaces of one namespace.
+pub(crate) struct Offloads {
+    socket: OwnedFd,
+}
+
+impl Offloads {
+    /// Opens it in the namespace of the calling thread.
+    pub fn open() -> Result<Self, Error> {
+        let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+            .attempt(|| "cannot open a socket for ethtool".into())?;
+        Ok(Offloads { socket })
+    }
+
+    /// Which of the kernel's features merge or cut packets, in the order of the kernel's list. The list is the same for
+    /// every interface of a kernel.
+    pub fn merging_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        let what = || format!("cannot list the features of interface {interface}");
+        // struct ethtool_sset_info: cmd, reserved, sset_mask (u64), data[1].
+        let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
+        self.call(interface, info.as_mut_ptr().cast()).attempt(what)?;
+        let count = info[4] as usize;
+        // struct ethtool_gstrings: cmd, string_set, len, then the names.
+        let mut names = vec![0u32; 3 + count * ETH_GSTRING_LEN / 4];
+        names[0] = ETHTOOL_GSTRINGS;
+        names[1] = ETH_SS_FEATURES;
+        names[2] = info[4];
+        self.call(interface, names.as_mut_ptr().cast()).attempt(what)?;
+        let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        Ok(bytes.chunks(ETH_GSTRING_LEN).map(merges).collect())
+    }
+
+    /// Switches the `merging` features of an interface off.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the kernel keeps one of them on.
+    pub fn switch_off(&self, interface: &str, merging: &[bool]) -> Result<(), Error> {
+        let what = || format!("cannot switch off the segmentation offloads of interface {interface}");
+        // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted (requested).
+        let mut request = vec![ETHTOOL_SFEATURES, merging.len().div_ceil(32) as u32];
+        for block in merging.chunks(32) {
+            let valid = block.iter().enumerate().fold(0, |bits, (i, &merges)| bits | u32::from(merges) << i);
+            request.extend([valid, 0]);
+        }
+        let answer = self.call(interface, request.as_mut_ptr().cast()).attempt(what)?;
+        // ETHTOOL_F_UNSUPPORTED (1) only says that some can never change, and those were never on. ETHTOOL_F_WISH (2)
+        // says that something else keeps one on.
+        if answer & 2 != 0 {
+            return Err(io::Error::other("the kernel keeps one of them on")).attempt(what);
+        }
+        Ok(())
+    }
+
+    fn call(&self, interface: &str, data: *mut c_void) -> io::Result<i32> {
+        // SAFETY: an all-zero ifreq is a valid value of this plain C structure.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
+            *to = from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = data.cast();
+        // SAFETY: the kernel reads and writes `request` and the structure behind `data`, which each caller has laid out
+        // with the length that its command states.
+        let answer = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut request) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+    }
+}
+
+fn merges(name: &[u8]) -> bool {
+    let name: String = name.iter().take_while(|&&b| b != 0).map(|&b| char::from(b)).collect();
+    MERGING.iter().any(|part| name.contains(part))
+}
