@@ -10,13 +10,15 @@ from gauntlet.scenario.trace import SCHEMA, Trace
 from gauntlet.scenario.traffic import Train
 
 POINTS_PER_TRAIN = 120
-"""Points of a train's path in a figure, besides its stops."""
+"""Points of another train's path in a figure, besides its stops."""
+REFERENCE_STEP_S = 2.0
+"""Step of the reference train's path, whose speed is drawn too."""
 
 
 def line_figure_data(scenario: Scenario) -> dict[str, Any]:
     """Everything a figure of the link needs; plain JSON types, units in the names.
 
-    `bearers`: per bearer each column of its trace but `source` as a list (docs/formats/trace.md), and `end_s`.
+    `bearers`: per bearer the columns of its trace but `source` as lists (docs/formats/trace.md), and `end_s`.
     `line` (None off the railway): `length_km`; `stations`, `areas` and `cells` with their kilometres and when
     the reference train is there (`t_s`, `from_s`, `to_s`); `journey` of the reference train and `trains`, the
     others on the line meanwhile, each with points `t_s`, `km`. Times are seconds of the scenario;
@@ -53,7 +55,7 @@ def _line(line: Line) -> dict[str, Any]:
                 "name": station.name,
                 "km": station.km,
                 "stop_s": station.stop_s,
-                "t_s": round(journey.time_at(station.km) - station.stop_s, 3) if station.km > 0 else 0.0,
+                "t_s": round(max(journey.time_at(station.km) - station.stop_s, 0.0), 3),
             }
             for station in line.stations
         ],
@@ -78,7 +80,8 @@ def _path(train: Train, from_s: float, to_s: float, *, speed: bool) -> dict[str,
     standing = np.flatnonzero(np.diff(journey.km) == 0)
     corners_s = journey.t_s[np.concatenate([standing, standing + 1])]
     corners_s = corners_s[(corners_s > begin_s) & (corners_s < end_s)]
-    t_s = np.unique(np.concatenate([np.linspace(begin_s, end_s, POINTS_PER_TRAIN), corners_s])).tolist()
+    points = math.ceil((end_s - begin_s) / REFERENCE_STEP_S) if speed else POINTS_PER_TRAIN
+    t_s = np.unique(np.concatenate([np.linspace(begin_s, end_s, points), corners_s])).tolist()
     path: dict[str, Any] = {
         "t_s": [round(instant + train.departure_s, 3) for instant in t_s],
         "km": [round(train.km_at(instant + train.departure_s), 4) for instant in t_s],

@@ -118,7 +118,8 @@ class LineFile(_Strict):
         data = self.line
         numbers = [data.length_km, data.headway_s, data.accel_mps2, data.brake_mps2]
         numbers += [self.wifi.max_reach_m] if self.wifi else []
-        used = [row.source for row in (*numbers, *self.section, *self.station, *self.area)]
+        rows: list[Sourced | Section | Station | Area] = [*numbers, *self.section, *self.station, *self.area]
+        used = [row.source for row in rows]
         used += [station.stop_source or "" for station in self.station if station.stop_s]
         for key in used:
             if key not in self.sources:

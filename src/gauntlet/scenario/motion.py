@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 GRID_KM = 0.01
-"""Grid of positions; limits and stops are moved to the nearest grid point."""
+"""Step of the grid of positions; limits and stops are grid points too."""
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -71,41 +71,32 @@ def journey(
     length_km: float, limits: Sequence[Limit], stops: Sequence[Stop], accel_mps2: float, brake_mps2: float
 ) -> Journey:
     """Drive from standstill at 0 to standstill at the end of the line, stopping on the way as told."""
-    cells = max(2, round(length_km / GRID_KM))
-    km = np.linspace(0.0, length_km, cells + 1)
-    step_m = 1000.0 * length_km / cells
-    cap_mps = np.full(cells + 1, np.inf)
+    borders_km = [limit.from_km for limit in limits] + [stop.km for stop in stops]
+    even_km = np.linspace(0.0, length_km, max(2, round(length_km / GRID_KM)) + 1)
+    km = np.unique(np.concatenate([even_km, borders_km]))
+    cap_mps = np.full(len(km), np.inf)
     for limit in limits:
-        first, last = round(limit.from_km / length_km * cells), round(limit.to_km / length_km * cells)
-        cap_mps[first : last + 1] = np.minimum(cap_mps[first : last + 1], limit.limit_kmh / 3.6)
-    stop_at = {round(stop.km / length_km * cells): stop.duration_s for stop in stops}
-    cap_mps[[0, cells, *stop_at]] = 0.0
+        held = (km >= limit.from_km) & (km <= limit.to_km)
+        cap_mps[held] = np.minimum(cap_mps[held], limit.limit_kmh / 3.6)
+    stopping = np.searchsorted(km, [stop.km for stop in stops])
+    cap_mps[[0, -1, *stopping]] = 0.0
 
-    # Bounds on the square of speed: what braking and acceleration from every other point allow.
-    along_m = step_m * np.arange(cells + 1)
+    # Bounds on the square of speed: what acceleration and braking from every other point allow.
+    along_m = 1000.0 * km
     rising, falling = 2 * accel_mps2 * along_m, 2 * brake_mps2 * along_m
     after_accel = np.minimum.accumulate(cap_mps**2 - rising) + rising
     before_brake = np.minimum.accumulate((cap_mps**2 + falling)[::-1])[::-1] - falling
     speed_mps = np.sqrt(np.maximum(np.minimum(after_accel, before_brake), 0.0))
+    speed_mps[stopping] = 0.0
 
-    travel_s = np.append(0.0, np.cumsum(2 * step_m / (speed_mps[:-1] + speed_mps[1:])))
-    return _with_stops(travel_s, km, 3.6 * speed_mps, stop_at)
-
-
-def _with_stops(travel_s: Floats, km: Floats, speed_kmh: Floats, stop_at: dict[int, float]) -> Journey:
-    """Hold the clock at each stop by doubling its grid point."""
-    order = sorted(index for index, duration_s in stop_at.items() if duration_s > 0)
-    t_s = travel_s.copy()
-    for index in order:
-        t_s[index + 1 :] += stop_at[index]
-    waits = np.array([t_s[index] + stop_at[index] for index in order])
-    after = np.array([index + 1 for index in order], dtype=np.intp)
-    if not order:
-        return Journey(t_s, km, speed_kmh)
+    travel_s = np.append(0.0, np.cumsum(2 * np.diff(along_m) / (speed_mps[:-1] + speed_mps[1:])))
+    for index, stop in zip(stopping, stops, strict=True):
+        travel_s[index + 1 :] += stop.duration_s
+    departures_s = [travel_s[index] + stop.duration_s for index, stop in zip(stopping, stops, strict=True)]
     return Journey(
-        np.insert(t_s, after, waits),
-        np.insert(km, after, km[after - 1]),
-        np.insert(speed_kmh, after, 0.0),
+        np.insert(travel_s, stopping + 1, departures_s),
+        np.insert(km, stopping + 1, km[stopping]),
+        np.insert(3.6 * speed_mps, stopping + 1, 0.0),
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from gauntlet.errors import UserError
 from gauntlet.scenario import motion, rows, traffic
 from gauntlet.scenario.cells import Cell
-from gauntlet.scenario.linefile import LineFile
+from gauntlet.scenario.linefile import LineFile, Station
 from gauntlet.scenario.model import Line, Scenario, generator
 from gauntlet.scenario.params import DelayS, DurationS, Loss, ScenarioParams, SizeBytes
 from gauntlet.scenario.radio import Latency
@@ -51,7 +51,10 @@ def rail_scenario(
     length_km = line.line.length_km.value
     headway_s = params.headway or line.line.headway_s.value
     lag_s = headway_s / 2 if params.opposite_lag is None else params.opposite_lag
-    outbound, opposite = _journeys(name, line, params)
+    stations = [
+        s.model_copy(update={"stop_s": params.stop or s.stop_s}) if s.stop_s else s for s in line.station
+    ]
+    outbound, opposite = _journeys(name, line, params, stations)
     trains = traffic.trains(outbound, opposite, headway_s, lag_s, length_km)
     settings = rows.LinkSettings(latency, params.loss, queue_limit_bytes, source)
     trace = rows.build_trace(trains, cells, settings, generator(seed, f"{name}/{bearer}/latency"), name)
@@ -69,11 +72,13 @@ def rail_scenario(
         max_rate_bps=max_rate_bps,
         params=in_force,
         seed=seed,
-        line=Line(line.title, length_km, line.station, line.area, list(cells), trains, headway_s),
+        line=Line(line.title, length_km, stations, line.area, list(cells), trains, headway_s),
     )
 
 
-def _journeys(name: str, line: LineFile, params: RailParams) -> tuple[motion.Journey, motion.Journey]:
+def _journeys(
+    name: str, line: LineFile, params: RailParams, stations: Sequence[Station]
+) -> tuple[motion.Journey, motion.Journey]:
     rank = params.rank or line.rank or ""
     if params.rank and rank not in line.ranks:
         known = ", ".join(line.ranks) or "none"
@@ -81,7 +86,7 @@ def _journeys(name: str, line: LineFile, params: RailParams) -> tuple[motion.Jou
     data = line.line
     length_km = data.length_km.value
     limits = [motion.Limit(s.from_km, s.to_km, s.limit_for(rank)) for s in line.section]
-    stops = [motion.Stop(s.km, params.stop or s.stop_s) for s in line.station if s.stop_s]
+    stops = [motion.Stop(station.km, station.stop_s) for station in stations if station.stop_s]
 
     def drive(limits: list[motion.Limit], stops: list[motion.Stop]) -> motion.Journey:
         return motion.journey(length_km, limits, stops, data.accel_mps2.value, data.brake_mps2.value)
