@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -90,6 +91,20 @@ def test_greedy_means_the_lines_maximum(parse: Parse) -> None:
     assert runs["udp_delay-25ms_loss-0pct_rep-001"].flows[0].rate_bps == 5_200_000
     slower = by_id(parse(CONSTANT, ('rate = "max"', 'rate = "5.1Mbit/s"')))
     assert {run.flows[0].rate_bps for run in slower.values()} == {5_100_000}
+
+
+def test_the_maximum_of_an_own_trace_is_that_of_the_direction(parse: Parse, tmp_path: Path) -> None:
+    header = "t_s,rate_up_bps,rate_down_bps,delay_up_s,delay_down_s,loss_up,loss_down,queue_limit_bytes"
+    (tmp_path / "own.csv").write_text(f"{header}\n0,1e6,4e6,0,0,0,0,64000\n5,2e6,8e6,0,0,0,0,64000\n")
+    changes = (
+        ('"constant"\nrate = "5.2Mbit/s"', '"own.csv"'),
+        ('loss = ["0%", "1%"]', 'direction = ["up", "down"]'),
+    )
+    runs = expand(parse(CONSTANT, *changes, folder=tmp_path))
+    udp = {
+        run.factors["direction"]: run.flows[0].rate_bps for run in runs if run.factors["protocol"] == "udp"
+    }
+    assert udp == {"up": 2_000_000, "down": 8_000_000}
 
 
 def test_axes_of_every_section(parse: Parse) -> None:

@@ -58,6 +58,7 @@ MISTAKES = [
     ('rate = "5.2Mbit/s"', 'bearer = "lte"', ["[scenario] bearer", "link"]),
     ('rate = "5.2Mbit/s"', 'duration = "1min"\nstart = "2min"', ["[scenario] start", "120 s", "60 s"]),
     ("[workload]", '[record]\npackets = "some"\n[workload]', ["[record] packets", "'some'", "'headers'"]),
+    ("[workload]", '[record]\nsockets = "10us"\n[workload]', ["[record] sockets", "too short", "1ms"]),
     ("[workload]", '[record]\nsockets = "fast"\n[workload]', ["[record] sockets", "'fast'"]),
     (
         "[workload]",

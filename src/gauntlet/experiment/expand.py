@@ -37,15 +37,42 @@ def expand(experiment: Experiment) -> list[RunSpec]:
         raise UserError(f"{experiment.source}: {error}") from None
 
 
+def empty_run(condition: Condition, folder: Path, *, seed: int, limit_s: float) -> RunSpec:
+    """One run over a link with nothing sent, for programs of the user. Raises UserError."""
+    ride = _Ride.of(condition, folder, seed)
+    link_seed = seeds.link_seed(seed, 1)
+    start_s, duration_s = _stretch(condition, ride.scenario, link_seed, limit_s)
+    return RunSpec(
+        id="exec",
+        factors={},
+        labels={},
+        seed=seeds.run_seed(seed, 1, ride.settled),
+        link_seed=link_seed,
+        scenario=ride.ref,
+        start_s=start_s,
+        duration_s=duration_s,
+        limit_s=limit_s,
+        link=ride.link,
+        flows=(),
+        record={"messages": False, "socket_interval_s": None, "packets": "none", "taps": None},
+        sysctls={**STOCK_SYSCTLS, **condition.sysctl},
+    )
+
+
 def _runs(experiment: Experiment) -> Iterator[RunSpec]:
-    prepared = [(point, _Ride.of(experiment, point.condition)) for point in experiment.points]
+    prepared = [
+        (point, _Ride.of(point.condition, experiment.folder, experiment.about.seed))
+        for point in experiment.points
+    ]
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
-            flows = _flows(point.condition.flow, entry, ride.scenario.max_rate_bps)
+            flows = _flows(point.condition.flow, entry, ride)
             for index, flow in enumerate(flows):
                 links.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
-                yield _run(experiment, point, ride, flows, entry, repetition)
+                yield _run(
+                    experiment, point=point, ride=ride, flows=flows, entry=entry, repetition=repetition
+                )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,13 +84,18 @@ class _Ride:
     link: LinkConditions
 
     @staticmethod
-    def of(experiment: Experiment, condition: Condition) -> "_Ride":
-        ref = _scenario_ref(condition, experiment.folder)
+    def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
+        ref = _scenario_ref(condition, folder)
         # Of this one only what no seed changes is used: its length and its highest rate.
-        scenario = links.scenario(ref, experiment.about.seed)
+        scenario = links.scenario(ref, seed)
         link = _link(condition, scenario)
         links.check(ref, scenario, link)
         return _Ride(ref, scenario, link)
+
+    @property
+    def settled(self) -> dict[str, Any]:
+        """What the run seed depends on: the link's condition, wherever the trace file lies."""
+        return {"name": self.ref.name, "params": self.ref.params, "link": dataclasses.asdict(self.link)}
 
 
 def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
@@ -104,9 +136,9 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
     )
 
 
-def _flows(sections: tuple[FlowSection, ...], entry: str | None, max_rate_bps: float) -> tuple[FlowSpec, ...]:
+def _flows(sections: tuple[FlowSection, ...], entry: str | None, ride: _Ride) -> tuple[FlowSpec, ...]:
     keys = _assigned(sections, entry)
-    return tuple(_flow(section, key, max_rate_bps) for section, key in zip(sections, keys, strict=True))
+    return tuple(_flow(section, key, ride) for section, key in zip(sections, keys, strict=True))
 
 
 def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]:
@@ -132,7 +164,7 @@ def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]
     return [section.protocol or next(rest) for section in sections]
 
 
-def _flow(section: FlowSection, key: str, max_rate_bps: float) -> FlowSpec:
+def _flow(section: FlowSection, key: str, ride: _Ride) -> FlowSpec:
     protocol = protocols.protocol(key)
     options = {}
     for name, plan_name in _OPTIONS.items():
@@ -150,24 +182,25 @@ def _flow(section: FlowSection, key: str, max_rate_bps: float) -> FlowSpec:
         tunnel=section.tunnel,
         start_s=section.start,
         packet_bytes=section.packet,
-        rate_bps=_rate_bps(section, protocol, max_rate_bps),
+        rate_bps=_rate_bps(section, protocol, ride),
         duration_s=section.duration,
         size_bytes=section.size,
         options=options,
     )
 
 
-def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: float) -> int | None:
+def _rate_bps(section: FlowSection, protocol: protocols.Protocol, ride: _Ride) -> int | None:
     """What is offered: a reliable stack that is to send what the line can carry at best sends all it can."""
     if section.rate is None:
         return None
-    line_bps = round(max_rate_bps)
+    line_bps = round(links.max_rate_bps(ride.ref, ride.scenario, section.direction))
     rate = line_bps if section.rate == "max" else int(section.rate)
     return None if protocol.reliable and rate >= line_bps else rate
 
 
 def _run(
     experiment: Experiment,
+    *,
     point: Point,
     ride: _Ride,
     flows: tuple[FlowSpec, ...],
@@ -188,12 +221,11 @@ def _run(
         slugs.append(f"{_ID_NAMES.get(axis.key, axis.key).replace('_', '-')}-{value.slug}")
     factors["repetition"] = repetition
     labels["repetition"] = str(repetition)
-    settled = {"name": ride.ref.name, "params": ride.ref.params, "link": dataclasses.asdict(ride.link)}
     return RunSpec(
         id="_".join([*slugs, f"rep-{repetition:03d}"]).replace("+", "-with-"),
         factors=factors,
         labels=labels,
-        seed=seeds.run_seed(about.seed, repetition, settled),
+        seed=seeds.run_seed(about.seed, repetition, ride.settled),
         link_seed=link_seed,
         scenario=ride.ref,
         start_s=start_s,

@@ -19,6 +19,7 @@ from gauntlet.experiment.runspec import FlowSpec, LinkConditions, RunSpec, Scena
 
 if TYPE_CHECKING:
     from gauntlet.scenario import Scenario, Trace
+    from gauntlet.scenario.radio import Latency
 
 State = dict[str, Any]
 DELAY_DIGITS = 9
@@ -43,7 +44,11 @@ class Network:
     down: Direction
     train_hosts: tuple[str, ...]
     trackside_hosts: Mapping[str, str]
-    """By tunnel."""
+    """By tunnel; the first is where programs of the user run."""
+
+    def host(self, side: str) -> str:
+        """The host of a side (train or trackside) in which programs of the user run."""
+        return self.train_hosts[0] if side == "train" else next(iter(self.trackside_hosts.values()))
 
 
 NETWORKS: Mapping[str, Network] = MappingProxyType(
@@ -87,6 +92,17 @@ def bearer(ref: ScenarioRef, found: "Scenario") -> "Trace":
     return found.bearers[ref.bearer]
 
 
+def max_rate_bps(ref: ScenarioRef, found: "Scenario", direction: str) -> float:
+    """What "max" means for a flow of this direction, in bit/s at the IP layer.
+
+    On a railway what one train alone can get at best (D3.4 section 5.2), whether or not it ever does;
+    elsewhere the trace's highest rate.
+    """
+    if found.line is not None:
+        return found.max_rate_bps
+    return float(bearer(ref, found).column(f"rate_{direction}_bps").max())
+
+
 def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
     """Refuse conditions that the scenario cannot have. Raises UserError."""
     trace = bearer(ref, found)
@@ -110,13 +126,16 @@ def access_delay_s(found: "Scenario", trace: "Trace") -> tuple[float, float]:
     from gauntlet.scenario import radio
 
     if found.kind == "rail-lte":
-        latency = radio.lte_data().latency[str(found.params["radio"])]
-        return ((latency.min_s + latency.max_s) / 2,) * 2
+        return _middle(radio.lte_data().latency["nr" if found.params["radio"] == "nr" else "lte"])
     if found.kind == "metro-wifi":
-        latency = radio.wifi_data().latency
-        return ((latency.min_s + latency.max_s) / 2,) * 2
+        return _middle(radio.wifi_data().latency)
     until_s = found.duration_s if found.ends else float(trace.column("t_s")[-1]) or 1.0
     return trace.mean("delay_up_s", 0.0, until_s), trace.mean("delay_down_s", 0.0, until_s)
+
+
+def _middle(latency: "Latency") -> tuple[float, float]:
+    middle_s = (latency.min_s + latency.max_s) / 2
+    return middle_s, middle_s
 
 
 def ridden(spec: RunSpec) -> dict[str, pa.Table]:

@@ -149,12 +149,24 @@ class PlanFlow(Strict):
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
 
 
+class PlanProgram(Strict):
+    """A program of the user's own, with the environment it gets (`gauntlet exec`)."""
+
+    id: NodeName
+    node: NodeName
+    argv: Annotated[list[str], Field(min_length=1)]
+    working_directory: str = "/"
+    environment: dict[str, str] = Field(default_factory=dict)
+    start_s: NotNegative = 0.0
+    wait: bool = True
+
+
 class PlanRecord(Strict):
     """What to keep."""
 
-    messages: bool
-    socket_interval_s: Positive | None
-    packets: Literal["none", "headers", "full"]
+    messages: bool = True
+    socket_interval_s: Annotated[float, Field(ge=1e-3, allow_inf_nan=False)] | None = None
+    packets: Literal["none", "headers", "full"] = "headers"
     taps: list[LinkName] | None = None
 
 
@@ -170,14 +182,23 @@ def _sorted(entries: list[PlanChange]) -> list[PlanChange]:
 class PlanRun(Strict):
     """One run."""
 
-    id: NodeName
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**53)]
     limit_s: Positive
     network: PlanNetwork
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
     sysctls: dict[str, str] = Field(default_factory=dict)
-    flows: Annotated[list[PlanFlow], Field(min_length=1)]
-    record: PlanRecord
+    flows: list[PlanFlow] = Field(default_factory=list)
+    programs: list[PlanProgram] = Field(default_factory=list)
+    record: PlanRecord = PlanRecord()
+
+    @model_validator(mode="after")
+    def _unique_ids(self) -> "PlanRun":
+        for what, ids in (("flow", [f.id for f in self.flows]), ("program", [p.id for p in self.programs])):
+            for name in ids:
+                if ids.count(name) > 1:
+                    raise ValueError(f"the {what} '{name}' stands twice; give each its own id.")
+        return self
 
 
 def _unique(runs: list[PlanRun]) -> list[PlanRun]:
@@ -193,7 +214,7 @@ class Plan(Strict):
 
     format: Literal["gauntlet-plan"]
     version: Literal[1]
-    runs: Annotated[list[PlanRun], Field(min_length=1), AfterValidator(_unique)]
+    runs: Annotated[list[PlanRun], AfterValidator(_unique)]
 
 
 def check_plan(data: object, source: str = "plan") -> Plan:

@@ -17,6 +17,8 @@ from gauntlet.experiment.strict import Strict
 DEFAULT_PACKET_BYTES = 1448
 """Application bytes of a packet: what fits 1,500 bytes after IPv4 (20), TCP (20) and its time stamps (12)."""
 MAX_REPETITIONS = 10_000
+SHORTEST_INTERVAL_S = 1e-3
+"""The guest refuses shorter ones."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -48,6 +50,14 @@ def _known_app(name: str) -> str:
 
 def _off_or_interval(value: object) -> object:
     return None if value is False else value
+
+
+def _coarse_enough(interval_s: float | None) -> float | None:
+    if interval_s is not None and interval_s < SHORTEST_INTERVAL_S:
+        raise ValueError(
+            f"the interval of {interval_s:g} s is too short; give 1ms or more, or false for none."
+        )
+    return interval_s
 
 
 class ExperimentSection(Strict):
@@ -148,7 +158,9 @@ class RecordSection(Strict):
     """[record]: what to keep of each run."""
 
     messages: bool = True
-    sockets: Annotated[Duration | None, BeforeValidator(_off_or_interval)] = 0.1
+    sockets: Annotated[Duration | None, BeforeValidator(_off_or_interval), AfterValidator(_coarse_enough)] = (
+        0.1
+    )
     """Interval of socket samples; false for none."""
     packets: Literal["none", "headers", "full"] = "headers"
 

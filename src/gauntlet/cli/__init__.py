@@ -1,0 +1,50 @@
+"""The command line: `gauntlet COMMAND`, one file a command. Only click is imported before a command runs."""
+
+import sys
+from typing import Any
+
+import click
+
+import gauntlet
+from gauntlet.cli.demo import demo
+from gauntlet.cli.doctor import doctor
+from gauntlet.cli.exec import exec_
+from gauntlet.cli.failure import report_failures
+from gauntlet.cli.kernel import kernel
+from gauntlet.cli.report import report
+from gauntlet.cli.run import run
+from gauntlet.cli.scenario import scenario
+
+
+class _Gauntlet(click.Group):
+    """The top command, whose failures are one sentence and an exit code."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        given = extra.get("args", args[0] if args else None)
+        debug = (sys.argv[1:] if given is None else list(given))[:1] == ["--debug"]
+        run = super().main
+        report_failures(lambda: run(*args, **{**extra, "standalone_mode": False}), debug=debug)
+
+
+@click.group(
+    cls=_Gauntlet, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(gauntlet.__version__, prog_name="gauntlet")
+@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+def main(debug: bool) -> None:
+    """Put real transport stacks through hard links, and see which to use.
+
+    \b
+    Examples:
+      gauntlet doctor                           what this machine can do
+      gauntlet demo                             five protocols on the Rome-Florence line
+      gauntlet scenario show hsr                what a link is like
+      gauntlet run experiments/hsr-cbr.toml     run an experiment, make its report
+      gauntlet report results/hsr-cbr --open    look at results again
+
+    Exit codes: 0 done, 1 something failed while it ran, 2 the request was wrong.
+    """
+
+
+for _command in (doctor, demo, run, report, scenario, exec_, kernel):
+    main.add_command(_command)

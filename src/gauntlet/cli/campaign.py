@@ -1,0 +1,139 @@
+"""What `run` and `demo` share: play an experiment, make its report, say what came out."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gauntlet.cli.failure import EXIT_FAILED, EXIT_INTERRUPTED
+from gauntlet.cli.output import campaign_progress, console, open_in_browser, print_json
+
+if TYPE_CHECKING:
+    from gauntlet.campaign import Outcome
+    from gauntlet.experiment import Experiment, RunSpec
+
+SHOWN_FAILURES = 5
+"""Failed or untrusted runs that are named on the terminal; the report has all of them."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for on the command line."""
+
+    seed: int | None = None
+    repetitions: int | None = None
+    workers: int | None = None
+    out: Path | None = None
+    capture: bool = False
+    quiet: bool = False
+    json: bool = False
+    open: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """No progress and no tables."""
+        return self.quiet or self.json
+
+
+def play(file: Path, wishes: Wishes) -> int:
+    """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
+    from gauntlet import campaign, report
+    from gauntlet.experiment import expand, load_experiment
+
+    experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
+    specs = expand(experiment)
+    out = wishes.out or Path("results") / experiment.about.name
+    if not wishes.silent:
+        console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
+    try:
+        with campaign_progress(experiment.about.name, len(specs), hidden=wishes.silent) as progress:
+            outcome = campaign.run(
+                specs,
+                out,
+                experiment=experiment.text,
+                seed=experiment.about.seed,
+                name=experiment.about.name,
+                title=experiment.about.title,
+                command=["gauntlet", *sys.argv[1:]],
+                options=_options(wishes, specs),
+                workers=wishes.workers,
+                capture=wishes.capture,
+                on_event=progress,
+            )
+    except KeyboardInterrupt:
+        click.echo(f"Stopped. What is finished is kept in {out}; the same command continues.", err=True)
+        return EXIT_INTERRUPTED
+    page = report.build(out)
+    _tell(outcome, page, wishes)
+    if wishes.open:
+        open_in_browser(page)
+    return EXIT_FAILED if outcome.failed else 0
+
+
+def _options(wishes: Wishes, specs: Sequence["RunSpec"]) -> dict[str, Any]:
+    """What decides the results besides the experiment file: replaced keys, and the content of trace files."""
+    files = sorted(
+        {(spec.scenario.name, spec.scenario.path) for spec in specs if spec.scenario.path is not None}
+    )
+    hashes = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in files if path}
+    replaced = {"seed": wishes.seed, "repetitions": wishes.repetitions, "scenario_sha256": hashes or None}
+    return {key: value for key, value in replaced.items() if value is not None}
+
+
+def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
+    about = experiment.about
+    protocols = max(1, len(experiment.protocols))
+    return (
+        f"[bold]{about.title or about.name}[/]: {len(specs)} runs ({protocols} protocols x "
+        f"{len(experiment.points)} conditions x {about.repetitions} repetitions), seed {about.seed}"
+    )
+
+
+def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
+    if wishes.json:
+        from gauntlet.report import terminal
+
+        print_json(
+            {
+                "results": str(outcome.results),
+                "report": str(page),
+                "planned": outcome.planned,
+                "present_before": outcome.present_before,
+                "finished": outcome.finished,
+                "failed": outcome.failed,
+                "untrusted": outcome.untrusted,
+                "wall_s": round(outcome.wall_s, 3),
+                "virtual_s": round(outcome.virtual_s, 3),
+                "answer": terminal.summary_data(outcome.results),
+            }
+        )
+        return
+    if not wishes.quiet:
+        from gauntlet.report import terminal
+
+        console().print(terminal.summary(outcome.results))
+        if outcome.wall_s > 0 and outcome.finished:
+            console(stderr=True).print(
+                f"{outcome.finished} runs in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
+                f"{outcome.virtual_s / outcome.wall_s:.0f} times as fast as real time."
+            )
+    _warn(outcome)
+    click.echo(str(page) if wishes.quiet else f"Results: {outcome.results}\nReport:  {page}")
+
+
+def _warn(outcome: "Outcome") -> None:
+    for run, reason in list(outcome.failed.items())[:SHOWN_FAILURES]:
+        click.echo(f"Run {run} failed: {reason}", err=True)
+    if len(outcome.failed) > SHOWN_FAILURES:
+        click.echo(
+            f"{len(outcome.failed) - SHOWN_FAILURES} more runs failed; the report names them.", err=True
+        )
+    if outcome.untrusted:
+        click.echo(
+            f"{len(outcome.untrusted)} runs are not trusted: their certificate failed; the report says why.",
+            err=True,
+        )

@@ -1,0 +1,129 @@
+"""`gauntlet exec`: own programs over an emulated link, in virtual time."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gauntlet.cli.failure import pairs
+from gauntlet.errors import UserError
+
+SERVER_LEAD_S = 1.0
+"""Virtual seconds that the server has to begin listening before the program starts."""
+
+
+@click.command("exec", short_help="Run own programs over an emulated link.")
+@click.option("--scenario", "name", required=True, help="Scenario, or the path of a trace.")
+@click.option(
+    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the scenario."
+)
+@click.option(
+    "--side", type=click.Choice(["train", "trackside"]), default="train", help="Where COMMAND runs."
+)
+@click.option("--server", metavar="COMMAND", help="Shell command that runs on the other side meanwhile.")
+@click.option("--start", metavar="TIME", default="0s", show_default=True, help="Begin there in the scenario.")
+@click.option("--channel-delay", metavar="TIME", help="One-way delay of the whole channel, such as 50ms.")
+@click.option(
+    "--loss", metavar="SHARE", default="0%", show_default=True, help="Packet loss in both directions."
+)
+@click.option(
+    "--limit", metavar="TIME", default="10min", show_default=True, help="Virtual time after which all ends."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of everything random.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_context
+def exec_(
+    ctx: click.Context,
+    *,
+    name: str,
+    params: tuple[str, ...],
+    side: str,
+    server: str | None,
+    start: str,
+    channel_delay: str | None,
+    loss: str,
+    limit: str,
+    seed: int,
+    command: tuple[str, ...],
+) -> None:
+    """Run COMMAND on one side of an emulated link, in virtual time, and end with its exit code.
+
+    The addresses of the two sides are in the environment of both programs: GAUNTLET_CLIENT is the train,
+    GAUNTLET_SERVER the trackside. What COMMAND writes below the present folder stays.
+
+    \b
+    Examples:
+      gauntlet exec --scenario hsr --server 'python3 -m http.server 8000' -- \\
+          sh -c 'curl -o /dev/null http://$GAUNTLET_SERVER:8000/big.bin'
+      gauntlet exec --scenario constant -p rate=1Mbit/s --channel-delay 150ms -- ping -c 5 10.0.2.1
+    """
+    from gauntlet import units
+    from gauntlet.experiment import plan_run
+    from gauntlet.experiment.expand import empty_run
+    from gauntlet.experiment.links import NETWORKS
+    from gauntlet.experiment.schema import Condition
+
+    program = _found(command[0])
+    units.fraction(loss, "--loss")
+    for option, text in (("--start", start), ("--limit", limit), ("--channel-delay", channel_delay or "0s")):
+        units.time_s(text, option)
+    condition = Condition.model_validate(
+        {
+            "scenario": {"name": name, "start": start, **pairs(params)},
+            "link": {"loss": loss} | ({"channel_delay": channel_delay} if channel_delay else {}),
+            "flow": (),
+            "sysctl": {},
+        }
+    )
+    spec = empty_run(condition, Path(), seed=_seed(seed), limit_s=units.time_s(limit))
+    network = NETWORKS[spec.link.network]
+    other = "trackside" if side == "train" else "train"
+    lead_s = SERVER_LEAD_S if server else 0.0
+    programs = [_program("program", network.host(side), [program, *command[1:]], start_s=lead_s)]
+    if server:
+        programs.append(_program("server", network.host(other), [_found("sh"), "-c", server], wait=False))
+    run = {**plan_run(spec), "programs": programs}
+    from gauntlet.engine import interactive
+
+    ctx.exit(interactive.run_programs(run, writable=[Path.cwd()], on_output=_show))
+
+
+def _found(program: str) -> str:
+    """The program's path on this machine, whose file tree the guest sees."""
+    path = shutil.which(program)
+    if path is None:
+        raise UserError(f"There is no program '{program}' on this machine; install it, or give its path.")
+    return str(Path(path).absolute())
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= seed < 2**53:
+        raise UserError(f"--seed: {seed} is out of range; give a whole number from 0 to 2^53 - 1.")
+    return seed
+
+
+def _program(
+    name: str, node: str, argv: list[str], *, start_s: float = 0.0, wait: bool = True
+) -> dict[str, Any]:
+    return {
+        "id": name,
+        "node": node,
+        "argv": argv,
+        "working_directory": str(Path.cwd()),
+        "environment": dict(os.environ),
+        "start_s": start_s,
+        "wait": wait,
+    }
+
+
+def _show(program: str, stream: str, text: str) -> None:
+    """Pass on what a program prints; the server's lines are marked, and go to stderr."""
+    if program == "server":
+        sys.stderr.write("".join(f"server: {line}\n" for line in text.splitlines()))
+        return
+    target = sys.stdout if stream == "stdout" else sys.stderr
+    target.write(text)
+    target.flush()

@@ -1,0 +1,82 @@
+"""What commands share in writing: consoles, JSON, opening a report, the progress of a campaign."""
+
+import json
+import time
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from gauntlet.campaign import Event
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """A console for people; results go to stdout, progress and warnings to stderr."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def print_json(data: Any) -> None:
+    """Machine-readable output: one JSON document on stdout."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+
+
+def open_in_browser(path: Path) -> None:
+    """Show a file in the user's browser."""
+    webbrowser.open(path.resolve().as_uri())
+
+
+class CampaignProgress:
+    """One line for a whole campaign: runs done, rate, remaining time, failures. It is fed with events."""
+
+    def __init__(self, bar: "Progress", task: "TaskID", planned: int) -> None:
+        self._bar = bar
+        self._task = task
+        self._planned = planned
+        self._running: dict[str, float] = {}
+        self._ended = 0
+        self._failed = 0
+        self._began = time.monotonic()
+
+    def __call__(self, event: "Event") -> None:
+        """Take in what happened."""
+        if event.kind in ("finished", "failed"):
+            self._running.pop(event.run, None)
+            self._ended += 1
+            self._failed += event.kind == "failed"
+        else:
+            self._running[event.run] = event.fraction
+        minutes = (time.monotonic() - self._began) / 60
+        self._bar.update(
+            self._task,
+            completed=self._ended + sum(self._running.values()),
+            rate=f"{self._ended / minutes:.3g} runs/min" if self._ended and minutes > 0 else "starting",
+            count=f"{self._ended}/{self._planned}",
+            failures=f"[red]{self._failed} failed" if self._failed else "",
+        )
+
+
+@contextmanager
+def campaign_progress(title: str, planned: int, *, hidden: bool) -> Iterator[CampaignProgress]:
+    """The progress line of a campaign on stderr; `hidden` shows nothing."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[failures]}"),
+    )
+    with Progress(*columns, console=console(stderr=True), disable=hidden) as bar:
+        task = bar.add_task(title, total=planned, count=f"0/{planned}", rate="starting", failures="")
+        yield CampaignProgress(bar, task, planned)

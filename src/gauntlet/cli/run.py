@@ -1,0 +1,46 @@
+"""`gauntlet run`: play an experiment file."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Run an experiment and make its report.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--seed", type=int, help="Replace the experiment's seed.")
+@click.option("--repetitions", type=int, help="Replace the experiment's number of repetitions.")
+@click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
+@click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
+@click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
+@click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
+@click.option("--quiet", is_flag=True, help="Print only the path of the report.")
+@click.option("--json", "json_", is_flag=True, help="Print what came out as JSON.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    *,
+    file: Path,
+    seed: int | None,
+    repetitions: int | None,
+    workers: int | None,
+    out: Path | None,
+    capture: bool,
+    open_: bool,
+    quiet: bool,
+    json_: bool,
+) -> None:
+    """Run the experiment in FILE (TOML) and make its report.
+
+    The same command continues a campaign that was stopped: what is finished stays. The same file and seed
+    give the same tables, byte for byte, on any number of workers.
+
+    \b
+    Examples:
+      gauntlet run experiments/hsr-cbr.toml
+      gauntlet run experiments/hsr-cbr.toml --seed 7 --workers 1 --out /tmp/seven
+      gauntlet run own.toml --repetitions 2 --quiet
+    """
+    from gauntlet.cli.campaign import Wishes, play
+
+    wishes = Wishes(seed, repetitions, workers, out, capture, quiet, json_, open_)
+    ctx.exit(play(file, wishes))

@@ -1,0 +1,59 @@
+"""A scenario's summary as tables for the terminal."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from gauntlet import units
+
+_ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("rate up", "rate_up_bps", units.format_rate),
+    ("rate down", "rate_down_bps", units.format_rate),
+    ("delay up", "delay_up_s", units.format_time),
+    ("delay down", "delay_down_s", units.format_time),
+    ("loss up", "loss_up", units.format_fraction),
+    ("loss down", "loss_down", units.format_fraction),
+)
+
+
+def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
+    """One table of facts, then one a bearer: least, mean (over time) and most of each quantity."""
+    yield _facts(summary)
+    for name, figures in summary["bearers"].items():
+        table = Table(title=f"bearer {name}", title_justify="left", box=None, padding=(0, 3, 0, 0))
+        table.add_column("")
+        for heading in ("least", "mean", "most"):
+            table.add_column(heading, justify="right")
+        for label, key, show in _ROWS:
+            low, mean, high = (show(_three_digits(figures[key][part])) for part in ("min", "mean", "max"))
+            table.add_row(label, low, mean, high)
+        table.add_row("queue limit", "", "", units.format_size(figures["queue_limit_bytes"]))
+        yield table
+
+
+def _facts(summary: Mapping[str, Any]) -> Table:
+    table = Table(
+        title=summary["title"], title_justify="left", box=None, show_header=False, padding=(0, 3, 0, 0)
+    )
+    duration_s = summary["duration_s"]
+    table.add_row("duration", "without end" if duration_s is None else _clock(duration_s))
+    table.add_row("highest rate", units.format_rate(_three_digits(summary["max_rate_bps"])))
+    line = summary["line"]
+    if line is not None:
+        cells = ", ".join(f"{count} {area}" for area, count in line["cells_by_area"].items())
+        table.add_row("line", f"{line['length_km']:.0f} km, {len(line['stations'])} stations")
+        table.add_row("cells", f"{line['cells']} ({cells})")
+        table.add_row("top speed", f"{line['top_speed_kmh']:.0f} km/h")
+        table.add_row("trains each", units.format_time(line["headway_s"]))
+    table.add_row("parameters", ", ".join(f"{key}={value}" for key, value in summary["params"].items()))
+    return table
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60} h {minutes % 60} min {rest} s" if minutes >= 60 else f"{minutes} min {rest} s"
+
+
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")

@@ -1,0 +1,132 @@
+"""Bad input on the command line: one plain sentence, exit code 2 (usage) or 1 (run), nothing half done."""
+
+import errno
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from gauntlet.errors import RunError
+from tests.experiment.conftest import CONSTANT
+
+from .conftest import Gauntlet, refused
+
+HEADER = "t_s,rate_up_bps,rate_down_bps,delay_up_s,delay_down_s,loss_up,loss_down,queue_limit_bytes\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('"tcp-cubic", "udp"', '"tcp-cubik"', ["own.toml", "protocols", "tcp-cubik", "tcp-cubic"]),
+        ('name = "constant"', 'name = "hrs"', ["own.toml", "hrs", "hsr"]),
+        ('rate = "5.2Mbit/s"', 'rate = "5.2MBit/s"', ["own.toml", "MBit/s", "Mbit/s"]),
+        ("repetitions", "repetition", ["own.toml", "[experiment]", "'repetition'", "'repetitions'"]),
+        ('rate = "max"', 'rate = "-3Mbit/s"', ["own.toml", "[workload] rate", "-3Mbit/s"]),
+        ("[matrix]", "[matrix]]", ["own.toml", "line 10"]),
+    ],
+)
+def test_wrong_experiments(gauntlet: Gauntlet, before: str, after: str, words: list[str]) -> None:
+    Path("own.toml").write_text(CONSTANT.replace(before, after))
+    refused(gauntlet("run", "own.toml"), 2, *words)
+    assert not Path("results").exists()
+
+
+def test_a_trace_that_goes_back_in_time(gauntlet: Gauntlet) -> None:
+    Path("back.csv").write_text(
+        HEADER + "0,1e6,1e6,0,0,0,0,64000\n9,1e6,1e6,0,0,0,0,64000\n5,1e6,1e6,0,0,0,0,64000\n"
+    )
+    Path("own.toml").write_text(CONSTANT.replace('"constant"\nrate = "5.2Mbit/s"', '"back.csv"'))
+    refused(gauntlet("run", "own.toml"), 2, "back.csv", "t_s", "rise")
+    refused(gauntlet("scenario", "show", "back.csv"), 2, "back.csv", "t_s", "rise")
+
+
+def test_an_experiment_that_is_not_there(gauntlet: Gauntlet) -> None:
+    refused(gauntlet("run", "absent.toml"), 2, "absent.toml", "no such file")
+
+
+def test_a_missing_kernel(gauntlet: Gauntlet) -> None:
+    Path("own.toml").write_text(CONSTANT)
+    result = gauntlet("run", "own.toml", "--quiet")
+    refused(result, 1, "kernel", "gauntlet kernel build")
+
+
+def test_a_missing_kernel_has_no_path(gauntlet: Gauntlet) -> None:
+    refused(gauntlet("kernel", "path"), 1, "gauntlet kernel build")
+
+
+def test_a_kernel_source_that_is_not_there(gauntlet: Gauntlet) -> None:
+    refused(
+        gauntlet("kernel", "build", "--quiet", "--source", "absent.tar.xz"), 2, "absent.tar.xz", "tarball"
+    )
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "results"),
+            ["disk is full", "results", "continues"],
+        ),
+        (RunError("The guest has stood still for 90 s in run a."), ["stood still", "run a"]),
+    ],
+)
+def test_what_fails_while_it_runs(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch, failure: Exception, words: list[str]
+) -> None:
+    def fail(*_given: Any, **_named: Any) -> NoReturn:
+        raise failure
+
+    monkeypatch.setattr("gauntlet.campaign.run", fail)
+    Path("own.toml").write_text(CONSTANT)
+    refused(gauntlet("run", "own.toml", "--quiet"), 1, *words)
+
+
+def test_ctrl_c_says_how_to_continue(gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_given: Any, **_named: Any) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gauntlet.campaign.run", interrupt)
+    Path("own.toml").write_text(CONSTANT)
+    refused(gauntlet("run", "own.toml", "--quiet"), 130, "results/small", "the same command continues")
+
+
+def test_a_program_that_is_not_there(gauntlet: Gauntlet) -> None:
+    result = gauntlet("exec", "--scenario", "constant", "--", "no-such-program", "-v")
+    refused(result, 2, "no-such-program", "install it")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rnu"], ["rnu", "--help"]),
+        (["run"], ["FILE", "gauntlet run --help"]),
+        (["run", "own.toml", "--wrokers", "2"], ["--wrokers", "--workers"]),
+        (["run", "own.toml", "--workers", "0"], ["--workers", "0"]),
+        (["run", "own.toml", "--seed", "x"], ["--seed", "x"]),
+        (["scenario", "show", "hrs"], ["hrs", "hsr"]),
+        (["scenario", "show", "hsr", "-p", "bandwidth"], ["bandwidth", "NAME=VALUE"]),
+        (["scenario", "show", "hsr", "-p", "width=5MHz"], ["width", "bandwidth"]),
+        (["scenario", "show", "hsr", "-p", "bandwidth=5Mhz"], ["5Mhz", "MHz"]),
+        (["scenario", "plot", "hsr", "line.svg", "--start", "5"], ["--start", "no unit"]),
+        (["scenario", "plot", "hsr", "line.bmp"], ["line.bmp", ".svg"]),
+        (["scenario", "export", "hsr", "x", "--format", "pcap"], ["pcap", "mahimahi"]),
+        (["scenario", "export", "hsr", "x.csv", "--start", "9h"], ["cannot be cut"]),
+        (["exec", "--scenario", "constant"], ["COMMAND"]),
+        (["exec", "--scenario", "constant", "--loss", "1", "--", "true"], ["--loss", "1"]),
+        (["exec", "--scenario", "konstant", "--", "true"], ["konstant", "constant"]),
+        (["exec", "--scenario", "constant", "--seed", "-1", "--", "true"], ["--seed", "-1"]),
+    ],
+)
+def test_wrong_arguments(gauntlet: Gauntlet, arguments: list[str], words: list[str]) -> None:
+    refused(gauntlet(*arguments), 2, *words)
+
+
+def test_defects_are_one_sentence_unless_asked(gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_down(*_given: Any, **_named: Any) -> NoReturn:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("gauntlet.scenario.available", break_down)
+    refused(gauntlet("scenario", "list"), 1, "Internal error", "ZeroDivisionError", "--debug")
+    told = gauntlet("--debug", "scenario", "list")
+    assert told.exit_code == 1
+    assert "Traceback" in told.stderr
