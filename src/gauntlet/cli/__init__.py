@@ -27,7 +27,9 @@ class _Gauntlet(click.Group):
 
 
 @click.group(
-    cls=_Gauntlet, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    "gauntlet",
+    cls=_Gauntlet,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(gauntlet.__version__, prog_name="gauntlet")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
