@@ -1,0 +1,98 @@
+//! Applications, one file each. A new one is a file in this folder and a line in [`REGISTRY`].
+
+mod bulk;
+mod cbr;
+mod one_way;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Failure, SpecError};
+use crate::ledger::{Received, Sent};
+use crate::payload::HEADER_BYTES;
+use crate::session::Session;
+use crate::stacks::{Connection, Service, Stack};
+
+type Build = fn(&Map<String, Value>) -> Result<Box<dyn App>, SpecError>;
+
+/// Every application by the name that a plan gives it.
+const REGISTRY: &[(&str, Build)] = &[("bulk", bulk::build), ("cbr", cbr::build)];
+
+/// The names of all applications.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    REGISTRY.iter().map(|(name, _)| *name)
+}
+
+/// The application of this name with these parameters.
+pub(crate) fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn App>, SpecError> {
+    match REGISTRY.iter().find(|(known, _)| *known == name) {
+        Some((_, build)) => build(params),
+        None => {
+            let known: Vec<_> = names().collect();
+            Err(SpecError::new(format!(
+                "unknown application `{name}`; the applications are {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// An application with its parameters: what the two ends do once their session is open.
+pub trait App: Send + Sync {
+    /// Its name in a plan.
+    fn name(&self) -> &'static str;
+
+    /// The size of its messages.
+    fn message_bytes(&self) -> u32;
+
+    /// Whether it makes sense over this transport.
+    ///
+    /// # Errors
+    /// A sentence that names the application, the transport and what would be right.
+    fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError>;
+
+    /// The sending end, from `start_ns` on; writes what it handed over into `sent`, also when it fails.
+    ///
+    /// # Errors
+    /// A sentence: the session broke or was called off.
+    fn send(
+        &self,
+        connection: &mut dyn Connection,
+        session: &Arc<Session>,
+        start_ns: i64,
+        sent: &mut Sent,
+    ) -> Result<(), Failure>;
+
+    /// The receiving end, until the sender ends; writes what arrived into `received`, also when it fails.
+    ///
+    /// # Errors
+    /// A sentence: the session broke, was called off, or brought what was never sent.
+    fn receive(
+        &self,
+        connection: &mut dyn Connection,
+        session: &Arc<Session>,
+        service: Service,
+        received: &mut Received,
+    ) -> Result<(), Failure>;
+}
+
+/// Longest message on a byte stream: beyond it, one message would be more than one hand-over.
+const LONGEST_STREAM_MESSAGE: u32 = 1 << 20;
+/// Longest datagram: the 16-bit length of UDP less its header and that of IPv4 (RFC 768, RFC 791).
+const LONGEST_DATAGRAM: u32 = 65_507;
+
+/// Checks a message size against what the transport carries.
+fn check_message_size(app: &str, bytes: u32, stack: &dyn Stack) -> Result<(), SpecError> {
+    let longest = match stack.service() {
+        Service::Stream => LONGEST_STREAM_MESSAGE,
+        Service::Messages { .. } | Service::Datagrams => LONGEST_DATAGRAM,
+    };
+    if (HEADER_BYTES..=longest).contains(&bytes) {
+        return Ok(());
+    }
+    Err(SpecError::new(format!(
+        "`app_params` of `{app}`: `message_size_bytes` is {bytes}; over `{}` it must be from {HEADER_BYTES} to {longest}",
+        stack.name()
+    )))
+}

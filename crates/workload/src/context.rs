@@ -1,0 +1,114 @@
+//! What a flow is told by whoever runs it: the clock, the addresses, the limit, the seed, what to record.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::sys::clock;
+
+/// Time of a run: nanoseconds since the instant at which the run's timeline is zero.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin_ns: i64,
+    realtime_offset_ns: i64,
+    stands_still: bool,
+}
+
+impl Clock {
+    /// A clock whose zero is the instant `origin_ns` of CLOCK_MONOTONIC. `stands_still` says that time stands
+    /// still while a program computes (virtual time): then a sleep ends at the very instant it was asked to,
+    /// and the clock need not be read again.
+    ///
+    /// The kernel stamps packets with CLOCK_REALTIME; the distance between the two clocks is taken here, once.
+    pub fn new(origin_ns: i64, stands_still: bool) -> Self {
+        let before = clock::monotonic_ns();
+        let realtime = clock::realtime_ns();
+        let middle = before + (clock::monotonic_ns() - before) / 2;
+        Self { origin_ns, realtime_offset_ns: realtime - middle, stands_still }
+    }
+
+    /// A clock whose zero is now.
+    pub fn starting_now(stands_still: bool) -> Self {
+        Self::new(clock::monotonic_ns(), stands_still)
+    }
+
+    /// Nanoseconds since the start of the run.
+    pub fn now_ns(&self) -> i64 {
+        clock::monotonic_ns() - self.origin_ns
+    }
+
+    /// An instant of CLOCK_REALTIME as time of the run.
+    pub fn from_realtime_ns(&self, realtime_ns: i64) -> i64 {
+        realtime_ns - self.realtime_offset_ns - self.origin_ns
+    }
+
+    /// Time of the run as an instant of CLOCK_MONOTONIC.
+    pub(crate) fn monotonic_ns(&self, instant_ns: i64) -> i64 {
+        instant_ns + self.origin_ns
+    }
+
+    /// The time after some computing that followed the instant `now_ns`.
+    pub(crate) fn after(&self, now_ns: i64) -> i64 {
+        if self.stands_still { now_ns } else { self.now_ns() }
+    }
+
+    /// Sleeps until `instant_ns` and returns the time then.
+    pub(crate) fn sleep_until(&self, instant_ns: i64) -> i64 {
+        clock::sleep_until(self.monotonic_ns(instant_ns));
+        self.after(instant_ns)
+    }
+}
+
+/// How far a receiver has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Time of the run.
+    pub t_ns: i64,
+    /// Application bytes that arrived so far.
+    pub received_bytes: u64,
+}
+
+/// Called by the receiver from time to time (never more than once a system call).
+pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// The surroundings of one flow. Times are those of the run's clock.
+#[derive(Clone)]
+pub struct Context {
+    /// The run's clock.
+    pub clock: Clock,
+    /// Instant at which the flow is ended and reported as failed.
+    pub limit_ns: i64,
+    /// Seed of the payload, so that no two flows send the same bytes.
+    pub seed: u64,
+    /// Address and port that the sender binds.
+    pub source: SocketAddr,
+    /// Address and port at which the receiver listens.
+    pub destination: SocketAddr,
+    /// How long a receiver of datagrams goes on after the last one, once the sender is done.
+    pub quiet_ns: i64,
+    /// Interval at which the sender's socket is sampled; `None` for never.
+    pub socket_interval_ns: Option<i64>,
+    /// Whether to keep the instants of every message.
+    pub messages: bool,
+    /// Whether the packets that arrive at the receiver are captured: byte streams are then read in large pieces
+    /// and the instants of their messages are worked out afterwards ([`crate::FlowReport::apply_wire`]).
+    pub wire: bool,
+    /// Called as bytes arrive.
+    pub progress: Option<OnProgress>,
+}
+
+impl Context {
+    /// The longest silence after which datagrams of a finished sender are given up, unless said otherwise: longer
+    /// than a queue of 512 kB takes to drain at 150 kbit/s, the slowest rate of the rail studies' cells.
+    pub const DEFAULT_QUIET_NS: i64 = 30_000_000_000;
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("source", &self.source)
+            .field("destination", &self.destination)
+            .field("limit_ns", &self.limit_ns)
+            .finish_non_exhaustive()
+    }
+}

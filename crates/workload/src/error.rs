@@ -1,0 +1,50 @@
+//! Errors as sentences: a flow that is described wrongly, and a flow that did not work out.
+
+use std::fmt;
+
+/// A flow is described wrongly. The sentence names the flow, the key and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecError(String);
+
+impl SpecError {
+    pub(crate) fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+
+    /// The same error with the flow's id in front.
+    pub(crate) fn in_flow(self, id: &str) -> Self {
+        Self(format!("flow {id}: {}", self.0))
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// Why a flow failed: the `reason` of its result, one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl Failure {
+    /// A failure with this sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+
+    /// A system call failed: `what` says what was tried, the kernel says why not.
+    pub(crate) fn system(what: impl fmt::Display, error: &std::io::Error) -> Self {
+        Self(format!("{what}: {error}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,118 @@
+//! What each half of a flow notes down: which message went when, which message came when.
+
+/// Marks a message that never arrived, or whose instant is not known yet.
+pub(crate) const NEVER: i64 = i64::MIN;
+
+/// The sender's notes.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// Size of every message but the last.
+    pub(crate) message_bytes: u32,
+    /// Messages handed over.
+    pub(crate) messages: u64,
+    /// Application bytes handed over.
+    pub(crate) bytes: u64,
+    /// The instant of each message; empty when only totals are kept.
+    pub(crate) instants_ns: Vec<i64>,
+    /// The latest instant.
+    pub(crate) last_ns: Option<i64>,
+    keep: bool,
+}
+
+impl Sent {
+    pub(crate) fn new(message_bytes: u32, keep: bool) -> Self {
+        Self { message_bytes, keep, ..Self::default() }
+    }
+
+    /// Notes that `count` messages with `bytes` bytes in all were handed over at `t_ns`.
+    pub(crate) fn note(&mut self, count: u64, bytes: u64, t_ns: i64) {
+        self.messages += count;
+        self.bytes += bytes;
+        if count > 0 {
+            self.last_ns = Some(t_ns);
+        }
+        if self.keep {
+            self.instants_ns.resize(self.messages as usize, t_ns);
+        }
+    }
+}
+
+/// How the instants of arrival were taken (`delivery_instants` of the record).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryInstants {
+    /// From a capture of the packets that arrived at the receiver.
+    Wire,
+    /// From the kernel's receive stamps.
+    Kernel,
+    /// From the clock, by a receiver that woke for each arrival.
+    Application,
+}
+
+impl DeliveryInstants {
+    /// The word in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wire => "wire",
+            Self::Kernel => "kernel",
+            Self::Application => "application",
+        }
+    }
+}
+
+/// The receiver's notes.
+#[derive(Debug, Default)]
+pub struct Received {
+    /// Messages that arrived, each counted once.
+    pub(crate) messages: u64,
+    /// Application bytes that arrived.
+    pub(crate) bytes: u64,
+    /// First and last instant at which something arrived.
+    pub(crate) first_ns: Option<i64>,
+    pub(crate) last_ns: Option<i64>,
+    /// The instant of each message by number, or [`NEVER`]; empty when only totals are kept.
+    pub(crate) instants_ns: Vec<i64>,
+    /// Whether a message was here already, when only totals are kept of datagrams.
+    seen: Vec<bool>,
+    keep: bool,
+}
+
+impl Received {
+    pub(crate) fn new(keep: bool) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// Notes that something arrived at `t_ns`.
+    pub(crate) fn note_arrival(&mut self, t_ns: i64) {
+        self.first_ns = Some(self.first_ns.map_or(t_ns, |first| first.min(t_ns)));
+        self.last_ns = Some(self.last_ns.map_or(t_ns, |last| last.max(t_ns)));
+    }
+
+    /// Notes one message of a sequence without gaps or repeats: the next one, complete at `t_ns` (`None` when
+    /// the instant is worked out later).
+    pub(crate) fn note_next(&mut self, t_ns: Option<i64>) {
+        self.messages += 1;
+        if self.keep {
+            self.instants_ns.push(t_ns.unwrap_or(NEVER));
+        }
+    }
+
+    /// Notes message `seq`, which may be early, late or a repeat. Only its first arrival counts.
+    pub(crate) fn note_numbered(&mut self, seq: u32, bytes: u64, t_ns: i64) {
+        let index = seq as usize;
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, false);
+        }
+        if std::mem::replace(&mut self.seen[index], true) {
+            return;
+        }
+        self.messages += 1;
+        self.bytes += bytes;
+        self.note_arrival(t_ns);
+        if self.keep {
+            if self.instants_ns.len() <= index {
+                self.instants_ns.resize(index + 1, NEVER);
+            }
+            self.instants_ns[index] = t_ns;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What loads the network: transport *stacks*, *applications* over them, and what they record message by message.
+//!
+//! A flow is described by a [`FlowSpec`], checked by [`FlowSpec::check`], and run in two halves, one thread each, that
+//! the caller has put into the right network namespaces:
+//!
+//! ```
+//! use workload::{Clock, Context, FlowSpec, join, prepare};
+//!
+//! let spec: FlowSpec = serde_json::from_str(
+//!     r#"{"id": "f0", "stack": "tcp", "stack_params": {"congestion_control": "cubic"},
+//!         "app": "bulk", "app_params": {"size_bytes": 100000}, "from": "a", "to": "b", "start_s": 0.0}"#,
+//! )?;
+//! let ctx = Context {
+//!     clock: Clock::starting_now(false),
+//!     limit_ns: 20_000_000_000,
+//!     seed: 1,
+//!     source: "127.0.0.1:45001".parse()?,
+//!     destination: "127.0.0.1:35001".parse()?,
+//!     quiet_ns: Context::DEFAULT_QUIET_NS,
+//!     socket_interval_ns: None,
+//!     messages: true,
+//!     wire: false,
+//!     progress: None,
+//! };
+//! let (server, client) = prepare(spec.check()?, ctx)?;
+//! let (received, sent) = std::thread::scope(|scope| {
+//!     let server = scope.spawn(|| server.run());
+//!     (server.join(), client.run())
+//! });
+//! let report = join((server, received.expect("the receiver does not panic")), (client, sent));
+//! assert_eq!(report.result.received_bytes, 100_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Nothing here waits for ever: every wait ends at [`Context::limit_ns`], and a half that fails ends the other one.
+#![deny(unsafe_code)]
+
+pub mod apps;
+mod context;
+mod error;
+mod flow;
+mod ledger;
+mod log;
+mod payload;
+mod report;
+mod session;
+mod spec;
+pub mod stacks;
+mod sys;
+
+pub use context::{Clock, Context, OnProgress, Progress};
+pub use error::{Failure, SpecError};
+pub use flow::{ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, prepare};
+pub use ledger::{DeliveryInstants, Received, Sent};
+pub use log::{MessageLog, SocketLog, SocketSample};
+pub use payload::HEADER_BYTES;
+pub use report::{FlowReport, FlowResult, Message};
+pub use session::Session;
+pub use spec::{Flow, FlowSpec};

@@ -1,0 +1,181 @@
+//! What became of one flow: totals and instants for `record.json`, messages for `messages.arrow`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::error::Failure;
+use crate::flow::{ClientResult, ServerResult};
+use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
+use crate::log::{MessageLog, SocketLog, SocketSample};
+use crate::session::Session;
+use crate::spec::Flow;
+use crate::stacks::Service;
+
+/// One element of `flows` in `record.json`; times in seconds from the start of the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// The flow's name.
+    pub id: String,
+    /// Its transport.
+    pub stack: String,
+    /// Its application.
+    pub app: String,
+    /// The sending node.
+    pub from: String,
+    /// The receiving node.
+    pub to: String,
+    /// `ok` or `failed`.
+    pub outcome: &'static str,
+    /// Why it failed, one sentence.
+    pub reason: Option<String>,
+    /// When the sender was to start.
+    pub start_s: f64,
+    /// When the sender could send; absent for a transport without sessions.
+    pub established_s: Option<f64>,
+    /// When the first byte arrived.
+    pub first_received_s: Option<f64>,
+    /// When the last byte arrived.
+    pub last_received_s: Option<f64>,
+    /// When the sender knew that the receiver had ended the session too; without sessions, when the last message was
+    /// sent or received.
+    pub finished_s: Option<f64>,
+    /// Messages that the transport took.
+    pub sent_messages: u64,
+    /// Messages that the receiver had, each counted once.
+    pub received_messages: u64,
+    /// Bytes that the transport took.
+    pub sent_bytes: u64,
+    /// Bytes that the receiver had.
+    pub received_bytes: u64,
+    /// Size of every message but perhaps the last.
+    pub message_size_bytes: u32,
+    /// Address and port of the sender.
+    pub source: String,
+    /// Address and port of the receiver.
+    pub destination: String,
+    /// `wire`, `kernel` or `application`.
+    pub delivery_instants: &'static str,
+}
+
+/// A message with its instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Its number, from 0.
+    pub seq: u32,
+    /// Its size.
+    pub size_bytes: u32,
+    /// When the transport had all of it.
+    pub sent_ns: i64,
+    /// When the receiving application had all of it; `None` if never.
+    pub received_ns: Option<i64>,
+}
+
+/// What both halves of a flow noted.
+#[derive(Debug)]
+pub struct FlowReport {
+    /// Totals and instants.
+    pub result: FlowResult,
+    /// The sender's socket over time.
+    pub samples: Vec<SocketSample>,
+    sent: Sent,
+    received: Received,
+    instants: DeliveryInstants,
+}
+
+fn seconds(t_ns: i64) -> f64 {
+    t_ns as f64 / 1e9
+}
+
+impl FlowReport {
+    pub(crate) fn new(
+        flow: Arc<Flow>,
+        session: &Session,
+        server: Option<ServerResult>,
+        client: ClientResult,
+    ) -> Self {
+        let alone = server.is_none();
+        let (received, instants) = server.map_or_else(
+            || (Received::default(), DeliveryInstants::Application),
+            |s| (s.received, s.instants),
+        );
+        let ClientResult { sent, samples, established_ns, finished_ns } = client;
+        let failure = session
+            .failure()
+            .or_else(|| (!alone).then(|| missing(flow.stack.service(), &sent, &received)).flatten());
+        let last_event = if flow.stack.service() == Service::Datagrams {
+            sent.last_ns.max(received.last_ns)
+        } else {
+            finished_ns
+        };
+        let spec = &flow.spec;
+        let result = FlowResult {
+            id: spec.id.clone(),
+            stack: spec.stack.clone(),
+            app: spec.app.clone(),
+            from: spec.from.clone(),
+            to: spec.to.clone(),
+            outcome: if failure.is_some() { "failed" } else { "ok" },
+            reason: failure.map(|failure| failure.to_string()),
+            start_s: spec.start_s,
+            established_s: established_ns.map(seconds),
+            first_received_s: received.first_ns.map(seconds),
+            last_received_s: received.last_ns.map(seconds),
+            finished_s: last_event.map(seconds),
+            sent_messages: sent.messages,
+            received_messages: received.messages,
+            sent_bytes: sent.bytes,
+            received_bytes: received.bytes,
+            message_size_bytes: sent.message_bytes,
+            source: session.ctx.source.to_string(),
+            destination: session.ctx.destination.to_string(),
+            delivery_instants: instants.name(),
+        };
+        Self { result, samples, sent, received, instants }
+    }
+
+    /// How the instants of arrival were or are to be taken. After [`DeliveryInstants::Wire`] comes
+    /// [`FlowReport::apply_wire`].
+    pub fn delivery_instants(&self) -> DeliveryInstants {
+        self.instants
+    }
+
+    /// The messages that were sent, in their order; none unless they were to be kept. A flow that failed may have
+    /// delivered more messages than its sender knew to be handed over: those are left out.
+    pub fn messages(&self) -> impl Iterator<Item = Message> + '_ {
+        let size = u64::from(self.sent.message_bytes);
+        self.sent.instants_ns.iter().enumerate().map(move |(index, sent_ns)| {
+            let before = index as u64 * size;
+            Message {
+                seq: index as u32,
+                size_bytes: size.min(self.sent.bytes - before) as u32,
+                sent_ns: *sent_ns,
+                received_ns: self.received.instants_ns.get(index).copied().filter(|at| *at != NEVER),
+            }
+        })
+    }
+
+    /// Adds messages and samples to the logs of the run; `flow` is the flow's place in it.
+    pub fn write_into(&self, flow: u16, messages: &mut MessageLog, sockets: &mut SocketLog) {
+        for Message { seq, size_bytes, sent_ns, received_ns } in self.messages() {
+            messages.push(flow, seq, size_bytes, sent_ns, received_ns);
+        }
+        for sample in &self.samples {
+            sockets.push(flow, sample);
+        }
+    }
+}
+
+/// The failure of a flow that ended in order and yet lacks what its transport promised.
+fn missing(service: Service, sent: &Sent, received: &Received) -> Option<Failure> {
+    let all = sent.messages;
+    match (service, received.messages) {
+        (Service::Datagrams, 0) if all > 0 => {
+            Some(Failure::new(format!("none of the {all} messages that were sent arrived")))
+        }
+        (Service::Stream | Service::Messages { .. }, got) if got != all => Some(Failure::new(format!(
+            "the connection ended in order and yet {got} of {all} messages arrived"
+        ))),
+        _ => None,
+    }
+}

@@ -1,0 +1,254 @@
+//! What the two halves of a flow share: who is ready, who failed, and how blocked calls are ended.
+
+use std::io;
+use std::ops::Deref;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use socket2::Socket;
+
+use crate::context::{Context, Progress};
+use crate::error::Failure;
+use crate::sys::poll::{self, Switch, Woken};
+
+/// The state of one flow while it runs. Whichever half fails first ends the other: every socket is shut down,
+/// every wait is called off.
+pub struct Session {
+    /// The surroundings of the flow.
+    pub ctx: Context,
+    state: Mutex<State>,
+    changed: Condvar,
+    call_off: Switch,
+}
+
+#[derive(Default)]
+struct State {
+    listening: bool,
+    failure: Option<Failure>,
+    sender_end: Option<SenderEnd>,
+    sender_over: bool,
+    sockets: Vec<Socket>,
+}
+
+/// What the sender had handed over when it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SenderEnd {
+    /// Messages handed over.
+    pub(crate) messages: u64,
+    /// When the last of them left.
+    pub(crate) last_ns: i64,
+}
+
+/// How a wait ended that was not called off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The socket is ready.
+    Ready,
+    /// The instant passed.
+    TimedOut,
+}
+
+impl Session {
+    pub(crate) fn new(ctx: Context) -> io::Result<Self> {
+        let state = Mutex::new(State::default());
+        Ok(Self { ctx, state, changed: Condvar::new(), call_off: Switch::new()? })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that the receiver can be connected to.
+    pub(crate) fn announce_listening(&self) {
+        self.state().listening = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the receiver can be connected to.
+    pub(crate) fn wait_until_listening(&self) -> Result<(), Failure> {
+        let mut state = self.state();
+        loop {
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            if state.listening {
+                return Ok(());
+            }
+            let left_ns = self.ctx.limit_ns - self.ctx.clock.now_ns();
+            if left_ns <= 0 {
+                return Err(self.limit_reached("the receiver never listened"));
+            }
+            let left = Duration::from_nanos(left_ns as u64);
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Records the first failure and ends both halves.
+    pub(crate) fn fail(&self, failure: Failure) {
+        let mut state = self.state();
+        state.failure.get_or_insert(failure);
+        for socket in &state.sockets {
+            // A socket that is already closed has nothing left to end.
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+        }
+        drop(state);
+        self.call_off.throw();
+        self.changed.notify_all();
+    }
+
+    /// Why the flow failed, if it has.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        self.state().failure.clone()
+    }
+
+    /// Says that everything has been handed over.
+    pub(crate) fn announce_sender_end(&self, end: SenderEnd) {
+        self.state().sender_end = Some(end);
+    }
+
+    pub(crate) fn sender_end(&self) -> Option<SenderEnd> {
+        self.state().sender_end
+    }
+
+    /// Says that the sending half has nothing more to do.
+    pub(crate) fn announce_sender_over(&self) {
+        self.state().sender_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until `instant_ns`; returns early, with `false`, when the sending half is over.
+    pub(crate) fn sender_runs_until(&self, instant_ns: i64) -> bool {
+        let mut state = self.state();
+        loop {
+            if state.sender_over || state.failure.is_some() {
+                return false;
+            }
+            let left_ns = instant_ns - self.ctx.clock.now_ns();
+            if left_ns <= 0 {
+                return true;
+            }
+            let left = Duration::from_nanos(left_ns as u64);
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Sleeps until `instant_ns`.
+    ///
+    /// # Errors
+    /// The failure that ended the flow, or that its limit comes first.
+    pub(crate) fn pause_until(&self, instant_ns: i64) -> Result<(), Failure> {
+        match self.poll(None, 0, instant_ns, "the flow had not started")? {
+            Waited::Ready | Waited::TimedOut => Ok(()),
+        }
+    }
+
+    /// Waits for `events` on a socket until `until_ns` or the limit of the run, whichever is first.
+    ///
+    /// # Errors
+    /// The failure that ended the flow, or that its limit was reached while `doing`.
+    pub(crate) fn wait(
+        &self,
+        socket: &Socket,
+        events: libc::c_short,
+        until_ns: i64,
+        doing: &str,
+    ) -> Result<Waited, Failure> {
+        self.poll(Some(socket.as_fd()), events, until_ns, doing)
+    }
+
+    fn poll(
+        &self,
+        fd: Option<BorrowedFd<'_>>,
+        events: libc::c_short,
+        until_ns: i64,
+        doing: &str,
+    ) -> Result<Waited, Failure> {
+        loop {
+            let now_ns = self.ctx.clock.now_ns();
+            let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
+            match poll::wait(fd, events, self.call_off.fd(), left_ns) {
+                Ok(Woken::Ready) => return Ok(Waited::Ready),
+                Ok(Woken::CalledOff) => return Err(self.called_off()),
+                Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(Waited::TimedOut),
+                Ok(Woken::TimedOut) => return Err(self.limit_reached(doing)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::system("waiting for a socket failed", &error)),
+            }
+        }
+    }
+
+    fn called_off(&self) -> Failure {
+        self.failure().unwrap_or_else(|| Failure::new("the flow was called off"))
+    }
+
+    /// The failure of a flow that is not done in time.
+    pub(crate) fn limit_reached(&self, doing: &str) -> Failure {
+        Failure::new(format!("the limit of {} s was reached: {doing}", self.ctx.limit_ns as f64 / 1e9))
+    }
+
+    /// Tells the caller how far the receiver is.
+    pub(crate) fn report_progress(&self, t_ns: i64, received_bytes: u64) {
+        if let Some(report) = &self.ctx.progress {
+            report(Progress { t_ns, received_bytes });
+        }
+    }
+}
+
+/// Bounds how long a blocking receive on this socket may take.
+pub(crate) fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
+    // A timeout of zero would mean for ever.
+    let timeout = Duration::from_nanos(timeout_ns.max(1_000_000) as u64);
+    socket
+        .set_read_timeout(Some(timeout))
+        .map_err(|e| Failure::system("the receive timeout of a socket could not be set", &e))
+}
+
+/// A socket that is shut down when the flow fails, so that a thread that is blocked in it wakes.
+pub(crate) struct Guarded {
+    socket: Socket,
+    session: Arc<Session>,
+    copy: RawFd,
+}
+
+impl Guarded {
+    pub(crate) fn new(socket: Socket, session: &Arc<Session>) -> Result<Self, Failure> {
+        let copy = socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;
+        let key = copy.as_raw_fd();
+        let mut state = session.state();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        state.sockets.push(copy);
+        drop(state);
+        Ok(Self { socket, session: Arc::clone(session), copy: key })
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Deref for Guarded {
+    type Target = Socket;
+
+    fn deref(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // The connection closes with its last descriptor: the session's copy goes first.
+        self.session.state().sockets.retain(|socket| socket.as_raw_fd() != self.copy);
+    }
+}
+
+/// The descriptor of a socket, for the calls in `sys`.
+pub(crate) fn fd(socket: &Socket) -> BorrowedFd<'_> {
+    socket.as_fd()
+}

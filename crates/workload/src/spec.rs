@@ -1,0 +1,84 @@
+//! The description of one flow, as it stands in a plan (`docs/formats/plan.md`).
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use crate::apps::{self, App};
+use crate::error::SpecError;
+use crate::stacks::{self, Stack};
+
+/// Who sends what to whom, over which transport. Every key is that of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Name of the flow, unique in its run.
+    pub id: String,
+    /// Name of the transport, one of [`stacks::names`].
+    pub stack: String,
+    /// Parameters of the transport.
+    #[serde(default)]
+    pub stack_params: Map<String, Value>,
+    /// Name of the application, one of [`apps::names`].
+    pub app: String,
+    /// Parameters of the application.
+    #[serde(default)]
+    pub app_params: Map<String, Value>,
+    /// Node that sends.
+    pub from: String,
+    /// Node that receives.
+    pub to: String,
+    /// Instant at which the sender opens its connection, in seconds from the start of the run.
+    pub start_s: f64,
+    /// Port at the receiver; the caller chooses one when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+}
+
+/// A flow whose names and parameters have all been checked.
+pub struct Flow {
+    pub(crate) spec: FlowSpec,
+    pub(crate) start_ns: i64,
+    pub(crate) stack: Box<dyn Stack>,
+    pub(crate) app: Box<dyn App>,
+}
+
+impl FlowSpec {
+    /// Checks every name and parameter.
+    ///
+    /// # Errors
+    /// One sentence that names the flow, the key and what would be right.
+    pub fn check(&self) -> Result<Flow, SpecError> {
+        self.build().map_err(|error| error.in_flow(&self.id))
+    }
+
+    fn build(&self) -> Result<Flow, SpecError> {
+        let start_ns = nanoseconds("start_s", self.start_s, 0.0)?;
+        let stack = stacks::build(&self.stack, &self.stack_params)?;
+        let app = apps::build(&self.app, &self.app_params)?;
+        app.suits(stack.as_ref())?;
+        Ok(Flow { spec: self.clone(), start_ns, stack, app })
+    }
+}
+
+/// The longest duration or latest instant that a flow may name: a year, far inside 64 bits of nanoseconds.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+
+/// `value_s` in nanoseconds, when it is a number from `least_s` to a year.
+pub(crate) fn nanoseconds(key: &str, value_s: f64, least_s: f64) -> Result<i64, SpecError> {
+    if !(least_s..=LONGEST_S).contains(&value_s) {
+        return Err(SpecError::new(format!(
+            "`{key}` is {value_s}; it must be a number of seconds from {least_s} to {LONGEST_S}"
+        )));
+    }
+    Ok((value_s * 1e9).round() as i64)
+}
+
+/// Reads the parameters of one stack or application into its own type.
+pub(crate) fn parse_params<T: DeserializeOwned>(
+    key: &str,
+    owner: &str,
+    params: &Map<String, Value>,
+) -> Result<T, SpecError> {
+    T::deserialize(Value::Object(params.clone()))
+        .map_err(|error| SpecError::new(format!("`{key}` of `{owner}`: {error}")))
+}

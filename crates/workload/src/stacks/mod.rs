@@ -1,0 +1,169 @@
+//! Transports, one file each. A new one is a file in this folder and a line in [`REGISTRY`].
+//!
+//! A stack opens a session (which may take round trips and keys) and then carries data; the two are apart, so that
+//! session set-up has its own instants in the record.
+
+mod mptcp;
+mod sctp;
+mod socket;
+mod stream;
+mod tcp;
+pub mod tcp_info;
+mod udp;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Failure, SpecError};
+use crate::ledger::DeliveryInstants;
+use crate::log::SocketSample;
+use crate::session::Session;
+
+type Build = fn(&Map<String, Value>) -> Result<Box<dyn Stack>, SpecError>;
+
+/// Every transport by the name that a plan gives it.
+const REGISTRY: &[(&str, Build)] =
+    &[("tcp", tcp::build), ("sctp", sctp::build), ("udp", udp::build), ("mptcp", mptcp::build)];
+
+/// The names of all transports.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    REGISTRY.iter().map(|(name, _)| *name)
+}
+
+/// The transport of this name with these parameters.
+pub(crate) fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
+    match REGISTRY.iter().find(|(known, _)| *known == name) {
+        Some((_, build)) => build(params),
+        None => {
+            let known: Vec<_> = names().collect();
+            Err(SpecError::new(format!("unknown stack `{name}`; the stacks are {}", known.join(", "))))
+        }
+    }
+}
+
+/// What a transport promises about what is handed to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// Bytes arrive complete and in order; where one hand-over ended is forgotten.
+    Stream,
+    /// Messages arrive complete and whole; those of one stream in order.
+    Messages {
+        /// Streams over which message k is spread: it takes stream k modulo this number.
+        streams: u16,
+    },
+    /// Messages arrive whole or not at all, in any order, perhaps twice.
+    Datagrams,
+}
+
+/// A transport with its parameters.
+pub trait Stack: Send + Sync {
+    /// Its name in a plan.
+    fn name(&self) -> &'static str;
+
+    /// What it promises.
+    fn service(&self) -> Service;
+
+    /// Gets ready to accept a session at the destination of `session`, whose messages are of this size.
+    ///
+    /// # Errors
+    /// A sentence: the kernel lacks the transport, the port is taken, a parameter is refused.
+    fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure>;
+
+    /// Opens a session from the source to the destination of `session`; returns when data may flow.
+    ///
+    /// # Errors
+    /// A sentence: refused, unreachable, not in time, or as for `listen`.
+    fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure>;
+}
+
+/// A receiver that waits for its sender.
+pub trait Listener: Send {
+    /// Waits for the session.
+    ///
+    /// # Errors
+    /// A sentence: nobody came before the limit, or the other half failed.
+    fn accept(&mut self) -> Result<Box<dyn Connection>, Failure>;
+}
+
+/// Takes what arrives: the bytes (of a stream, or of one message) and when they arrived, if known.
+pub type Take<'a> = dyn FnMut(&[u8], Option<i64>) -> Result<(), Failure> + 'a;
+
+/// What a call to [`Connection::receive`] brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Something.
+    Data,
+    /// Nothing for some time; the session goes on.
+    Silence,
+    /// The sender has ended the session; nothing more will come.
+    End,
+}
+
+/// A session through which data flows.
+pub trait Connection: Send {
+    /// When data could flow, or `None` for a transport without sessions.
+    fn established_ns(&self) -> Option<i64>;
+
+    /// Hands over as much of `block` as the transport takes without waiting. `block` holds messages of
+    /// `message_bytes` (its first and last may be cut), the first of which has the number `seq`. Returns the bytes
+    /// taken: any number on a stream, whole messages otherwise.
+    ///
+    /// # Errors
+    /// A sentence: the session broke.
+    fn offer(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure>;
+
+    /// Waits until more can be handed over, or until `until_ns`.
+    ///
+    /// # Errors
+    /// A sentence: the limit was reached or the other half failed.
+    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure>;
+
+    /// Whether messages can be handed over ahead of time by [`Connection::offer_released`].
+    fn takes_release_times(&self) -> bool {
+        false
+    }
+
+    /// Hands over messages that leave at the given instants (time of the run), waiting while the transport has
+    /// no room. Returns the bytes taken, whole messages.
+    ///
+    /// # Errors
+    /// A sentence: the session broke, or this transport has no release times.
+    fn offer_released(&mut self, _: &[u8], _: usize, _: &[i64]) -> Result<usize, Failure> {
+        Err(Failure::new("this transport cannot hold a message until its release time"))
+    }
+
+    /// Says that nothing more will be handed over, and waits until the other side has ended the session too.
+    /// Returns when that was.
+    ///
+    /// # Errors
+    /// A sentence: the session broke before everything was delivered.
+    fn finish(&mut self) -> Result<Option<i64>, Failure>;
+
+    /// How the instants of [`Connection::receive`] are taken.
+    fn instants(&self) -> DeliveryInstants;
+
+    /// Waits for something to arrive and passes it on: at most `most_messages` messages of a message transport, at
+    /// most `most_bytes` of a stream.
+    ///
+    /// # Errors
+    /// A sentence: the session broke, or what `take` returned.
+    fn receive(
+        &mut self,
+        most_messages: u64,
+        most_bytes: u64,
+        take: &mut Take<'_>,
+    ) -> Result<Arrival, Failure>;
+
+    /// Reads the state of the sender's socket; `None` for a transport without one.
+    ///
+    /// # Errors
+    /// A sentence: the socket could not be duplicated for another thread.
+    fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure>;
+}
+
+/// Reads the state of a socket from another thread than the one that uses it.
+pub trait Sampler: Send {
+    /// The state now, without flow and instant; `None` when the session is over.
+    fn sample(&self) -> Option<SocketSample>;
+}

@@ -1,0 +1,325 @@
+//! SCTP, one-to-one style: an association that carries messages in order on one or more streams.
+
+use std::io::ErrorKind;
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use socket2::{Protocol, Socket, Type};
+
+use super::socket::{self, Buffers, broken};
+use super::udp::no_stamp;
+use super::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
+use crate::error::{Failure, SpecError};
+use crate::ledger::DeliveryInstants;
+use crate::log::SocketSample;
+use crate::session::{self, Guarded, Session, bound_receive};
+use crate::spec::parse_params;
+use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
+use crate::sys::options::{self, Plain};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    #[serde(default = "yes")]
+    nodelay: bool,
+    #[serde(default = "one")]
+    streams: u16,
+    send_buffer_bytes: Option<u32>,
+    receive_buffer_bytes: Option<u32>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> u16 {
+    1
+}
+
+struct Sctp {
+    nodelay: bool,
+    streams: u16,
+    buffers: Buffers,
+}
+
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
+    let Params { nodelay, streams, send_buffer_bytes, receive_buffer_bytes } =
+        parse_params("stack_params", "sctp", params)?;
+    if streams == 0 {
+        return Err(SpecError::new("`stack_params` of `sctp`: `streams` must be at least 1"));
+    }
+    let buffers = Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
+    Ok(Box::new(Sctp { nodelay, streams, buffers }))
+}
+
+/// Socket options of linux/sctp.h.
+const SCTP_INITMSG: libc::c_int = 2;
+const SCTP_NODELAY: libc::c_int = 3;
+const SCTP_STATUS: libc::c_int = 14;
+const SCTP_GET_ASSOC_STATS: libc::c_int = 112;
+
+/// `struct sctp_initmsg`.
+#[repr(C)]
+struct InitMessage {
+    out_streams: u16,
+    most_in_streams: u16,
+    attempts: u16,
+    most_timeout_ms: u16,
+}
+
+/// `struct sctp_status` with the `struct sctp_paddrinfo` of the primary path inside.
+#[repr(C)]
+struct Status {
+    association: i32,
+    state: i32,
+    peer_window: u32,
+    unacked_chunks: u16,
+    pending_chunks: u16,
+    in_streams: u16,
+    out_streams: u16,
+    fragmentation_point: u32,
+    path_association: i32,
+    path_address: [u32; 32],
+    path_state: i32,
+    path_cwnd: u32,
+    path_srtt_ms: u32,
+    path_rto_ms: u32,
+    path_mtu: u32,
+}
+
+/// `struct sctp_assoc_stats`; the address is a `sockaddr_storage` aligned to eight bytes.
+#[repr(C)]
+struct AssociationStats {
+    association: i32,
+    padding: i32,
+    address: [u64; 16],
+    longest_rto: u64,
+    sacks_received: u64,
+    sacks_sent: u64,
+    packets_sent: u64,
+    packets_received: u64,
+    retransmitted_chunks: u64,
+    rest: [u64; 9],
+}
+
+// SAFETY: `repr(C)` and integers only.
+#[allow(unsafe_code)]
+unsafe impl Plain for InitMessage {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Plain for Status {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Plain for AssociationStats {}
+
+impl Sctp {
+    fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
+        let socket = socket::open("sctp", Type::STREAM, Some(Protocol::from(libc::IPPROTO_SCTP)), at)?;
+        let init = InitMessage {
+            out_streams: self.streams,
+            most_in_streams: self.streams,
+            attempts: 0,
+            most_timeout_ms: 0,
+        };
+        let nodelay = libc::c_int::from(self.nodelay);
+        options::set(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_INITMSG, &init)
+            .and_then(|()| options::set(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_NODELAY, &nodelay))
+            .map_err(|e| Failure::system("the SCTP socket could not be set up", &e))?;
+        self.buffers.apply(&socket)?;
+        Ok(socket)
+    }
+}
+
+impl Stack for Sctp {
+    fn name(&self) -> &'static str {
+        "sctp"
+    }
+
+    fn service(&self) -> Service {
+        Service::Messages { streams: self.streams }
+    }
+
+    fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
+        let socket = self.open(session.ctx.destination)?;
+        options::enable(session::fd(&socket), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+            .map_err(|e| Failure::system("receive stamps could not be switched on", &e))?;
+        socket::listen(&socket)?;
+        Ok(Box::new(SctpListener { socket, session: Arc::clone(session), message_bytes }))
+    }
+
+    fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
+        let socket = socket::connect(self.open(session.ctx.source)?, session)?;
+        let granted = status(socket.fd())
+            .map_err(|e| Failure::system("the state of the SCTP association could not be read", &e))?
+            .out_streams;
+        if granted < self.streams {
+            return Err(Failure::new(format!(
+                "{} streams were asked for and the receiver granted {granted}",
+                self.streams
+            )));
+        }
+        Ok(Box::new(SctpConnection::new(socket, self.streams, message_bytes, RecvBatch::new(0, 1))))
+    }
+}
+
+struct SctpListener {
+    socket: Socket,
+    session: Arc<Session>,
+    message_bytes: u32,
+}
+
+impl Listener for SctpListener {
+    fn accept(&mut self) -> Result<Box<dyn Connection>, Failure> {
+        let socket = socket::accept(&self.socket, &self.session)?;
+        let ctx = &self.session.ctx;
+        bound_receive(&socket, ctx.limit_ns - ctx.clock.now_ns())?;
+        // Not every kernel hands this option from the listening socket on.
+        options::enable(socket.fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+            .map_err(|e| Failure::system("receive stamps could not be switched on", &e))?;
+        let batch = RecvBatch::new(LONGEST_BATCH, self.message_bytes as usize + 1);
+        Ok(Box::new(SctpConnection::new(socket, 1, self.message_bytes, batch)))
+    }
+}
+
+struct SctpConnection {
+    socket: Guarded,
+    established_ns: i64,
+    streams: u16,
+    message_bytes: u32,
+    fragments: bool,
+    batch: RecvBatch,
+}
+
+impl SctpConnection {
+    fn new(socket: Guarded, streams: u16, message_bytes: u32, batch: RecvBatch) -> Self {
+        let established_ns = socket.session().ctx.clock.now_ns();
+        // The stamp of a message in fragments is that of its first fragment, which is too early.
+        let fragments = status(socket.fd()).is_ok_and(|status| message_bytes > status.fragmentation_point);
+        Self { socket, established_ns, streams, message_bytes, fragments, batch }
+    }
+
+    fn broken(&self, doing: &str, error: &std::io::Error) -> Failure {
+        broken(self.socket.session(), doing, error)
+    }
+}
+
+impl Connection for SctpConnection {
+    fn established_ns(&self) -> Option<i64> {
+        Some(self.established_ns)
+    }
+
+    fn offer(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure> {
+        let numbers: Vec<u16>;
+        let extra = if self.streams > 1 {
+            let count = block.len().div_ceil(message_bytes).min(LONGEST_BATCH) as u64;
+            numbers = (seq..seq + count).map(|seq| (seq % u64::from(self.streams)) as u16).collect();
+            PerMessage::Streams(&numbers)
+        } else {
+            PerMessage::Nothing
+        };
+        match batch::send(self.socket.fd(), block, message_bytes, extra, libc::MSG_DONTWAIT) {
+            Ok(count) => Ok((count * message_bytes).min(block.len())),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => Err(Failure::new(format!(
+                "a message of {message_bytes} bytes does not fit the SCTP send buffer; \
+                 choose a smaller `message_size_bytes` or a larger `send_buffer_bytes`"
+            ))),
+            Err(error) => Err(self.broken("sending", &error)),
+        }
+    }
+
+    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure> {
+        self.socket
+            .session()
+            .wait(&self.socket, libc::POLLOUT, until_ns, "the sender was still sending")
+            .map(|_| ())
+    }
+
+    fn finish(&mut self) -> Result<Option<i64>, Failure> {
+        self.socket.shutdown(Shutdown::Write).map_err(|e| self.broken("ending the association", &e))?;
+        let doing = "waiting for the receiver to get everything and end the association";
+        let mut scrap = [0; 4096];
+        loop {
+            self.socket.session().wait(&self.socket, libc::POLLIN, i64::MAX, doing)?;
+            match batch::read(self.socket.fd(), &mut scrap, libc::MSG_DONTWAIT) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotConnected => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(self.broken(doing, &error)),
+            }
+        }
+        Ok(Some(self.socket.session().ctx.clock.now_ns()))
+    }
+
+    fn instants(&self) -> DeliveryInstants {
+        if self.fragments { DeliveryInstants::Application } else { DeliveryInstants::Kernel }
+    }
+
+    fn receive(
+        &mut self,
+        most_messages: u64,
+        _most_bytes: u64,
+        take: &mut Take<'_>,
+    ) -> Result<Arrival, Failure> {
+        let most = if self.fragments { 1 } else { most_messages.min(LONGEST_BATCH as u64) as usize };
+        let count = match self.batch.receive(self.socket.fd(), most) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::NotConnected => 0,
+            Err(error) => return Err(self.broken("receiving", &error)),
+        };
+        let session = self.socket.session();
+        for index in 0..count {
+            let message = self.batch.message(index);
+            if message.bytes.is_empty() {
+                return session.failure().map_or(Ok(Arrival::End), Err);
+            }
+            let t_ns = if self.fragments {
+                session.ctx.clock.now_ns()
+            } else {
+                session.ctx.clock.from_realtime_ns(message.realtime_ns.ok_or_else(no_stamp)?)
+            };
+            take(message.bytes, Some(t_ns))?;
+        }
+        if count == 0 { session.failure().map_or(Ok(Arrival::End), Err) } else { Ok(Arrival::Data) }
+    }
+
+    fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
+        let socket =
+            self.socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;
+        Ok(Some(Box::new(SctpSampler { socket, message_bytes: self.message_bytes })))
+    }
+}
+
+/// Reads the state of the association and of its primary path.
+struct SctpSampler {
+    socket: Socket,
+    message_bytes: u32,
+}
+
+impl Sampler for SctpSampler {
+    /// The kernel tells the smoothed RTT in milliseconds and the data in flight in chunks (here of one message each,
+    /// or of one fragment); it does not tell the threshold, the variation nor the rates.
+    fn sample(&self) -> Option<SocketSample> {
+        let status = status(self.socket.as_fd()).ok()?;
+        let mut stats = AssociationStats::zeroed();
+        options::get(self.socket.as_fd(), libc::IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &mut stats).ok()?;
+        let chunk_bytes = u64::from(self.message_bytes.min(status.fragmentation_point));
+        Some(SocketSample {
+            cwnd_bytes: u64::from(status.path_cwnd),
+            srtt_ns: (status.path_srtt_ms > 0).then_some(i64::from(status.path_srtt_ms) * 1_000_000),
+            in_flight_bytes: u64::from(status.unacked_chunks) * chunk_bytes,
+            retransmitted_packets: stats.retransmitted_chunks,
+            ..SocketSample::default()
+        })
+    }
+}
+
+fn status(socket: BorrowedFd<'_>) -> std::io::Result<Status> {
+    let mut status = Status::zeroed();
+    options::get(socket, libc::IPPROTO_SCTP, SCTP_STATUS, &mut status)?;
+    Ok(status)
+}

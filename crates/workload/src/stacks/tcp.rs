@@ -1,0 +1,91 @@
+//! TCP, with any congestion control of the kernel.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use socket2::{Protocol, Socket, Type};
+
+use super::socket::{self, Buffers};
+use super::stream::{StreamConnection, StreamListener};
+use super::tcp_info::TcpSampler;
+use super::{Connection, Listener, Service, Stack};
+use crate::error::{Failure, SpecError};
+use crate::session::Session;
+use crate::spec::parse_params;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    congestion_control: String,
+    #[serde(default = "yes")]
+    nodelay: bool,
+    send_buffer_bytes: Option<u32>,
+    receive_buffer_bytes: Option<u32>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+struct Tcp {
+    congestion_control: String,
+    nodelay: bool,
+    buffers: Buffers,
+}
+
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
+    let Params { congestion_control, nodelay, send_buffer_bytes, receive_buffer_bytes } =
+        parse_params("stack_params", "tcp", params)?;
+    let buffers = Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
+    Ok(Box::new(Tcp { congestion_control, nodelay, buffers }))
+}
+
+impl Tcp {
+    fn open(&self, at: std::net::SocketAddr) -> Result<Socket, Failure> {
+        let socket = socket::open("tcp", Type::STREAM, Some(Protocol::TCP), at)?;
+        set_congestion_control(&socket, &self.congestion_control)?;
+        socket
+            .set_tcp_nodelay(self.nodelay)
+            .map_err(|e| Failure::system("TCP_NODELAY could not be set", &e))?;
+        self.buffers.apply(&socket)?;
+        Ok(socket)
+    }
+}
+
+impl Stack for Tcp {
+    fn name(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn service(&self) -> Service {
+        Service::Stream
+    }
+
+    fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
+        let socket = self.open(session.ctx.destination)?;
+        socket::listen(&socket)?;
+        let wire = session.ctx.wire;
+        let session = Arc::clone(session);
+        Ok(Box::new(StreamListener { socket, session, wire, make_sampler: TcpSampler::boxed }))
+    }
+
+    fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
+        let socket = socket::connect(self.open(session.ctx.source)?, session)?;
+        Ok(Box::new(StreamConnection::connected(socket, TcpSampler::boxed)))
+    }
+}
+
+/// Chooses the congestion control of a socket.
+pub(super) fn set_congestion_control(socket: &Socket, name: &str) -> Result<(), Failure> {
+    socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
+        let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+            .map_or_else(
+                |_| "unknown, as /proc is not mounted".to_owned(),
+                |list| list.trim().replace(' ', ", "),
+            );
+        Failure::new(format!(
+            "the congestion control `{name}` was refused ({error}); this kernel has: {available}"
+        ))
+    })
+}

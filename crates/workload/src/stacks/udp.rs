@@ -1,0 +1,268 @@
+//! UDP. The kernel holds datagrams until their release times where fq stands on the sender's interface.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use socket2::{Protocol, Socket, Type};
+
+use super::socket::{self, Buffers, broken};
+use super::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
+use crate::error::{Failure, SpecError};
+use crate::ledger::DeliveryInstants;
+use crate::session::{self, Guarded, Session, bound_receive};
+use crate::spec::parse_params;
+use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
+use crate::sys::options::{self, Plain};
+use crate::sys::qdisc;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    send_buffer_bytes: Option<u32>,
+    receive_buffer_bytes: Option<u32>,
+}
+
+struct Udp {
+    buffers: Buffers,
+}
+
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
+    let Params { send_buffer_bytes, receive_buffer_bytes } = parse_params("stack_params", "udp", params)?;
+    let buffers = Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
+    Ok(Box::new(Udp { buffers }))
+}
+
+impl Udp {
+    fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
+        let socket = socket::open("udp", Type::DGRAM, Some(Protocol::UDP), at)?;
+        self.buffers.apply(&socket)?;
+        Ok(socket)
+    }
+}
+
+impl Stack for Udp {
+    fn name(&self) -> &'static str {
+        "udp"
+    }
+
+    fn service(&self) -> Service {
+        Service::Datagrams
+    }
+
+    fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
+        let socket = self.open(session.ctx.destination)?;
+        options::enable(session::fd(&socket), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+            .map_err(|e| Failure::system("receive stamps could not be switched on", &e))?;
+        Ok(Box::new(UdpListener { socket: Some(socket), session: Arc::clone(session), message_bytes }))
+    }
+
+    fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
+        let socket = self.open(session.ctx.source)?;
+        report_local_losses(&socket, session.ctx.source)
+            .map_err(|e| Failure::system("UDP error reports could not be switched on", &e))?;
+        let to = session.ctx.destination;
+        socket
+            .connect(&to.into())
+            .map_err(|e| Failure::system(format!("{to} cannot be reached from this node"), &e))?;
+        let releases = self.prepare_releases(&socket, message_bytes)?;
+        let socket = Guarded::new(socket, session)?;
+        Ok(Box::new(UdpConnection { socket, releases, batch: RecvBatch::new(0, 1) }))
+    }
+}
+
+/// Has the kernel tell the sender when its own queue drops a datagram; otherwise a full queue goes unnoticed
+/// (udp(7), IP_RECVERR).
+fn report_local_losses(socket: &Socket, local: SocketAddr) -> std::io::Result<()> {
+    let fd = session::fd(socket);
+    if local.is_ipv4() {
+        options::enable(fd, libc::IPPROTO_IP, libc::IP_RECVERR)
+    } else {
+        options::enable(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+    }
+}
+
+// SAFETY: `repr(C)`, a clock number and flags.
+#[allow(unsafe_code)]
+unsafe impl Plain for libc::sock_txtime {}
+
+/// Datagrams that may wait for their release times at once. fq holds at most 100 of one flow (its default
+/// flow_limit, tc-fq(8)) and drops the rest.
+const WAITING_DATAGRAMS: usize = 64;
+
+/// What the kernel's book-keeping adds to a datagram in the send buffer, at least (socket buffer and headers).
+const OVERHEAD_BYTES: usize = 512;
+
+/// How far ahead a release time may lie. fq drops what lies beyond 10 s (its default horizon, tc-fq(8)).
+const HORIZON_NS: i64 = 5_000_000_000;
+
+impl Udp {
+    /// Switches release times on where the interface obeys them; tells whether they are on.
+    fn prepare_releases(&self, socket: &Socket, message_bytes: u32) -> Result<bool, Failure> {
+        let local = socket
+            .local_addr()
+            .ok()
+            .and_then(|address| address.as_socket())
+            .ok_or_else(|| Failure::new("the address of a UDP socket could not be read"))?;
+        let fq = qdisc::is_fq(local)
+            .map_err(|e| Failure::system("the queueing discipline of the sender could not be read", &e))?;
+        let txtime = libc::sock_txtime { clockid: libc::CLOCK_MONOTONIC, flags: 0 };
+        if !fq || options::set(session::fd(socket), libc::SOL_SOCKET, libc::SO_TXTIME, &txtime).is_err() {
+            return Ok(false);
+        }
+        // The send buffer bounds how many datagrams wait in fq; the kernel doubles what is asked.
+        let waiting_bytes = WAITING_DATAGRAMS * (message_bytes as usize + OVERHEAD_BYTES) / 2;
+        socket
+            .set_send_buffer_size(waiting_bytes)
+            .map_err(|e| Failure::system("the send buffer could not be set", &e))?;
+        Ok(true)
+    }
+}
+
+struct UdpListener {
+    socket: Option<Socket>,
+    session: Arc<Session>,
+    message_bytes: u32,
+}
+
+impl Listener for UdpListener {
+    fn accept(&mut self) -> Result<Box<dyn Connection>, Failure> {
+        let socket = self
+            .socket
+            .take()
+            .ok_or_else(|| Failure::new("a UDP receiver serves one flow and was asked for a second"))?;
+        bound_receive(&socket, LOOK_UP_NS)?;
+        let socket = Guarded::new(socket, &self.session)?;
+        let batch = RecvBatch::new(LONGEST_BATCH, self.message_bytes as usize + 1);
+        Ok(Box::new(UdpConnection { socket, releases: false, batch }))
+    }
+}
+
+/// How often a receiver in silence looks whether the sender is done.
+const LOOK_UP_NS: i64 = 1_000_000_000;
+
+struct UdpConnection {
+    socket: Guarded,
+    releases: bool,
+    batch: RecvBatch,
+}
+
+impl UdpConnection {
+    /// Sends a batch. A datagram that the sender's own queue drops has been handed over all the same.
+    fn send(
+        &self,
+        block: &[u8],
+        message_bytes: usize,
+        extra: PerMessage<'_>,
+        flags: libc::c_int,
+    ) -> Result<usize, Failure> {
+        let mut taken = 0;
+        let mut last_error = None;
+        while taken * message_bytes < block.len() {
+            let rest = &block[taken * message_bytes..];
+            match batch::send(self.socket.fd(), rest, message_bytes, extra.from(taken), flags) {
+                Ok(count) => taken += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::BrokenPipe) =>
+                {
+                    return Err(broken(self.socket.session(), "sending", &error));
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                    return Err(Failure::new(format!(
+                        "a datagram of {message_bytes} bytes is too long for UDP on this path; \
+                         choose a smaller `message_size_bytes`"
+                    )));
+                }
+                // The second try of the same datagram tells its own fate from a report about an earlier one.
+                Err(error) => match last_error.replace(taken) {
+                    Some(at) if at == taken => taken += 1,
+                    _ if error.raw_os_error() == Some(libc::ENOBUFS) => taken += 1,
+                    _ => {}
+                },
+            }
+        }
+        Ok((taken * message_bytes).min(block.len()))
+    }
+}
+
+impl Connection for UdpConnection {
+    fn established_ns(&self) -> Option<i64> {
+        None
+    }
+
+    fn offer(&mut self, block: &[u8], message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
+        self.send(block, message_bytes, PerMessage::Nothing, libc::MSG_DONTWAIT)
+    }
+
+    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure> {
+        self.socket
+            .session()
+            .wait(&self.socket, libc::POLLOUT, until_ns, "the sender was still sending")
+            .map(|_| ())
+    }
+
+    fn takes_release_times(&self) -> bool {
+        self.releases
+    }
+
+    fn offer_released(
+        &mut self,
+        block: &[u8],
+        message_bytes: usize,
+        releases_ns: &[i64],
+    ) -> Result<usize, Failure> {
+        let clock = &self.socket.session().ctx.clock;
+        let now_ns = clock.now_ns();
+        let near = releases_ns.iter().take_while(|at| **at < now_ns + HORIZON_NS).count();
+        if near == 0 {
+            clock.sleep_until(releases_ns[0] - HORIZON_NS);
+            return Ok(0);
+        }
+        let block = &block[..block.len().min(near.min(LONGEST_BATCH) * message_bytes)];
+        let instants: Vec<i64> = releases_ns.iter().map(|at| clock.monotonic_ns(*at)).collect();
+        self.send(block, message_bytes, PerMessage::Releases(&instants), 0)
+    }
+
+    fn finish(&mut self) -> Result<Option<i64>, Failure> {
+        Ok(None)
+    }
+
+    fn instants(&self) -> DeliveryInstants {
+        DeliveryInstants::Kernel
+    }
+
+    fn receive(
+        &mut self,
+        most_messages: u64,
+        _most_bytes: u64,
+        take: &mut Take<'_>,
+    ) -> Result<Arrival, Failure> {
+        let most = most_messages.min(LONGEST_BATCH as u64) as usize;
+        let count = match self.batch.receive(self.socket.fd(), most) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Arrival::Silence),
+            Err(error) => return Err(broken(self.socket.session(), "receiving", &error)),
+        };
+        if let Some(failure) = self.socket.session().failure() {
+            return Err(failure);
+        }
+        for index in 0..count {
+            let message = self.batch.message(index);
+            let stamp_ns = message.realtime_ns.ok_or_else(no_stamp)?;
+            take(message.bytes, Some(self.socket.session().ctx.clock.from_realtime_ns(stamp_ns)))?;
+        }
+        Ok(Arrival::Data)
+    }
+
+    fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
+        Ok(None)
+    }
+}
+
+/// The failure of a message without a receive stamp.
+pub(super) fn no_stamp() -> Failure {
+    Failure::new("the kernel gave a message no receive stamp, so its instant is unknown")
+}

@@ -1,0 +1,49 @@
+//! Runs flows over the loopback interface of the host, in real time.
+
+use std::net::{SocketAddr, TcpListener};
+
+use serde_json::{Value, json};
+use workload::{Clock, Context, FlowReport, FlowSpec, join, prepare};
+
+/// A flow from one end of the loopback interface to the other.
+pub fn flow(stack: &str, stack_params: Value, app: &str, app_params: Value) -> FlowSpec {
+    serde_json::from_value(json!({
+        "id": "f0", "stack": stack, "stack_params": stack_params, "app": app, "app_params": app_params,
+        "from": "a", "to": "b", "start_s": 0.0
+    }))
+    .expect("a flow of the tests is written correctly")
+}
+
+/// A port that nobody uses now.
+pub fn free_port() -> u16 {
+    let probe = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
+    probe.local_addr().expect("a bound socket has an address").port()
+}
+
+/// Surroundings with 20 s until the limit.
+pub fn context() -> Context {
+    Context {
+        clock: Clock::starting_now(false),
+        limit_ns: 20_000_000_000,
+        seed: 7,
+        source: SocketAddr::from(([127, 0, 0, 1], free_port())),
+        destination: SocketAddr::from(([127, 0, 0, 1], free_port())),
+        quiet_ns: 300_000_000,
+        socket_interval_ns: Some(5_000_000),
+        messages: true,
+        wire: false,
+        progress: None,
+    }
+}
+
+/// Runs both halves.
+pub fn run(spec: &FlowSpec, ctx: Context) -> FlowReport {
+    let flow = spec.check().expect("a flow of the tests makes sense");
+    let (server, client) = prepare(flow, ctx).expect("descriptors are left");
+    let (received, sent) = std::thread::scope(|scope| {
+        let receiving = scope.spawn(|| server.run());
+        let sent = client.run();
+        (receiving.join().expect("the receiver does not panic"), sent)
+    });
+    join((server, received), (client, sent))
+}
