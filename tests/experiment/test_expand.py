@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gauntlet.errors import UserError
 from gauntlet.experiment import RunSpec, expand, plan_run, seeds
 from gauntlet.experiment.load import Experiment
 
@@ -129,6 +130,18 @@ def test_axes_of_every_section(parse: Parse) -> None:
         "duration_s": 120.0,
     }
     assert plan["flows"][0]["from"] == "server"
+
+
+def test_a_factor_has_one_type(parse: Parse) -> None:
+    changes = (('loss = ["0%", "1%"]', 'rate = ["1Mbit/s", "max"]'), ('rate = "max"\nd', "d"))
+    runs = expand(parse(CONSTANT, *changes))
+    assert {run.factors["rate"] for run in runs} == {"1 Mbit/s", "max"}
+
+
+def test_ids_fit_file_systems(parse: Parse) -> None:
+    wide = f'"sysctl.net.core.{"x" * 200}" = [1]\n'
+    with pytest.raises(UserError, match="longer than 200"):
+        expand(parse(CONSTANT, ('loss = ["0%", "1%"]\n', wide)))
 
 
 def test_flows_side_by_side_take_their_protocols_in_order(parse: Parse) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gauntlet import units
@@ -16,7 +16,7 @@ from gauntlet.experiment.strict import unknown_key
 _TIMES = ("channel_delay", "jitter", "duration", "start")
 _SIZES = ("queue", "size", "packet", "send_buffer", "receive_buffer")
 _SHARES = ("loss", "duplicate", "corrupt")
-_UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": ""})
+_UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,9 @@ def _axis(written: str, values: Sequence[Any]) -> Axis:
     for value in read:
         if slugs.count(value.slug) > 1:
             raise UserError(f"[matrix] {written}: the value {value.label} stands twice; keep one of them.")
+    if len({isinstance(value.factor, str) for value in read}) > 1:
+        # Numbers beside words ("max"): a column of results has one type, so all of them are words.
+        return Axis(written, section, key, key, tuple(replace(value, factor=value.label) for value in read))
     return Axis(written, section, key, _factor_name(section, key), read)
 
 

@@ -6,22 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import links, protocols, seeds, workloads
+from gauntlet.experiment import flows, links, protocols, seeds, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
-from gauntlet.experiment.schema import Condition, FlowSection
+from gauntlet.experiment.schema import Condition
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 if TYPE_CHECKING:
     from gauntlet.scenario import Scenario
 
+LONGEST_ID = 200
+"""Letters of a run's id; it names a folder, and file systems allow 255 bytes."""
+
 _ID_NAMES = {"channel_delay": "delay"}
-_OPTIONS = {
-    "send_buffer": "send_buffer_bytes",
-    "receive_buffer": "receive_buffer_bytes",
-    "nodelay": "nodelay",
-    "streams": "streams",
-}
 _SCENARIO_FILES = (".csv", ".parquet", ".toml")
 
 
@@ -66,12 +63,12 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
     ]
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
-            flows = _flows(point.condition.flow, entry, ride)
-            for index, flow in enumerate(flows):
+            chosen = flows.flows(point.condition.flow, entry, ride.max_rate_bps)
+            for index, flow in enumerate(chosen):
                 links.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
                 yield _run(
-                    experiment, point=point, ride=ride, flows=flows, entry=entry, repetition=repetition
+                    experiment, point=point, ride=ride, sent=chosen, entry=entry, repetition=repetition
                 )
 
 
@@ -91,6 +88,10 @@ class _Ride:
         link = _link(condition, scenario)
         links.check(ref, scenario, link)
         return _Ride(ref, scenario, link)
+
+    def max_rate_bps(self, direction: str) -> float:
+        """What "max" means for a flow of this direction, in bit/s."""
+        return links.max_rate_bps(self.ref, self.scenario, direction)
 
     @property
     def settled(self) -> dict[str, Any]:
@@ -136,81 +137,19 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
     )
 
 
-def _flows(sections: tuple[FlowSection, ...], entry: str | None, ride: _Ride) -> tuple[FlowSpec, ...]:
-    keys = _assigned(sections, entry)
-    return tuple(_flow(section, key, ride) for section, key in zip(sections, keys, strict=True))
-
-
-def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]:
-    """The protocol of each flow: its own, or the next part of the matrix's entry ("tcp-bbr+sctp")."""
-    open_flows = sum(section.protocol is None for section in sections)
-    parts = entry.split("+") if entry else []
-    if open_flows and not parts:
-        raise UserError(
-            'no protocol is named; add [matrix] protocols = ["tcp-cubic", ...] or a flow\'s protocol.'
-        )
-    if parts and not open_flows:
-        raise UserError(
-            "[matrix] protocols has no effect, for every flow names its own; leave one of them out."
-        )
-    if len(parts) == 1:
-        parts = parts * open_flows
-    if len(parts) != open_flows:
-        raise UserError(
-            f"[matrix] protocols: '{entry}' names {len(parts)} protocols, but {open_flows} flow(s) have none "
-            "of their own; name one for all or one for each."
-        )
-    rest = iter(parts)
-    return [section.protocol or next(rest) for section in sections]
-
-
-def _flow(section: FlowSection, key: str, ride: _Ride) -> FlowSpec:
-    protocol = protocols.protocol(key)
-    options = {}
-    for name, plan_name in _OPTIONS.items():
-        value = getattr(section, name)
-        if value is not None and name not in protocol.options:
-            raise UserError(
-                f"the flow key '{name}' means nothing to {key}; leave it out or give it its own flow."
-            )
-        if value is not None:
-            options[plan_name] = value
-    return FlowSpec(
-        protocol=key,
-        app=section.app,
-        direction=section.direction,
-        tunnel=section.tunnel,
-        start_s=section.start,
-        packet_bytes=section.packet,
-        rate_bps=_rate_bps(section, protocol, ride),
-        duration_s=section.duration,
-        size_bytes=section.size,
-        options=options,
-    )
-
-
-def _rate_bps(section: FlowSection, protocol: protocols.Protocol, ride: _Ride) -> int | None:
-    """What is offered: a reliable stack that is to send what the line can carry at best sends all it can."""
-    if section.rate is None:
-        return None
-    line_bps = round(links.max_rate_bps(ride.ref, ride.scenario, section.direction))
-    rate = line_bps if section.rate == "max" else int(section.rate)
-    return None if protocol.reliable and rate >= line_bps else rate
-
-
 def _run(
     experiment: Experiment,
     *,
     point: Point,
     ride: _Ride,
-    flows: tuple[FlowSpec, ...],
+    sent: tuple[FlowSpec, ...],
     entry: str | None,
     repetition: int,
 ) -> RunSpec:
     about = experiment.about
-    key = entry or "+".join(dict.fromkeys(flow.protocol for flow in flows))
+    key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
     link_seed = seeds.link_seed(about.seed, repetition)
-    limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in flows)
+    limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in sent)
     start_s, duration_s = _stretch(point.condition, ride.scenario, link_seed, limit_s)
     factors: dict[str, Factor] = {"protocol": key}
     labels = {"protocol": protocols.label(key)}
@@ -222,7 +161,7 @@ def _run(
     factors["repetition"] = repetition
     labels["repetition"] = str(repetition)
     return RunSpec(
-        id="_".join([*slugs, f"rep-{repetition:03d}"]).replace("+", "-with-"),
+        id=_id([*slugs, f"rep-{repetition:03d}"]),
         factors=factors,
         labels=labels,
         seed=seeds.run_seed(about.seed, repetition, ride.settled),
@@ -232,7 +171,7 @@ def _run(
         duration_s=duration_s,
         limit_s=limit_s,
         link=ride.link,
-        flows=flows,
+        flows=sent,
         record={
             "messages": experiment.record.messages,
             "socket_interval_s": experiment.record.sockets,
@@ -241,6 +180,15 @@ def _run(
         },
         sysctls={**STOCK_SYSCTLS, **point.condition.sysctl},
     )
+
+
+def _id(parts: list[str]) -> str:
+    name = "_".join(parts).replace("+", "-with-")
+    if len(name) > LONGEST_ID:
+        raise UserError(
+            f"[matrix]: the run's id {name} is longer than {LONGEST_ID} letters; vary fewer or shorter keys."
+        )
+    return name
 
 
 def _stretch(

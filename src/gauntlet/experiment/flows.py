@@ -1,0 +1,86 @@
+"""From flow sections to the flows of a run: which protocol each gets, and what "max" is for it."""
+
+from collections.abc import Callable
+
+from gauntlet.errors import UserError
+from gauntlet.experiment import protocols
+from gauntlet.experiment.runspec import FlowSpec
+from gauntlet.experiment.schema import FlowSection
+
+MaxRate = Callable[[str], float]
+"""The line's highest rate in bit/s for a direction, up or down."""
+
+_OPTIONS = {
+    "send_buffer": "send_buffer_bytes",
+    "receive_buffer": "receive_buffer_bytes",
+    "nodelay": "nodelay",
+    "streams": "streams",
+}
+
+
+def flows(
+    sections: tuple[FlowSection, ...], entry: str | None, max_rate_bps: MaxRate
+) -> tuple[FlowSpec, ...]:
+    """The flows of a run. `entry` is one of [matrix] protocols; `max_rate_bps` says what "max" is.
+
+    Raises UserError when protocols and flows do not fit together.
+    """
+    keys = _assigned(sections, entry)
+    return tuple(_flow(section, key, max_rate_bps) for section, key in zip(sections, keys, strict=True))
+
+
+def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]:
+    """The protocol of each flow: its own, or the next part of the matrix's entry ("tcp-bbr+sctp")."""
+    open_flows = sum(section.protocol is None for section in sections)
+    parts = entry.split("+") if entry else []
+    if open_flows and not parts:
+        raise UserError(
+            'no protocol is named; add [matrix] protocols = ["tcp-cubic", ...] or a flow\'s protocol.'
+        )
+    if parts and not open_flows:
+        raise UserError(
+            "[matrix] protocols has no effect, for every flow names its own; leave one of them out."
+        )
+    if len(parts) == 1:
+        parts = parts * open_flows
+    if len(parts) != open_flows:
+        raise UserError(
+            f"[matrix] protocols: '{entry}' names {len(parts)} protocols, but {open_flows} flow(s) have none "
+            "of their own; name one for all or one for each."
+        )
+    rest = iter(parts)
+    return [section.protocol or next(rest) for section in sections]
+
+
+def _flow(section: FlowSection, key: str, max_rate_bps: MaxRate) -> FlowSpec:
+    protocol = protocols.protocol(key)
+    options = {}
+    for name, plan_name in _OPTIONS.items():
+        value = getattr(section, name)
+        if value is not None and name not in protocol.options:
+            raise UserError(
+                f"the flow key '{name}' means nothing to {key}; leave it out or give it its own flow."
+            )
+        if value is not None:
+            options[plan_name] = value
+    return FlowSpec(
+        protocol=key,
+        app=section.app,
+        direction=section.direction,
+        tunnel=section.tunnel,
+        start_s=section.start,
+        packet_bytes=section.packet,
+        rate_bps=_rate_bps(section, protocol, max_rate_bps),
+        duration_s=section.duration,
+        size_bytes=section.size,
+        options=options,
+    )
+
+
+def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> int | None:
+    """What is offered: a reliable stack that is to send what the line can carry at best sends all it can."""
+    if section.rate is None:
+        return None
+    line_bps = round(max_rate_bps(section.direction))
+    rate = line_bps if section.rate == "max" else int(section.rate)
+    return None if protocol.reliable and rate >= line_bps else rate
