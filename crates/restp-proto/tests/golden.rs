@@ -10,6 +10,9 @@ use restp_proto::wire::{
 };
 use serde_json::{Map, Value, json};
 
+#[path = "../fuzz/bodies/decode.rs"]
+mod fuzz_body;
+
 fn vectors_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
 }
@@ -296,5 +299,40 @@ fn the_specification_shows_the_same_octets() {
             .unwrap_or_else(|| panic!("the specification does not show the vector {}", vector.name));
         let block = after.split("```").nth(1).unwrap();
         assert_eq!(hex(&from_hex(block)), hex(&vector.octets), "{}", vector.name);
+    }
+}
+
+/// R-ERR-1: the fuzzer's body over its corpus, and over every vector with octets replaced, inserted and removed.
+#[test]
+fn the_decoders_fuzz_body_holds_on_corpus_and_damaged_vectors() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/decode");
+    let mut files = 0;
+    for entry in fs::read_dir(corpus).unwrap() {
+        fuzz_body::decode(&fs::read(entry.unwrap().path()).unwrap());
+        files += 1;
+    }
+    assert!(files > 0, "the corpus of the decoder is empty");
+
+    // A multiplicative generator (Park and Miller): no randomness, so a failure repeats.
+    let mut state = 48_271u64;
+    let mut draw = |below: usize| {
+        state = state * 48_271 % 2_147_483_647;
+        usize::try_from(state).unwrap() % below
+    };
+    for vector in vectors() {
+        fuzz_body::decode(&vector.octets);
+        for _ in 0..200 {
+            let mut octets = vector.octets.clone();
+            for _ in 0..=draw(3) {
+                let at = draw(octets.len() + 1);
+                let octet = u8::try_from(draw(256)).unwrap();
+                match draw(3) {
+                    0 if at < octets.len() => octets[at] = octet,
+                    1 if at < octets.len() => drop(octets.remove(at)),
+                    _ => octets.insert(at, octet),
+                }
+            }
+            fuzz_body::decode(&octets);
+        }
     }
 }
