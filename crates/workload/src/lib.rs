@@ -47,6 +47,7 @@ mod session;
 mod spec;
 pub mod stacks;
 mod sys;
+mod wire;
 
 pub use context::{Clock, Context, OnProgress, Progress};
 pub use error::{Failure, SpecError};
@@ -57,3 +58,4 @@ pub use payload::HEADER_BYTES;
 pub use report::{FlowReport, FlowResult, Message};
 pub use session::Session;
 pub use spec::{Flow, FlowSpec};
+pub use wire::{StreamInstants, WireTap};

@@ -11,6 +11,7 @@ use crate::log::{MessageLog, SocketLog, SocketSample};
 use crate::session::Session;
 use crate::spec::Flow;
 use crate::stacks::Service;
+use crate::wire::StreamInstants;
 
 /// One element of `flows` in `record.json`; times in seconds from the start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -138,6 +139,37 @@ impl FlowReport {
     /// [`FlowReport::apply_wire`].
     pub fn delivery_instants(&self) -> DeliveryInstants {
         self.instants
+    }
+
+    /// Fills in the instants of arrival from a capture of the packets that arrived at the receiver.
+    ///
+    /// # Errors
+    /// The capture and the receiver disagree on what arrived: packets are missing from it, or the kernel did not keep
+    /// what it shows. The instants then stay unknown.
+    pub fn apply_wire(&mut self, wire: &StreamInstants) -> Result<(), Failure> {
+        if wire.bytes() < self.received.bytes {
+            return Err(Failure::new(format!(
+                "the capture at the receiver shows {} bytes in order, and {} were received",
+                wire.bytes(),
+                self.received.bytes
+            )));
+        }
+        if self.received.bytes == 0 {
+            return Ok(());
+        }
+        let size = u64::from(self.sent.message_bytes);
+        for (seq, instant_ns) in (1..).zip(&mut self.received.instants_ns) {
+            *instant_ns = wire.instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
+        }
+        let (first_ns, last_ns) = (wire.first_ns(), wire.instant_ns(self.received.bytes));
+        if first_ns > self.received.first_ns || last_ns > self.received.last_ns {
+            return Err(Failure::new(
+                "the receiver had bytes before the capture shows their arrival: it is not of this run, or lost packets",
+            ));
+        }
+        self.result.first_received_s = first_ns.map(seconds);
+        self.result.last_received_s = last_ns.map(seconds);
+        Ok(())
     }
 
     /// The messages that were sent, in their order; none unless they were to be kept. A flow that failed may have

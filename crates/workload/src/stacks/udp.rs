@@ -246,11 +246,12 @@ impl Connection for UdpConnection {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Arrival::Silence),
             Err(error) => return Err(broken(self.socket.session(), "receiving", &error)),
         };
-        if let Some(failure) = self.socket.session().failure() {
-            return Err(failure);
-        }
         for index in 0..count {
             let message = self.batch.message(index);
+            // A socket that was shut down because the flow failed brings nothing, again and again.
+            if let Some(failure) = self.socket.session().failure().filter(|_| message.bytes.is_empty()) {
+                return Err(failure);
+            }
             let stamp_ns = message.realtime_ns.ok_or_else(no_stamp)?;
             take(message.bytes, Some(self.socket.session().ctx.clock.from_realtime_ns(stamp_ns)))?;
         }
