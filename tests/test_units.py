@@ -126,3 +126,11 @@ def test_formats() -> None:
     assert units.format_fraction(0.01) == "1%"
     assert units.format_fraction(0.001) == "0.1%"
     assert units.format_frequency(1.4e6) == "1.4MHz"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("25ms", "25 ms"), ("5.2Mbit/s", "5.2 Mbit/s"), ("1%", "1 %"), ("0", "0"), ("max", "max")],
+)
+def test_spaced(text: str, expected: str) -> None:
+    assert units.spaced(text) == expected

@@ -142,6 +142,12 @@ def format_fraction(share: float) -> str:
     return f"{_digits(share * 100)}%"
 
 
+def spaced(quantity: str) -> str:
+    """A formatted quantity as people read it: "25ms" is "25 ms"."""
+    match = _QUANTITY.fullmatch(quantity)
+    return " ".join(filter(None, match.groups())) if match else quantity
+
+
 def _parse(
     value: object, kind: str, units: Mapping[str, Decimal], example: str, where: str | None
 ) -> Decimal:

@@ -44,8 +44,8 @@ def test_scenarios_are_listed(gauntlet: Gauntlet) -> None:
 
 def test_a_scenario_is_shown(gauntlet: Gauntlet) -> None:
     shown = gauntlet("scenario", "show", "constant", "-p", "rate=5.2Mbit/s", "-p", "delay=25ms").stdout
-    assert "5.2Mbit/s" in shown
-    assert "25ms" in shown
+    assert "5.2 Mbit/s" in shown
+    assert "25 ms" in shown
     line = gauntlet("scenario", "show", "hsr", "-p", "bandwidth=5MHz").stdout
     assert "31 (5 urban" in line
     data = json.loads(gauntlet("scenario", "show", "hsr", "--json").stdout)

@@ -74,11 +74,11 @@ def list_(json_: bool) -> None:
         return
     from rich.table import Table
 
+    from gauntlet.cli.scenario_table import parameters
+
     table = Table("name", "what it is", "parameters (defaults)", box=None, padding=(0, 2, 0, 0))
     for info in found:
-        table.add_row(
-            f"[bold]{info.name}[/]", info.title, ", ".join(f"{k}={v}" for k, v in info.params.items())
-        )
+        table.add_row(f"[bold]{info.name}[/]", info.title, parameters(info.params))
     console().print(table)
 
 

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from gauntlet import units
 
+_PARTS = ("min", "mean", "max")
 _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("rate up", "rate_up_bps", units.format_rate),
     ("rate down", "rate_down_bps", units.format_rate),
@@ -15,6 +16,28 @@ _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("loss up", "loss_up", units.format_fraction),
     ("loss down", "loss_down", units.format_fraction),
 )
+
+
+_PARAMETERS: Mapping[str, Callable[[float], str]] = {
+    "bandwidth": units.format_frequency,
+    "delay": units.format_time,
+    "duration": units.format_time,
+    "headway": units.format_time,
+    "loss": units.format_fraction,
+    "opposite_lag": units.format_time,
+    "queue_limit": units.format_size,
+    "rate": units.format_rate,
+    "stop": units.format_time,
+}
+"""How a parameter of a scenario is written; those that are not here have no unit."""
+
+
+def parameters(params: Mapping[str, Any]) -> str:
+    """Parameters as they may be typed again after -p; those that are not set are left out."""
+    written = (
+        (name, _PARAMETERS.get(name, str)(value)) for name, value in params.items() if value is not None
+    )
+    return ", ".join(f"{name}={value}" for name, value in written)
 
 
 def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
@@ -26,9 +49,9 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
         for heading in ("least", "mean", "most"):
             table.add_column(heading, justify="right")
         for label, key, show in _ROWS:
-            low, mean, high = (show(_three_digits(figures[key][part])) for part in ("min", "mean", "max"))
+            low, mean, high = (units.spaced(show(_three_digits(figures[key][part]))) for part in _PARTS)
             table.add_row(label, low, mean, high)
-        table.add_row("queue limit", "", "", units.format_size(figures["queue_limit_bytes"]))
+        table.add_row("queue limit", "", "", units.spaced(units.format_size(figures["queue_limit_bytes"])))
         yield table
 
 
@@ -38,15 +61,15 @@ def _facts(summary: Mapping[str, Any]) -> Table:
     )
     duration_s = summary["duration_s"]
     table.add_row("duration", "without end" if duration_s is None else _clock(duration_s))
-    table.add_row("highest rate", units.format_rate(_three_digits(summary["max_rate_bps"])))
+    table.add_row("highest rate", units.spaced(units.format_rate(_three_digits(summary["max_rate_bps"]))))
     line = summary["line"]
     if line is not None:
         cells = ", ".join(f"{count} {area}" for area, count in line["cells_by_area"].items())
         table.add_row("line", f"{line['length_km']:.0f} km, {len(line['stations'])} stations")
         table.add_row("cells", f"{line['cells']} ({cells})")
         table.add_row("top speed", f"{line['top_speed_kmh']:.0f} km/h")
-        table.add_row("trains each", units.format_time(line["headway_s"]))
-    table.add_row("parameters", ", ".join(f"{key}={value}" for key, value in summary["params"].items()))
+        table.add_row("a train each", units.spaced(units.format_time(line["headway_s"])))
+    table.add_row("parameters", parameters(summary["params"]))
     return table
 
 

@@ -145,7 +145,7 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
         quantity = _quantity(key, written, where)
         if quantity is not None:
             factor, text = quantity
-            return AxisValue(written, factor, _slug(text), _spaced(text))
+            return AxisValue(written, factor, _slug(text), units.spaced(text))
     if isinstance(written, bool):
         return AxisValue(written, int(written), "on" if written else "off", "on" if written else "off")
     if isinstance(written, int | float):
@@ -180,9 +180,3 @@ def _slug(text: str) -> str:
     return "".join(
         letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "-" for letter in safe
     )
-
-
-def _spaced(text: str) -> str:
-    """ "25ms" as people read it: "25 ms"."""
-    digits = len(text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/%µ"))
-    return f"{text[:digits]} {text[digits:]}" if digits < len(text) else text
