@@ -1,6 +1,6 @@
 //! ResTP wire format: typed packets to bytes and back.
 //!
-//! The layout is the one of `docs/restp-spec.md`; requirement ids (`R-WIRE-3`) and the ids of settled questions
+//! The layout is the one of `docs/restp-spec.md`; requirement ids (`R-HDR-3`) and the ids of settled questions
 //! (`A1` … `L8`) beside the code point into that document. Decoding borrows from the datagram, never allocates and
 //! never panics; which extensions are present follows from header bits and lengths alone, so no connection state is
 //! needed (B12).
