@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from gauntlet.scenario.linefile import Area, AreaType
 from gauntlet.scenario.radio import Zone
 
@@ -66,17 +68,19 @@ def enb_sites(areas: Sequence[Area], length_km: float, spacing_km: Callable[[Are
         km -= spacing_km(last.type)
     positions, gaps = [0.0], []
     while positions[-1] < from_end[-1]:
-        half_km = spacing_km(area_at(areas, positions[-1])) / 2
-        gaps.append(area_at(areas, positions[-1] + half_km))
-        ahead = [area.from_km for area in areas[:-1] if area.type == "urban" and area.from_km > positions[-1]]
-        positions.append(min(positions[-1] + spacing_km(gaps[-1]), *ahead, from_end[-1]))
+        here = positions[-1]
+        edges = [area.from_km for area in areas[:-1] if area.type == "urban" and area.from_km > here]
+        nearest = min([*edges, from_end[-1]])
+        middle = (here + min(here + spacing_km(area_at(areas, here)), nearest)) / 2
+        gaps.append(area_at(areas, middle))
+        positions.append(min(here + spacing_km(gaps[-1]), nearest))
     return Sites([*positions, *from_end[-2::-1]], [*gaps, *[last.type] * (len(from_end) - 1)])
 
 
 def access_point_sites(length_km: float, reach_km: float) -> Sites:
     """Access points evenly along the line, two of them at its ends, all track within their reach."""
     gaps = math.ceil(length_km / (2 * reach_km))
-    return Sites([length_km * part / gaps for part in range(gaps + 1)], ["urban"] * gaps)
+    return Sites(np.linspace(0.0, length_km, gaps + 1).tolist(), ["urban"] * gaps)
 
 
 def build_cells(

@@ -39,8 +39,8 @@ def export_mahimahi(source: Scenario | Trace, path: str | Path, bearer: str | No
     trace = _trace(source, bearer)
     if not math.isfinite(trace.end_s):
         raise UserError(
-            f"{trace.name} has no end, and a Mahimahi trace needs one: set the scenario's 'duration', "
-            "or end the CSV with a line like '# end_s=600'."
+            f"{trace.name} has no end, and a Mahimahi trace needs one: choose a stretch of it, "
+            "or end its CSV with a line like '# end_s=600'."
         )
     written = []
     for direction in ("up", "down"):

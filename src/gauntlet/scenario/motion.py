@@ -13,6 +13,8 @@ import numpy as np
 
 GRID_KM = 0.01
 """Step of the grid of positions; limits and stops are grid points too."""
+LEAST_STEP_KM = 1e-6
+"""Even grid points closer than this to a limit or stop give way to it."""
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -71,9 +73,7 @@ def journey(
     length_km: float, limits: Sequence[Limit], stops: Sequence[Stop], accel_mps2: float, brake_mps2: float
 ) -> Journey:
     """Drive from standstill at 0 to standstill at the end of the line, stopping on the way as told."""
-    borders_km = [limit.from_km for limit in limits] + [stop.km for stop in stops]
-    even_km = np.linspace(0.0, length_km, max(2, round(length_km / GRID_KM)) + 1)
-    km = np.unique(np.concatenate([even_km, borders_km]))
+    km = _grid(length_km, [limit.from_km for limit in limits] + [stop.km for stop in stops])
     cap_mps = np.full(len(km), np.inf)
     for limit in limits:
         held = (km >= limit.from_km) & (km <= limit.to_km)
@@ -98,6 +98,15 @@ def journey(
         np.insert(km, stopping + 1, km[stopping]),
         np.insert(3.6 * speed_mps, stopping + 1, 0.0),
     )
+
+
+def _grid(length_km: float, borders_km: Sequence[float]) -> Floats:
+    """Evenly spaced positions and these borders; no two so close that rounding could swap them."""
+    fixed_km = np.unique([0.0, *borders_km, length_km])
+    even_km = np.arange(GRID_KM, length_km, GRID_KM)
+    after = np.searchsorted(fixed_km, even_km)
+    room_km = np.minimum(even_km - fixed_km[after - 1], fixed_km[after] - even_km)
+    return np.sort(np.concatenate([fixed_km, even_km[room_km > LEAST_STEP_KM]]))
 
 
 def reversed_limits(limits: Sequence[Limit], length_km: float) -> list[Limit]:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gauntlet.scenario.plot_style import Style
-from gauntlet.scenario.plot_view import View
+from gauntlet.scenario.plot_view import Array, View
 
 LABEL_ROOM = 0.024
 """Least distance between station names, as a share of the axis."""
@@ -72,22 +72,13 @@ def capacity(ax: Axes, view: View, style: Style) -> None:
 
 def delay(ax: Axes, view: View, style: Style) -> None:
     """One-way delay of the bearer in both directions."""
-    for direction, color in (("down", style.down), ("up", style.up)):
-        ax.stairs(view.rows[f"delay_{direction}_s"] * 1e3, view.edges, color=color, lw=0.9, baseline=None)
-    ax.set_ylim(0, None)
+    _both_ways(ax, view, style, view.rows["delay_up_s"] * 1e3, view.rows["delay_down_s"] * 1e3)
     ax.set_ylabel("Delay\nms, one way")
-    _note(ax, 0.8, "up", style.up)
-    _note(ax, 0.5, "down", style.down)
 
 
 def loss(ax: Axes, view: View, style: Style) -> None:
     """Packet loss in both directions."""
-    same = np.array_equal(view.rows["loss_up"], view.rows["loss_down"])
-    shown = [("up", style.up)] if same else [("down", style.down), ("up", style.up)]
-    for index, (direction, color) in enumerate(shown):
-        ax.stairs(view.rows[f"loss_{direction}"] * 100, view.edges, color=color, lw=1.1, baseline=None)
-        _note(ax, 0.4 + 0.4 * index, "both ways" if same else direction, color)
-    ax.set_ylim(0, 1.15 * ax.get_ylim()[1])
+    _both_ways(ax, view, style, view.rows["loss_up"] * 100, view.rows["loss_down"] * 100)
     ax.set_ylabel("Loss\n%")
 
 
@@ -187,6 +178,19 @@ def _with_ends(view: View) -> list[dict[str, Any]]:
     assert view.line is not None
     stations = view.line["stations"]
     return [{**s, "end": s is stations[0] or s is stations[-1]} for s in stations]
+
+
+def _both_ways(ax: Axes, view: View, style: Style, up: Array, down: Array) -> None:
+    """One line for each direction, or one for both where they are the same."""
+    if np.array_equal(up, down):
+        ax.stairs(up, view.edges, color=style.up, lw=1.1, baseline=None)
+        _note(ax, 0.8, "both ways", style.up)
+    else:
+        ax.stairs(down, view.edges, color=style.down, lw=0.9, baseline=None)
+        ax.stairs(up, view.edges, color=style.up, lw=0.9, baseline=None)
+        _note(ax, 0.8, "up", style.up)
+        _note(ax, 0.45, "down", style.down)
+    ax.set_ylim(0, 1.1 * max(up.max(), down.max()) or 1.0)
 
 
 def _note(ax: Axes, y: float, text: str, color: str) -> None:

@@ -16,6 +16,7 @@ Array = np.ndarray[Any, Any]
 
 UNBOUNDED_SPAN_S = 600.0
 """How much is shown of a link that has no end."""
+BEARER_TITLES = {"lte": "LTE", "nr": "5G NR", "wifi": "Wi-Fi"}
 SECONDS_UNTIL_S = 300.0
 """Spans up to this long get an axis in seconds, longer ones in minutes."""
 
@@ -47,7 +48,9 @@ class View:
         """What the x axis shows, with its unit."""
         if self.axis == "km":
             return "Position on the line, km"
-        return f"Time since departure, {'s' if self.seconds_per_unit == 1 else 'min'}"
+        return (
+            f"Time{' since departure' if self.line else ''}, {'s' if self.seconds_per_unit == 1 else 'min'}"
+        )
 
     @property
     def x_range(self) -> tuple[float, float]:
@@ -101,7 +104,7 @@ def view(
 
 def _subtitle(scenario: Scenario, part: Trace, bearer: str) -> str:
     until_s = part.end_s if math.isfinite(part.end_s) else 1.0
-    words = [bearer.upper()] if scenario.line else []
+    words = [BEARER_TITLES.get(bearer, bearer)] if scenario.line else []
     if "bandwidth" in scenario.params:
         words.append(f"{float(str(scenario.params['bandwidth'])) / 1e6:g} MHz")
     if scenario.line:

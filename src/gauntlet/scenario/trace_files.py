@@ -44,7 +44,10 @@ def _read_csv(path: Path) -> Trace:
     )
     try:
         table = pyarrow.csv.read_csv(
-            io.BytesIO("\n".join([",".join(header), *lines[1:], ""]).encode()), convert_options=options
+            io.BytesIO("\n".join([",".join(header), *lines[1:], ""]).encode()),
+            # Only without threads does Arrow say in which line a value is wrong.
+            read_options=pyarrow.csv.ReadOptions(use_threads=False),
+            convert_options=options,
         )
     except pa.ArrowInvalid as error:
         raise UserError(f"{path} is not a trace in CSV: {_where(str(error), header)}.") from None
@@ -52,12 +55,15 @@ def _read_csv(path: Path) -> Trace:
 
 
 def _where(message: str, header: list[str]) -> str:
-    """Arrow counts columns from 0 and does not know their names here; a user wants the name."""
-    found = re.match(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", message)
-    if found is None:
-        return message.rstrip(".")
-    line = f"line {found[2]}, " if found[2] else ""
-    return f"{line}column '{header[int(found[1])]}': {found[3]}"
+    """Arrow's words about a bad file in this project's: the column by its name, the line of the file."""
+    value = re.match(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): .*'(.*)'", message)
+    if value:
+        kind = "a whole number" if value[3] == "int64" else "a number"
+        return f"line {value[2]}, column '{header[int(value[1])]}' is '{value[4]}', which is not {kind}"
+    width = re.match(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)", message)
+    if width:
+        return f"line {width[1]} has {width[3]} values, but the header names {width[2]} columns"
+    return message.splitlines()[0].rstrip(".")
 
 
 def _end_s(line: str, path: Path) -> float:
