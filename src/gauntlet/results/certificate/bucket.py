@@ -60,10 +60,10 @@ def departures(
             continue
         base_ns = max(wake_ns, int(arrival_ns[first]))
         ready_ns = np.maximum(arrival_ns[first:last], base_ns) - base_ns
-        out_ns, busy = _stretch(ready_ns.astype(np.float64), length[first:last], rate / 8e9, burst)
+        out_ns, since_full = _stretch(ready_ns.astype(np.float64), length[first:last], rate / 8e9, burst)
         done = int(np.searchsorted(out_ns, float(end_ns - base_ns), side="left"))
         leaves[first : first + done] = base_ns + out_ns[:done]
-        rank[first : first + done] = busy[:done]
+        rank[first : first + done] = since_full[:done]
         old_timer_ns = base_ns + out_ns[done] if done < len(out_ns) else np.inf
         first += done
     return leaves, rank
@@ -88,15 +88,14 @@ def _stretch(ready_ns: Floats, length: Ints, bytes_per_ns: float, burst: float) 
     earned = ready_ns * bytes_per_ns
     through = np.cumsum(length).astype(np.float64)
     before = through - length
-    emptied = np.maximum(np.maximum.accumulate(earned - burst - before), -burst)
-    enough = emptied + through
-    waits = enough > earned
-    out_ns = np.maximum(enough, earned) / bytes_per_ns
-    idle = np.maximum.accumulate(np.where(waits, 0, number))
+    fills = earned - burst - before
+    highest = np.maximum(np.maximum.accumulate(fills), -burst)
+    out_ns = np.maximum(highest + through, earned) / bytes_per_ns
+    since_full = number - np.maximum.accumulate(np.where(fills >= highest, number, 0))
     too_long = np.flatnonzero(length > burst)
     if len(too_long):
         out_ns[too_long[0] :] = np.inf
-    return out_ns, number - idle
+    return out_ns, since_full
 
 
 def largest_excess(

@@ -11,6 +11,7 @@ import numpy as np
 
 from gauntlet.errors import RunError
 from gauntlet.results.certificate.asked import read_timeline, without_change
+from gauntlet.results.certificate.backlog import with_backlog
 from gauntlet.results.certificate.capture import CAPTURE_BYTES, Capture, read_capture
 from gauntlet.results.certificate.conservation import (
     check_conservation,
@@ -26,6 +27,9 @@ from gauntlet.results.certificate.sizes import check_sizes, link_mtu_bytes
 from gauntlet.results.certificate.stages import Routes, read_routes
 from gauntlet.results.certificate.traffic import Traffic, follow
 from gauntlet.results.certificate.verdict import Findings, plural
+
+IMPAIRING_KINDS = frozenset({"tbf", "netem"})
+"""Queues that change the traffic; those of hosts (fq, pfifo) stand before the first tap."""
 
 
 def certify(plan_run: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
@@ -154,7 +158,8 @@ def _check_network(
         findings.undecided.append(
             f"The packets of flow {flow} could not be followed: the record does not tell its addresses."
         )
-    unseen = {link for link in [*asked, *counters] if link not in capture.taps}
+    impaired = {*asked, *(link for link, entry in counters.items() if entry["kind"] in IMPAIRING_KINDS)}
+    unseen = impaired - capture.taps.keys()
     for link in sorted(unseen):
         findings.undecided.append(f"{link} could not be checked: the run has no tap on it.")
     for link, tap in capture.taps.items():
@@ -171,10 +176,9 @@ def _check_network(
                 feeds=feeds,
                 taps=capture.taps,
                 routes=routes,
-                backlog_packets=backlog,
                 end_ns=capture.last_ns,
             )
-            _check_stage(traffic, counters.get(link), hidden_bytes, findings)
+            _check_stage(with_backlog(traffic, backlog), counters.get(link), hidden_bytes, findings)
         elif link in asked and link not in routes.feeds:
             findings.undecided.append(
                 f"What entered {link} is not known, since no tap comes before it: only its output was "

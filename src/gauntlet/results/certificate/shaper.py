@@ -12,12 +12,13 @@ from gauntlet.results.certificate.capture import TapPackets
 from gauntlet.results.certificate.traffic import Traffic
 from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 def check_rate(asked: AskedLink, tap: TapPackets, findings: Findings) -> None:
     """In no window does more leave than the bucket holds and the rate earns; needs only what left."""
-    rates, bursts = asked.column("rate_bps"), asked.column("burst_bytes")
+    (_, fastest), bursts = _whole_rates(asked), asked.column("burst_bytes")
     # Changes are taken a little early, so that a packet stamped just before one may already profit from it.
     changes = asked.starts_ns.copy()
     changes[1:] -= tolerance.TIME_NS
@@ -25,11 +26,11 @@ def check_rate(asked: AskedLink, tap: TapPackets, findings: Findings) -> None:
         tap.time_ns,
         tap.length,
         change_ns=changes,
-        rate_bps=rates,
+        rate_bps=fastest,
         burst_bytes=bursts,
         rounding_ns=tolerance.SHAPER_ROUNDING_NS,
     )
-    finite = rates[np.isfinite(rates)]
+    finite = fastest[np.isfinite(fastest)]
     allowance = 2 * tolerance.TIME_NS * float(finite.max(initial=0.0)) / 8e9
     failure = None
     if excess > allowance:
@@ -53,6 +54,12 @@ def check_rate(asked: AskedLink, tap: TapPackets, findings: Findings) -> None:
     )
 
 
+def _whole_rates(asked: AskedLink) -> tuple[Floats, Floats]:
+    """The asked rates rounded down and up to whole bytes per second, the only rates that tbf knows."""
+    rates = asked.column("rate_bps")
+    return np.floor(rates / 8) * 8, np.ceil(rates / 8) * 8
+
+
 def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     """Each packet leaves a shaped link at the instant at which an exact token bucket sends it: the link is
     work-conserving.
@@ -61,26 +68,24 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     """
     asked, link, inputs = traffic.asked, traffic.link, traffic.inputs
     left_ns, arrival_ns, length = _queue_in_order(traffic)
-    rates, bursts = asked.column("rate_bps"), asked.column("burst_bytes")
+    (slowest, fastest), bursts = _whole_rates(asked), asked.column("burst_bytes")
     soonest_ns, rank = departures(
         arrival_ns,
         length,
         change_ns=asked.starts_ns,
-        rate_bps=rates,
+        rate_bps=fastest,
         burst_bytes=bursts,
         kick=Kick.AT_ONCE,
     )
-    # tbf knows whole bytes per second.
-    whole_rates = np.where(np.isinf(rates), np.inf, np.floor(rates / 8) * 8)
     latest_ns, _ = departures(
         arrival_ns,
         length,
         change_ns=asked.starts_ns,
-        rate_bps=whole_rates,
+        rate_bps=slowest,
         burst_bytes=bursts,
         kick=Kick.LATE,
     )
-    slowest_bps = float(whole_rates.min(initial=np.inf))
+    slowest_bps = float(slowest.min(initial=np.inf))
     hidden_ns = hidden_bytes * 8e9 / slowest_bps if slowest_bps > 0 else 0.0
 
     early_ns = soonest_ns - tolerance.SHAPER_ROUNDING_NS * (rank + 1) - left_ns

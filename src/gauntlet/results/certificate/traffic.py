@@ -97,10 +97,9 @@ def follow(
     feeds: dict[str, set[int]],
     taps: dict[str, TapPackets],
     routes: Routes,
-    backlog_packets: int,
     end_ns: int,
 ) -> Traffic:
-    """Match what entered a stage with what left it."""
+    """Match what entered a stage with what left it; `queued` is still empty (see `backlog`)."""
     inputs, outputs = stage_inputs(feeds, taps, routes), taps[asked.link]
     least, most = delay_windows(asked, inputs.time_ns)
     earliest_ns = inputs.time_ns + least - tolerance.TIME_NS
@@ -110,9 +109,6 @@ def follow(
         latest_ns = inputs.time_ns + most + tolerance.TIME_NS
     matched = match(inputs.key, outputs.key, outputs.time_ns, earliest_ns, latest_ns)
     queued = np.zeros(len(inputs), np.bool_)
-    if backlog_packets:
-        missing = np.flatnonzero(inputs.expected & (matched.copies == 0))
-        queued[missing[-backlog_packets:]] = True
     foreign = np.ones(len(outputs), np.bool_)
     for pair in routes.flow_pairs:
         foreign &= outputs.pair != np.uint64(pair)

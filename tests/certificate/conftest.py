@@ -1,0 +1,41 @@
+"""A short way from a simulated run to its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.results.certificate import certify
+from tests.certificate.railsim import Run
+
+
+class Verdict:
+    """A certificate with the questions that tests ask of it."""
+
+    def __init__(self, certificate: dict[str, Any]) -> None:
+        self.certificate = certificate
+
+    @property
+    def failures(self) -> dict[tuple[str, str | None], str]:
+        """Sentences of failed checks by (check, link)."""
+        checks = self.certificate["checks"]
+        return {(check["name"], check["link"]): check["sentence"] for check in checks if not check["passed"]}
+
+    @property
+    def undecided(self) -> str:
+        """All sentences on what could not be decided."""
+        return " ".join(self.certificate["undecided"])
+
+    def check(self, name: str, link: str) -> dict[str, Any]:
+        """One check."""
+        (found,) = [c for c in self.certificate["checks"] if (c["name"], c["link"]) == (name, link)]
+        return found
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Callable[[Run], Verdict]:
+    """Write a run and certify it."""
+    return lambda run: Verdict(certify(run.plan, run.write(tmp_path)))

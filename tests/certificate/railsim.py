@@ -1,0 +1,224 @@
+"""Client and server behind a tunnel over a radio and a core router; writes plan and record as a run would.
+
+cli - sa - gw ==tunnel== radio ==== core ==== tgw - lan - srv
+           shaper gw>radio, delay radio>core; back: shaper tgw>core, delay core>radio
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import random
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.certificate.linksim import SECOND, Counters, Packet, changes_of, impair, shape
+
+FORWARD = ["sa>gw", "gw>radio", "radio>core", "lan>srv"]
+RETURN = ["lan>tgw", "tgw>core", "core>radio", "sa>cli"]
+TUNNELLED = {"gw>radio", "radio>core", "tgw>core", "core>radio"}
+SHAPED = {"gw>radio", "tgw>core"}
+
+NETWORK = {
+    "nodes": [{"name": name} for name in ("cli", "gw", "radio", "core", "tgw", "srv")]
+    + [{"name": "sa", "switch": True}, {"name": "lan", "switch": True}],
+    "links": [
+        {"a": "cli", "b": "sa", "mtu_bytes": 1476},
+        {"a": "sa", "b": "gw", "mtu_bytes": 1476},
+        {"a": "gw", "b": "radio"},
+        {"a": "radio", "b": "core"},
+        {"a": "core", "b": "tgw"},
+        {"a": "tgw", "b": "lan", "mtu_bytes": 1476},
+        {"a": "lan", "b": "srv", "mtu_bytes": 1476},
+    ],
+}
+
+QUIET_TIMELINE: list[dict[str, Any]] = [
+    {"at_s": 0.0, "link": "gw>radio", "rate_bps": 5_200_000},
+    {"at_s": 0.0, "link": "radio>core", "delay_s": 0.025},
+    {"at_s": 0.0, "link": "tgw>core", "rate_bps": 5_200_000},
+    {"at_s": 0.0, "link": "core>radio", "delay_s": 0.025},
+]
+
+
+def ip_packet(source: str, destination: str, number: int, size_bytes: int, protocol: int = 17) -> bytes:
+    """An IPv4 or IPv6 packet of a size with a UDP header and a numbered payload."""
+    ends = ipaddress.ip_address(source), ipaddress.ip_address(destination)
+    payload = struct.pack(">HHHHQ", 40000, 5000, 0, 0, number)
+    if ends[0].version == 4:
+        header = struct.pack(">BBHHHBBH", 0x45, 0, size_bytes, number & 0xFFFF, 0x4000, 64, protocol, 0)
+    else:
+        header = struct.pack(">IHBB", 0x6000_0000, size_bytes - 40, protocol, 64)
+    start = header + ends[0].packed + ends[1].packed + payload
+    return start + bytes(size_bytes - len(start))
+
+
+def in_tunnel(packet: bytes) -> bytes:
+    """A packet behind an IPv4 and a GRE header."""
+    protocol = 0x0800 if packet[0] >> 4 == 4 else 0x86DD
+    outer = struct.pack(">BBHHHBBH", 0x45, 0, len(packet) + 24, 0, 0x4000, 64, 47, 0)
+    return outer + bytes([10, 1, 0, 1, 10, 2, 0, 1]) + struct.pack(">HH", 0, protocol) + hop(packet)
+
+
+def hop(packet: bytes) -> bytes:
+    """A packet after one router: TTL or hop limit is one less, and the checksum is another."""
+    changed = bytearray(packet)
+    if packet[0] >> 4 == 4:
+        changed[8] -= 1
+        changed[10:12] = struct.pack(">H", random.Random(bytes(changed[:8])).getrandbits(16))
+    else:
+        changed[7] -= 1
+    return bytes(changed)
+
+
+@dataclass
+class Run:
+    """A finished run, for tests to spoil and write: `taps` in path order, `record` as the guest writes it."""
+
+    plan: dict[str, Any]
+    taps: dict[str, list[Packet]]
+    counters: dict[str, Counters]
+    end_s: float
+    source: str
+    destination: str
+    missed: dict[str, int] = field(default_factory=dict)
+    timeline: list[dict[str, Any]] | None = None
+
+    def write(self, folder: Path) -> Path:
+        """Write `record.json` and `packets.bin`."""
+        record = folder / self.plan["id"]
+        record.mkdir(parents=True)
+        numbers = {link: number for number, link in enumerate(self.taps)}
+        with (record / "packets.bin").open("wb") as out:
+            for link, packets in self.taps.items():
+                for packet in packets:
+                    kept = packet.wire[:112]
+                    out.write(
+                        struct.pack("<qHHI", packet.time_ns, numbers[link], len(kept), len(packet.wire))
+                    )
+                    out.write(kept.ljust(112, b"\0"))
+        (record / "record.json").write_text(json.dumps(self._record(numbers)))
+        return record
+
+    def _record(self, numbers: Mapping[str, int]) -> dict[str, Any]:
+        links = []
+        for link, counters in self.counters.items():
+            sizes = [len(packet.wire) + (0 if link in SHAPED else 14) for packet in self.taps[link]]
+            links.append(
+                {
+                    "link": link,
+                    "kind": "tbf" if link in SHAPED else "netem",
+                    "sent_packets": len(sizes),
+                    "sent_bytes": sum(sizes),
+                    "dropped_packets": counters.dropped,
+                    "overlimits": 0,
+                    "backlog_bytes": counters.backlog_bytes,
+                    "backlog_packets": counters.backlog,
+                }
+            )
+        ipv6 = ":" in self.source
+        ends = [f"[{end}]" if ipv6 else end for end in (self.source, self.destination)]
+        return {
+            "format": "gauntlet-record",
+            "version": 1,
+            "run": self.plan["id"],
+            "seed": self.plan["seed"],
+            "outcome": "ok",
+            "virtual_s": self.end_s,
+            "flows": [{"id": "f0", "source": f"{ends[0]}:40000", "destination": f"{ends[1]}:5000"}],
+            "links": links,
+            "taps": [
+                {
+                    "tap": number,
+                    "link": link,
+                    "captured_packets": len(self.taps[link]),
+                    "missed_packets": self.missed.get(link, 0),
+                }
+                for link, number in numbers.items()
+            ],
+            "paths": [{"flow": "f0", "forward": FORWARD, "return": RETURN}],
+            "timeline": self.plan["timeline"] if self.timeline is None else self.timeline,
+        }
+
+
+Traffic = Callable[[random.Random], list[tuple[float, int]]]
+
+
+def steady(rate_bps: float, size_bytes: int, duration_s: float) -> Traffic:
+    """Packets of one size at one rate."""
+    count = int(duration_s * rate_bps / 8 / size_bytes)
+    return lambda _: [(0.01 + k * size_bytes * 8 / rate_bps, size_bytes) for k in range(count)]
+
+
+def bursty(count: int, duration_s: float) -> Traffic:
+    """Bursts of packets of many sizes at random instants."""
+
+    def make(chance: random.Random) -> list[tuple[float, int]]:
+        packets = []
+        while len(packets) < count:
+            start_s = chance.uniform(0.01, duration_s)
+            packets += [(start_s, chance.choice([60, 100, 576, 1476])) for _ in range(chance.randint(1, 30))]
+        return sorted(packets[:count])
+
+    return make
+
+
+def run_network(
+    timeline: Sequence[Mapping[str, Any]],
+    traffic: Traffic,
+    *,
+    really: Sequence[Mapping[str, Any]] | None = None,
+    end_s: float = 60.0,
+    seed: int = 1,
+    addresses: tuple[str, str] = ("10.0.1.1", "10.0.2.1"),
+) -> Run:
+    """Play traffic and its small answers; `really`: what the network does if not what `timeline` asks."""
+    chance = random.Random(seed)
+    source, destination = addresses
+    data = [
+        Packet(round(at_s * SECOND), ip_packet(source, destination, number, size))
+        for number, (at_s, size) in enumerate(traffic(chance))
+    ]
+    taps: dict[str, list[Packet]] = {}
+    counters: dict[str, Counters] = {}
+    played = timeline if really is None else really
+    _pass_along(data, FORWARD, timeline=played, end_s=end_s, seed=seed, taps=taps, counters=counters)
+    answers = [
+        Packet(packet.time_ns, ip_packet(destination, source, number, 72))
+        for number, packet in enumerate(taps[FORWARD[-1]])
+    ]
+    _pass_along(answers, RETURN, timeline=played, end_s=end_s, seed=seed + 1, taps=taps, counters=counters)
+    plan = {
+        "id": "run-1",
+        "seed": seed,
+        "limit_s": 1000.0,
+        "network": NETWORK,
+        "timeline": [dict(entry) for entry in timeline],
+        "sysctls": {},
+        "flows": [{"id": "f0"}],
+        "record": {"messages": True, "socket_interval_s": None, "packets": "headers", "taps": None},
+    }
+    return Run(plan, taps, counters, end_s, source, destination)
+
+
+def _pass_along(
+    packets: list[Packet],
+    path: list[str],
+    *,
+    timeline: Sequence[Mapping[str, Any]],
+    end_s: float,
+    seed: int,
+    taps: dict[str, list[Packet]],
+    counters: dict[str, Counters],
+) -> None:
+    end_ns = round(end_s * SECOND)
+    entry, shaped, delayed, last = path
+    taps[entry] = [packet for packet in packets if packet.time_ns <= end_ns]
+    inside = [replace(packet, wire=in_tunnel(packet.wire)) for packet in taps[entry]]
+    taps[shaped], counters[shaped] = shape(inside, changes_of(timeline, shaped), end_ns)
+    onward = [replace(packet, wire=hop(packet.wire)) for packet in taps[shaped]]
+    taps[delayed], counters[delayed] = impair(onward, changes_of(timeline, delayed), end_ns, seed)
+    taps[last] = [replace(packet, wire=hop(packet.wire[24:])) for packet in taps[delayed]]

@@ -1,0 +1,98 @@
+"""The closed-form token bucket sends each packet when the event-by-event one of the simulator does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gauntlet.results.certificate.bucket import Kick, departures, largest_excess
+from tests.certificate.linksim import Change, Packet, shape
+
+RATES = st.integers(100_000, 50_000_000).map(lambda rate: rate // 8 * 8)
+
+
+@st.composite
+def queues(draw):
+    """Arrivals with lengths, and a rate and burst that change at some instants."""
+    gaps = draw(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=60))
+    lengths = draw(st.lists(st.integers(40, 1500), min_size=len(gaps), max_size=len(gaps)))
+    starts = sorted(draw(st.lists(st.integers(1, 100_000_000), max_size=4, unique=True)))
+    states = [(start, draw(RATES), draw(st.integers(1500, 6000))) for start in [0, *starts]]
+    return np.cumsum(gaps), np.array(lengths), states
+
+
+def columns(states):
+    starts, rates, bursts = (np.array(column) for column in zip(*states, strict=True))
+    starts[0] = -(2**62)
+    return {"change_ns": starts, "rate_bps": rates.astype(float), "burst_bytes": bursts.astype(float)}
+
+
+def simulate(arrivals, lengths, states):
+    values = [
+        Change(start, {"rate_bps": int(rate), "burst_bytes": burst, "queue_limit_bytes": 10**9})
+        for start, rate, burst in states
+    ]
+    packets = [Packet(int(at), bytes(size)) for at, size in zip(arrivals, lengths, strict=True)]
+    out, counters = shape(packets, values, 10**15)
+    assert counters.backlog == counters.dropped == 0
+    return np.array([packet.time_ns for packet in out])
+
+
+@settings(max_examples=300, deadline=None)
+@given(queues())
+def test_departures_lie_between_the_two_replays(queue):
+    arrivals, lengths, states = queue
+    really = simulate(arrivals, lengths, states)
+    soonest, rank = departures(arrivals, lengths, **columns(states), kick=Kick.AT_ONCE)
+    latest, _ = departures(arrivals, lengths, **columns(states), kick=Kick.LATE)
+    assert np.all(really >= soonest - rank - 2)
+    assert np.all(really <= latest + 2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(queues())
+def test_without_changes_both_replays_are_exact(queue):
+    arrivals, lengths, states = queue
+    really = simulate(arrivals, lengths, states[:1])
+    for kick in Kick:
+        planned, rank = departures(arrivals, lengths, **columns(states[:1]), kick=kick)
+        assert np.all(np.abs(really - planned) <= rank + 2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(queues())
+def test_no_window_of_an_honest_shaper_is_above_the_bound(queue):
+    arrivals, lengths, states = queue
+    excess, _ = largest_excess(
+        simulate(arrivals, lengths, states), lengths, **columns(states), rounding_ns=1.0
+    )
+    assert excess <= 50e6 / 8e9 * 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(queues())
+def test_the_bound_is_the_largest_over_all_windows(queue):
+    arrivals, lengths, (state, *_) = queue
+    start, rate, burst = state
+    excess, _ = largest_excess(arrivals, lengths, **columns([state]), rounding_ns=0.0)
+    windows = [
+        lengths[first : last + 1].sum() - burst - (arrivals[last] - arrivals[first]) * rate / 8e9
+        for first in range(len(arrivals))
+        for last in range(first, len(arrivals))
+    ]
+    assert start == 0
+    assert excess == pytest.approx(max(windows), abs=1e-6)
+
+
+def test_a_packet_above_the_burst_never_leaves():
+    leaves, _ = departures(
+        np.array([0, 10, 20]),
+        np.array([100, 2000, 100]),
+        change_ns=np.array([-(2**62)]),
+        rate_bps=np.array([8e6]),
+        burst_bytes=np.array([1580.0]),
+        kick=Kick.AT_ONCE,
+    )
+    assert leaves.tolist() == [0.0, np.inf, np.inf]
