@@ -1,0 +1,135 @@
+"""How long a certificate takes: a million packets on eight taps, with two shapers and two delays.
+
+Prints the time of the whole certificate and of reading the capture alone, each the best of three. Run with
+`python benchmarks/certificate.py [PACKETS]`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gauntlet.results.certificate import certify
+from gauntlet.results.certificate.capture import read_capture, record_dtype
+
+FORWARD = ["sa>gw", "gw>radio", "radio>core", "lan>srv"]
+RETURN = ["lan>tgw", "tgw>core", "core>radio", "sa>cli"]
+INSIDE_TUNNEL = {"gw>radio", "radio>core", "tgw>core", "core>radio"}
+RATE_BPS, DELAY_NS, DATA_BYTES, ANSWER_BYTES = 50_000_000, 25_000_000, 1476, 72
+
+
+def main() -> None:
+    """Make a capture, certify it three times, print the result."""
+    packets = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder)
+        plan_run = _write_run(record, packets // 8)
+        whole_s = min(_timed(lambda: certify(plan_run, record)) for _ in range(3))
+        taps = list(enumerate(FORWARD + RETURN))
+        reading_s = min(_timed(lambda: read_capture(record / "packets.bin", 112, taps)) for _ in range(3))
+        certificate = certify(plan_run, record)
+    failed = [check["sentence"] for check in certificate["checks"] if not check["passed"]]
+    if failed:
+        sys.exit("The benchmark's own run is not trusted: " + " ".join(failed))
+    print(
+        f"{packets // 8 * 8:,} packets: {whole_s:.2f} s ({packets / whole_s / 1e6:.2f} million packets/s), ",
+        end="",
+    )
+    print(f"of which reading {reading_s:.2f} s")
+
+
+def _timed(action: Any) -> float:
+    start_s = time.perf_counter()
+    action()
+    return time.perf_counter() - start_s
+
+
+def _write_run(record: Path, count: int) -> dict[str, Any]:
+    """A run whose packets leave the shaper one after the other and are answered one by one."""
+    gap_ns = round((DATA_BYTES + 24) * 8e9 / RATE_BPS)
+    sent_ns = 10_000_000 + np.arange(count) * gap_ns
+    stamps = [sent_ns, sent_ns, sent_ns + DELAY_NS, sent_ns + DELAY_NS]
+    stamps += [stamps[3], stamps[3], stamps[3] + DELAY_NS, stamps[3] + DELAY_NS]
+    links = FORWARD + RETURN
+    records = np.zeros(count * len(links), record_dtype(112))
+    for tap, (link, stamp) in enumerate(zip(links, stamps, strict=True)):
+        size = DATA_BYTES if tap < len(FORWARD) else ANSWER_BYTES
+        part = records[tap * count : (tap + 1) * count]
+        part["time_ns"], part["tap"], part["captured"] = stamp, tap, 112
+        part["length"] = size + 24 * (link in INSIDE_TUNNEL)
+        part["packet"] = _packets(count, size, answer=tap >= len(FORWARD), tunnel=link in INSIDE_TUNNEL)
+    # As a guest writes them: taps in stretches of about half a virtual second.
+    order = np.lexsort((records["tap"], records["time_ns"] // 500_000_000))
+    records[order].tofile(record / "packets.bin")
+    plan_run, content = _plan_and_record(links, records, count, int(stamps[-1][-1]))
+    (record / "record.json").write_text(json.dumps(content), encoding="utf-8")
+    return plan_run
+
+
+def _packets(count: int, size: int, *, answer: bool, tunnel: bool) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    ends = [bytes([10, 0, 1, 1]), bytes([10, 0, 2, 1])]
+    inner = struct.pack(">BBHHHBBH", 0x45, 0, size, 0, 0x4000, 64, 17, 0) + b"".join(
+        reversed(ends) if answer else ends
+    )
+    outer = struct.pack(">BBHHHBBH", 0x45, 0, size + 24, 0, 0x4000, 64, 47, 0) + bytes(
+        [10, 1, 0, 1, 10, 2, 0, 1]
+    )
+    start = (outer + struct.pack(">HH", 0, 0x0800) if tunnel else b"") + inner
+    rows = np.zeros((count, 112), np.uint8)
+    rows[:, : len(start)] = np.frombuffer(start, np.uint8)
+    numbers = np.arange(count, dtype=">u8").view(np.uint8).reshape(count, 8)
+    rows[:, len(start) + 8 : len(start) + 16] = numbers
+    return rows
+
+
+def _plan_and_record(
+    links: list[str], records: np.ndarray[Any, np.dtype[np.void]], count: int, last_ns: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    timeline = [{"at_s": 0.0, "link": link, "rate_bps": RATE_BPS} for link in ("gw>radio", "tgw>core")]
+    timeline += [
+        {"at_s": 0.0, "link": link, "delay_s": DELAY_NS / 1e9} for link in ("radio>core", "core>radio")
+    ]
+    plan_run = {
+        "id": "benchmark",
+        "seed": 1,
+        "network": {"links": []},
+        "timeline": timeline,
+        "record": {"packets": "headers"},
+    }
+    content = {
+        "format": "gauntlet-record",
+        "version": 1,
+        "run": "benchmark",
+        "seed": 1,
+        "virtual_s": last_ns / 1e9,
+        "flows": [{"id": "f0", "source": "10.0.1.1:40000", "destination": "10.0.2.1:5000"}],
+        "links": [
+            {
+                "link": link,
+                "kind": "tbf" if link in ("gw>radio", "tgw>core") else "netem",
+                "sent_packets": count,
+                "sent_bytes": int(records["length"][records["tap"] == links.index(link)].sum()),
+                "dropped_packets": 0,
+                "backlog_packets": 0,
+            }
+            for link in INSIDE_TUNNEL
+        ],
+        "taps": [
+            {"tap": tap, "link": link, "captured_packets": count, "missed_packets": 0}
+            for tap, link in enumerate(links)
+        ],
+        "paths": [{"flow": "f0", "forward": FORWARD, "return": RETURN}],
+        "timeline": timeline,
+    }
+    return plan_run, content
+
+
+if __name__ == "__main__":
+    main()
