@@ -133,7 +133,6 @@ def _warn(outcome: "Outcome") -> None:
             f"{len(outcome.failed) - SHOWN_FAILURES} more runs failed; the report names them.", err=True
         )
     if outcome.untrusted:
-        click.echo(
-            f"{len(outcome.untrusted)} runs are not trusted: their certificate failed; the report says why.",
-            err=True,
-        )
+        count = len(outcome.untrusted)
+        words = "1 run is" if count == 1 else f"{count} runs are"
+        click.echo(f"{words} not trusted, for a certificate failed; the report says why.", err=True)

@@ -1,0 +1,205 @@
+"""`run`, `demo`, `report` and `exec`: what they ask of the engine and how they tell what came out.
+
+The engine and the report are replaced by recorders here; tests with the guest play real campaigns.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.progress import Progress
+
+import gauntlet.engine
+import gauntlet.report
+from gauntlet.campaign import Event, Outcome
+from gauntlet.cli.output import CampaignProgress
+from gauntlet.experiment import RunSpec, check_plan
+from tests.experiment.conftest import CONSTANT
+
+from .conftest import Gauntlet
+
+
+class Recorder:
+    """Stands for the engine: notes how it was called and ends every run as it was told to."""
+
+    def __init__(self) -> None:
+        self.specs: Sequence[RunSpec] = []
+        self.named: dict[str, Any] = {}
+        self.failed: dict[str, str] = {}
+        self.untrusted: list[str] = []
+        self.programs: dict[str, Any] = {}
+
+    def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
+        self.specs, self.named = specs, {**named, "out": out}
+        for spec in specs:
+            for kind in ("started", "failed" if spec.id in self.failed else "finished"):
+                named["on_event"](Event(kind, spec.id))
+        finished = len(specs) - len(self.failed)
+        return Outcome(out, len(specs), 0, finished, self.failed, self.untrusted, 10.0, 1000.0)
+
+    def run_programs(self, run: dict[str, Any], **named: Any) -> int:
+        self.programs = run
+        named["on_output"]("program", "stdout", "hello\n")
+        named["on_output"]("server", "stdout", "listening\n")
+        return 3
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorder:
+    """The recorder, in the place of the engine and the report; an experiment in own.toml."""
+    recorder = Recorder()
+    terminal = SimpleNamespace(
+        summary=lambda folder: f"answer of {folder}", summary_data=lambda _: {"best": "udp"}
+    )
+    interactive = SimpleNamespace(run_programs=recorder.run_programs)
+    monkeypatch.setattr("gauntlet.campaign.run", recorder.run)
+    monkeypatch.setattr(gauntlet.engine, "interactive", interactive, raising=False)
+    monkeypatch.setitem(sys.modules, "gauntlet.engine.interactive", interactive)
+    monkeypatch.setattr(gauntlet.report, "terminal", terminal, raising=False)
+    monkeypatch.setitem(sys.modules, "gauntlet.report.terminal", terminal)
+    monkeypatch.setattr(
+        gauntlet.report, "build", lambda folder, *_args, **_named: folder / "report.html", raising=False
+    )
+    (tmp_path / "own.toml").write_text(CONSTANT)
+    return recorder
+
+
+def test_run_tells_the_answer_and_where_it_is(gauntlet: Gauntlet, engine: Recorder) -> None:
+    result = gauntlet("run", "own.toml")
+    assert result.exit_code == 0
+    assert "16 runs (2 protocols x 4 conditions x 2 repetitions), seed 7" in result.stderr
+    assert "16 runs in 10.0 s; 1000 virtual s, 100 times as fast as real time" in result.stderr
+    assert "answer of results/small" in result.stdout
+    assert result.stdout.endswith("Results: results/small\nReport:  results/small/report.html\n")
+    assert len(engine.specs) == 16
+    assert engine.named["experiment"] == CONSTANT
+    assert engine.named["seed"] == 7
+    assert engine.named["options"] == {}
+
+
+def test_what_the_command_line_changes_is_told_to_the_engine(gauntlet: Gauntlet, engine: Recorder) -> None:
+    gauntlet(
+        "run", "own.toml", "--seed", "9", "--repetitions", "1", "--workers", "2", "--out", "here", "--capture"
+    )
+    assert len(engine.specs) == 8
+    assert engine.named["seed"] == 9
+    assert engine.named["options"] == {"seed": 9, "repetitions": 1}
+    assert engine.named["workers"] == 2
+    assert engine.named["out"] == Path("here")
+    assert engine.named["capture"] is True
+
+
+def test_the_content_of_a_trace_is_part_of_what_was_measured(gauntlet: Gauntlet, engine: Recorder) -> None:
+    header = "t_s,rate_up_bps,rate_down_bps,delay_up_s,delay_down_s,loss_up,loss_down,queue_limit_bytes"
+    Path("own.csv").write_text(f"{header}\n0,1e6,4e6,0.02,0.02,0,0,64000\n")
+    Path("own.toml").write_text(CONSTANT.replace('"constant"\nrate = "5.2Mbit/s"', '"own.csv"'))
+    assert gauntlet("run", "own.toml").exit_code == 0
+    digest = hashlib.sha256(Path("own.csv").read_bytes()).hexdigest()
+    assert engine.named["options"] == {"scenario_sha256": {"own.csv": digest}}
+
+
+@pytest.mark.usefixtures("engine")
+def test_quiet_prints_only_the_path(gauntlet: Gauntlet) -> None:
+    result = gauntlet("run", "own.toml", "--quiet")
+    assert (result.stdout, result.stderr) == ("results/small/report.html\n", "")
+
+
+@pytest.mark.usefixtures("engine")
+def test_json_is_one_document(gauntlet: Gauntlet) -> None:
+    result = gauntlet("run", "own.toml", "--json")
+    told = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert told["finished"] == told["planned"] == 16
+    assert told["report"] == "results/small/report.html"
+    assert told["answer"] == {"best": "udp"}
+
+
+def test_failed_and_untrusted_runs_are_told(gauntlet: Gauntlet, engine: Recorder) -> None:
+    name = "udp_delay-25ms_loss-0pct_rep-001"
+    engine.failed = {name: "the guest ran out of memory."}
+    engine.untrusted = ["udp_delay-25ms_loss-0pct_rep-002"]
+    result = gauntlet("run", "own.toml", "--quiet")
+    assert result.exit_code == 1
+    assert f"Run {name} failed: the guest ran out of memory." in result.stderr
+    assert "1 run is not trusted" in result.stderr
+    assert result.stdout == "results/small/report.html\n"
+
+
+def test_many_failures_are_counted(gauntlet: Gauntlet, engine: Recorder) -> None:
+    engine.failed = {f"run-{number}": "it stood still." for number in range(9)}
+    result = gauntlet("run", "own.toml", "--quiet")
+    assert result.stderr.count("failed:") == 5
+    assert "4 more runs failed" in result.stderr
+
+
+def test_demo_is_the_grid_that_is_promised(gauntlet: Gauntlet, engine: Recorder) -> None:
+    result = gauntlet("demo")
+    assert result.exit_code == 0
+    assert result.stdout.endswith("Report:  demo-results/report.html\n")
+    factors = {
+        (run.factors["protocol"], run.factors["channel_delay_s"], run.factors["loss"]) for run in engine.specs
+    }
+    protocols = ("tcp-cubic", "tcp-bbr", "tcp-reno", "sctp", "udp")
+    assert factors == {
+        (name, delay, loss) for name in protocols for delay in (0.025, 0.05, 0.15) for loss in (0.0, 0.01)
+    }
+
+
+@pytest.mark.usefixtures("engine")
+def test_report_makes_and_tells(gauntlet: Gauntlet) -> None:
+    assert gauntlet("report", "there").stdout == "answer of there\nReport: there/report.html\n"
+    assert gauntlet("report", "there", "--quiet").stdout == "there/report.html\n"
+    told = json.loads(gauntlet("report", "there", "--json").stdout)
+    assert told == {"report": "there/report.html", "answer": {"best": "udp"}}
+
+
+def test_exec_puts_programs_on_both_sides(gauntlet: Gauntlet, engine: Recorder) -> None:
+    arguments = [
+        "--scenario",
+        "hsr",
+        "--side",
+        "train",
+        "--start",
+        "25min",
+        "--channel-delay",
+        "50ms",
+        "--loss",
+        "1%",
+    ]
+    result = gauntlet("exec", *arguments, "--server", "echo listening", "--", "echo", "--hello")
+    assert result.exit_code == 3
+    assert (result.stdout, result.stderr) == ("hello\n", "server: listening\n")
+    plan = check_plan({"format": "gauntlet-plan", "version": 1, "runs": [engine.programs]}).runs[0]
+    program, server = plan.programs
+    assert (program.node, program.wait, program.start_s) == ("tc1", True, 1.0)
+    assert program.argv[1:] == ["--hello"]
+    assert Path(program.argv[0]).is_absolute()
+    assert (server.node, server.wait, server.start_s) == ("tsb1", False, 0.0)
+    assert server.argv[1:] == ["-c", "echo listening"]
+    start = {entry.link: entry for entry in plan.timeline if entry.at_s == 0}
+    assert start["rabc>rb"].delay_s == pytest.approx(0.035)
+    assert start["ra>rabc"].loss == 0.01
+
+
+def test_exec_on_the_trackside_of_a_constant_link(gauntlet: Gauntlet, engine: Recorder) -> None:
+    gauntlet("exec", "--scenario", "constant", "-p", "rate=1Mbit/s", "--side", "trackside", "--", "true")
+    assert [program["node"] for program in engine.programs["programs"]] == ["server"]
+    assert engine.programs["programs"][0]["start_s"] == 0.0
+    assert engine.programs["timeline"][0]["rate_bps"] == 1_000_000
+
+
+def test_progress_counts_parts_of_runs() -> None:
+    with Progress(disable=True) as bar:
+        task = bar.add_task("", total=4)
+        progress = CampaignProgress(bar, task, 4)
+        progress(Event("finished", "a"))
+        progress(Event("failed", "b"))
+        progress(Event("progress", "c", 0.25))
+        assert bar.tasks[0].completed == 2.25
+        assert bar.tasks[0].fields["count"] == "2/4"
+        assert "1 failed" in bar.tasks[0].fields["failures"]
