@@ -6,7 +6,7 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.scenario import load_scenario
-from gauntlet.scenario.linefile import LineFile, read_builtin
+from gauntlet.scenario.linefile import Area, LineFile, Section, Sourced, Station, read_builtin
 from gauntlet.scenario.radio import lte_data, wifi_data
 
 OWN = """
@@ -117,7 +117,8 @@ def test_no_source_is_explained_without_being_used(name: str) -> None:
     data = line.line
     numbers = [data.length_km, data.headway_s, data.accel_mps2, data.brake_mps2]
     numbers += [line.wifi.max_reach_m] if line.wifi else []
-    used = {row.source for row in (*numbers, *line.section, *line.station, *line.area)}
+    rows: list[Sourced | Section | Station | Area] = [*numbers, *line.section, *line.station, *line.area]
+    used = {row.source for row in rows}
     used |= {station.stop_source for station in line.station if station.stop_source}
     assert used == set(line.sources)
 

@@ -13,7 +13,7 @@ from gauntlet.errors import UserError
 from gauntlet.scenario import Scenario, Trace
 from gauntlet.scenario.trace import SCHEMA
 
-GOOD = {
+GOOD: dict[str, list[object]] = {
     "t_s": [0.0, 1.0, 2.5],
     "rate_up_bps": [1e6, 2e6, 3e6],
     "rate_down_bps": [4e6, 5e6, 6e6],

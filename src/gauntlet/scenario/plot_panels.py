@@ -52,22 +52,20 @@ def _area_key(ax: Axes, view: View, style: Style) -> None:
 
 
 def capacity(ax: Axes, view: View, style: Style) -> None:
-    """Rate of the link; on a line also what the cell would give to one train alone."""
+    """Rate of the link; on a line also what other trains in the cell take away."""
+    up, down = view.rows["rate_up_bps"] / 1e6, view.rows["rate_down_bps"] / 1e6
     sharers = view.rows["sharers"]
-    for direction, color in (("up", style.up), ("down", style.down)):
-        rate = view.rows[f"rate_{direction}_bps"] / 1e6
-        if direction == "down" and np.array_equal(rate, view.rows["rate_up_bps"] / 1e6):
-            break
-        ax.stairs(rate, view.edges, color=color, lw=1.1, fill=False)
-        ax.stairs(rate, view.edges, color=color, alpha=0.22, lw=0, fill=True)
-        if not np.isnan(sharers).any() and direction == "up":
-            alone = np.where(sharers > 1, rate * sharers, np.nan)
-            ax.stairs(alone, view.edges, baseline=rate, color=style.shared, alpha=0.75, lw=0, fill=True)
-    ax.set_ylim(0, None)
     ax.set_ylabel("Capacity\nMbit/s")
-    if not np.isnan(sharers).any():
-        _note(ax, 0.85, "this train", style.capacity)
-        _note(ax, 0.62, "lost to\nothers in\nthe cell", style.shared)
+    if np.isnan(sharers).any() or not np.array_equal(up, down):
+        _both_ways(ax, view, style, up, down)
+        return
+    ax.stairs(up, view.edges, color=style.capacity, lw=1.1)
+    ax.stairs(up, view.edges, color=style.capacity, alpha=0.22, lw=0, fill=True)
+    alone = np.where(sharers > 1, up * sharers, np.nan)
+    ax.stairs(alone, view.edges, baseline=up, color=style.shared, alpha=0.75, lw=0, fill=True)
+    ax.set_ylim(0, None)
+    _note(ax, 0.85, "this train", style.capacity)
+    _note(ax, 0.62, "lost to\nothers in\nthe cell", style.shared)
 
 
 def delay(ax: Axes, view: View, style: Style) -> None:

@@ -113,4 +113,5 @@ def _subtitle(scenario: Scenario, part: Trace, bearer: str) -> str:
     words.append(f"up {mean_bps / 1e6:.3g} Mbit/s on average, at most {scenario.max_rate_bps / 1e6:.3g}")
     loss = max(part.column("loss_up").max(), part.column("loss_down").max())
     words.append("no loss" if loss == 0 else f"loss up to {loss * 100:g} %")
-    return "  ·  ".join([*words, f"seed {scenario.seed}"])
+    words += [f"seed {scenario.seed}"] if scenario.line else []
+    return "  ·  ".join(words)
