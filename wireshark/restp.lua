@@ -210,9 +210,9 @@ local function read_base(packet, tree)
   tree:add(fields.destination_port, tvb(10, 2))
 end
 
--- R-HDR-4, R-HDR-5, R-HDR-6
+-- R-HDR-4, and the two fields with an invalid value
 local function check_base(packet)
-  local tvb, flags, flow, err = packet.tvb, packet.flags, packet.flow, packet.error
+  local tvb = packet.tvb
   local reserved = {
     { tvb(2, 1):bitfield(6, 2), "Flow field" },
     { tvb(3, 1):bitfield(7, 1), "Error field" },
@@ -220,11 +220,16 @@ local function check_base(packet)
     { tvb(6, 1):bitfield(0, 4), "Reserved field" },
     { tvb(7, 1):bitfield(4, 4), "second word" },
   }
-  if packet.order == 3 then drop("contradiction", "PAR and FUL exclude each other") end
-  if packet.path_mode == 1 then drop("contradiction", "MPM needs MP?") end
   for _, entry in ipairs(reserved) do
     if entry[1] ~= 0 then drop("reserved_bits", "Zero bits of the " .. entry[2] .. " are set") end
   end
+  if packet.order == 3 then drop("contradiction", "PAR and FUL exclude each other") end
+  if packet.path_mode == 1 then drop("contradiction", "MPM needs MP?") end
+end
+
+-- R-HDR-5, R-HDR-6, R-MPC-1, R-MPJ-1, R-MPP-1
+local function check_rules(packet)
+  local flags, flow, err = packet.flags, packet.flow, packet.error
   local controls = 0
   for _, name in ipairs({ "SYN", "FIN", "RST" }) do
     if flags[name] then controls = controls + 1 end
@@ -469,6 +474,7 @@ local function dissect(packet, tree, protocol)
   if band(tvb(3, 1):uint(), 0x20) ~= 0 then check_hec(packet, tree, protocol) end
 
   read_base(packet, tree)
+  check_base(packet)
   local reader = setmetatable({ tvb = tvb, at = 12, stop = packet.header_bytes }, Reader)
   local tag_bytes = 0
   if packet.version == 1 then
@@ -480,7 +486,7 @@ local function dissect(packet, tree, protocol)
   end
   if packet.body_bytes < tag_bytes then drop("tag_cut", "A sealed packet ends with a tag of 16 octets") end
   packet.payload_bytes = packet.body_bytes - tag_bytes
-  check_base(packet)
+  check_rules(packet)
   read_extensions(packet, tree, reader)
   check_payload(packet, tree)
   if packet.payload_bytes > 0 then tree:add(fields.payload, tvb(packet.header_bytes, packet.payload_bytes)) end

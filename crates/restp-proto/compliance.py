@@ -3,7 +3,7 @@
 
 A list item `- **[R-XXX-n]**` of the specification defines a requirement. Code and tests name it in a
 comment (`// R-XXX-n`) or, for a test, in its name (`fn r_xxx_n_...`). Fails if a requirement has no code or
-no test, if a source names a requirement that does not exist, or if a settled question (A1 to L8) has no place.
+no test, if a source names an unknown requirement, or if a settled question (A1 to L8) has no place.
 `--check` also fails if the chapter is not up to date, and changes nothing.
 """
 

@@ -126,14 +126,23 @@ impl RawHeader {
     // R-HDR-1, R-HDR-4
     pub fn header(self) -> Result<Header, DecodeError> {
         let reserved = |field| DecodeError::ReservedBits { field };
+        let flow = Flow::from_bits(low8(self.word0 >> 8) & 0x3F).ok_or(reserved("Flow field"))?;
+        let error = ErrorBits::from_bits(low8(self.word0)).ok_or(reserved("Error field"))?;
+        if self.word1 & (0xE << 20) != 0 {
+            return Err(reserved("FC field"));
+        }
+        if self.word1 & (0xF << 12) != 0 {
+            return Err(reserved("Reserved field"));
+        }
+        if self.word1 & 0xF != 0 {
+            return Err(reserved("last four bits of the second word"));
+        }
         let order = match (self.word0 >> 14) & 3 {
             0 => Order::None,
             1 => Order::Full,
             2 => Order::Partial,
             _ => return Err(DecodeError::Contradiction { rule: "PAR and FUL exclude each other" }),
         };
-        let flow = Flow::from_bits(low8(self.word0 >> 8) & 0x3F).ok_or(reserved("Flow field"))?;
-        let error = ErrorBits::from_bits(low8(self.word0)).ok_or(reserved("Error field"))?;
         let path_mode = match self.word1 >> 30 {
             0 => PathMode::Single,
             2 => PathMode::HotStandby,
@@ -146,15 +155,6 @@ impl RawHeader {
             2 => Scheduler::RoundRobin,
             _ => Scheduler::Both,
         };
-        if self.word1 & (0xE << 20) != 0 {
-            return Err(reserved("FC field"));
-        }
-        if self.word1 & (0xF << 12) != 0 {
-            return Err(reserved("Reserved field"));
-        }
-        if self.word1 & 0xF != 0 {
-            return Err(reserved("last four bits of the second word"));
-        }
         Ok(Header {
             version: self.version()?,
             flags: Flags::from_bits_retain(low8(self.word0 >> 16)),
