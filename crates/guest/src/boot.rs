@@ -41,8 +41,12 @@ fn virtual_file_system(kind: &str, place: &str, options: &str) -> Result<()> {
 
 fn host_folder(folder: &Path) -> Result<()> {
     let place = folder.to_str().ok_or_else(|| {
-        Failure::new(format!("the folder {} cannot be made writable: its name is not UTF-8", folder.display()))
+        Failure::new(format!(
+            "the folder {} cannot be made writable: its name is not UTF-8",
+            folder.display()
+        ))
     })?;
-    mount(Some("none"), place, Some("hostfs"), MsFlags::empty(), Some(place))
-        .map_err(|error| Failure::new(format!("could not make {place} writable in the guest: {}", error.desc())))
+    mount(Some("none"), place, Some("hostfs"), MsFlags::empty(), Some(place)).map_err(|error| {
+        Failure::new(format!("could not make {place} writable in the guest: {}", error.desc()))
+    })
 }

@@ -154,7 +154,9 @@ impl Run {
     fn check(&self) -> Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if self.id.is_empty() || self.id.starts_with('.') || !self.id.chars().all(plain) {
-            return Err(Failure::new("`id` must be of letters, digits, '.', '_' and '-', and not start with '.'"));
+            return Err(Failure::new(
+                "`id` must be of letters, digits, '.', '_' and '-', and not start with '.'",
+            ));
         }
         if self.seed > LARGEST_SEED {
             return Err(Failure::new(format!("`seed` is {}; the largest is {LARGEST_SEED}", self.seed)));
@@ -173,7 +175,10 @@ impl Run {
         unique("program", self.programs.iter().map(|program| program.id.as_str()))?;
         for program in &self.programs {
             if program.argv.is_empty() {
-                return Err(Failure::new(format!("program \"{}\": `argv` is empty; it names the program", program.id)));
+                return Err(Failure::new(format!(
+                    "program \"{}\": `argv` is empty; it names the program",
+                    program.id
+                )));
             }
         }
         Ok(())
@@ -188,4 +193,30 @@ fn unique<'a>(what: &str, ids: impl Iterator<Item = &'a str>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+impl Run {
+    /// Virtual seconds that the run will last if nothing ends it earlier, for progress reports.
+    pub fn expected_s(&self) -> f64 {
+        let flows = self.flows.iter().map(|flow| {
+            let duration_s = flow.app_params.get("duration_s").and_then(serde_json::Value::as_f64);
+            duration_s.map_or(self.limit_s, |duration_s| flow.start_s + duration_s)
+        });
+        let programs = self.programs.iter().filter(|program| program.wait).map(|_| self.limit_s);
+        flows.chain(programs).fold(1.0, f64::max).min(self.limit_s)
+    }
+
+    /// Nodes whose programs may talk to each other: each one that is waited for, with each other one.
+    pub fn program_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.programs.iter().filter(|program| program.wait).flat_map(move |program| {
+            let others = self.programs.iter().filter(move |other| other.node != program.node);
+            others.map(move |other| (program.node.as_str(), other.node.as_str()))
+        })
+    }
+
+    /// Some host of the run, whose kernel settings stand for all.
+    pub fn first_node(&self) -> Option<&str> {
+        let flows = self.flows.iter().map(|flow| flow.from.as_str());
+        flows.chain(self.programs.iter().map(|program| program.node.as_str())).next()
+    }
 }

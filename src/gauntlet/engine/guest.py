@@ -86,6 +86,8 @@ def boot(
                 if event is None:
                     tail.append(line)
                     continue
+                if event["event"] == "refused":
+                    raise RunError(f"The guest refused the plan: {event['reason']}")
                 state = _state(event, state)
                 listen(event)
             if process.wait() != 0:

@@ -1,0 +1,329 @@
+//! One run, from its network to its record.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use netlab::{
+    BuildOptions, Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkCounters, Network, RunClock,
+    Snap, Timeline,
+};
+use nix::time::{ClockId, clock_getres};
+use workload::{
+    ClientHalf, ClientResult, Clock, Context, DeliveryInstants, FlowReport, FlowSpec, MessageLog, ServerHalf,
+    SocketLog, WireTap,
+};
+
+use crate::events::{Event, tell};
+use crate::failure::{Failure, Result};
+use crate::plan::{Packets, Run};
+use crate::programs::Programs;
+use crate::record::{FlowPath, Guest, Record};
+
+const FIRST_PORT: u16 = 5000;
+const FIRST_SOURCE_PORT: u16 = 40000;
+
+/// How often the host hears of a run that is under way, in parts of its expected length.
+const REPORTS_A_RUN: f64 = 50.0;
+
+/// How long what is still queued when the last flow ends may take to drain.
+const DRAIN_LIMIT_S: f64 = 60.0;
+const DRAIN_STEP: Duration = Duration::from_millis(250);
+
+/// Plays `run`, leaving its data files in `folder`, and returns its record.
+pub fn play(run: &Run, folder: &Path) -> Result<Record> {
+    let flows = run
+        .flows
+        .iter()
+        .map(FlowSpec::check)
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(sentence)?;
+    let options = BuildOptions { seed: run.seed, sysctls: run.sysctls.clone() };
+    let network = Arc::new(Network::build(&run.network, &options)?);
+    network.topology().check_timeline(&run.timeline)?;
+    let taps = taps(run, &network)?;
+    let paths = paths(run, &network, &taps)?;
+    for spec in &run.flows {
+        if spec.stack == "udp" {
+            network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()))?;
+        }
+    }
+
+    start_at_a_whole_second();
+    let clock = RunClock::start()?;
+    let capture = start_capture(run, &network, clock, &taps, &paths, folder)?;
+    let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
+    let (ended, ends) = channel();
+    let mut threads = Vec::with_capacity(flows.len());
+    for (index, (spec, flow)) in run.flows.iter().zip(flows).enumerate() {
+        let context = context(run, &network, clock, index, !taps.is_empty())?;
+        let halves =
+            workload::prepare(flow, context).map_err(|error| Failure::io("prepare a flow", &error))?;
+        threads.push(FlowThreads::start(&network, spec, halves, &ended)?);
+    }
+    let programs = Programs::start(run, &network, clock, &ended)?;
+    drop(ended);
+    report_until_all_have_ended(run, clock, &ends);
+
+    let mut reports = threads.into_iter().map(FlowThreads::join).collect::<Result<Vec<_>>>()?;
+    let programs = programs.join()?;
+    let links = drained(&network)?;
+    let timeline = timeline.stop()?;
+    let virtual_s = clock.now_ns()? as f64 / 1e9;
+    let captured = capture.map(Capture::stop).transpose()?;
+    if let Some(captured) = &captured {
+        take_instants_from_the_wire(&mut reports, &paths, captured)?;
+    }
+    write_samples(run, &reports, folder)?;
+    Ok(Record {
+        guest: guest(run, &network)?,
+        virtual_s,
+        flows: reports.into_iter().map(|report| report.result).collect(),
+        programs,
+        links,
+        taps: captured.map(|captured| captured.taps).unwrap_or_default(),
+        paths,
+        timeline,
+        ..Record::new(&run.id, run.seed)
+    })
+}
+
+fn sentence(error: impl std::fmt::Display) -> Failure {
+    Failure::new(error.to_string())
+}
+
+/// Runs start at the same phase of the kernel's ticks, however long their network took to build.
+fn start_at_a_whole_second() {
+    let now = nix::time::clock_gettime(ClockId::CLOCK_MONOTONIC).map(|t| t.tv_nsec()).unwrap_or(0);
+    std::thread::sleep(Duration::from_nanos(1_000_000_000 - now as u64 % 1_000_000_000));
+}
+
+/// The taps of a run: those the plan names, else those that a certificate needs.
+fn taps(run: &Run, network: &Network) -> Result<Vec<String>> {
+    if run.record.packets == Packets::None {
+        return Ok(Vec::new());
+    }
+    if let Some(taps) = &run.record.taps {
+        return Ok(taps.clone());
+    }
+    let flows = run.flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str()));
+    let programs = run.program_pairs();
+    let pairs: Vec<_> = flows.chain(programs).collect();
+    Ok(network.topology().default_taps(&pairs, &run.timeline)?)
+}
+
+fn paths(run: &Run, network: &Network, taps: &[String]) -> Result<Vec<FlowPath>> {
+    let tapped = |from: &str, to: &str| -> Result<Vec<String>> {
+        Ok(network.path(from, to)?.into_iter().filter(|link| taps.contains(link)).collect())
+    };
+    let flows = run.flows.iter().map(|flow| (flow.id.clone(), flow.from.as_str(), flow.to.as_str()));
+    let programs = run.program_pairs().map(|(from, to)| (format!("{from}-{to}"), from, to));
+    flows
+        .chain(programs)
+        .map(|(flow, from, to)| Ok(FlowPath { flow, forward: tapped(from, to)?, back: tapped(to, from)? }))
+        .collect()
+}
+
+fn start_capture(
+    run: &Run,
+    network: &Network,
+    clock: RunClock,
+    taps: &[String],
+    paths: &[FlowPath],
+    folder: &Path,
+) -> Result<Option<Capture>> {
+    if taps.is_empty() {
+        return Ok(None);
+    }
+    let snap = if run.record.packets == Packets::Full { Snap::Full } else { Snap::Headers };
+    let keep = if run.record.messages { receiving_taps(paths) } else { Vec::new() };
+    let options = CaptureOptions {
+        taps: taps.to_vec(),
+        snap,
+        file: Some(folder.join("packets.bin")),
+        keep,
+        drain_interval_s: None,
+    };
+    Ok(Some(Capture::start(network, clock, &options)?))
+}
+
+/// The last tap on each flow's way, each once: from its packets the instants of byte streams are worked out.
+fn receiving_taps(paths: &[FlowPath]) -> Vec<String> {
+    let mut keep: Vec<String> = paths.iter().filter_map(|path| path.forward.last().cloned()).collect();
+    keep.sort();
+    keep.dedup();
+    keep
+}
+
+fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured: bool) -> Result<Context> {
+    let spec = &run.flows[index];
+    let number = u16::try_from(index).map_err(|_| Failure::new("a run has at most 20000 flows"))?;
+    let port = spec.port.unwrap_or(FIRST_PORT + number);
+    Ok(Context {
+        clock: Clock::new(clock.to_monotonic_ns(0), true),
+        limit_ns: (run.limit_s * 1e9) as i64,
+        // Flows of one run send different bytes; the constant is that of splitmix64 (Steele et al. 2014).
+        seed: run.seed ^ (u64::from(number) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        source: SocketAddr::new(address(network, &spec.from)?, FIRST_SOURCE_PORT + number),
+        destination: SocketAddr::new(address(network, &spec.to)?, port),
+        quiet_ns: Context::DEFAULT_QUIET_NS,
+        socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
+        messages: run.record.messages,
+        wire: captured && run.record.messages,
+        progress: None,
+    })
+}
+
+/// The address by which a node is reached.
+pub fn address(network: &Network, node: &str) -> Result<IpAddr> {
+    let found = network.node(node)?.address();
+    found.ok_or_else(|| {
+        Failure::new(format!("node \"{node}\" has no address, so nothing can be sent from or to it"))
+    })
+}
+
+/// The two threads of a flow, each in its node.
+struct FlowThreads {
+    id: String,
+    server: std::thread::JoinHandle<(ServerHalf, workload::ServerResult)>,
+    client: std::thread::JoinHandle<(ClientHalf, ClientResult)>,
+}
+
+impl FlowThreads {
+    fn start(
+        network: &Network,
+        spec: &FlowSpec,
+        (server, client): (ServerHalf, ClientHalf),
+        ended: &Sender<()>,
+    ) -> Result<FlowThreads> {
+        let (server_ended, client_ended) = (ended.clone(), ended.clone());
+        let server = network.node(&spec.to)?.spawn("receiver", move || {
+            let result = server.run();
+            let _ = server_ended.send(());
+            (server, result)
+        })?;
+        let client = network.node(&spec.from)?.spawn("sender", move || {
+            let result = client.run();
+            let _ = client_ended.send(());
+            (client, result)
+        })?;
+        Ok(FlowThreads { id: spec.id.clone(), server, client })
+    }
+
+    fn join(self) -> Result<FlowReport> {
+        let broken = |_| {
+            Failure::new(format!("flow \"{}\" was ended by a defect of gauntlet-guest (a panic)", self.id))
+        };
+        let server = self.server.join().map_err(broken)?;
+        let client = self.client.join().map_err(broken)?;
+        Ok(workload::join(server, client))
+    }
+}
+
+/// Waits for every thread's end, telling the host now and then how far the run is.
+fn report_until_all_have_ended(run: &Run, clock: RunClock, ends: &Receiver<()>) {
+    let expected_s = run.expected_s();
+    let interval = Duration::from_secs_f64((expected_s / REPORTS_A_RUN).clamp(0.5, 10.0));
+    loop {
+        match ends.recv_timeout(interval) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let virtual_s = clock.now_ns().unwrap_or(0) as f64 / 1e9;
+                tell(&Event::Progress { run: &run.id, virtual_s, expected_s });
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// The counters of all queues once nothing waits in them any more (or after the drain limit, with what still does).
+fn drained(network: &Network) -> Result<Vec<LinkCounters>> {
+    let steps = (DRAIN_LIMIT_S / DRAIN_STEP.as_secs_f64()) as u32;
+    for _ in 0..steps {
+        std::thread::sleep(DRAIN_STEP);
+        let counters = network.link_counters()?;
+        if counters.iter().all(|link| link.backlog_packets == 0) {
+            // What has just left a queue still crosses the links behind it.
+            std::thread::sleep(DRAIN_STEP);
+            return Ok(network.link_counters()?);
+        }
+    }
+    Ok(network.link_counters()?)
+}
+
+/// Works out when each message of a byte stream could be read, from the packets that arrived at its receiver.
+fn take_instants_from_the_wire(
+    reports: &mut [FlowReport],
+    paths: &[FlowPath],
+    captured: &Captured,
+) -> Result<()> {
+    for (report, path) in reports.iter_mut().zip(paths) {
+        if report.delivery_instants() != DeliveryInstants::Wire || report.result.received_bytes == 0 {
+            continue;
+        }
+        let records = path.forward.last().and_then(|link| captured.records(link));
+        let records = records.ok_or_else(|| {
+            Failure::new(format!(
+                "flow \"{}\": the instants of its messages need a tap on the last link to its receiver; \
+                 leave `taps` null or add it",
+                path.flow
+            ))
+        })?;
+        let mut tap =
+            WireTap::new(socket_address(&report.result.source)?, socket_address(&report.result.destination)?);
+        for packet in records.iter() {
+            tap.packet(packet.t_ns, packet.data);
+        }
+        let in_flow = |failure| Failure::new(format!("flow \"{}\": {failure}", path.flow));
+        let instants = tap.finish().map_err(in_flow)?;
+        report.apply_wire(&instants).map_err(in_flow)?;
+    }
+    Ok(())
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr> {
+    text.parse().map_err(|_| Failure::new(format!("\"{text}\" is not an address and port")))
+}
+
+fn write_samples(run: &Run, reports: &[FlowReport], folder: &Path) -> Result<()> {
+    let (mut messages, mut sockets) = (MessageLog::new(), SocketLog::new());
+    for (index, report) in reports.iter().enumerate() {
+        report.write_into(index as u16, &mut messages, &mut sockets);
+    }
+    if run.record.messages {
+        messages.write(&folder.join("messages.arrow")).map_err(sentence)?;
+    }
+    if run.record.socket_interval_s.is_some() {
+        sockets.write(&folder.join("sockets.arrow")).map_err(sentence)?;
+    }
+    Ok(())
+}
+
+/// What the run was played on, as the kernel states it.
+fn guest(run: &Run, network: &Network) -> Result<Guest> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    // The coarse clock advances once a tick.
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map(|t| t.tv_nsec()).unwrap_or(0);
+    let mut sysctls = BTreeMap::new();
+    if let Some(node) = run.first_node() {
+        let node = network.node(node)?;
+        for name in run.sysctls.keys() {
+            let value = node.enter(|| Ok::<_, std::io::Error>(netlab::sysctl::read(name)))?;
+            let value = match value {
+                Ok(value) => value,
+                // A setting of the whole kernel cannot be seen from inside a node.
+                Err(_) => netlab::sysctl::read(name)?,
+            };
+            sysctls.insert(name.clone(), value);
+        }
+    }
+    Ok(Guest {
+        gauntlet: env!("CARGO_PKG_VERSION"),
+        kernel: release.trim_end().to_owned(),
+        hz: if tick > 0 { (1_000_000_000 / tick) as u32 } else { 0 },
+        sysctls,
+    })
+}

@@ -1,0 +1,156 @@
+//! The record of a run (`docs/formats/record.md`): a folder that is there whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use netlab::{LinkChange, LinkCounters, TapCounters};
+use serde::Serialize;
+use workload::FlowResult;
+
+use crate::failure::{Failure, Result};
+
+/// The content of `record.json`.
+#[derive(Debug, Serialize)]
+pub struct Record {
+    /// Name of the format.
+    pub format: &'static str,
+    /// Version of the format.
+    pub version: u32,
+    /// Id of the run.
+    pub run: String,
+    /// Its seed.
+    pub seed: u64,
+    /// `ok` or `failed`.
+    pub outcome: &'static str,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// What it was played on.
+    pub guest: Guest,
+    /// Virtual seconds that it lasted.
+    pub virtual_s: f64,
+    /// What became of each flow.
+    pub flows: Vec<FlowResult>,
+    /// What became of each program.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramResult>,
+    /// Counters of every queueing discipline.
+    pub links: Vec<LinkCounters>,
+    /// Counters of every tap.
+    pub taps: Vec<TapCounters>,
+    /// Tapped link directions of each flow, in the order in which its packets pass them.
+    pub paths: Vec<FlowPath>,
+    /// Changes of links with the instants at which they were made.
+    pub timeline: Vec<LinkChange>,
+}
+
+/// What a run was played on.
+#[derive(Debug, Default, Serialize)]
+pub struct Guest {
+    /// Version of this program.
+    pub gauntlet: &'static str,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Ticks per second of the kernel.
+    pub hz: u32,
+    /// Kernel settings as the kernel states them.
+    pub sysctls: BTreeMap<String, String>,
+}
+
+/// The tapped link directions that a flow's packets pass.
+#[derive(Debug, Serialize)]
+pub struct FlowPath {
+    /// Id of the flow.
+    pub flow: String,
+    /// From the sender to the receiver.
+    pub forward: Vec<String>,
+    /// Back.
+    #[serde(rename = "return")]
+    pub back: Vec<String>,
+}
+
+/// What became of a program.
+#[derive(Debug, Serialize)]
+pub struct ProgramResult {
+    /// Id of the program.
+    pub id: String,
+    /// Node it ran in.
+    pub node: String,
+    /// `ok` or `failed`.
+    pub outcome: &'static str,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// Its exit code, if it exited by itself.
+    pub exit_code: Option<i32>,
+    /// When it was started.
+    pub started_s: Option<f64>,
+    /// When it had ended.
+    pub finished_s: Option<f64>,
+}
+
+impl Record {
+    /// An empty record of a run.
+    pub fn new(run: &str, seed: u64) -> Record {
+        Record {
+            format: "gauntlet-record",
+            version: 1,
+            run: run.to_owned(),
+            seed,
+            outcome: "ok",
+            reason: None,
+            guest: Guest::default(),
+            virtual_s: 0.0,
+            flows: Vec::new(),
+            programs: Vec::new(),
+            links: Vec::new(),
+            taps: Vec::new(),
+            paths: Vec::new(),
+            timeline: Vec::new(),
+        }
+    }
+
+    /// The record of a run that could not be played.
+    pub fn failed(run: &str, seed: u64, reason: String) -> Record {
+        Record { outcome: "failed", reason: Some(reason), ..Record::new(run, seed) }
+    }
+}
+
+/// The folder of one record while it is being written.
+pub struct Folder {
+    part: PathBuf,
+    place: PathBuf,
+}
+
+impl Folder {
+    /// Makes `<id>.part` in `out`, empty.
+    pub fn create(out: &Path, id: &str) -> Result<Folder> {
+        let folder = Folder { part: out.join(format!("{id}.part")), place: out.join(id) };
+        if folder.part.exists() {
+            fs::remove_dir_all(&folder.part).map_err(|error| folder.failure("clear", &error))?;
+        }
+        fs::create_dir_all(&folder.part).map_err(|error| folder.failure("make", &error))?;
+        Ok(folder)
+    }
+
+    /// Where the run's files go.
+    pub fn path(&self) -> &Path {
+        &self.part
+    }
+
+    /// Adds `record.json` and gives the folder its name.
+    pub fn finish(self, record: &Record) -> Result<()> {
+        let text = serde_json::to_string_pretty(record).map_err(|error| {
+            Failure::new(format!("the record of run \"{}\" cannot be written: {error}", record.run))
+        })?;
+        fs::write(self.part.join("record.json"), text + "\n")
+            .map_err(|error| self.failure("write to", &error))?;
+        if self.place.exists() {
+            fs::remove_dir_all(&self.place).map_err(|error| self.failure("replace", &error))?;
+        }
+        fs::rename(&self.part, &self.place).map_err(|error| self.failure("name", &error))
+    }
+
+    fn failure(&self, deed: &str, error: &std::io::Error) -> Failure {
+        Failure::io(format_args!("{deed} the record folder {}", self.part.display()), error)
+    }
+}
