@@ -8,6 +8,7 @@ enough physics for tables and figures to have the right shapes.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +17,12 @@ import pyarrow as pa
 
 from gauntlet.results import store
 from gauntlet.results.manifest import Manifest
+from gauntlet.scenario import Scenario, line_figure_data, load_scenario
 
 KEPT_AT_ONE_PERCENT = {"tcp-cubic": 0.45, "tcp-bbr": 0.97, "tcp-reno": 0.4, "sctp": 0.38, "udp": 0.99}
 STANDING_QUEUE_S = {"tcp-cubic": 0.8, "tcp-bbr": 0.08, "tcp-reno": 0.6, "sctp": 0.7, "udp": 0.4}
 MESSAGE_BYTES = 1448
 EXPERIMENT = '[experiment]\nname = "made-up"\nseed = 7\n'
-SCENARIO_S = 3600.0
 
 
 @dataclass(frozen=True)
@@ -227,41 +228,22 @@ def write_arrow(table: pa.Table, path: Path) -> None:
 
 def stretch_start_s(repetition: int) -> float:
     """Where on the line a repetition rides: the same for every protocol."""
-    return 300.0 + 700.0 * (repetition - 1) % (SCENARIO_S - 700)
+    return 300.0 + 700.0 * ((repetition - 1) % 5)
 
 
 def trace_table(start_s: float, duration_s: float) -> pa.Table:
-    """A stretch of a made-up line, a new rate every 7 s, rebased to 0."""
-    steps = np.arange(np.floor(start_s / 7), np.ceil((start_s + duration_s) / 7))
-    t_s = np.maximum(steps * 7 - start_s, 0.0)
-    rate = 1.73e6 + 2e6 * np.abs(np.sin(steps / 3)) + 0.4e6 * (steps % 5)
-    return pa.table(
-        {
-            "t_s": t_s,
-            "rate_up_bps": np.rint(rate),
-            "rate_down_bps": np.rint(rate * 1.2),
-            "delay_up_s": 0.010 + 0.010 * np.abs(np.cos(steps)),
-            "delay_down_s": 0.010 + 0.010 * np.abs(np.cos(steps)),
-            "loss_up": np.zeros(len(steps)),
-            "loss_down": np.zeros(len(steps)),
-            "queue_limit_bytes": np.full(len(steps), 512_000),
-            "cell": [f"eNB {1 + int(step) // 16}" for step in steps],
-            "km": (start_s + t_s) * 250 / 3600,
-        }
-    )
+    """A stretch of the high-speed line's only bearer."""
+    return _line().bearers["lte"].window(start_s, duration_s).table
 
 
 def line() -> dict[str, Any]:
-    """Plain data of the whole made-up line, as the scenario part gives it for figures."""
-    whole = trace_table(0.0, SCENARIO_S)
-    return {
-        "title": "A made-up line",
-        "bearers": {"lte": {name: whole[name].to_pylist() for name in whole.column_names}},
-        "stations": [
-            {"name": "Alpha", "km": 0.0, "t_s": 0.0},
-            {"name": "Omega", "km": 250.0, "t_s": SCENARIO_S},
-        ],
-    }
+    """The whole line as the scenario part gives it for figures."""
+    return line_figure_data(_line())
+
+
+@cache
+def _line() -> Scenario:
+    return load_scenario("hsr", {}, seed=7)
 
 
 def certificate(name: str, trusted: bool) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""How results are shown: one HTML page, a table for the terminal, JSON for scripts, figures as files.
+
+>>> from pathlib import Path
+>>> from gauntlet import report
+>>> report.build(Path("results"))  # doctest: +SKIP
+"""
+
+from pathlib import Path
+from typing import Any
+
+from gauntlet.errors import RunError
+
+PAGE = "report.html"
+
+
+def build(
+    results_folder: Path, out: Path | None = None, svg_dir: Path | None = None, png_dir: Path | None = None
+) -> Path:
+    """Write the report of a results folder and return its place (`report.html` in the folder unless `out` is
+    given).
+
+    Tables that are missing are made first. With `svg_dir` or `png_dir` every figure is written there too.
+    Raises UserError when the folder holds no results, RunError when they are damaged or nothing was run yet.
+    """
+    from gauntlet.report import export, page
+    from gauntlet.report.build import figures
+    from gauntlet.results.files import failures_named, write_whole
+
+    campaign = load(results_folder)
+    made = figures(campaign)
+    place = out or results_folder / PAGE
+    with failures_named(f"write the report {place}"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, page.html(campaign, made).encode())
+        if svg_dir is not None:
+            export.write_svg(made.all(), svg_dir)
+        if png_dir is not None:
+            export.write_png(made.all(), png_dir)
+    return place
+
+
+def summary(results_folder: Path) -> dict[str, Any]:
+    """The answer as plain data for scripts (JSON): sentences, cells of every KPI, trust, paths."""
+    from gauntlet.report.summary import as_data
+
+    return as_data(load(results_folder))
+
+
+def load(results_folder: Path) -> Any:
+    """The campaign of a results folder, its tables made when they are missing."""
+    from gauntlet.report.campaign import Campaign
+    from gauntlet.results import store
+
+    results = store.Results.open(results_folder)
+    if next(results.runs(), None) is None:
+        raise RunError(f"{results_folder} holds no run yet; run the experiment first")
+    if not results.has_tables():
+        store.finalize(results_folder)
+    return Campaign.load(results)

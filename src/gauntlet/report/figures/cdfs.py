@@ -1,0 +1,186 @@
+"""Distributions with their bands: one small multiple a condition, on shared axes."""
+
+from collections.abc import Callable, Sequence
+
+import altair as alt
+import numpy as np
+
+from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles
+from gauntlet.metrics.steps import Floats
+from gauntlet.report.axes import Condition
+from gauntlet.report.campaign import Campaign, by_flow
+from gauntlet.report.figures.figure import CAPACITY, SPACING, Figure, Look, data, facet_width, finished, table
+from gauntlet.report.numbers import counted, number
+
+COLUMNS = 3
+POINTS_IN_ALL = 24_000
+"""Points over all curves of a figure: about half a megabyte of CSV."""
+
+MOST_POINTS = 160
+LINK = "Link capacity"
+FIRST_SHOWN = 0.005
+"""The log axis starts where this share of the samples is passed: the first few messages do not stretch it."""
+
+
+def throughput(campaign: Campaign) -> Figure | None:
+    """Throughput per whole window of each protocol, and the capacity of the link in the same windows."""
+    windows = by_flow(campaign.results.table("windows"), ("throughput_bps", "capacity_bps", "duration_s"))
+    if not windows:
+        return None
+    whole_s = max(float(columns["duration_s"].max()) for columns in windows.values())
+
+    def values(key: tuple[str, int], name: str) -> Floats:
+        if key not in windows:
+            return np.empty(0)
+        columns = windows[key]
+        found: Floats = columns[name][columns["duration_s"] > whole_s * 0.999] * 1e-6
+        return found[~np.isnan(found)]
+
+    def of_protocol(protocol: str, condition: Condition, points: int) -> Cdf | None:
+        runs = campaign.trusted_flows(protocol, condition)
+        samples = [
+            np.concatenate([values((run, flow), "throughput_bps") for flow in flows])
+            for run, flows in runs.items()
+        ]
+        return ecdf(samples, points=points)
+
+    def of_link(condition: Condition, points: int) -> Cdf | None:
+        per_protocol = (campaign.trusted_flows(style.key, condition) for style in campaign.styles)
+        runs = next((runs for runs in per_protocol if runs), {})
+        return ecdf([values((run, flows[0]), "capacity_bps") for run, flows in runs.items()], points=points)
+
+    return _figure(
+        campaign,
+        name="throughput-cdf",
+        title=f"Throughput in windows of {whole_s:g} s",
+        x=lambda _: alt.X("value:Q", title="throughput (Mbit/s)", scale=alt.Scale(nice=True, zero=True)),
+        sampled=f"windows of {whole_s:g} s",
+        of_protocol=of_protocol,
+        of_link=of_link,
+    )
+
+
+def delay(campaign: Campaign) -> Figure | None:
+    """One-way delay of all messages that arrived."""
+    stored = by_flow(campaign.results.table("delays"), ("level", "delay_s"))
+    if not stored:
+        return None
+    levels = next(iter(stored.values()))["level"]
+    flows_table = campaign.results.table("flows").select(["run", "flow", "received_messages"]).to_pylist()
+    arrived = {(row["run"], row["flow"]): row["received_messages"] or 0 for row in flows_table}
+
+    def of_protocol(protocol: str, condition: Condition, points: int) -> Cdf | None:
+        quantiles, counts = [], []
+        for run, flows in campaign.trusted_flows(protocol, condition).items():
+            each = [stored[run, flow]["delay_s"] * 1e3 for flow in flows if (run, flow) in stored]
+            if each:
+                quantiles.append(each[0] if len(each) == 1 else np.quantile(np.concatenate(each), levels))
+                counts.append(sum(arrived[run, flow] for flow in flows))
+        return ecdf_of_quantiles(levels, quantiles, counts, points=points)
+
+    return _figure(
+        campaign,
+        name="delay-cdf",
+        title="One-way delay of messages",
+        x=_log_axis,
+        sampled="messages",
+        of_protocol=of_protocol,
+        of_link=None,
+    )
+
+
+def _log_axis(cdfs: Sequence[Cdf]) -> alt.X:
+    """A log axis from the first half percent on, with ticks at 1, 2 and 5: few and round."""
+    low = min(float(cdf.values[np.searchsorted(cdf.probability, FIRST_SHOWN)]) for cdf in cdfs)
+    high = max(float(cdf.values[-1]) for cdf in cdfs)
+    low, high = max(low, 1e-3), max(high, 1e-2)
+    ticks = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
+    return alt.X(
+        "value:Q",
+        title="one-way delay (ms, log axis)",
+        axis=alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g"),
+        scale=alt.Scale(type="log", nice=False, domain=[low, high]),
+    )
+
+
+def _figure(
+    campaign: Campaign,
+    *,
+    name: str,
+    title: str,
+    x: Callable[[Sequence[Cdf]], alt.X],
+    sampled: str,
+    of_protocol: Callable[[str, Condition, int], Cdf | None],
+    of_link: Callable[[Condition, int], Cdf | None] | None,
+) -> Figure | None:
+    curves = len(campaign.conditions) * (len(campaign.styles) + (of_link is not None))
+    points = max(min(MOST_POINTS, POINTS_IN_ALL // max(curves, 1)), 20)
+    rows: dict[str, list[object]] = {
+        key: [] for key in ("condition", "protocol", "value", "share", "low", "high", "n", "worth")
+    }
+    shown: list[Cdf] = []
+
+    def add(condition: Condition, label: str, cdf: Cdf | None, band: bool) -> None:
+        if cdf is None:
+            return
+        if band:
+            shown.append(cdf)
+        for value, share, low, high in zip(cdf.values, cdf.probability, cdf.low, cdf.high, strict=True):
+            entry = (campaign.label(condition), label, float(value), float(share))
+            worth = round(cdf.effective_samples, 1)
+            limits = (float(low), float(high)) if band else ("", "")
+            for key, item in zip(rows, (*entry, *limits, cdf.repetitions, worth), strict=True):
+                rows[key].append(item)
+
+    for condition in campaign.conditions:
+        if of_link is not None:
+            add(condition, LINK, of_link(condition, points), band=False)
+        for style in campaign.styles:
+            add(condition, style.label, of_protocol(style.key, condition, points), band=True)
+    if not shown:
+        return None
+    half_widths = [100 * dkw_half_width(cdf.effective_samples) for cdf in shown]
+    worths = [cdf.effective_samples for cdf in shown]
+    text = table(rows)
+    look = Look(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
+    chart = _chart(text, x(shown), look, [campaign.label(condition) for condition in campaign.conditions])
+    caption = (
+        f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. Shaded: 95 % "
+        "Dvoretzky-Kiefer-Wolfowitz band. Samples of one run are not independent, so the band is drawn for "
+        "the number of independent samples that the runs are worth, found from how much repetitions differ "
+        f"({_range(worths)}, from "
+        f"{counted(max(cdf.repetitions for cdf in shown), 'repetition')}); it reaches "
+        f"{_range(half_widths)} percentage points to each side."
+    )
+    return Figure(name, title, caption, finished(chart), text)
+
+
+def _chart(text: str, x: alt.X, look: Look, order: list[str]) -> alt.FacetChart:
+    columns = min(COLUMNS, len(order))
+    width = facet_width(columns)
+    base = alt.Chart().encode(x=x)
+    share = alt.Axis(format="%", title="share of samples at most this", tickCount=5)
+    band = base.mark_area(opacity=1, fillOpacity=0.07, clip=True, interpolate="step-after").encode(
+        color=look.colour, y=alt.Y("low:Q", axis=share, scale=alt.Scale(domain=[0, 1])), y2="high:Q"
+    )
+    line = base.mark_line(strokeWidth=1.8, clip=True, interpolate="step-after").encode(
+        y=alt.Y("share:Q", axis=share),
+        color=look.colour,
+        strokeDash=look.dash,
+        tooltip=[
+            alt.Tooltip("protocol:N"),
+            alt.Tooltip("value:Q", format=".3~s"),
+            alt.Tooltip("share:Q", format=".1%"),
+            alt.Tooltip("n:Q", title="repetitions"),
+        ],
+    )
+    layered = alt.layer(band, line, data=data(text)).properties(width=width, height=min(width * 0.62, 210))
+    header = alt.Header(title=None, labelOrient="top")
+    return layered.facet(
+        facet=alt.Facet("condition:N", sort=order, header=header), columns=columns, spacing=SPACING
+    )
+
+
+def _range(values: list[float]) -> str:
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,129 @@
+"""What a figure is: a Vega-Lite specification made with Altair, and its data as CSV; the look all figures
+share.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from gauntlet.report.style import Style
+
+PAGE_WIDTH = 1130
+"""Pixels between the margins of the page: what a figure may take."""
+
+SPACING = 18
+ROOM_FOR_AXIS_AND_LEGEND = 200
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
+INK, MUTED, GRID, CAPACITY = "#1b1f24", "#57606a", "#e4e7eb", "#9aa4b0"
+
+CONFIG: dict[str, Any] = {
+    "font": FONT,
+    "background": None,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": MUTED,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 6,
+        "domainColor": MUTED,
+        "tickColor": MUTED,
+        "gridColor": GRID,
+        "labelOverlap": "greedy",
+    },
+    "header": {
+        "labelColor": INK,
+        "labelFontSize": 12,
+        "labelFontWeight": 600,
+        "labelPadding": 6,
+        "titleColor": INK,
+    },
+    "legend": {
+        "labelColor": INK,
+        "labelFontSize": 12,
+        "symbolSize": 90,
+        "symbolStrokeWidth": 2,
+        "title": None,
+        "rowPadding": 6,
+    },
+    "text": {"color": MUTED, "fontSize": 11},
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: `spec` is what Vega-Lite draws, `csv` the same data for other tools."""
+
+    name: str
+    title: str
+    caption: str
+    spec: dict[str, Any]
+    csv: str
+
+
+def finished(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """The chart as a Vega-Lite specification with the common look."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec["config"] = CONFIG
+    spec["autosize"] = {"type": "pad"}
+    return spec
+
+
+def table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Columns as CSV text; floats with six significant digits, which no plot can show."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])
+    return out.getvalue()
+
+
+def data(text: str) -> alt.InlineData:
+    """CSV text as the data of a chart: a third of the size of the same rows as JSON objects."""
+    return alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv"))
+
+
+def facet_width(columns: int) -> int:
+    """Width of one small multiple of `columns` side by side, with room for the axis and the legend."""
+    return (PAGE_WIDTH - ROOM_FOR_AXIS_AND_LEGEND - SPACING * (columns - 1)) // columns
+
+
+class Look:
+    """The encodings of the protocols of a report: colour, marker and line style, in one legend."""
+
+    def __init__(
+        self, styles: Sequence[Style], extra: Sequence[tuple[str, str]] = (), *, lines: bool = True
+    ) -> None:
+        """`extra` adds (label, colour) of reference lines to the legend; `lines` is for charts without
+        markers.
+        """
+        self.domain = [style.label for style in styles] + [label for label, _ in extra]
+        colours = [style.colour for style in styles] + [colour for _, colour in extra]
+        dashes = [list(style.dash) or [1, 0] for style in styles] + [[1, 0] for _ in extra]
+        markers = [style.marker for style in styles] + ["stroke" for _ in extra]
+        legend = alt.Legend(orient="right", title=None)
+        if lines:
+            # Without these the legend would show the faint fill of the bands under the lines.
+            legend = alt.Legend(
+                orient="right",
+                title=None,
+                symbolType="stroke",
+                symbolOpacity=1,
+                symbolFillColor="transparent",
+            )
+        self.colour = alt.Color(
+            "protocol:N", scale=alt.Scale(domain=self.domain, range=colours), legend=legend
+        )
+        self.dash = alt.StrokeDash(
+            "protocol:N", scale=alt.Scale(domain=self.domain, range=dashes), legend=legend
+        )
+        self.shape = alt.Shape(
+            "protocol:N", scale=alt.Scale(domain=self.domain, range=markers), legend=legend
+        )

@@ -1,0 +1,99 @@
+"""The heat table: protocols x conditions, each cell a KPI with its interval and how it stands against the
+best.
+"""
+
+from dataclasses import dataclass
+
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.report.campaign import Campaign, Cell
+from gauntlet.report.numbers import MISSING, counted, interval_text, mean_text
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """What one cell shows; `heat` is 0 (worst of the table) to 1 (best), None without a trusted value."""
+
+    value: str
+    interval: str
+    mark: str
+    """`best`, `level`, `worse`, or empty when nothing was compared."""
+    heat: float | None
+    trusted: bool
+    note: str
+    """Repetitions, and runs that were left out, for the tooltip."""
+    flag: str
+    """What the cell itself says about runs that were left out; empty when none was."""
+    condition: int
+
+
+@dataclass(frozen=True)
+class HeatTable:
+    """One KPI over the whole matrix; `heads` are rows of (label, columns that it spans)."""
+
+    kpi: Kpi
+    heads: list[list[tuple[str, int]]]
+    rows: list[tuple[str, str, bool, list[HeatCell]]]
+    """(protocol key, label, ranked with the others, cells)."""
+
+
+def heat_table(campaign: Campaign, kpi: Kpi) -> HeatTable:
+    """The table of one KPI."""
+    cells = [campaign.cells(kpi, condition) for condition in campaign.conditions]
+    ends = [cell.mean.value for row in cells for cell in row.values() if cell.mean and cell.trusted]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 0.0)
+    rows = []
+    for style in campaign.styles:
+        shown = [_cell(kpi, row[style.key], place, low, high) for place, row in enumerate(cells)]
+        rows.append((style.key, style.label, style.key in campaign.ranked, shown))
+    return HeatTable(kpi, _heads(campaign), rows)
+
+
+def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell:
+    flags = []
+    if cell.untrusted_runs:
+        flags.append(f"{cell.untrusted_runs} not trusted")
+    if cell.failed_runs:
+        flags.append(f"{cell.failed_runs} failed")
+    if cell.mean is None:
+        return HeatCell(MISSING, "", "", None, True, "no value", ", ".join(flags), place)
+    heat = None
+    if cell.trusted:
+        heat = (cell.mean.value - low) / (high - low) if high > low else 1.0
+        heat = heat if kpi.higher_is_better else 1 - heat
+    mark = ""
+    if cell.trusted and cell.verdict is not None:
+        if cell.verdict.best:
+            mark = "best"
+        elif cell.verdict.distinguishable is not None:
+            mark = "worse" if cell.verdict.distinguishable else "level"
+    note = f"n = {counted(cell.mean.n, 'repetition')}"
+    if not cell.trusted:
+        note += ", none of them trusted"
+    return HeatCell(
+        value=mean_text(cell.mean, kpi.shown_factor),
+        interval=interval_text(cell.mean, kpi.shown_factor),
+        mark=mark,
+        heat=heat,
+        trusted=cell.trusted,
+        note=note,
+        flag=", ".join(flags),
+        condition=place,
+    )
+
+
+def _heads(campaign: Campaign) -> list[list[tuple[str, int]]]:
+    """One row of column heads an axis, equal neighbours joined."""
+    heads: list[list[tuple[str, int]]] = []
+    for position, axis in enumerate(campaign.axes):
+        row: list[tuple[str, int]] = []
+        previous: object = None
+        for condition in campaign.conditions:
+            prefix = condition[: position + 1]
+            label = f"{axis.words} {axis.label(condition[position])}"
+            if row and prefix == previous:
+                row[-1] = (row[-1][0], row[-1][1] + 1)
+            else:
+                row.append((label, 1))
+            previous = prefix
+        heads.append(row)
+    return heads

@@ -1,0 +1,62 @@
+"""Numbers for people: three significant digits, intervals with the digits of their value."""
+
+import math
+
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.kpi import Kpi
+
+MISSING = "–"
+
+
+def decimals(value: float) -> int:
+    """Digits after the point that leave three significant digits (none from 100 on)."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return min(max(2 - math.floor(math.log10(abs(value)) + 1e-12), 0), 6)
+
+
+def number(value: float | None, digits: int | None = None) -> str:
+    """A number with three significant digits, or with `digits` after the point; a dash for none.
+
+    A value that would round to nothing but zeros reads as 0, and minus is a real minus sign.
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if digits is None:
+        digits = decimals(value)
+        if abs(value) >= 1000:
+            value = float(f"{value:.3g}")
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def mean_text(mean: Mean, factor: float = 1.0) -> str:
+    """The value of a mean in shown units."""
+    return number(mean.value * factor)
+
+
+def interval_text(mean: Mean, factor: float = 1.0) -> str:
+    """The interval of a mean in shown units, empty when there is none."""
+    if mean.low is None or mean.high is None:
+        return ""
+    digits = decimals(mean.value * factor)
+    return f"{number(mean.low * factor, digits)} to {number(mean.high * factor, digits)}"
+
+
+def with_unit(kpi: Kpi, mean: Mean) -> str:
+    """A KPI's mean for a sentence: value, unit, interval in brackets when there is one."""
+    interval = interval_text(mean, kpi.shown_factor)
+    unit = f" {kpi.shown_unit}" if kpi.shown_unit else ""
+    return f"{mean_text(mean, kpi.shown_factor)}{unit}" + (f" [{interval}]" if interval else "")
+
+
+def listed(words: list[str]) -> str:
+    """Words as a sentence lists them: a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "none"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: 1 run, 2 runs."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

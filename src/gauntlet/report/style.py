@@ -1,0 +1,78 @@
+"""How each protocol looks: one colour, one marker and one line style everywhere, in light and in dark."""
+
+import colorsys
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gauntlet.experiment.protocols import PROTOCOLS
+
+_SPARE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#882255", "#117733")
+"""For combinations of protocols, which have no colour of their own: Okabe and Ito's palette in another order.
+"""
+
+_SPARE_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+_DARK_PAGE = (0.07, 0.08, 0.10)
+_ENOUGH_CONTRAST = 4.5
+"""WCAG 2.2, success criterion 1.4.3: contrast of text; lines and markers are held to it too."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """One protocol in every table and figure."""
+
+    key: str
+    label: str
+    colour: str
+    marker: str
+    dash: tuple[int, ...]
+    reliable: bool
+    """Whether the transport repeats what is lost."""
+
+    @property
+    def dark_colour(self) -> str:
+        """The same hue, light enough for a dark page."""
+        return lightened(self.colour)
+
+
+def styles(keys: Iterable[str]) -> list[Style]:
+    """Styles of the given protocols: reliable ones first, in the order of the registry; flows beside others
+    (`a beside b`) and unknown ones last.
+    """
+    wanted = set(keys)
+    known = sorted((PROTOCOLS[key] for key in PROTOCOLS if key in wanted), key=lambda it: not it.reliable)
+    found = [Style(it.key, it.label, it.colour, it.marker, it.dash, it.reliable) for it in known]
+    spare = itertools.cycle(colour for colour in _SPARE if colour not in {style.colour for style in found})
+    for position, key in enumerate(sorted(wanted - PROTOCOLS.keys())):
+        own = PROTOCOLS.get(key.split()[0])
+        taken = own is None or own.colour in {style.colour for style in found}
+        colour = next(spare) if own is None or taken else own.colour
+        marker = _SPARE_MARKERS[position % len(_SPARE_MARKERS)]
+        dash = (4, 1) if position % 2 else ()
+        found.append(Style(key, _words(key), colour, marker, dash, own is None or own.reliable))
+    return found
+
+
+def _words(key: str) -> str:
+    return " ".join(PROTOCOLS[word].label if word in PROTOCOLS else word for word in key.split())
+
+
+def lightened(colour: str) -> str:
+    """A colour with its lightness raised until it stands out from the dark page."""
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    while contrast((red, green, blue), _DARK_PAGE) < _ENOUGH_CONTRAST and lightness < 1:
+        lightness = min(lightness + 0.02, 1.0)
+        red, green, blue = colorsys.hls_to_rgb(hue, lightness, saturation)
+    return "#" + "".join(f"{round(part * 255):02X}" for part in (red, green, blue))
+
+
+def contrast(one: tuple[float, float, float], other: tuple[float, float, float]) -> float:
+    """Contrast ratio of two sRGB colours as WCAG 2.2 defines it, from 1 to 21."""
+    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: tuple[float, float, float]) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

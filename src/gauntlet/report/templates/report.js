@@ -1,0 +1,75 @@
+"use strict";
+(() => {
+  const page = JSON.parse(document.getElementById("page-data").textContent);
+  const views = {};
+  const options = { actions: false, renderer: "svg", tooltip: { theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light" } };
+
+  const draw = (name) =>
+    vegaEmbed(document.getElementById(`chart-${name}`), page.figures[name].spec, options).then((result) => {
+      views[name] = result.view;
+    });
+
+  const save = (content, type, file) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type }));
+    link.download = file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+
+  document.querySelectorAll("[data-save]").forEach((button) =>
+    button.addEventListener("click", () => {
+      const [kind, name] = button.dataset.save.split(":");
+      if (kind === "csv") save(page.figures[name].csv, "text/csv", `${name}.csv`);
+      else views[name].toSVG().then((svg) => save(svg, "image/svg+xml", `${name}.svg`));
+    })
+  );
+
+  document.querySelectorAll("[data-kpi]").forEach((button) =>
+    button.addEventListener("click", () => {
+      document.querySelectorAll("[data-kpi]").forEach((other) => other.setAttribute("aria-pressed", other === button));
+      document.querySelectorAll(".kpi").forEach((table) => { table.hidden = table.id !== button.dataset.kpi; });
+    })
+  );
+
+  const picks = { condition: document.getElementById("pick-condition"), repetition: document.getElementById("pick-repetition"), protocol: document.getElementById("pick-protocol") };
+  const fields = ["t", "throughput", "capacity", "cwnd", "rtt", "losses"];
+
+  const chosen = () => page.series.filter((run) =>
+    run.condition === Number(picks.condition.value) && run.repetition === Number(picks.repetition.value) &&
+    (picks.protocol.value === "" || run.protocol === picks.protocol.value));
+
+  const show = () => {
+    const runs = chosen();
+    const rows = runs.flatMap((run) => run.t.map((_, at) => {
+      const row = { protocol: run.protocol };
+      fields.forEach((field) => { row[field] = run[field][at]; });
+      return row;
+    }));
+    const header = ["protocol", ...fields];
+    page.figures["time-series"].csv = [header, ...rows.map((row) => header.map((field) => row[field] ?? ""))].map((line) => line.join(",")).join("\n") + "\n";
+    const doubtful = runs.filter((run) => !run.trusted).map((run) => run.run);
+    const note = document.getElementById("series-note");
+    note.hidden = runs.length > 0 && doubtful.length === 0;
+    note.textContent = runs.length === 0 ? "There is no run here." : `Not trusted: ${doubtful.join(", ")}. See Trust.`;
+    const spec = structuredClone(page.figures["time-series"].spec);
+    spec.data = { name: "series", values: rows };
+    page.figures["time-series"].spec = spec;
+    return draw("time-series");
+  };
+
+  if (picks.condition) {
+    Object.values(picks).forEach((pick) => pick.addEventListener("change", show));
+    document.querySelectorAll("td[data-condition]").forEach((cell) => {
+      const go = () => {
+        picks.condition.value = cell.dataset.condition;
+        picks.protocol.value = cell.dataset.protocol;
+        show().then(() => document.getElementById("time-series").scrollIntoView());
+      };
+      cell.addEventListener("click", go);
+      cell.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
+    });
+  }
+
+  Promise.all(Object.keys(page.figures).map(draw)).then(() => { document.documentElement.dataset.drawn = "yes"; });
+})();

@@ -1,0 +1,118 @@
+"""Which runs can be trusted, which cannot and why, what was not decided, and warnings to the reader."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from gauntlet.report.campaign import Campaign
+from gauntlet.report.numbers import counted
+
+FEW_REPETITIONS = 5
+"""Below, intervals rest on an assumption (normal differences) that so few values cannot show to be wrong."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What the trust section lists."""
+
+    planned: int
+    present: int
+    failed: list[tuple[str, str]]
+    """(run, reason)."""
+    untrusted: list[tuple[str, list[str]]]
+    """(run, sentences of the checks that failed)."""
+    checks: list[tuple[str, int, int]]
+    """(check, passed, failed) over all runs."""
+    undecided: list[tuple[str, int]]
+    """(sentence, runs it was said of)."""
+    flow_failures: list[tuple[str, str]]
+    """(run, reason) of flows that failed in runs that did not."""
+    warnings: list[str]
+
+    @property
+    def trusted(self) -> int:
+        """Runs that take part in the answer."""
+        return self.present - len(self.failed) - len(self.untrusted)
+
+    @property
+    def verdict(self) -> str:
+        """The first screen's line."""
+        if self.trusted == self.planned:
+            runs = counted(self.planned, "run")
+            return f"All {runs} are trusted: their packets show the link that was asked for."
+        parts = [f"{self.trusted} of {counted(self.planned, 'run')} are trusted"]
+        if self.untrusted:
+            parts.append(f"{len(self.untrusted)} not trusted")
+        if self.failed:
+            parts.append(f"{len(self.failed)} failed")
+        if missing := self.planned - self.present:
+            parts.append(f"{missing} not done yet")
+        return "; ".join(parts) + ". Only trusted runs count."
+
+
+def trust(campaign: Campaign) -> Trust:
+    """Gather it from the tables of runs, flows and certificates."""
+    results = campaign.results
+    runs = results.table("runs").to_pylist()
+    checks = results.table("certificates").to_pylist()
+    failed_checks: dict[str, list[str]] = {}
+    tally: dict[str, Counter[bool]] = {}
+    undecided: Counter[str] = Counter()
+    failed = [(run["run"], run["reason"] or "no reason was given") for run in runs if run["outcome"] != "ok"]
+    without_end = {run for run, _ in failed}
+    for check in checks:
+        if check["run"] in without_end:
+            continue
+        if check["passed"] is None:
+            undecided[check["sentence"]] += 1
+            continue
+        tally.setdefault(check["name"], Counter())[check["passed"]] += 1
+        if not check["passed"]:
+            failed_checks.setdefault(check["run"], []).append(check["sentence"])
+    untrusted = [
+        (run["run"], failed_checks.get(run["run"], ["It has no certificate that holds."]))
+        for run in runs
+        if run["outcome"] == "ok" and not run["trusted"]
+    ]
+    flow_failures = [
+        (flow["run"], f"{flow['protocol'] or flow['id']}: {flow['reason'] or 'no reason was given'}")
+        for flow in results.table("flows").to_pylist()
+        if flow["outcome"] != "ok" and flow["run"] not in without_end
+    ]
+    planned = max(results.manifest.runs_planned, len(runs))
+    return Trust(
+        planned=planned,
+        present=len(runs),
+        failed=failed,
+        untrusted=untrusted,
+        checks=[(name, count[True], count[False]) for name, count in sorted(tally.items())],
+        undecided=undecided.most_common(),
+        flow_failures=flow_failures,
+        warnings=_warnings(campaign, planned - len(runs)),
+    )
+
+
+def _warnings(campaign: Campaign, missing: int) -> list[str]:
+    found = []
+    count = len(campaign.repetitions)
+    if missing > 0:
+        found.append(
+            f"{counted(missing, 'run')} of the experiment {'is' if missing == 1 else 'are'} not there yet; "
+            "the same command continues with them."
+        )
+    if count == 1:
+        found.append(
+            "There is one repetition: no interval can be given and no difference can be told from chance. "
+            "Use --repetitions to make more."
+        )
+    elif count < FEW_REPETITIONS:
+        found.append(
+            f"There are {count} repetitions: intervals and tests use Student's t, which takes differences "
+            "between repetitions to be normally distributed; so few cannot show otherwise."
+        )
+    kinds = {row["delivery_instants"] for row in campaign.results.table("flows").to_pylist()} - {None}
+    if len(kinds) > 1:
+        found.append(
+            "Instants of receipt were taken in different ways for different flows "
+            f"({', '.join(sorted(map(str, kinds)))}): see `delivery_instants` of the record."
+        )
+    return found
