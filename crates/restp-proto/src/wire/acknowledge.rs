@@ -3,6 +3,7 @@
 use super::WORD_BYTES;
 
 /// One SACK block: both edges are received packets, the right one inclusive (F1).
+// R-SACK-1
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SackBlock {
     /// First received packet of the block.
@@ -172,7 +173,7 @@ impl<const WORDS: usize> SnackBuilder<WORDS> {
 
     /// The report on the numbers from `acknowledgement` to `highest` (the highest received), or `None` if nothing is
     /// missing. A vector is written only if there is a second hole, as NACK alone says the rest (F4).
-    // R-SNACK-1, R-SNACK-2
+    // R-SNACK-1, R-SNACK-2, R-SNACK-5
     pub fn build(
         &mut self,
         acknowledgement: u32,

@@ -34,6 +34,7 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// [`DecodeError`] says why the datagram must be dropped.
+    // R-HDR-10
     pub fn decode(datagram: &'a [u8], pseudo: Option<&PseudoHeader>) -> Result<Decoded<'a>, DecodeError> {
         let raw = RawHeader::read(datagram)?;
         let version = raw.version()?;
@@ -216,7 +217,7 @@ fn read_multipath(reader: &mut Reader<'_>, form: MultipathForm) -> Result<Option
     Ok(Some(Multipath::Join(MpJoin { backup, address_id, step })))
 }
 
-// H12, C4. R-DSS-1, R-DSS-2, R-DSS-4
+// H12, C4. R-DSS-1, R-DSS-4
 fn read_dss(reader: &mut Reader<'_>, header: &Header, beside_cookie: bool) -> Result<Dss, DecodeError> {
     let [flags, zero, length @ ..] = reader.word(Extension::Dss)?;
     require_zero([flags & 0x0F, zero], "data sequence signal")?;
@@ -253,7 +254,7 @@ pub(super) fn has_other_check(header: &Header) -> bool {
 }
 
 /// All words that are left are the report (B5, B6).
-// R-SACK-2, R-SNACK-4
+// R-EXT-3, R-SACK-2, R-SNACK-4
 fn read_report<'a>(
     reader: &mut Reader<'a>,
     header: &Header,

@@ -44,6 +44,7 @@ impl Cookie {
 ///
 /// On an encoded packet (ENC) the range is the number of packets encoded; on a pure ACK of HARQ it is the loss range,
 /// 0 if everything was recovered (G6); on a SYN the type is an offer and the range 0.
+// R-FEC-2
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fec {
     /// FEC type: 0 disabled, 1 basic XOR, 2 interleaved XOR; other values are legal to carry (G9).
@@ -60,6 +61,7 @@ impl Fec {
 }
 
 /// The ARQ extension.
+// R-ARQ-2
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Arq {
     /// Number of this packet (E1: packets, not bytes).

@@ -123,7 +123,7 @@ impl RawHeader {
     }
 
     /// Judges the reserved bits and splits the fields; call it only after the HEC was found good.
-    // R-HDR-1, R-HDR-4
+    // R-HDR-1, R-HDR-4, R-HDR-7
     pub fn header(self) -> Result<Header, DecodeError> {
         let reserved = |field| DecodeError::ReservedBits { field };
         let flow = Flow::from_bits(low8(self.word0 >> 8) & 0x3F).ok_or(reserved("Flow field"))?;

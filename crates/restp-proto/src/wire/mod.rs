@@ -69,7 +69,9 @@ pub const MAX_HEADER_BYTES: usize = MAX_HEADER_WORDS * WORD_BYTES;
 /// Largest header in words while HLX is zero, the dissertation's own limit (A5).
 pub const STRICT_HEADER_WORDS: usize = 15;
 /// IP protocol number of raw ResTP: 253, "use for experimentation and testing" (RFC 3692, K1).
+// R-ENCAP-2
 pub const IP_PROTOCOL: u8 = 253;
 /// Default UDP port of the encapsulation (K2): in the dynamic range of RFC 6335, so IANA never assigns it, and above
 /// the range from which Linux takes the ports of clients.
+// R-ENCAP-1
 pub const UDP_PORT: u16 = 61_253;

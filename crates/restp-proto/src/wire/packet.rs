@@ -119,7 +119,7 @@ impl<'a> Packet<'a> {
 
     /// Words left for a SACK or SNACK in a header of at most `limit_words`, e.g.
     /// [`super::STRICT_HEADER_WORDS`] for the `strict_hl` option (A5).
-    // R-HDR-3
+    // R-HDR-9
     #[must_use]
     pub fn report_room_words(&self, limit_words: usize) -> usize {
         let without_report = self.header_words() - self.report.words();

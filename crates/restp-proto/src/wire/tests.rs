@@ -268,3 +268,66 @@ fn errors_are_sentences_that_name_what_would_be_right() {
         "the header bits require the data sequence signal extension, which the packet does not hold"
     );
 }
+
+/// The twelve octets of a base header in which each bit of `bits` is one of the bits that steer the decoder.
+fn steering_header(bits: usize) -> [u8; 12] {
+    // (octet, mask) of ACK, RST, SYN, FIN, ENC, ARQ, FEC, NAK, SAK, FUL, CKI, CON, OPT, MP?, Cong, WIN, MPT, MPT, D.
+    const STEERING: [(usize, u8); 19] = [
+        (1, 0x10),
+        (1, 0x04),
+        (1, 0x02),
+        (1, 0x01),
+        (3, 0x80),
+        (3, 0x40),
+        (3, 0x10),
+        (3, 0x08),
+        (3, 0x04),
+        (2, 0x40),
+        (2, 0x20),
+        (2, 0x10),
+        (2, 0x08),
+        (4, 0x80),
+        (4, 0x01),
+        (5, 0x10),
+        (7, 0x80),
+        (7, 0x40),
+        (7, 0x20),
+    ];
+    let mut raw = [0; 12];
+    for (index, (octet, mask)) in STEERING.into_iter().enumerate() {
+        if bits >> index & 1 == 1 {
+            raw[octet] |= mask;
+        }
+    }
+    raw
+}
+
+/// Every base header that steers the decoder, before zero extensions: either no length of the header is accepted, or
+/// exactly one, or the packet has a part of variable length. Whatever is accepted has one spelling.
+///
+/// R-EXT-3, R-HDR-5, R-HDR-6
+#[test]
+fn b12_every_base_header_fits_one_length() {
+    let (mut accepted, mut refused) = (0u32, 0u32);
+    for (bits, payload_bytes) in (0..1usize << 19).flat_map(|bits| [(bits, 0), (bits, 1)]) {
+        let mut datagram = [0; STRICT_HEADER_WORDS * WORD_BYTES + 1];
+        datagram[..12].copy_from_slice(&steering_header(bits));
+        let mut lengths = 0;
+        let mut variable = false;
+        for words in BASE_WORDS..=STRICT_HEADER_WORDS {
+            datagram[0] = u8::try_from(words).unwrap();
+            let datagram = &datagram[..words * WORD_BYTES + payload_bytes];
+            if let Ok(decoded) = Packet::decode(datagram, None) {
+                assert_eq!(encoded(&decoded.packet), datagram);
+                let error = decoded.packet.header.error;
+                variable |= decoded.packet.cookie.is_some()
+                    || error & ErrorBits::NAK.union(ErrorBits::SAK) == ErrorBits::SAK;
+                lengths += 1;
+            }
+        }
+        assert!(lengths <= 1 || variable, "{:02x?} fits {lengths} lengths", steering_header(bits));
+        accepted += u32::from(lengths > 0);
+        refused += u32::from(lengths == 0);
+    }
+    assert!(accepted > 20_000 && refused > 20_000, "{accepted} accepted, {refused} refused");
+}
