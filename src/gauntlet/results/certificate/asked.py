@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -209,6 +210,15 @@ def _difference(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> str | Non
     for key, value in wanted.items():
         if key in ("at_s", "link"):
             continue
-        if made.get(key) != value:
+        if not _equal(made.get(key), value):
             return f"{key} to {made.get(key)} where the plan asks for {value}"
     return None
+
+
+def _equal(made: Any, wanted: Any) -> bool:
+    """Equal but for the last digits of a number, which a reader of JSON may round."""
+    if isinstance(wanted, Mapping) and isinstance(made, Mapping):
+        return wanted.keys() == made.keys() and all(_equal(made[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, float) and isinstance(made, int | float):
+        return isclose(made, wanted, rel_tol=1e-12)
+    return bool(made == wanted)

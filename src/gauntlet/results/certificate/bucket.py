@@ -98,6 +98,40 @@ def _stretch(ready_ns: Floats, length: Ints, bytes_per_ns: float, burst: float) 
     return out_ns, since_full
 
 
+def departure_windows(
+    arrival_ns: Ints,
+    length: Ints,
+    *,
+    change_ns: Ints,
+    slow_bps: Floats,
+    fast_bps: Floats,
+    burst_bytes: Floats,
+    margin_ns: int,
+) -> tuple[Floats, Floats, Ints]:
+    """The earliest and the latest instant at which each packet may leave, and how many left since the bucket
+    was last full.
+
+    Covers rates between `slow_bps` and `fast_bps`, both ends of `Kick`, and changes that really came up to
+    `margin_ns` earlier or later than stated: whether a packet left just before a change or just after
+    it decides how full the bucket is for the next one.
+    """
+    soonest, latest = np.full(len(arrival_ns), np.inf), np.full(len(arrival_ns), -np.inf)
+    rank = np.zeros(len(arrival_ns), np.int64)
+    for shift_ns in (0,) if len(change_ns) == 1 else (-margin_ns, 0, margin_ns):
+        for kick, rate_bps in ((Kick.AT_ONCE, fast_bps), (Kick.LATE, slow_bps)):
+            leaves, since_full = departures(
+                arrival_ns,
+                length,
+                change_ns=change_ns + shift_ns,
+                rate_bps=rate_bps,
+                burst_bytes=burst_bytes,
+                kick=kick,
+            )
+            soonest, latest = np.minimum(soonest, leaves), np.maximum(latest, leaves)
+            rank = np.maximum(rank, since_full)
+    return soonest, latest, rank
+
+
 def largest_excess(
     out_ns: Ints,
     length: Ints,
@@ -106,13 +140,14 @@ def largest_excess(
     rate_bps: Floats,
     burst_bytes: Floats,
     rounding_ns: float,
+    margin_ns: int,
 ) -> tuple[float, int]:
     """By how many bytes the worst window of departures exceeds the token bucket bound, and the packet at the
     end of that window.
 
     In any window at most burst + integral of the rate may leave, plus one burst for each change in it (a
-    change fills the bucket), plus what the rate earns in `rounding_ns` per packet. An excess of zero or less
-    is within the bound. Infinite rates allow anything.
+    change fills the bucket; one within `margin_ns` of either end counts), plus what the rate earns
+    in `rounding_ns` per packet. An excess of zero or less is within the bound. Infinite rates allow anything.
     """
     if not len(out_ns):
         return -np.inf, 0
@@ -120,12 +155,16 @@ def largest_excess(
     rates = np.where(unlimited, 0.0, rate_bps) / 8e9
     boundaries = np.maximum(change_ns, out_ns[0])
     earned_at_change = np.concatenate(([0.0], np.cumsum(np.diff(boundaries) * rates[:-1])))
-    stretch = np.maximum(np.searchsorted(change_ns, out_ns, side="right") - 1, 0)
-    limited_length = np.where(unlimited[stretch], 0, length)
+    stretch, before, after = (
+        np.maximum(np.searchsorted(change_ns, out_ns + shift_ns, side="right") - 1, 0)
+        for shift_ns in (0, -margin_ns, margin_ns)
+    )
+    limited_length = np.where(unlimited[before] | unlimited[after], 0, length)
     earned = earned_at_change[stretch] + (out_ns - boundaries[stretch]) * rates[stretch]
-    refills = (np.cumsum(burst_bytes) - burst_bytes[0])[stretch]
+    refilled = np.cumsum(burst_bytes) - burst_bytes[0]
     rounding = np.cumsum(rounding_ns * rates[stretch])
-    surplus = np.cumsum(limited_length) - earned - refills - rounding
-    excess = surplus - np.minimum.accumulate(surplus - limited_length + burst_bytes[stretch])
+    surplus = np.cumsum(limited_length) - earned - rounding
+    floor = surplus - limited_length - refilled[before] + np.maximum(burst_bytes[before], burst_bytes[after])
+    excess = surplus - refilled[after] - np.minimum.accumulate(floor)
     worst = int(np.argmax(excess))
     return float(excess[worst]), worst

@@ -158,8 +158,7 @@ def _check_network(
         findings.undecided.append(
             f"The packets of flow {flow} could not be followed: the record does not tell its addresses."
         )
-    impaired = {*asked, *(link for link, entry in counters.items() if entry["kind"] in IMPAIRING_KINDS)}
-    unseen = impaired - capture.taps.keys()
+    unseen = {link for link in _impaired_in_use(asked, counters) if link not in capture.taps}
     for link in sorted(unseen):
         findings.undecided.append(f"{link} could not be checked: the run has no tap on it.")
     for link, tap in capture.taps.items():
@@ -184,6 +183,17 @@ def _check_network(
                 f"What entered {link} is not known, since no tap comes before it: only its output was "
                 f"checked."
             )
+
+
+def _impaired_in_use(asked: Mapping[str, Any], counters: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Links with a queue that changes the traffic, unless their counters tell that no packet came."""
+    links = {*asked, *(link for link, entry in counters.items() if entry["kind"] in IMPAIRING_KINDS)}
+    idle = {
+        link
+        for link, entry in counters.items()
+        if not entry["sent_packets"] + entry["dropped_packets"] + entry["backlog_packets"]
+    }
+    return sorted(links - idle)
 
 
 def _usable_feeds(

@@ -2,8 +2,9 @@
 whole way.
 
 The key is a hash over the inner IP packet (behind a plain 20 + 4 byte IPv4 and GRE header where there is one)
-without the fields that change on the way: TTL or hop limit, DSCP and ECN, IPv4 header checksum. It covers as
-many bytes as a tap inside a tunnel still holds.
+without the fields that change on the way: TTL or hop limit, DSCP and ECN, IPv4 header checksum, and SCTP
+checksum (which the kernel fills in late, when a packet reaches a device that cannot). It covers as many bytes
+as a tap inside a tunnel still holds.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ GRE_BYTES = 24
 _PROTOCOL_ICMP = 1
 _PROTOCOL_GRE = 47
 _PROTOCOL_ICMPV6 = 58
+_PROTOCOL_SCTP = 132
 
 _MULTIPLIER = np.uint64(
     0x9E3779B97F4A7C15
@@ -37,6 +39,11 @@ def _word(kept: list[int]) -> np.uint64:
 # Bytes 0-7 and 8-15 of a header with everything set to zero that may change on the way.
 _KEEP_IPV4 = (_word([255, 0, 255, 255, 255, 255, 255, 255]), _word([0, 255, 0, 0, 255, 255, 255, 255]))
 _KEEP_IPV6 = (_word([0xF0, 0x0F, 255, 255, 255, 255, 255, 0]), _word([255] * 8))
+
+
+# The SCTP checksum is in bytes 8 to 11 of the SCTP header (RFC 9260), behind 20 bytes of IPv4 or 40 of IPv6.
+_KEEP_SCTP_IPV4 = (3, _word([255, 255, 255, 255, 0, 0, 0, 0]))
+_KEEP_SCTP_IPV6 = (6, _word([0, 0, 0, 0, 255, 255, 255, 255]))
 
 
 def _mix(state: Words, word: Words | np.uint64) -> Words:
@@ -72,6 +79,10 @@ def unchanging_words(inner: Bytes) -> Words:
     ipv4 = inner[:, 0] >> 4 == 4
     for column in (0, 1):
         words[:, column] &= np.where(ipv4, _KEEP_IPV4[column], _KEEP_IPV6[column])
+    sctp_ipv4 = np.flatnonzero(ipv4 & (inner[:, 9] == _PROTOCOL_SCTP))
+    sctp_ipv6 = np.flatnonzero(~ipv4 & (inner[:, 6] == _PROTOCOL_SCTP))
+    for rows, (column, kept) in ((sctp_ipv4, _KEEP_SCTP_IPV4), (sctp_ipv6, _KEEP_SCTP_IPV6)):
+        words[rows, column] &= kept
     return words
 
 

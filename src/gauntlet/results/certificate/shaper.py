@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gauntlet.results.certificate import tolerance
 from gauntlet.results.certificate.asked import AskedLink
-from gauntlet.results.certificate.bucket import Kick, departures, largest_excess
+from gauntlet.results.certificate.bucket import departure_windows, largest_excess
 from gauntlet.results.certificate.capture import TapPackets
 from gauntlet.results.certificate.traffic import Traffic
 from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
@@ -19,16 +19,14 @@ Ints = npt.NDArray[np.int64]
 def check_rate(asked: AskedLink, tap: TapPackets, findings: Findings) -> None:
     """In no window does more leave than the bucket holds and the rate earns; needs only what left."""
     (_, fastest), bursts = _whole_rates(asked), asked.column("burst_bytes")
-    # Changes are taken a little early, so that a packet stamped just before one may already profit from it.
-    changes = asked.starts_ns.copy()
-    changes[1:] -= tolerance.TIME_NS
     excess, worst = largest_excess(
         tap.time_ns,
         tap.length,
-        change_ns=changes,
+        change_ns=asked.starts_ns,
         rate_bps=fastest,
         burst_bytes=bursts,
         rounding_ns=tolerance.SHAPER_ROUNDING_NS,
+        margin_ns=tolerance.TIME_NS,
     )
     finite = fastest[np.isfinite(fastest)]
     allowance = 2 * tolerance.TIME_NS * float(finite.max(initial=0.0)) / 8e9
@@ -69,21 +67,14 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     asked, link, inputs = traffic.asked, traffic.link, traffic.inputs
     left_ns, arrival_ns, length = _queue_in_order(traffic)
     (slowest, fastest), bursts = _whole_rates(asked), asked.column("burst_bytes")
-    soonest_ns, rank = departures(
+    soonest_ns, latest_ns, rank = departure_windows(
         arrival_ns,
         length,
         change_ns=asked.starts_ns,
-        rate_bps=fastest,
+        slow_bps=slowest,
+        fast_bps=fastest,
         burst_bytes=bursts,
-        kick=Kick.AT_ONCE,
-    )
-    latest_ns, _ = departures(
-        arrival_ns,
-        length,
-        change_ns=asked.starts_ns,
-        rate_bps=slowest,
-        burst_bytes=bursts,
-        kick=Kick.LATE,
+        margin_ns=tolerance.TIME_NS,
     )
     slowest_bps = float(slowest.min(initial=np.inf))
     hidden_ns = hidden_bytes * 8e9 / slowest_bps if slowest_bps > 0 else 0.0
