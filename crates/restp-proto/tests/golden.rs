@@ -5,9 +5,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use restp_proto::wire::{
-    CapableFlags, DecodeError, Decoded, ErrorBits, Flags, Flow, JoinStep, MpCapable, Multipath, Order,
-    Packet, PathMode, PayloadCheck, PseudoHeader, Report, Scheduler, Sequence, Version, seal_checksums,
+    CapableFlags, DecodeError, Decoded, ErrorBits, Flags, Flow, JoinStep, MAX_HEADER_BYTES, MpCapable,
+    Multipath, Order, Packet, PathMode, PayloadCheck, PseudoHeader, Report, Scheduler, Sequence, Version,
+    associated_data, seal_checksums,
 };
+use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use serde_json::{Map, Value, json};
 
 #[path = "../fuzz/bodies/decode.rs"]
@@ -287,6 +289,33 @@ fn every_valid_vector_encodes_to_its_hex_file() {
             assert_eq!(hex(&written), hex(&vector.octets), "{}", vector.name);
         }
     }
+}
+
+/// R-PROT-5, R-PROT-6: nonce and associated data are those under which another implementation sealed the vectors.
+#[test]
+fn sealed_vectors_open_with_the_nonce_and_associated_data_of_the_codec() {
+    let mut opened = 0;
+    for vector in vectors() {
+        let Some(sealing) = vector.json.get("sealing") else { continue };
+        let text = |key: &str| from_hex(sealing[key].as_str().unwrap());
+        let decoded = Packet::decode(&vector.octets, None).unwrap();
+        let number = decoded.packet.protection.unwrap().nonce();
+        let (algorithm, number) = match sealing["aead"].as_str().unwrap() {
+            "ChaChaPoly" => (&CHACHA20_POLY1305, number.to_le_bytes()),
+            "AESGCM" => (&AES_256_GCM, number.to_be_bytes()),
+            other => panic!("{}: unknown AEAD {other}", vector.name),
+        };
+        let mut nonce = [0; 12];
+        nonce[4..].copy_from_slice(&number);
+        let mut buffer = [0; MAX_HEADER_BYTES];
+        let data = Aad::from(associated_data(&vector.octets, &mut buffer).unwrap());
+        let key = LessSafeKey::new(UnboundKey::new(algorithm, &text("key")).unwrap());
+        let mut body = vector.octets[decoded.header_bytes..].to_vec();
+        let plaintext = key.open_in_place(Nonce::assume_unique_for_key(nonce), data, &mut body);
+        assert_eq!(plaintext.unwrap(), text("plaintext"), "{}", vector.name);
+        opened += 1;
+    }
+    assert_eq!(opened, 3, "sealed vectors");
 }
 
 #[test]
