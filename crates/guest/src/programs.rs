@@ -18,8 +18,8 @@ use crate::plan::{Program, Run};
 use crate::play;
 use crate::record::ProgramResult;
 
-/// Those of these ids give their node's address to the others, as `{id}` in arguments and as `GAUNTLET_ID`.
-const NAMED: [&str; 2] = ["server", "client"];
+/// What stands for a node's address in arguments and environment: this, the node's name, and `}`.
+const ADDRESS: &str = "{address:";
 
 /// How long a program that is told to end may take before it is ended.
 const GRACE: Duration = Duration::from_secs(2);
@@ -40,16 +40,10 @@ struct Running {
 impl Programs {
     /// Starts each program when its instant comes; `ended` hears of the end of those that are waited for.
     pub fn start(run: &Run, network: &Network, clock: RunClock, ended: &Sender<()>) -> Result<Programs> {
-        let mut addresses = Vec::new();
-        for name in NAMED {
-            if let Some(program) = run.programs.iter().find(|program| program.id == name) {
-                addresses.push((name, play::address(network, &program.node)?.to_string()));
-            }
-        }
         let background = Arc::new(Mutex::new(Vec::new()));
         let mut running = Vec::new();
         for program in &run.programs {
-            let command = command(program, &addresses);
+            let command = command(program, network)?;
             let job = Job {
                 run: run.id.clone(),
                 program: program.clone(),
@@ -212,25 +206,35 @@ enum Ended {
     AtTheLimit,
 }
 
-fn command(program: &Program, addresses: &[(&str, String)]) -> Command {
-    let filled = |word: &String| {
-        addresses
-            .iter()
-            .fold(word.clone(), |word, (name, address)| word.replace(&format!("{{{name}}}"), address))
-    };
+fn command(program: &Program, network: &Network) -> Result<Command> {
+    let filled = |word: &String| with_addresses(word, network);
     let mut command = Command::new(&program.argv[0]);
     command
-        .args(program.argv[1..].iter().map(filled))
+        .args(program.argv[1..].iter().map(filled).collect::<Result<Vec<_>>>()?)
         .current_dir(&program.working_directory)
         .env_clear()
-        .envs(&program.environment)
-        .envs(addresses.iter().map(|(name, address)| (format!("GAUNTLET_{}", name.to_uppercase()), address)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // A group of its own, so that what the program starts ends with it.
         .process_group(0);
-    command
+    for (name, value) in &program.environment {
+        command.env(name, filled(value)?);
+    }
+    Ok(command)
+}
+
+/// `word` with every `{address:NODE}` replaced by that node's address.
+fn with_addresses(word: &str, network: &Network) -> Result<String> {
+    let mut done = String::new();
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once(ADDRESS) {
+        let Some((node, behind)) = after.split_once('}') else { break };
+        done.push_str(before);
+        done.push_str(&play::address(network, node)?.to_string());
+        rest = behind;
+    }
+    Ok(done + rest)
 }
 
 fn cannot_start(program: &Program, error: &std::io::Error) -> String {

@@ -82,9 +82,15 @@ def exec_(
     network = NETWORKS[spec.link.network]
     other = "trackside" if side == "train" else "train"
     lead_s = SERVER_LEAD_S if server else 0.0
-    programs = [_program("program", network.host(side), [program, *command[1:]], start_s=lead_s)]
+    environment = {
+        **os.environ,
+        "GAUNTLET_CLIENT": f"{{address:{network.host('train')}}}",
+        "GAUNTLET_SERVER": f"{{address:{network.host('trackside')}}}",
+    }
+    programs = [_program("program", network.host(side), [program, *command[1:]], environment, start_s=lead_s)]
     if server:
-        programs.append(_program("server", network.host(other), [_found("sh"), "-c", server], wait=False))
+        shell = [_found("sh"), "-c", server]
+        programs.append(_program("server", network.host(other), shell, environment, wait=False))
     run = {**plan_run(spec), "programs": programs}
     from gauntlet.engine import interactive
 
@@ -106,14 +112,20 @@ def _seed(seed: int) -> int:
 
 
 def _program(
-    name: str, node: str, argv: list[str], *, start_s: float = 0.0, wait: bool = True
+    name: str,
+    node: str,
+    argv: list[str],
+    environment: dict[str, str],
+    *,
+    start_s: float = 0.0,
+    wait: bool = True,
 ) -> dict[str, Any]:
     return {
         "id": name,
         "node": node,
         "argv": argv,
         "working_directory": str(Path.cwd()),
-        "environment": dict(os.environ),
+        "environment": environment,
         "start_s": start_s,
         "wait": wait,
     }
