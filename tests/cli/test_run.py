@@ -23,6 +23,8 @@ from tests.experiment.conftest import CONSTANT
 
 from .conftest import Gauntlet
 
+ONE_FLOW = '[workload]\napp = "bulk"\nsize = "1MB"\nprotocol = "udp"\n'
+
 
 class Recorder:
     """Stands for the engine: notes how it was called and ends every run as it was told to."""
@@ -53,18 +55,13 @@ class Recorder:
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorder:
     """The recorder, in the place of the engine and the report; an experiment in own.toml."""
     recorder = Recorder()
-    terminal = SimpleNamespace(
-        summary=lambda folder: f"answer of {folder}", summary_data=lambda _: {"best": "udp"}
-    )
     interactive = SimpleNamespace(run_programs=recorder.run_programs)
     monkeypatch.setattr("gauntlet.campaign.run", recorder.run)
     monkeypatch.setattr(gauntlet.engine, "interactive", interactive, raising=False)
     monkeypatch.setitem(sys.modules, "gauntlet.engine.interactive", interactive)
-    monkeypatch.setattr(gauntlet.report, "terminal", terminal, raising=False)
-    monkeypatch.setitem(sys.modules, "gauntlet.report.terminal", terminal)
-    monkeypatch.setattr(
-        gauntlet.report, "build", lambda folder, *_args, **_named: folder / "report.html", raising=False
-    )
+    monkeypatch.setattr("gauntlet.report.terminal.summary", lambda folder: f"answer of {folder}")
+    monkeypatch.setattr(gauntlet.report, "build", lambda folder, *_args, **_named: folder / "report.html")
+    monkeypatch.setattr(gauntlet.report, "summary", lambda _folder: {"best": "udp"})
     (tmp_path / "own.toml").write_text(CONSTANT)
     return recorder
 
@@ -79,7 +76,7 @@ def test_run_tells_the_answer_and_where_it_is(gauntlet: Gauntlet, engine: Record
     assert len(engine.specs) == 16
     assert engine.named["experiment"] == CONSTANT
     assert engine.named["seed"] == 7
-    assert engine.named["options"] == {}
+    assert engine.named["options"] == {"repetitions": 2}
 
 
 def test_what_the_command_line_changes_is_told_to_the_engine(gauntlet: Gauntlet, engine: Recorder) -> None:
@@ -88,7 +85,7 @@ def test_what_the_command_line_changes_is_told_to_the_engine(gauntlet: Gauntlet,
     )
     assert len(engine.specs) == 8
     assert engine.named["seed"] == 9
-    assert engine.named["options"] == {"seed": 9, "repetitions": 1}
+    assert engine.named["options"] == {"repetitions": 1}
     assert engine.named["workers"] == 2
     assert engine.named["out"] == Path("here")
     assert engine.named["capture"] is True
@@ -100,7 +97,7 @@ def test_the_content_of_a_trace_is_part_of_what_was_measured(gauntlet: Gauntlet,
     Path("own.toml").write_text(CONSTANT.replace('"constant"\nrate = "5.2Mbit/s"', '"own.csv"'))
     assert gauntlet("run", "own.toml").exit_code == 0
     digest = hashlib.sha256(Path("own.csv").read_bytes()).hexdigest()
-    assert engine.named["options"] == {"scenario_sha256": {"own.csv": digest}}
+    assert engine.named["options"] == {"repetitions": 2, "sha256 of own.csv": digest}
 
 
 @pytest.mark.usefixtures("engine")
@@ -135,6 +132,18 @@ def test_many_failures_are_counted(gauntlet: Gauntlet, engine: Recorder) -> None
     result = gauntlet("run", "own.toml", "--quiet")
     assert result.stderr.count("failed:") == 5
     assert "4 more runs failed" in result.stderr
+
+
+def test_where_every_run_failed_there_is_no_report(gauntlet: Gauntlet, engine: Recorder) -> None:
+    Path("own.toml").write_text(
+        CONSTANT.partition("[matrix]")[0].replace("repetitions = 2", "repetitions = 1") + ONE_FLOW
+    )
+    engine.failed = {"udp_rep-001": "the guest ran out of memory."}
+    result = gauntlet("run", "own.toml")
+    assert result.exit_code == 1
+    assert "Run udp_rep-001 failed: the guest ran out of memory." in result.stderr
+    assert "no report" in result.stderr
+    assert result.stdout == ""
 
 
 def test_demo_is_the_grid_that_is_promised(gauntlet: Gauntlet, engine: Recorder) -> None:

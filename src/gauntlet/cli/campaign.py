@@ -59,7 +59,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 name=experiment.about.name,
                 title=experiment.about.title,
                 command=["gauntlet", *sys.argv[1:]],
-                options=_options(wishes, specs),
+                options=_options(experiment, specs),
                 workers=wishes.workers,
                 capture=wishes.capture,
                 on_event=progress,
@@ -67,6 +67,10 @@ def play(file: Path, wishes: Wishes) -> int:
     except KeyboardInterrupt:
         click.echo(f"Stopped. What is finished is kept in {out}; the same command continues.", err=True)
         return EXIT_INTERRUPTED
+    if outcome.finished + outcome.present_before == 0:
+        _warn(outcome)
+        click.echo(f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True)
+        return EXIT_FAILED
     page = report.build(out)
     _tell(outcome, page, wishes)
     if wishes.open:
@@ -74,14 +78,13 @@ def play(file: Path, wishes: Wishes) -> int:
     return EXIT_FAILED if outcome.failed else 0
 
 
-def _options(wishes: Wishes, specs: Sequence["RunSpec"]) -> dict[str, Any]:
-    """What decides the results besides the experiment file: replaced keys, and the content of trace files."""
-    files = sorted(
-        {(spec.scenario.name, spec.scenario.path) for spec in specs if spec.scenario.path is not None}
-    )
-    hashes = {name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for name, path in files if path}
-    replaced = {"seed": wishes.seed, "repetitions": wishes.repetitions, "scenario_sha256": hashes or None}
-    return {key: value for key, value in replaced.items() if value is not None}
+def _options(experiment: "Experiment", specs: Sequence["RunSpec"]) -> dict[str, Any]:
+    """What decides the results besides the experiment file's text and the seed; a folder holds one such set."""
+    files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
+    hashes = {
+        f"sha256 of {name}": hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
+    }
+    return {"repetitions": experiment.about.repetitions, **hashes}
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
@@ -95,7 +98,7 @@ def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
 
 def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
     if wishes.json:
-        from gauntlet.report import terminal
+        from gauntlet import report
 
         print_json(
             {
@@ -108,11 +111,14 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "untrusted": outcome.untrusted,
                 "wall_s": round(outcome.wall_s, 3),
                 "virtual_s": round(outcome.virtual_s, 3),
-                "answer": terminal.summary_data(outcome.results),
+                "answer": report.summary(outcome.results),
             }
         )
         return
-    if not wishes.quiet:
+    if wishes.quiet:
+        _warn(outcome)
+        click.echo(str(page))
+    else:
         from gauntlet.report import terminal
 
         console().print(terminal.summary(outcome.results))
@@ -121,8 +127,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 f"{outcome.finished} runs in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
                 f"{outcome.virtual_s / outcome.wall_s:.0f} times as fast as real time."
             )
-    _warn(outcome)
-    click.echo(str(page) if wishes.quiet else f"Results: {outcome.results}\nReport:  {page}")
+        click.echo(f"Results: {outcome.results}\nReport:  {page}")
 
 
 def _warn(outcome: "Outcome") -> None:

@@ -33,14 +33,15 @@ def report(
     """
     from gauntlet import report as pages
     from gauntlet.cli.output import console, open_in_browser, print_json
-    from gauntlet.report import terminal
 
     page = pages.build(results, out, svg_dir=svg_dir, png_dir=png_dir)
     if json_:
-        print_json({"report": str(page), "answer": terminal.summary_data(results)})
+        print_json({"report": str(page), "answer": pages.summary(results)})
     elif quiet:
         click.echo(str(page))
     else:
+        from gauntlet.report import terminal
+
         console().print(terminal.summary(results))
         click.echo(f"Report: {page}")
     if open_:

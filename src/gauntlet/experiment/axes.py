@@ -152,10 +152,11 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
         return AxisValue(written, written, _slug(str(written)), str(written))
     if isinstance(written, str):
         return AxisValue(written, written, _slug(written), written)
-    text = json.dumps(written, sort_keys=True, default=str)
-    return AxisValue(
-        written, text, _slug("-".join(f"{k}-{v}" for k, v in sorted(dict(written).items()))), text
-    )
+    if isinstance(written, dict):
+        text = json.dumps(written, sort_keys=True, default=str)
+        slug = _slug("-".join(f"{key}-{value}" for key, value in sorted(written.items())))
+        return AxisValue(written, text, slug, text)
+    raise UserError(f"{where}: {written} cannot be a value of an axis; give text, a number or true or false.")
 
 
 def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
