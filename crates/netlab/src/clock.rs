@@ -14,7 +14,10 @@ use crate::error::Attempt;
 
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// Zero of a run, in the kernel's two clocks.
+/// Zero of a run, in the kernel's two clocks: a whole second of `CLOCK_MONOTONIC`.
+///
+/// In virtual time the kernel's clock moves in steps of 256 ns and its timers in ticks of some milliseconds. A whole
+/// second is a multiple of both, so each run of a guest begins in the same phase and can repeat another one exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunClock {
     monotonic_start_ns: i64,
@@ -23,7 +26,7 @@ pub struct RunClock {
 }
 
 impl RunClock {
-    /// Starts a run now.
+    /// Waits for the next whole second and starts a run there.
     ///
     /// # Errors
     /// [`Error::System`] if the kernel has no clock.
@@ -32,10 +35,12 @@ impl RunClock {
         let before_ns = read(ClockId::CLOCK_MONOTONIC)?;
         let realtime_ns = read(ClockId::CLOCK_REALTIME)?;
         let after_ns = read(ClockId::CLOCK_MONOTONIC)?;
-        Ok(RunClock {
-            monotonic_start_ns: after_ns,
+        let clock = RunClock {
+            monotonic_start_ns: (after_ns / NS_PER_S + 1) * NS_PER_S,
             realtime_ahead_ns: realtime_ns - (before_ns + after_ns) / 2,
-        })
+        };
+        Alarm::new()?.sleep_until(&clock, 0)?;
+        Ok(clock)
     }
 
     /// Nanoseconds since the start of the run.

@@ -26,15 +26,20 @@ const FORWARDING: [(&str, &str); 4] = [
     ("net.ipv4.conf.all.accept_redirects", "0"),
 ];
 
-/// With IPv6: the same, and no packets of the kernel's own accord (no link-local addresses, so no duplicate address
-/// detection and no multicast reports; no router solicitations).
-const IPV6_QUIET: [(&str, &str); 5] = [
+/// With IPv6: the same, and no packets of the kernel's own accord (no link-local addresses, no duplicate address
+/// detection, no router solicitations). The reports of multicast membership cannot be switched off; a short interval has
+/// them all sent within [`REPORTS_OVER`].
+const IPV6_QUIET: [(&str, &str); 6] = [
     ("net.ipv6.conf.all.forwarding", "1"),
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
     ("net.ipv6.conf.default.accept_dad", "0"),
     ("net.ipv6.conf.default.accept_ra", "0"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
+    ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),
 ];
+
+/// Two reports for each interface, a timer's tick (at most 10 ms) apart and with some room.
+const REPORTS_OVER: Duration = Duration::from_millis(100);
 
 /// Without IPv6, and in switches.
 const IPV6_OFF: [(&str, &str); 2] =
@@ -85,6 +90,9 @@ pub(crate) fn nodes(topology: &Topology, sysctls: &Sysctls) -> Result<Vec<Node>,
     switch_offloads_off(topology, &nodes)?;
     for (index, node) in nodes.iter().enumerate() {
         wait_until_up(node, topology.neighbours(index).count())?;
+    }
+    if topology.uses_ipv6() {
+        thread::sleep(REPORTS_OVER);
     }
     Ok(nodes)
 }
