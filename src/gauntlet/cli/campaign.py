@@ -1,9 +1,9 @@
 """What `run` and `demo` share: play an experiment, make its report, say what came out."""
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +81,7 @@ def play(file: Path, wishes: Wishes) -> int:
 def _options(experiment: "Experiment", specs: Sequence["RunSpec"]) -> dict[str, Any]:
     """What decides the results besides the experiment file's text and the seed; a folder holds one such set."""
     files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
-    hashes = {
-        f"sha256 of {name}": hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
-    }
+    hashes = {f"sha256 of {name}": sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
     return {"repetitions": experiment.about.repetitions, **hashes}
 
 
