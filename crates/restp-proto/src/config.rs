@@ -1,0 +1,90 @@
+//! Settings of an endpoint: limits on everything that a peer can make grow, and its place below.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use crate::path::PathAddr;
+use crate::wire::{IP_PROTOCOL, PseudoHeader};
+
+/// What carries ResTP packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encapsulation {
+    /// UDP payloads (answer K2).
+    Udp,
+    /// IP payloads, protocol number 253 (answer K1).
+    RawIp,
+}
+
+impl Encapsulation {
+    /// Builds the pseudo-header of packets that *leave* on a path.
+    pub(crate) fn outgoing(self) -> fn(&PathAddr) -> Option<PseudoHeader> {
+        match self {
+            Self::Udp => |_| None,
+            Self::RawIp => |addr| between(addr.local.ip(), addr.remote.ip()),
+        }
+    }
+
+    /// Builds the pseudo-header of packets that *arrived* on a path.
+    pub(crate) fn incoming(self) -> fn(&PathAddr) -> Option<PseudoHeader> {
+        match self {
+            Self::Udp => |_| None,
+            Self::RawIp => |addr| between(addr.remote.ip(), addr.local.ip()),
+        }
+    }
+}
+
+fn between(source: IpAddr, destination: IpAddr) -> Option<PseudoHeader> {
+    match (source, destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            Some(PseudoHeader::V4 { source, destination, protocol: IP_PROTOCOL })
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            Some(PseudoHeader::V6 { source, destination, protocol: IP_PROTOCOL })
+        }
+        _ => None,
+    }
+}
+
+/// Settings of an endpoint.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// What carries the packets.
+    pub encapsulation: Encapsulation,
+    /// Connections at the same time, at most.
+    pub max_connections: usize,
+    /// Opportunistic connections that have not been confirmed, at most; beyond, openings get the three-way treatment.
+    pub max_half_open: usize,
+    /// Openings remembered against replay, at most; beyond, openings get the three-way treatment (answer D9).
+    pub max_replay_entries: usize,
+    /// How long a cookie is good (answer D8).
+    pub cookie_lifetime: Duration,
+    /// Cookies of servers that a client remembers, at most.
+    pub max_cached_cookies: usize,
+    /// Closed connections remembered for 2 MSL, at most; the oldest are forgotten first (answer D12).
+    pub max_lingering: usize,
+    /// Connectionless messages that wait to be read, per port, at most.
+    pub max_datagrams: usize,
+    /// Resets and cookie grants per second to peers without state, at most.
+    pub max_stateless_per_s: u32,
+    /// How far ahead of time packets may be handed over with a release time.
+    ///
+    /// Zero unless the socket layer can hold packets back (`SO_TXTIME`, or its own queue).
+    pub release_horizon: Duration,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            encapsulation: Encapsulation::Udp,
+            max_connections: 65_536,
+            max_half_open: 1024,
+            max_replay_entries: 65_536,
+            cookie_lifetime: Duration::from_secs(24 * 3600),
+            max_cached_cookies: 1024,
+            max_lingering: 16_384,
+            max_datagrams: 1024,
+            max_stateless_per_s: 10_000,
+            release_horizon: Duration::ZERO,
+        }
+    }
+}

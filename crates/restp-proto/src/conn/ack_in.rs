@@ -1,0 +1,343 @@
+//! Acknowledgements in: what arrived, what was lost, and how the sender reacts.
+
+use std::time::Duration;
+
+use super::path::{Stage, Tail, Timer};
+use super::sender::Acked;
+use super::{Connection, Cx, LocalFin};
+use crate::cc::{AckSample, Controller, Coupling, PathShare};
+use crate::event::EventKind;
+use crate::log::LogEvent;
+use crate::profile::{AckReport, AckTiming, Congestion, LossCause, Ordering};
+use crate::seq;
+use crate::wire::{Flags, Packet, Report, Sequence};
+
+/// Report blocks that are looked at; an honest receiver has no reason to send more, a hostile one might.
+const MAX_BLOCKS: usize = 16;
+/// Duplicate acknowledgements that mean a loss (RFC 5681).
+const DUPLICATES: u32 = 3;
+
+impl Connection {
+    /// Handles the acknowledgement part of a packet on path `index`.
+    pub(super) fn on_ack(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, ack: u64) {
+        self.take_window(packet, ack);
+        let path = &mut self.paths[index];
+        let rtt = path.rtt.clone();
+        let duplicate = ack == path.tx.first()
+            && !path.tx.is_empty()
+            && packet.payload.is_empty()
+            && !packet.header.flags.contains(Flags::SYN)
+            && !self.probes_window(index);
+        let path = &mut self.paths[index];
+        let fin_was = path.tx.iter().last().is_some_and(|(_, sent)| sent.fin);
+        let mut acked = path.tx.acknowledge(cx.now, ack, &rtt);
+        let hole_reported = self.take_report(cx, index, packet, ack, &mut acked);
+        let path = &mut self.paths[index];
+        path.tx.conclude(cx.now, &rtt, &mut acked);
+        let echo = packet.header.flags.contains(Flags::ECE) && !packet.header.flags.contains(Flags::SYN);
+        if let Some(sample) = acked.rtt_sample
+            && !(echo && packet.fec.is_some())
+        {
+            // A repaired packet was late by the wait for its encoded packet (answer E7).
+            path.rtt.sample(sample);
+        }
+        if acked.delivered > 0 || acked.advanced {
+            self.on_progress(cx, index, &acked);
+        } else if duplicate {
+            self.on_duplicate(cx, index, hole_reported);
+        }
+        self.find_losses(cx, index, packet, &acked, ack);
+        if packet.header.corruption_echo {
+            self.paths[index].cause.on_corruption(cx.now);
+        }
+        if echo {
+            self.on_echo(cx, index);
+        }
+        self.note_abandoned(acked.abandoned.into());
+        self.grow(cx, index, &acked);
+        self.settle(cx, index);
+        let path = &self.paths[index];
+        if fin_was && path.tx.is_empty() && self.multi.is_none() && self.local_fin == LocalFin::Sent {
+            self.on_fin_acked(cx);
+        }
+    }
+
+    /// Messages that the peer grants, counted from its acknowledgement number (answers J6, J7, H7).
+    // R-WIN-1
+    fn take_window(&mut self, packet: &Packet<'_>, ack: u64) {
+        let Some(window) = packet.window else { return };
+        let base = match &self.multi {
+            None => ack.saturating_sub(1),
+            Some(multi) => match packet.dss.and_then(|dss| dss.data_ack) {
+                Some(wire) => match multi.local_index(wire) {
+                    Some(data) => data,
+                    None => return,
+                },
+                None if packet.header.flags.contains(Flags::SYN) => 0,
+                None => return,
+            },
+        };
+        self.flow_limit = self.flow_limit.max(base + u64::from(window));
+    }
+
+    /// Takes SACK, NACK or SNACK; returns the first hole if one was reported.
+    // R-SACK-3, R-SNACK-3
+    fn take_report(
+        &mut self,
+        cx: &Cx<'_>,
+        index: usize,
+        packet: &Packet<'_>,
+        ack: u64,
+        acked: &mut Acked,
+    ) -> Option<(u64, u64)> {
+        let path = &mut self.paths[index];
+        let rtt = path.rtt.clone();
+        let isn = path.local_isn;
+        match packet.report {
+            Report::None => None,
+            Report::Sack(blocks) => {
+                for block in blocks.iter().take(MAX_BLOCKS) {
+                    let left = seq::from_wire(isn, block.left, ack);
+                    let right = seq::from_wire(isn, block.right, ack);
+                    if let (Some(left), Some(right)) = (left, right)
+                        && left <= right
+                        && left > ack
+                        && right < path.tx.next()
+                    {
+                        path.tx.report(cx.now, left, right, &rtt, acked);
+                    }
+                }
+                None
+            }
+            Report::Snack(snack) => {
+                let first = ack + u64::from(snack.hole.offset);
+                let after = first + u64::from(snack.hole.size);
+                if after >= path.tx.next() {
+                    return None;
+                }
+                // What ends a hole has arrived, even if no vector says so (answer F4).
+                path.tx.report(cx.now, after, after, &rtt, acked);
+                for (place, octet) in snack.vector.iter().enumerate().filter(|(_, octet)| **octet != 0) {
+                    for bit in (0..8).filter(|bit| octet & (0x80 >> bit) != 0) {
+                        let number = after + (place as u64) * 8 + bit;
+                        path.tx.report(cx.now, number, number, &rtt, acked);
+                    }
+                }
+                if snack.hole.offset > 0 {
+                    path.tx.report(cx.now, ack, first - 1, &rtt, acked);
+                }
+                Some((first, after))
+            }
+        }
+    }
+
+    fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
+        let (tail_probe, ack_delay) = {
+            let t = &self.composition.profile().tuning;
+            (t.tail_probe, self.peer_ack_delay())
+        };
+        let path = &mut self.paths[index];
+        path.retries = 0;
+        path.tail = Tail::Probe;
+        path.rtt.reset_backoff();
+        if acked.advanced {
+            path.dup_acks = 0;
+        }
+        path.arm_retransmit(cx.now, tail_probe, ack_delay);
+    }
+
+    /// The longest time for which the peer may hold back an acknowledgement, assumed to be ours.
+    pub(super) fn peer_ack_delay(&self) -> Duration {
+        let profile = self.composition.profile();
+        match profile.ack_timing {
+            AckTiming::Delayed => profile.tuning.delayed_ack_period,
+            _ => profile.tuning.ack_delay,
+        }
+    }
+
+    /// Three acknowledgements of the same number mean that the packet after it is lost.
+    fn on_duplicate(&mut self, cx: &mut Cx<'_>, index: usize, hole: Option<(u64, u64)>) {
+        let profile = self.composition.profile();
+        // Delayed acknowledgements come too rarely to be counted (dissertation section 3.5.9).
+        if profile.ack_timing == AckTiming::Delayed {
+            return;
+        }
+        let spaced = profile.duplicate_acks;
+        let path = &mut self.paths[index];
+        let gap = cx.now.saturating_since(path.last_dup_at);
+        path.last_dup_at = cx.now;
+        if spaced && gap >= path.rtt.smoothed() {
+            // A repeat for the sake of repetition is no sign of loss (answer E5). R-ACK-6
+            return;
+        }
+        path.dup_acks += 1;
+        path.tx.count_departure();
+        if path.dup_acks == DUPLICATES {
+            let (from, to) = hole.unwrap_or((path.tx.first(), path.tx.first() + 1));
+            let found = path.tx.lose_range(from, to);
+            self.on_losses(cx, index, found);
+        }
+    }
+
+    fn find_losses(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, acked: &Acked, ack: u64) {
+        let cumulative = self.composition.profile().ack_report == AckReport::Cumulative;
+        let path = &mut self.paths[index];
+        let mut found = 0;
+        if cumulative {
+            if acked.advanced && path.tx.in_recovery() {
+                // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582).
+                let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
+                found += path.tx.lose_first(before);
+            }
+        } else {
+            let (lost, next) = path.tx.detect(cx.now, &path.rtt);
+            found += lost;
+            match next {
+                Some(at) => path.set(Timer::Loss, at),
+                None => path.stop(Timer::Loss),
+            }
+        }
+        if let Some(fec) = packet.fec
+            && fec.range > 0
+            && packet.payload.is_empty()
+            && !packet.header.flags.contains(Flags::SYN)
+        {
+            // HARQ: the encoded packet could not repair these (answer G6). R-HARQ-2
+            found += path.tx.lose_range(ack, ack + u64::from(fec.range));
+        }
+        self.on_losses(cx, index, found);
+    }
+
+    /// Reacts to `found` packets newly found lost on path `index`.
+    pub(super) fn on_losses(&mut self, cx: &mut Cx<'_>, index: usize, found: u32) {
+        if found == 0 {
+            return;
+        }
+        self.stats.lost += u64::from(found);
+        let configured = self.configured_cause;
+        let path = &mut self.paths[index];
+        path.cause.on_loss(cx.now, &path.rtt);
+        let cause = path.cause(configured);
+        let id = path.id.0;
+        // In outage mode a loss that is not a timeout is still congestion: NewReno stays plugged in.
+        if path.tx.take_loss_event() {
+            self.slow_down(cx.now, index, cause);
+        }
+        self.abandon_unless_repeated(index);
+        cx.log(LogEvent::PacketsLost { path: id, packets: found, cause });
+        self.note_cause();
+    }
+
+    fn on_echo(&mut self, cx: &mut Cx<'_>, index: usize) {
+        self.stats.ecn_echoes += 1;
+        let configured = self.configured_cause;
+        let repaired = self.composition.profile().reliability.fec().is_some() && !self.ecn_agreed;
+        let path = &mut self.paths[index];
+        if repaired {
+            // The mark reports a repair: a loss like any other (answer G7). R-HARQ-2
+            path.cause.on_loss(cx.now, &path.rtt);
+        } else {
+            path.cause.on_ecn(cx.now);
+        }
+        if path.tx.take_mark_event() {
+            let cause = path.cause(configured);
+            self.slow_down(cx.now, index, cause);
+        }
+        self.note_cause();
+    }
+
+    /// Reduces the window of path `index` as far as the cause of the loss demands.
+    // R-LOSS-1, R-LOSS-2
+    fn slow_down(&mut self, now: crate::time::Instant, index: usize, cause: LossCause) {
+        let owned = self.composition.profile().i_own_the_path;
+        let path = &mut self.paths[index];
+        let in_flight = path.tx.in_flight();
+        match cause {
+            LossCause::Corruption if owned => return,
+            // Nobody vouched for the path, so the evidence only softens the reaction.
+            LossCause::Corruption => path.cc.soften(),
+            _ => path.cc.on_congestion(now, in_flight),
+        }
+        path.cwr = true;
+        self.stats.congestion_events += 1;
+    }
+
+    fn note_abandoned(&mut self, messages: u64) {
+        if messages == 0 || self.composition.profile().ordering != Ordering::Partial {
+            return;
+        }
+        self.stats.abandoned += messages;
+        self.abandoned_untold += messages;
+        let waits = self.events.iter().any(|event| matches!(event, EventKind::Abandoned { .. }));
+        if !waits {
+            let messages = std::mem::take(&mut self.abandoned_untold);
+            self.tell(EventKind::Abandoned { messages });
+        }
+    }
+
+    fn grow(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
+        if acked.delivered == 0 {
+            return;
+        }
+        let coupling = (self.composition.profile().congestion == Congestion::Lia).then(|| self.coupling());
+        let path = &mut self.paths[index];
+        let sample = AckSample {
+            now: cx.now,
+            delivered: acked.delivered,
+            in_flight: acked.in_flight_before,
+            app_limited: acked.app_limited,
+            in_recovery: path.tx.in_recovery(),
+            rtt: &path.rtt,
+            delivery_rate_pps: acked.delivery_rate_pps,
+            round_start: acked.round_start,
+            coupling,
+        };
+        path.cc.on_ack(&sample);
+        if cx.observer.is_some() {
+            let event = LogEvent::Metrics {
+                path: path.id.0,
+                srtt_s: path.rtt.smoothed().as_secs_f64(),
+                window_packets: path.cc.window(),
+                in_flight_packets: path.tx.in_flight(),
+            };
+            cx.log(event);
+        }
+    }
+
+    fn coupling(&self) -> Coupling {
+        let open = self.paths.iter().filter(|path| path.stage == Stage::Established);
+        Coupling::of(
+            open.map(|path| PathShare {
+                window: path.cc.window(),
+                srtt_s: path.rtt.smoothed().as_secs_f64(),
+            }),
+        )
+    }
+
+    /// Brings timers in line with what is left after an acknowledgement.
+    fn settle(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let path = &mut self.paths[index];
+        if !path.tx.waits() {
+            path.stop(Timer::Retransmit);
+            path.stop(Timer::Loss);
+            path.forced_pace_pps = None;
+        } else if !path.is_running(Timer::Retransmit) {
+            self.arm_retransmit(cx.now, index);
+        }
+    }
+
+    pub(super) fn arm_retransmit(&mut self, now: crate::time::Instant, index: usize) {
+        let tail_probe = self.composition.profile().tuning.tail_probe
+            && self.composition.profile().reliability.retransmits();
+        let delay = self.peer_ack_delay();
+        self.paths[index].arm_retransmit(now, tail_probe, delay);
+    }
+
+    /// The wire acknowledgement number of `packet`, for logs.
+    pub(super) fn wire_ack(packet: &Packet<'_>) -> u32 {
+        match packet.sequence {
+            Sequence::Arq(arq) => arq.acknowledgement,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The end of a connection: FIN in both directions, reset, abort.
+
+use super::path::{Stage, Timer};
+use super::sender::Sent;
+use super::{Connection, Cx, LocalFin, Phase};
+use crate::event::{CloseReason, EventKind};
+use crate::path::PathAddr;
+use crate::time::Instant;
+use crate::wire::PseudoHeader;
+use bytes::Bytes;
+
+/// Transmissions of a FIN that nobody may acknowledge (answer D13).
+const UNRELIABLE_FIN_TRIES: u32 = 3;
+
+impl Connection {
+    /// Ends our direction after everything that was sent.
+    pub fn close(&mut self, cx: &mut Cx<'_>) {
+        if self.local_fin != LocalFin::Open || self.phase == Phase::Closed {
+            return;
+        }
+        self.local_fin = LocalFin::Wanted;
+        self.closed_first = self.remote_fin.is_none();
+        let connectionless =
+            self.composition.profile().management == crate::profile::Management::Connectionless;
+        if self.phase == Phase::CookieRequest && self.queue.is_empty() {
+            self.finish(cx, CloseReason::Graceful);
+        } else if connectionless && self.queue.is_empty() {
+            self.finish(cx, CloseReason::Graceful);
+        }
+    }
+
+    /// Ends the connection at once and tells the peer with a reset.
+    pub fn abort(&mut self, cx: &mut Cx<'_>) {
+        self.abort_with(cx, CloseReason::Aborted);
+    }
+
+    pub(super) fn abort_with(&mut self, cx: &mut Cx<'_>, reason: CloseReason) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        let connected = self.composition.profile().management != crate::profile::Management::Connectionless;
+        if connected {
+            self.reset = Some(self.active.min(self.paths.len() - 1));
+        }
+        self.finish(cx, reason);
+    }
+
+    /// After this side closed first: for each path the acknowledgement that answers a repeated FIN, and until when.
+    ///
+    /// Empty before the end, and when asked again.
+    // R-CM-5
+    pub fn farewells(
+        &mut self,
+        now: Instant,
+        pseudo: fn(&PathAddr) -> Option<PseudoHeader>,
+    ) -> Vec<(PathAddr, Instant, Vec<u8>)> {
+        if self.phase != Phase::Closed || !self.closed_first || self.local_fin != LocalFin::Acked {
+            return Vec::new();
+        }
+        self.closed_first = false;
+        let until = now + self.composition.profile().tuning.msl * 2;
+        (0..self.paths.len())
+            .filter_map(|index| {
+                let addr = self.paths[index].addr;
+                let mut answer = Vec::new();
+                self.last_ack(index).encode(&mut answer, pseudo(&addr).as_ref()).ok()?;
+                Some((addr, until, answer))
+            })
+            .collect()
+    }
+
+    /// The FIN as a numbered packet of path `index`, if it is time for it.
+    pub(super) fn fin_packet(&mut self, index: usize) -> Option<Sent> {
+        if self.multi.is_some() {
+            // On several paths DATA_FIN ends the data; the FIN of each path follows when all has arrived (answer H10).
+            let done = self.local_fin == LocalFin::Acked && self.remote_finished;
+            let path = &mut self.paths[index];
+            if !done || path.fin_sent || path.stage != Stage::Established {
+                return None;
+            }
+            path.fin_sent = true;
+        } else {
+            if !self.wants_fin() || self.paths[index].fin_sent {
+                return None;
+            }
+            self.paths[index].fin_sent = true;
+            self.local_fin = LocalFin::Sent;
+        }
+        Some(Sent::new(self.next_data, Bytes::new(), true, false, Instant::FAR_FUTURE))
+    }
+
+    /// The peer's FIN on path `index` has number `number` there.
+    pub(super) fn on_fin(&mut self, cx: &mut Cx<'_>, index: usize, number: u64) {
+        let path = &mut self.paths[index];
+        path.ack.now = true;
+        if path.rx.accepts(number) {
+            path.fin_at = Some(number);
+            path.rx.insert(number);
+            if self.multi.is_none() {
+                self.remote_fin = Some(number - 1);
+                self.assembler.insert_end(cx.now, number - 1);
+                self.arm_hole_timer();
+            }
+        }
+        self.check_fin(cx);
+    }
+
+    /// Everything before the peer's FIN has arrived or was passed over: its direction is over.
+    pub(super) fn check_fin(&mut self, cx: &mut Cx<'_>) {
+        if let Some(fin) = self.remote_fin
+            && !self.remote_finished
+            && self.assembler.next() > fin
+        {
+            self.remote_finished = true;
+            self.tell(EventKind::Finished);
+            self.tell_readable();
+        }
+        self.check_closed(cx);
+    }
+
+    /// Our FIN was acknowledged.
+    pub(super) fn on_fin_acked(&mut self, cx: &mut Cx<'_>) {
+        self.local_fin = LocalFin::Acked;
+        self.data_fin_at = Instant::FAR_FUTURE;
+        self.check_closed(cx);
+    }
+
+    pub(super) fn check_closed(&mut self, cx: &mut Cx<'_>) {
+        if self.phase == Phase::Closed || self.local_fin != LocalFin::Acked || !self.remote_finished {
+            return;
+        }
+        if self.multi.is_some() {
+            // Each path says goodbye on its own; a path that is gone must not hold up the rest.
+            let open = self.paths.iter().any(|path| {
+                path.stage == Stage::Established
+                    && !path.suspect
+                    && !(path.fin_sent && path.tx.is_empty() && path.fin_at.is_some())
+            });
+            if open {
+                return;
+            }
+        }
+        // The acknowledgement of the peer's FIN must still leave; the endpoint's memory of the connection repeats it.
+        if self.paths.iter().any(|path| path.ack.now && path.stage == Stage::Established && !path.suspect) {
+            return;
+        }
+        self.finish(cx, CloseReason::Graceful);
+    }
+
+    /// A FIN that was sent three times without answer counts as heard when nothing else is reliable (answer D13).
+    pub(super) fn give_up_unreliable_fin(&mut self, cx: &mut Cx<'_>, index: usize) -> bool {
+        if self.composition.profile().reliability.retransmits() {
+            return false;
+        }
+        let path = &mut self.paths[index];
+        let first = path.tx.first();
+        let tired =
+            path.tx.get(first).is_some_and(|sent| sent.fin && sent.transmissions >= UNRELIABLE_FIN_TRIES);
+        if tired {
+            path.stop(Timer::Retransmit);
+            self.finish(cx, CloseReason::Graceful);
+        }
+        tired
+    }
+}

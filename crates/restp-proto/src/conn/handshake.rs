@@ -1,0 +1,302 @@
+//! The beginning of a connection: SYN, SYN-ACK, third acknowledgement, cookies.
+
+use super::multipath::Multi;
+use super::path::{Path, Stage, Timer};
+use super::shape::{Shape, agreed};
+use super::{Connection, Cx, LocalFin, Phase, Role};
+use crate::cc::AnyController;
+use crate::crypto;
+use crate::event::{CloseReason, EventKind};
+use crate::path::{PathAddr, PathId};
+use crate::profile::{Composition, FlowControl, JoinHash, Management, Ordering};
+use crate::seq;
+use crate::wire::{CapableFlags, Cookie, Flags, Flow, MpCapable, Multipath, Packet, Sequence};
+
+/// Fresh cookies that a client takes before it gives up: a server that refuses its own cookies is broken.
+const MAX_COOKIE_REFRESHES: u32 = 2;
+/// Bytes that may be answered per byte received before an address is proven (answer D10).
+const AMPLIFICATION: usize = 3;
+
+/// How a responder knows that the peer's address is not forged.
+pub(crate) enum Proof {
+    /// It acknowledged our initial number.
+    Acknowledged,
+    /// It presented a valid cookie; bytes received so far.
+    Cookie { bytes: usize },
+}
+
+impl Connection {
+    /// Begins a connection to `addr`.
+    pub fn connect(
+        cx: &Cx<'_>,
+        composition: Composition,
+        addr: PathAddr,
+        ports: (u16, u16),
+        isn: u32,
+        cookie: Option<Cookie>,
+        local_key: u64,
+    ) -> Self {
+        let mut path = Path::new(PathId(0), addr, &composition, isn, cx.now);
+        let management = composition.profile().management;
+        path.wants.syn = management != Management::Connectionless;
+        let mut conn = Self::new(composition, Role::Initiator, ports, path, cx.now);
+        conn.phase = match management {
+            Management::Connectionless => Phase::Established,
+            Management::Opportunistic if cookie.is_none() => Phase::CookieRequest,
+            _ => Phase::Handshake,
+        };
+        if management == Management::Connectionless {
+            conn.paths[0].stage = Stage::Established;
+            conn.paths[0].confirmed = true;
+            conn.tell(EventKind::Connected);
+        }
+        conn.cookie = cookie;
+        if conn.composition.several_paths() {
+            let hash = conn.composition.profile().join_hash;
+            conn.multi = Some(Box::new(Multi::new(hash, local_key)));
+        }
+        conn
+    }
+
+    /// Takes a connection that a peer opened, after its address was proven.
+    pub fn accept(
+        cx: &Cx<'_>,
+        composition: Composition,
+        addr: PathAddr,
+        ports: (u16, u16),
+        isns: (u32, u32),
+        keys: Option<(u64, u64)>,
+        window: Option<u16>,
+        proof: &Proof,
+    ) -> Self {
+        let mut path = Path::new(PathId(0), addr, &composition, isns.0, cx.now);
+        path.peer_isn = isns.1;
+        let hash = composition.profile().join_hash;
+        let multi = keys.map(|(local, peer)| {
+            let mut multi = Multi::new(hash, local);
+            multi.learn(peer);
+            Box::new(multi)
+        });
+        match proof {
+            Proof::Acknowledged => {
+                path.stage = Stage::Established;
+                path.confirmed = true;
+                // The initiator repeats its acknowledgement until it hears from us.
+                path.ack.now = true;
+            }
+            Proof::Cookie { bytes } => {
+                path.stage = Stage::SynReceived;
+                path.allowance_bytes = Some(bytes * AMPLIFICATION);
+                path.wants.syn_ack = true;
+            }
+        }
+        let mut conn = Self::new(composition, Role::Responder, ports, path, cx.now);
+        conn.multi = multi;
+        if matches!(proof, Proof::Acknowledged) {
+            conn.phase = Phase::Established;
+        }
+        // The window of the first packet counts from our first message.
+        conn.flow_limit = window.map_or(u64::MAX, u64::from);
+        conn
+    }
+
+    /// A packet for the first path while its SYN is unanswered. Returns a cookie to be remembered.
+    pub(super) fn on_answer(&mut self, cx: &mut Cx<'_>, packet: &Packet<'_>) -> Option<Cookie> {
+        let flags = packet.header.flags;
+        let Sequence::Arq(arq) = packet.sequence else { return None };
+        let path = &mut self.paths[0];
+        let ack = seq::from_wire(path.local_isn, arq.acknowledgement, 1)?;
+        // An answer that does not acknowledge our SYN is forged or old (RFC 5961).
+        let proves = flags.contains(Flags::ACK) && ack >= 1 && ack <= path.tx.next();
+        if !proves {
+            self.stats.out_of_window += 1;
+            return None;
+        }
+        if flags.contains(Flags::RST) {
+            self.finish(cx, CloseReason::Refused);
+            return None;
+        }
+        if !flags.contains(Flags::SYN) {
+            return None;
+        }
+        if packet.header.flow.contains(Flow::CKI) {
+            return self.on_cookie(cx, packet);
+        }
+        if self.phase == Phase::CookieRequest {
+            return None;
+        }
+        self.on_syn_ack(cx, packet, arq.sequence);
+        None
+    }
+
+    // Answers D6 and D7. R-CM-7
+    fn on_cookie(&mut self, cx: &mut Cx<'_>, packet: &Packet<'_>) -> Option<Cookie> {
+        let cookie = packet.cookie?;
+        self.cookie_refreshes += 1;
+        if self.cookie_refreshes > MAX_COOKIE_REFRESHES {
+            self.finish(cx, CloseReason::Refused);
+            return None;
+        }
+        self.cookie = Some(cookie);
+        self.phase = Phase::Handshake;
+        let path = &mut self.paths[0];
+        path.wants.syn = true;
+        path.handshake_tries = 0;
+        path.stop(Timer::Handshake);
+        // What was sent with the refused cookie was discarded; that says nothing about the network.
+        path.tx.lose_all();
+        path.stop(Timer::Retransmit);
+        Some(cookie)
+    }
+
+    fn on_syn_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet<'_>, sequence: u32) {
+        let Some(composition) = agreed(packet, &self.composition) else {
+            self.abort_with(cx, CloseReason::Refused);
+            return;
+        };
+        self.adopt(composition);
+        // The first data packet doubles as SYN-ACK; its number is one past the initial one (answer D3).
+        let peer_isn = if packet.payload.is_empty() { sequence } else { sequence.wrapping_sub(1) };
+        if let Some(multi) = &mut self.multi {
+            match packet.multipath {
+                Some(Multipath::Capable(MpCapable::OneKey { flags, key })) if multi.accepts(flags) => {
+                    multi.learn(key);
+                }
+                _ => {
+                    self.abort_with(cx, CloseReason::Refused);
+                    return;
+                }
+            }
+        }
+        let profile = self.composition.profile();
+        let ecn = profile.tuning.ecn
+            && packet.header.flags.contains(Flags::ECE)
+            && !packet.header.flags.contains(Flags::CWR);
+        if profile.flow_control == FlowControl::Window {
+            self.flow_limit = 0;
+        }
+        self.ecn_agreed = ecn;
+        let path = &mut self.paths[0];
+        path.peer_isn = peer_isn;
+        path.stage = Stage::Established;
+        path.heard_at = cx.now;
+        if path.handshake_tries == 1 {
+            // Karn: a repeated SYN leaves open which one was answered.
+            path.rtt.sample(cx.now.saturating_since(path.syn_sent_at));
+        }
+        path.handshake_tries = 0;
+        path.stop(Timer::Handshake);
+        path.wants.confirm = true;
+        self.phase = Phase::Established;
+        self.tell(EventKind::Connected);
+    }
+
+    /// Goes over to what the responder accepts.
+    fn adopt(&mut self, composition: Composition) {
+        if composition == self.composition {
+            return;
+        }
+        let ports = self.ports();
+        self.shape = Shape::new(&composition, ports.0, ports.1);
+        let profile = composition.profile();
+        let t = &profile.tuning;
+        let path = &mut self.paths[0];
+        if !composition.several_paths() {
+            self.multi = None;
+        }
+        if profile.congestion != self.composition.profile().congestion {
+            path.cc = AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets);
+        }
+        match profile.reliability.fec() {
+            None => {
+                path.encoder = None;
+                path.decoder = None;
+            }
+            Some(kind) => {
+                let encoder = super::fec::Encoder::new(kind, t.fec_group.min(8), composition.several_paths());
+                path.encoder = Some(Box::new(encoder));
+            }
+        }
+        debug_assert!(
+            profile.ordering == self.composition.profile().ordering || profile.ordering == Ordering::Full
+        );
+        self.composition = composition;
+    }
+
+    /// The peer has shown that it holds state for path `index`.
+    pub(super) fn confirm(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let path = &mut self.paths[index];
+        if path.confirmed {
+            return;
+        }
+        path.confirmed = true;
+        path.allowance_bytes = None;
+        path.wants.confirm = false;
+        path.stop(Timer::Handshake);
+        if path.stage == Stage::SynReceived {
+            path.stage = Stage::Established;
+            path.wants.syn_ack = false;
+            if path.handshake_tries == 1 {
+                path.rtt.sample(cx.now.saturating_since(path.syn_sent_at));
+            }
+        }
+        let id = path.id;
+        if index == 0 {
+            self.phase = Phase::Established;
+        } else {
+            self.tell(EventKind::PathUp(id));
+        }
+    }
+
+    /// Bytes arrived on an unproven path: as many again, threefold, may be answered.
+    pub(super) fn credit(&mut self, index: usize, bytes: usize) {
+        if let Some(allowance) = &mut self.paths[index].allowance_bytes {
+            *allowance = allowance.saturating_add(bytes * AMPLIFICATION);
+        }
+    }
+
+    /// The handshake timer of path `index` expired.
+    pub(super) fn on_handshake_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let limit = self.composition.profile().tuning.max_handshake_tries;
+        let path = &mut self.paths[index];
+        let exhausted = path.handshake_tries >= limit;
+        match path.stage {
+            Stage::SynSent | Stage::SynReceived if exhausted => {
+                if index == 0 {
+                    self.finish(cx, CloseReason::TimedOut);
+                } else {
+                    self.drop_path(cx, index);
+                }
+            }
+            Stage::SynSent => path.wants.syn = true,
+            Stage::SynReceived => path.wants.syn_ack = true,
+            // A third acknowledgement that is never answered is not fatal: data has its own timers.
+            Stage::Established if !path.confirmed && !exhausted => path.wants.confirm = true,
+            Stage::Established if !path.confirmed && index != 0 => self.drop_path(cx, index),
+            Stage::Established | Stage::Closed => {}
+        }
+    }
+
+    /// True if the application's data may be numbered and sent.
+    pub(super) fn may_send_data(&self) -> bool {
+        match self.phase {
+            Phase::Established => true,
+            // Early data: the client shows its cookie, the server has seen one.
+            Phase::Handshake => {
+                self.composition.profile().management == Management::Opportunistic
+                    && (self.role == Role::Responder || self.cookie.is_some())
+            }
+            Phase::CookieRequest | Phase::Closed => false,
+        }
+    }
+
+    pub(super) fn wants_fin(&self) -> bool {
+        self.local_fin == LocalFin::Wanted && self.queue.is_empty() && self.phase == Phase::Established
+    }
+}
+
+/// The hash for joins, if both ends know one (answer H3).
+pub(crate) fn agreed_hash(composition: &Composition, offered: CapableFlags) -> Option<JoinHash> {
+    let own = composition.profile().join_hash;
+    offered.contains(crypto::capable_flags(own)).then_some(own)
+}

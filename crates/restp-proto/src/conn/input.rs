@@ -1,0 +1,262 @@
+//! Packets in: checks that every packet must pass, then dispatch.
+
+use super::path::{Stage, Timer};
+use super::{Connection, Cx, Phase, Role};
+use crate::event::CloseReason;
+use crate::log::LogEvent;
+use crate::path::Ecn;
+use crate::profile::Management;
+use crate::seq;
+use crate::time::Instant;
+use crate::wire::{Cookie, Decoded, Flags, Flow, MpCapable, Multipath, Packet, Sequence, Version};
+use std::time::Duration;
+
+/// Least time between challenge acknowledgements, so that injected packets cannot be turned into a flood (RFC 5961).
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The numbers of a packet, unwrapped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// Its own number, if it has one.
+    pub own: Option<u64>,
+    /// Everything before this has arrived at the peer.
+    pub ack: Option<u64>,
+}
+
+impl Connection {
+    /// Handles a packet that belongs to path `index`. Returns a cookie to be remembered for this peer.
+    pub fn handle(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        ecn: Ecn,
+        decoded: &Decoded<'_>,
+        bytes: usize,
+    ) -> Option<Cookie> {
+        let packet = &decoded.packet;
+        self.stats.packets_received += 1;
+        self.stats.bytes_received += bytes as u64;
+        self.log_received(cx, index, packet);
+        if packet.header.flow.contains(Flow::CXF) {
+            self.stats.custody_bits += 1;
+        }
+        self.credit(index, bytes);
+        let answer = self.paths[index].stage == Stage::SynSent;
+        if answer && index == 0 {
+            let cookie = self.on_answer(cx, packet);
+            if self.paths[0].stage == Stage::SynSent || self.phase == Phase::Closed {
+                return cookie;
+            }
+        } else if answer {
+            self.on_join_answer(cx, index, packet);
+            return None;
+        }
+        if self.phase == Phase::Closed || self.paths[index].stage == Stage::Closed {
+            return None;
+        }
+        // Answer A15. R-HDR-8
+        if packet.frozen_bits() != self.shape.frozen {
+            self.stats.frozen_mismatch += 1;
+            return None;
+        }
+        self.on_packet(cx, index, ecn, decoded);
+        None
+    }
+
+    fn log_received(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>) {
+        if cx.observer.is_none() {
+            return;
+        }
+        let (seq, ack) = match packet.sequence {
+            Sequence::Arq(arq) => (arq.sequence, arq.acknowledgement),
+            Sequence::Seq(seq) => (seq, 0),
+            Sequence::None => (0, 0),
+        };
+        cx.log(LogEvent::PacketReceived {
+            path: self.paths[index].id.0,
+            flags: packet.header.flags.bits(),
+            seq,
+            ack,
+            payload_bytes: packet.payload.len(),
+        });
+    }
+
+    fn numbers(&self, index: usize, packet: &Packet<'_>) -> Option<Numbers> {
+        let path = &self.paths[index];
+        let own = match packet.sequence.number() {
+            Some(wire) => Some(seq::from_wire(path.peer_isn, wire, path.rx.next())?),
+            None => None,
+        };
+        let ack = match packet.sequence {
+            Sequence::Arq(arq) if packet.header.flags.contains(Flags::ACK) => {
+                Some(seq::from_wire(path.local_isn, arq.acknowledgement, path.tx.first())?)
+            }
+            _ => None,
+        };
+        Some(Numbers { own, ack })
+    }
+
+    fn on_packet(&mut self, cx: &mut Cx<'_>, index: usize, ecn: Ecn, decoded: &Decoded<'_>) {
+        let packet = &decoded.packet;
+        let flags = packet.header.flags;
+        let Some(numbers) = self.numbers(index, packet) else {
+            self.stats.out_of_window += 1;
+            return;
+        };
+        if flags.contains(Flags::RST) {
+            self.on_reset(cx, index, packet, numbers);
+            return;
+        }
+        if !self.plausible(index, numbers) {
+            self.stats.out_of_window += 1;
+            self.challenge(cx.now, index);
+            return;
+        }
+        if flags.contains(Flags::SYN) && !self.expected_syn(cx.now, index, packet, numbers) {
+            return;
+        }
+        self.heard(cx, index, packet, numbers);
+        if let Some(ack) = numbers.ack
+            && !(flags.contains(Flags::SYN) && packet.payload.is_empty() && self.paths[index].confirmed)
+        {
+            self.on_ack(cx, index, packet, ack);
+        }
+        if self.phase == Phase::Closed {
+            return;
+        }
+        self.on_multipath(cx, index, packet);
+        if packet.payload.is_empty() {
+            self.on_bare(index, packet, numbers);
+        } else {
+            self.on_payload(cx, index, ecn, decoded, numbers);
+        }
+        if flags.contains(Flags::FIN)
+            && let Some(number) = numbers.own
+        {
+            // A FIN carries no payload; its number is its own.
+            self.on_fin(cx, index, number);
+        }
+        if self.remote_fin.is_some() || self.multi.is_some() {
+            self.check_fin(cx);
+        }
+    }
+
+    /// Numbers that an honest peer can have: nobody acknowledges what was never sent (RFC 5961 section 5).
+    fn plausible(&self, index: usize, numbers: Numbers) -> bool {
+        let path = &self.paths[index];
+        let window = u64::from(u16::MAX);
+        let ack_fine = numbers.ack.is_none_or(|ack| ack <= path.tx.next() && ack + window >= path.tx.first());
+        let own_fine = numbers.own.is_none_or(|own| {
+            own + window >= path.rx.next() && own <= path.rx.next().max(path.rx.end()) + window
+        });
+        ack_fine && own_fine
+    }
+
+    /// A SYN on an open path is either the other half of a doubled SYN, or an attempt to disturb.
+    fn expected_syn(&mut self, now: Instant, index: usize, packet: &Packet<'_>, numbers: Numbers) -> bool {
+        let path = &mut self.paths[index];
+        let flags = packet.header.flags;
+        let from_initiator = !flags.contains(Flags::ACK);
+        let fits_role = from_initiator == (self.role == Role::Responder);
+        let number = if packet.payload.is_empty() { 0 } else { 1 };
+        if !fits_role || numbers.own != Some(number) {
+            self.stats.out_of_window += 1;
+            self.challenge(now, index);
+            return false;
+        }
+        if !packet.payload.is_empty() {
+            return true;
+        }
+        // A repeated SYN wants the SYN-ACK again, a repeated SYN-ACK the third acknowledgement.
+        match self.role {
+            Role::Responder if path.stage == Stage::SynReceived => path.wants.syn_ack = true,
+            Role::Responder => path.ack.now = true,
+            Role::Initiator if path.confirmed => path.ack.now = true,
+            Role::Initiator if !path.wants.confirm && !path.is_running(Timer::Handshake) => {
+                path.wants.confirm = true;
+            }
+            Role::Initiator => {}
+        }
+        self.role == Role::Initiator && !path.confirmed
+    }
+
+    /// Asks the peer, if it is the peer, to show the right numbers.
+    pub(super) fn challenge(&mut self, now: Instant, index: usize) {
+        if now >= self.challenge_at && self.paths[index].is_open() {
+            self.challenge_at = now + CHALLENGE_INTERVAL;
+            self.paths[index].ack.now = true;
+        }
+    }
+
+    /// Only a reset with exactly the next expected number is obeyed; one that is near is challenged (RFC 5961; D12).
+    // R-CM-12
+    fn on_reset(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
+        let path = &self.paths[index];
+        let exact = numbers.own == Some(path.rx.next());
+        let near = numbers.own.is_some_and(|own| own.abs_diff(path.rx.next()) <= u64::from(u16::MAX));
+        if !exact {
+            self.stats.out_of_window += 1;
+            if near {
+                self.challenge(cx.now, index);
+            }
+            return;
+        }
+        let whole = match (&self.multi, packet.multipath) {
+            (None, _) => true,
+            (Some(multi), Some(Multipath::Capable(MpCapable::OneKey { key, .. }))) => multi.is_local_key(key),
+            (Some(_), _) => false,
+        };
+        let alone = self.paths.iter().filter(|path| path.is_open()).count() <= 1;
+        if whole || alone {
+            let half_open = self.phase == Phase::Handshake && self.role == Role::Initiator;
+            self.finish(cx, if half_open { CloseReason::Refused } else { CloseReason::Reset });
+        } else {
+            self.drop_path(cx, index);
+        }
+    }
+
+    /// A packet with credible numbers arrived: the path and the peer are alive.
+    fn heard(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
+        let profile = self.composition.profile();
+        let (idle, keepalive) = (profile.tuning.idle_timeout, profile.tuning.keepalive);
+        self.idle_at = idle.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
+        self.keepalive_at = keepalive.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
+        let path = &mut self.paths[index];
+        path.heard_at = cx.now;
+        path.cause.on_packet();
+        let flags = packet.header.flags;
+        let answer = path.probe_sent_at.take();
+        if let (Some(at), true) = (answer, path.tx.is_empty()) {
+            // On a path without data only probes tell the RTT.
+            path.rtt.sample(cx.now.saturating_since(at));
+        }
+        if path.suspect && path.healthy_since.is_none() {
+            path.healthy_since = Some(cx.now);
+        }
+        if path.outage.is_some() {
+            self.leave_outage(cx, index);
+        }
+        let fresh = !flags.contains(Flags::SYN)
+            && (flags.contains(Flags::ACK) || packet.header.version == Version::Protected);
+        let connectionless = self.composition.profile().management == Management::Connectionless;
+        let proves = index != 0 || self.role == Role::Initiator || numbers.ack.is_some_and(|ack| ack >= 1);
+        if fresh
+            && proves
+            && !connectionless
+            && !self.paths[index].confirmed
+            && self.confirmable(index, packet)
+        {
+            self.confirm(cx, index);
+        }
+        self.note_cause();
+    }
+
+    /// Probes and keepalives carry a number before the window and want an answer; nothing else without payload does.
+    fn on_bare(&mut self, index: usize, packet: &Packet<'_>, numbers: Numbers) {
+        let path = &mut self.paths[index];
+        let plain = !packet.header.flags.intersects(Flags::SYN | Flags::FIN);
+        if plain && numbers.own.is_some_and(|own| own + 1 == path.rx.next()) && path.is_open() {
+            path.ack.now = true;
+        }
+    }
+}

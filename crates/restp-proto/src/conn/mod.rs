@@ -1,0 +1,500 @@
+//! One connection: the services of its composition around a set of paths.
+
+mod ack_in;
+mod assembler;
+mod cause;
+mod close;
+mod data_in;
+mod fec;
+pub(crate) mod handshake;
+mod input;
+pub(crate) mod multipath;
+mod output;
+mod pacer;
+pub(crate) mod path;
+mod receiver;
+mod sender;
+pub(crate) mod shape;
+mod timers;
+
+pub use assembler::Message;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha12Rng;
+
+use crate::arena::Arena;
+use crate::cc::Controller;
+use crate::error::SendError;
+use crate::event::{CloseReason, ConnId, Dial, EventKind, Knob, SendOptions};
+use crate::log::{LogEvent, Observer};
+use crate::path::{PathAddr, PathId};
+use crate::profile::{Composition, Framing, Management, Ordering};
+use crate::stats::{ConnStats, PathStats};
+use crate::time::Instant;
+use crate::wire::{Cookie, PseudoHeader};
+use assembler::Assembler;
+use multipath::Multi;
+use path::{Path, Stage, Timer};
+use shape::Shape;
+
+/// Events that wait to be polled, at most; further ones are counted and dropped, except the last.
+const MAX_EVENTS: usize = 64;
+/// Outer MTU that received messages are budgeted with, in bytes.
+const BUDGET_BYTES_PER_PACKET: usize = 1500;
+
+/// What a connection needs from its endpoint while it works.
+pub(crate) struct Cx<'a> {
+    pub now: Instant,
+    pub id: ConnId,
+    pub rng: &'a mut ChaCha12Rng,
+    pub arena: &'a mut Arena,
+    pub observer: &'a mut Option<Box<dyn Observer + Send>>,
+    pub horizon: Duration,
+    /// Builds the pseudo-header of a packet of a given length, over raw IP.
+    pub pseudo: fn(&PathAddr) -> Option<PseudoHeader>,
+}
+
+impl Cx<'_> {
+    pub fn log(&mut self, event: LogEvent) {
+        if let Some(observer) = self.observer {
+            observer.event(self.now, self.id, &event);
+        }
+    }
+}
+
+/// Which side opened the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Initiator,
+    Responder,
+}
+
+/// How far the connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Waiting for a cookie; nothing is open yet.
+    CookieRequest,
+    Handshake,
+    Established,
+    Closed,
+}
+
+/// A message, or a piece of the stream, that has not been numbered yet.
+#[derive(Debug)]
+struct Queued {
+    payload: Bytes,
+    push: bool,
+    deadline: Instant,
+}
+
+/// What became of our FIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LocalFin {
+    Open,
+    /// `close` was called; the FIN follows the queued data.
+    Wanted,
+    Sent,
+    Acked,
+}
+
+/// A connection.
+pub(crate) struct Connection {
+    composition: Composition,
+    shape: Shape,
+    role: Role,
+    phase: Phase,
+    paths: Vec<Path>,
+    /// Path in use in hot standby, first choice in overflow, next in turn when spreading.
+    active: usize,
+    queue: VecDeque<Queued>,
+    queue_bytes: usize,
+    /// Number of the next new message.
+    next_data: u64,
+    /// First message number that the peer has not granted.
+    flow_limit: u64,
+    /// Send one packet although the peer grants none.
+    window_probe: bool,
+    local_fin: LocalFin,
+    /// Message number of the peer's FIN.
+    remote_fin: Option<u64>,
+    remote_finished: bool,
+    /// We closed first, so that we keep the memory of the connection (answer D12).
+    closed_first: bool,
+    assembler: Assembler,
+    /// The receiving half of the wait for a hole, as the application set it.
+    hold: Duration,
+    ack_every: u32,
+    configured_cause: crate::profile::LossCause,
+    reported_cause: crate::profile::LossCause,
+    multi: Option<Box<Multi>>,
+    cookie: Option<Cookie>,
+    cookie_refreshes: u32,
+    ecn_agreed: bool,
+    link_rate_pps: Option<f64>,
+    events: VecDeque<EventKind>,
+    readable_told: bool,
+    wants_writable: bool,
+    abandoned_untold: u64,
+    idle_at: Instant,
+    keepalive_at: Instant,
+    hole_at: Instant,
+    data_fin_at: Instant,
+    data_fin_tries: u32,
+    challenge_at: Instant,
+    reset: Option<usize>,
+    stats: ConnStats,
+}
+
+impl Connection {
+    fn new(composition: Composition, role: Role, ports: (u16, u16), path: Path, now: Instant) -> Self {
+        let profile = composition.profile();
+        let t = &profile.tuning;
+        let limit_bytes = t.receive_window_packets as usize * t.max_packet_bytes.max(BUDGET_BYTES_PER_PACKET);
+        Self {
+            shape: Shape::new(&composition, ports.0, ports.1),
+            role,
+            phase: Phase::Handshake,
+            paths: vec![path],
+            active: 0,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            next_data: 0,
+            flow_limit: u64::MAX,
+            window_probe: false,
+            local_fin: LocalFin::Open,
+            remote_fin: None,
+            remote_finished: false,
+            closed_first: false,
+            assembler: Assembler::new(profile.ordering, t.receive_window_packets, limit_bytes),
+            hold: t.hold,
+            ack_every: t.ack_every,
+            configured_cause: profile.loss_cause,
+            reported_cause: crate::profile::LossCause::Congestion,
+            multi: None,
+            cookie: None,
+            cookie_refreshes: 0,
+            ecn_agreed: false,
+            link_rate_pps: None,
+            events: VecDeque::new(),
+            readable_told: false,
+            wants_writable: false,
+            abandoned_untold: 0,
+            idle_at: t.idle_timeout.map_or(Instant::FAR_FUTURE, |after| now + after),
+            keepalive_at: t.keepalive.map_or(Instant::FAR_FUTURE, |after| now + after),
+            hole_at: Instant::FAR_FUTURE,
+            data_fin_at: Instant::FAR_FUTURE,
+            data_fin_tries: 0,
+            challenge_at: Instant::ZERO,
+            reset: None,
+            stats: ConnStats::default(),
+            composition,
+        }
+    }
+
+    pub fn composition(&self) -> &Composition {
+        &self.composition
+    }
+
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    pub fn ports(&self) -> (u16, u16) {
+        (self.shape.header.source_port, self.shape.header.destination_port)
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
+    /// A responder that waits for the first acknowledgement.
+    pub fn is_half_open(&self) -> bool {
+        self.role == Role::Responder && self.phase == Phase::Handshake
+    }
+
+    /// Nothing is left to be read or told.
+    pub fn is_drained(&self) -> bool {
+        self.is_closed() && self.events.is_empty() && !self.assembler.has_ready() && self.reset.is_none()
+    }
+
+    pub fn stats(&self) -> &ConnStats {
+        &self.stats
+    }
+
+    pub fn path_addrs(&self) -> impl Iterator<Item = (usize, PathAddr)> {
+        self.paths.iter().enumerate().map(|(index, path)| (index, path.addr))
+    }
+
+    /// True if path `index` is alive and has this address.
+    pub fn owns(&self, index: usize, addr: &PathAddr) -> bool {
+        self.paths.get(index).is_some_and(|path| path.addr == *addr && path.stage != Stage::Closed)
+            || self.phase == Phase::Closed
+    }
+
+    pub fn announce(&mut self, event: EventKind) {
+        self.tell(event);
+    }
+
+    pub fn agree_ecn(&mut self, agreed: bool) {
+        self.ecn_agreed = agreed;
+    }
+
+    pub fn path_stats(&self) -> Vec<(PathId, PathStats)> {
+        let describe = |path: &Path| PathStats {
+            addr: path.addr,
+            usable: path.is_usable(),
+            backup: path.backup,
+            srtt: path.rtt.measured(),
+            min_rtt: path.rtt.measured().map(|_| path.rtt.min()),
+            rto: path.rtt.rto(),
+            window_packets: path.cc.window(),
+            in_flight_packets: path.tx.in_flight(),
+            cause: path.cause(self.configured_cause),
+            outage: path.outage.is_some(),
+        };
+        self.paths
+            .iter()
+            .filter(|path| path.stage != Stage::Closed)
+            .map(|path| (path.id, describe(path)))
+            .collect()
+    }
+
+    fn tell(&mut self, event: EventKind) {
+        if self.events.len() >= MAX_EVENTS {
+            self.stats.events_dropped += 1;
+            return;
+        }
+        self.events.push_back(event);
+    }
+
+    fn tell_readable(&mut self) {
+        if !self.readable_told {
+            self.readable_told = true;
+            self.tell(EventKind::Readable);
+        }
+    }
+
+    pub fn poll_event(&mut self) -> Option<EventKind> {
+        self.events.pop_front()
+    }
+
+    /// Largest message of fixed framing, in bytes; the size of the pieces of coalesced framing.
+    pub fn max_message_bytes(&self) -> usize {
+        self.segment_bytes(true)
+    }
+
+    /// Takes a message (fixed framing) or bytes of the stream (coalescing).
+    pub fn send(&mut self, now: Instant, payload: Bytes, options: SendOptions) -> Result<(), SendError> {
+        if self.phase == Phase::Closed || self.local_fin != LocalFin::Open {
+            return Err(SendError::Closed);
+        }
+        if payload.is_empty() {
+            return Err(SendError::Empty);
+        }
+        let profile = self.composition.profile();
+        let limit_bytes = self.max_message_bytes();
+        let full = match profile.framing {
+            Framing::Fixed => {
+                if payload.len() > limit_bytes {
+                    return Err(SendError::TooLong { size_bytes: payload.len(), limit_bytes });
+                }
+                self.queue.len() >= profile.tuning.send_buffer_packets as usize
+            }
+            Framing::Coalesce => {
+                let limit = profile.tuning.send_buffer_packets as usize;
+                self.queue_bytes >= limit * limit_bytes || self.queue.len() >= limit * 4
+            }
+        };
+        if full {
+            self.wants_writable = true;
+            return Err(SendError::Full(payload));
+        }
+        let expires = profile.ordering == Ordering::Partial;
+        let deadline = options.lifetime.filter(|_| expires).map_or(Instant::FAR_FUTURE, |life| now + life);
+        self.queue_bytes += payload.len();
+        self.queue.push_back(Queued { payload, push: options.push, deadline });
+        Ok(())
+    }
+
+    /// The next message, or the next piece of the stream.
+    pub fn recv(&mut self, cx: &mut Cx<'_>) -> Option<Message> {
+        if !self.assembler.has_ready() && self.composition.profile().ordering == Ordering::Partial {
+            // The application asks: holes that have lasted long enough are passed over (answer J1). R-ORD-3
+            let given_up = self.assembler.skip_hole(cx.now, self.hold);
+            if given_up > 0 {
+                self.stats.passed_over += given_up;
+                self.after_skip();
+                self.check_fin(cx);
+            }
+        }
+        let message = self.assembler.pop();
+        match &message {
+            Some(_) => {
+                self.stats.delivered += 1;
+                self.offer_window();
+            }
+            None => {
+                self.readable_told = false;
+                self.arm_hole_timer();
+            }
+        }
+        message
+    }
+
+    /// Tells the sender when much more room has appeared than it knows of.
+    fn offer_window(&mut self) {
+        if !self.shape.window || self.phase != Phase::Established {
+            return;
+        }
+        let limit = u64::from(self.composition.profile().tuning.receive_window_packets);
+        let now_granted = self.assembler.next() + u64::from(self.assembler.window());
+        let Some(path) = self.paths.get_mut(self.active).filter(|path| path.is_open()) else { return };
+        if now_granted >= path.ack.granted + (limit / 2).max(1) {
+            path.ack.now = true;
+        }
+    }
+
+    /// The single path's numbers follow the messages that were passed over.
+    fn after_skip(&mut self) {
+        if self.multi.is_none() {
+            let target = self.assembler.next() + 1;
+            let path = &mut self.paths[0];
+            path.rx.skip_to(target);
+        }
+        let active = self.active;
+        if let Some(path) = self.paths.get_mut(active) {
+            path.ack.now = true;
+        }
+        self.arm_hole_timer();
+    }
+
+    /// News from the layers below.
+    pub fn dial(&mut self, cx: &mut Cx<'_>, dial: Dial) {
+        match dial {
+            Dial::PathDown(addr) => {
+                if let Some(index) = self.paths.iter().position(|path| path.addr == addr) {
+                    self.path_failed(cx, index);
+                }
+            }
+            Dial::PathUp(addr) => {
+                if let Some(index) = self.paths.iter().position(|path| path.addr == addr) {
+                    self.path_recovered(cx, index);
+                }
+            }
+            Dial::LossCause(cause) => {
+                for path in &mut self.paths {
+                    path.cause.hint(cause);
+                }
+                self.note_cause();
+            }
+            Dial::LinkRate { packets_per_s } => self.link_rate_pps = packets_per_s.filter(|rate| *rate > 0.0),
+        }
+    }
+
+    /// A changed wish of the application.
+    pub fn turn(&mut self, knob: Knob) {
+        match knob {
+            Knob::Hold(hold) => {
+                self.hold = hold;
+                self.arm_hole_timer();
+            }
+            Knob::LossCause(cause) => {
+                self.configured_cause = cause;
+                self.note_cause();
+            }
+            Knob::PreferPath(id) => {
+                if let Some(index) = self.paths.iter().position(|path| path.id == id && path.is_usable()) {
+                    self.active = index;
+                }
+            }
+            Knob::AckEvery(packets) => self.ack_every = packets.clamp(1, 256),
+        }
+    }
+
+    fn note_cause(&mut self) {
+        let Some(path) = self.paths.get(self.active) else { return };
+        let cause = path.cause(self.configured_cause);
+        if cause != self.reported_cause {
+            self.reported_cause = cause;
+            self.tell(EventKind::CauseChanged(cause));
+        }
+    }
+
+    fn finish(&mut self, cx: &mut Cx<'_>, reason: CloseReason) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        self.phase = Phase::Closed;
+        for path in &mut self.paths {
+            path.stop_all();
+            path.stage = Stage::Closed;
+        }
+        self.queue.clear();
+        self.queue_bytes = 0;
+        self.idle_at = Instant::FAR_FUTURE;
+        self.keepalive_at = Instant::FAR_FUTURE;
+        self.hole_at = Instant::FAR_FUTURE;
+        self.data_fin_at = Instant::FAR_FUTURE;
+        // The last event must not be lost, whatever the queue holds.
+        self.events.push_back(EventKind::Closed(reason));
+        cx.log(LogEvent::Closed { reason });
+    }
+
+    fn is_early(&self) -> bool {
+        self.phase != Phase::Established && self.composition.profile().management == Management::Opportunistic
+    }
+
+    fn established_paths(&self) -> u8 {
+        self.paths.iter().filter(|path| path.stage == Stage::Established).count().min(15) as u8
+    }
+
+    fn ack_delay(&self) -> Duration {
+        self.composition.profile().tuning.ack_delay
+    }
+
+    /// The earliest moment at which `handle_timeout` has something to do.
+    pub fn deadline(&self) -> Instant {
+        self.paths
+            .iter()
+            .map(Path::deadline)
+            .chain([self.idle_at, self.keepalive_at, self.hole_at, self.data_fin_at])
+            .min()
+            .unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Starts the wait for the oldest hole.
+    fn arm_hole_timer(&mut self) {
+        let profile = self.composition.profile();
+        self.hole_at = match self.assembler.hole_since() {
+            None => Instant::FAR_FUTURE,
+            Some(since) if !profile.reliability.retransmits() => since + self.hole_patience(),
+            // Only news for the application: it decides when to ask.
+            Some(since) if profile.ordering == Ordering::Partial && !self.readable_told => since + self.hold,
+            Some(_) => Instant::FAR_FUTURE,
+        };
+    }
+
+    /// How long a receiver without retransmission waits for a hole: reordering, or the encoded packet, may fill it.
+    fn hole_patience(&self) -> Duration {
+        let profile = self.composition.profile();
+        let base = self.hold.max(self.ack_delay());
+        if profile.reliability.fec().is_none() {
+            return base;
+        }
+        let rtt = self.paths.iter().map(|path| path.rtt.smoothed()).max().unwrap_or_default();
+        base.max(rtt / profile.tuning.fec_timer_divisor * 2)
+    }
+
+    fn timer_or_now(path: &mut Path, timer: Timer, at: Instant) {
+        if !path.is_running(timer) {
+            path.set(timer, at);
+        }
+    }
+}

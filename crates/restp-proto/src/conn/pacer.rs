@@ -1,0 +1,53 @@
+//! Spreads packets over time: short bursts at the rate that the congestion controller names.
+
+use std::time::Duration;
+
+use crate::time::Instant;
+
+/// Packets that may leave back to back: enough for one segmentation offload, little enough for small queues.
+const BURST_PACKETS: u32 = 10;
+
+/// When the next packet may leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Pacer {
+    next: Instant,
+}
+
+impl Pacer {
+    pub fn new() -> Self {
+        Self { next: Instant::ZERO }
+    }
+
+    /// The moment at which a packet may leave, never before `now`.
+    pub fn release_at(&self, now: Instant) -> Instant {
+        self.next.max(now)
+    }
+
+    /// Accounts for one packet at `rate_pps`.
+    pub fn spend(&mut self, now: Instant, rate_pps: f64) {
+        let interval = Duration::from_secs_f64((1.0 / rate_pps.max(1e-3)).min(60.0));
+        // Unused time is saved up, but only for one burst.
+        self.next = self.next.max(now - interval * BURST_PACKETS) + interval;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_burst_then_the_rate() {
+        let mut pacer = Pacer::new();
+        let start = Instant::ZERO + Duration::from_secs(5);
+        let mut now = start;
+        let mut sent = 0;
+        while now < start + Duration::from_secs(1) {
+            while pacer.release_at(now) <= now {
+                pacer.spend(now, 100.0);
+                sent += 1;
+            }
+            now = pacer.release_at(now);
+        }
+        assert!((105..=112).contains(&sent), "{sent}");
+    }
+}

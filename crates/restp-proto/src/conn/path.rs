@@ -1,0 +1,265 @@
+//! One path of a connection: numbers in both directions, RTT, congestion control, timers.
+
+use std::time::Duration;
+
+use super::cause::CauseEstimator;
+use super::fec::{Decoder, Encoder};
+use super::pacer::Pacer;
+use super::receiver::ReceiveWindow;
+use super::sender::SendWindow;
+use crate::cc::{AnyController, Controller};
+use crate::path::{PathAddr, PathId};
+use crate::profile::{Composition, LossCause};
+use crate::rtt::RttEstimator;
+use crate::time::Instant;
+
+/// How far a path has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// SYN sent (also with MP_JOIN).
+    SynSent,
+    /// SYN answered on the strength of a cookie; the peer has not yet acknowledged.
+    SynReceived,
+    /// Numbers are agreed in both directions.
+    Established,
+    /// Closed, or given up; kept until its owner removes it.
+    Closed,
+}
+
+/// A timer of a path. `FAR_FUTURE` means that it is not running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// Repeat SYN, SYN-ACK, or the third acknowledgement.
+    Handshake,
+    /// Retransmission timeout, tail probe, or window probe.
+    Retransmit,
+    /// A hole becomes old enough to count as a loss.
+    Loss,
+    /// An acknowledgement is due.
+    Ack,
+    /// The last acknowledgement is to be repeated.
+    DuplicateAck,
+    /// The pacer lets the next packet go.
+    Pace,
+    /// An encoded packet is due.
+    Fec,
+    /// A probe on a path in outage, in standby, or suspected.
+    Probe,
+}
+
+const TIMERS: usize = 8;
+
+/// What the retransmission timer does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// Probe the tail first.
+    Probe,
+    /// The probe has gone out; the next expiry is a timeout.
+    Timeout,
+}
+
+/// Outage: everything is frozen, only probes go out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outage {
+    pub since: Instant,
+}
+
+/// Pending acknowledgement of one path.
+#[derive(Debug, Default)]
+pub(crate) struct AckState {
+    /// Data packets not acknowledged yet.
+    pub pending: u32,
+    /// Send one as soon as possible.
+    pub now: bool,
+    /// Echo a congestion mark until the sender has reacted.
+    pub echo: bool,
+    /// Echo once: a repair hid a loss from the sender (answer G7).
+    pub echo_once: bool,
+    /// Tell the sender of a damaged payload (COR).
+    pub corruption: bool,
+    /// An encoded packet was answered; `Some(range)` goes into the FEC word of the acknowledgement.
+    pub fec_range: Option<u32>,
+    /// Repeats left (answer E5).
+    pub repeats: u32,
+    /// Window that was advertised last, as the first number beyond it.
+    pub granted: u64,
+}
+
+/// A path.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub id: PathId,
+    pub addr: PathAddr,
+    pub stage: Stage,
+    /// The peer has shown that it holds state for this path.
+    pub confirmed: bool,
+    pub local_isn: u32,
+    pub peer_isn: u32,
+    pub tx: SendWindow,
+    pub rx: ReceiveWindow,
+    pub rtt: RttEstimator,
+    pub cc: AnyController,
+    pub pacer: Pacer,
+    pub cause: CauseEstimator,
+    pub ack: AckState,
+    pub encoder: Option<Box<Encoder>>,
+    pub decoder: Option<Box<Decoder>>,
+    pub outage: Option<Outage>,
+    /// Pace repetitions at this rate until none is left (answer I5).
+    pub forced_pace_pps: Option<f64>,
+    timers: [Instant; TIMERS],
+    pub tail: Tail,
+    /// Expiries in a row without progress.
+    pub retries: u32,
+    pub handshake_tries: u32,
+    pub syn_sent_at: Instant,
+    pub dup_acks: u32,
+    pub last_dup_at: Instant,
+    pub heard_at: Instant,
+    /// When the last probe left that only an answer on this path clears.
+    pub probe_sent_at: Option<Instant>,
+    /// Probes in a row without answer.
+    pub probe_misses: u32,
+    pub backup: bool,
+    /// No progress for two timeouts: others take over (answer H9).
+    pub suspect: bool,
+    /// Since when a suspect path has answered every probe.
+    pub healthy_since: Option<Instant>,
+    /// Tell the peer once that our window was reduced.
+    pub cwr: bool,
+    /// Bytes that may still be sent before the peer's address is proven (answer D10).
+    pub allowance_bytes: Option<usize>,
+    /// Control packets to be sent when possible.
+    pub wants: Wants,
+    pub join: Option<Box<super::multipath::Join>>,
+    /// Received FIN's number on this path.
+    pub fin_at: Option<u64>,
+    pub fin_sent: bool,
+}
+
+/// Control packets that a path owes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wants {
+    pub syn: bool,
+    pub syn_ack: bool,
+    /// Third acknowledgement of a handshake or join.
+    pub confirm: bool,
+    /// Probe whose number lies before the window, so that the peer must answer.
+    pub probe: bool,
+    /// A change of priority.
+    pub priority: bool,
+    /// Packet to be sent again whatever the congestion window says: tail, window or outage probe.
+    pub resend: Option<u64>,
+}
+
+impl Path {
+    pub fn new(id: PathId, addr: PathAddr, composition: &Composition, local_isn: u32, now: Instant) -> Self {
+        let profile = composition.profile();
+        let t = &profile.tuning;
+        let several = composition.several_paths();
+        Self {
+            id,
+            addr,
+            stage: Stage::SynSent,
+            confirmed: false,
+            local_isn,
+            peer_isn: 0,
+            tx: SendWindow::new(1),
+            // On several paths one path may carry everything that the shared window allows, and repeats besides.
+            rx: ReceiveWindow::new(1, if several { 65_535 } else { t.receive_window_packets }),
+            rtt: RttEstimator::new(t.initial_rto, t.min_rto, t.max_rto),
+            cc: AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets),
+            pacer: Pacer::new(),
+            cause: CauseEstimator::new(),
+            ack: AckState { repeats: t.duplicate_ack_limit, ..AckState::default() },
+            encoder: profile.reliability.fec().map(|kind| Box::new(Encoder::new(kind, t.fec_group, several))),
+            decoder: profile.reliability.fec().map(|_| Box::default()),
+            outage: None,
+            forced_pace_pps: None,
+            timers: [Instant::FAR_FUTURE; TIMERS],
+            tail: Tail::Probe,
+            retries: 0,
+            handshake_tries: 0,
+            syn_sent_at: now,
+            dup_acks: 0,
+            last_dup_at: Instant::ZERO,
+            heard_at: now,
+            probe_sent_at: None,
+            probe_misses: 0,
+            backup: false,
+            suspect: false,
+            healthy_since: None,
+            cwr: false,
+            allowance_bytes: None,
+            wants: Wants::default(),
+            join: None,
+            fin_at: None,
+            fin_sent: false,
+        }
+    }
+
+    pub fn set(&mut self, timer: Timer, at: Instant) {
+        self.timers[timer as usize] = at;
+    }
+
+    pub fn stop(&mut self, timer: Timer) {
+        self.timers[timer as usize] = Instant::FAR_FUTURE;
+    }
+
+    pub fn is_running(&self, timer: Timer) -> bool {
+        self.timers[timer as usize] != Instant::FAR_FUTURE
+    }
+
+    /// Stops the timer and says so, if it has expired.
+    pub fn expired(&mut self, timer: Timer, now: Instant) -> bool {
+        let due = self.timers[timer as usize] <= now;
+        if due {
+            self.stop(timer);
+        }
+        due
+    }
+
+    /// The earliest of all timers.
+    pub fn deadline(&self) -> Instant {
+        self.timers.iter().copied().min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    pub fn stop_all(&mut self) {
+        self.timers = [Instant::FAR_FUTURE; TIMERS];
+    }
+
+    /// Packets may be numbered on it.
+    pub fn is_open(&self) -> bool {
+        self.stage == Stage::Established || self.stage == Stage::SynReceived
+    }
+
+    /// New data may go there now.
+    pub fn is_usable(&self) -> bool {
+        self.is_open() && !self.suspect && self.outage.is_none() && (self.id.0 == 0 || self.confirmed)
+    }
+
+    /// The congestion window has room.
+    pub fn has_room(&self) -> bool {
+        self.tx.in_flight() < self.cc.window()
+    }
+
+    /// What losses on this path mean at present.
+    pub fn cause(&self, configured: LossCause) -> LossCause {
+        if configured == LossCause::Dynamic { self.cause.verdict() } else { configured }
+    }
+
+    /// (Re)starts the retransmission timer for what is in flight, or stops it.
+    pub fn arm_retransmit(&mut self, now: Instant, tail_probe: bool, ack_delay: Duration) {
+        if !self.tx.waits() || self.outage.is_some() {
+            self.stop(Timer::Retransmit);
+            return;
+        }
+        let rto = self.rtt.rto();
+        let wait = if tail_probe && self.tail == Tail::Probe && self.rtt.measured().is_some() {
+            (self.rtt.smoothed() * 2 + ack_delay).min(rto)
+        } else {
+            rto
+        };
+        self.set(Timer::Retransmit, now + wait);
+    }
+}

@@ -1,0 +1,527 @@
+//! What one path has sent and not yet heard of: acknowledgement, loss detection, delivery rate.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::rtt::RttEstimator;
+use crate::time::Instant;
+
+/// A packet is lost once this many packets sent later have arrived (RFC 5681; answer E6).
+pub(crate) const REORDER_PACKETS: u64 = 3;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    InFlight,
+    Lost,
+    Delivered,
+    /// Lost or late, and not worth a repetition.
+    Abandoned,
+}
+
+/// One numbered packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    /// Connection-level number; that of the FIN is one past the last message.
+    pub data_index: u64,
+    /// Empty if nothing would ever be repeated.
+    pub payload: Bytes,
+    pub fin: bool,
+    pub push: bool,
+    /// After this moment a repetition is of no use.
+    pub deadline: Instant,
+    pub sent_at: Instant,
+    pub transmissions: u32,
+    fate: Fate,
+    order: u64,
+    delivered_before: u64,
+    delivered_at: Instant,
+    app_limited: bool,
+}
+
+impl Sent {
+    pub fn new(data_index: u64, payload: Bytes, fin: bool, push: bool, deadline: Instant) -> Self {
+        Self {
+            data_index,
+            payload,
+            fin,
+            push,
+            deadline,
+            sent_at: Instant::ZERO,
+            transmissions: 0,
+            fate: Fate::InFlight,
+            order: 0,
+            delivered_before: 0,
+            delivered_at: Instant::ZERO,
+            app_limited: false,
+        }
+    }
+}
+
+/// What one acknowledgement changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acked {
+    /// Packets newly known to have arrived.
+    pub delivered: u32,
+    /// Packets passed over by the receiver while known to be lost.
+    pub abandoned: u32,
+    /// The cumulative number moved.
+    pub advanced: bool,
+    pub in_flight_before: u32,
+    pub rtt_sample: Option<Duration>,
+    pub delivery_rate_pps: Option<f64>,
+    pub round_start: bool,
+    pub app_limited: bool,
+    /// A retransmitted packet is among those that arrived, so that no RTT may be taken.
+    ambiguous: bool,
+    newest: Option<Newest>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    order: u64,
+    delivered_before: u64,
+    delivered_at: Instant,
+    app_limited: bool,
+    once: bool,
+    sent_at: Instant,
+}
+
+/// The window of packets between the oldest that is not acknowledged and the newest that was sent.
+#[derive(Debug)]
+pub(crate) struct SendWindow {
+    first: u64,
+    records: VecDeque<Sent>,
+    in_flight: u32,
+    lost: VecDeque<u64>,
+    order: u64,
+    newest_order: u64,
+    /// One past the highest number known to have arrived.
+    reported: u64,
+    delivered: u64,
+    delivered_at: Instant,
+    round_end: u64,
+    /// Packets that duplicate acknowledgements say have left the network, without saying which.
+    departed: u32,
+    /// Transmissions up to this one belong to a reduction of the window that was already made.
+    reduced_at: u64,
+    /// The latest transmission that was found lost.
+    lost_order: u64,
+}
+
+impl SendWindow {
+    /// The first packet to be sent has the number `first`.
+    pub fn new(first: u64) -> Self {
+        Self {
+            first,
+            records: VecDeque::new(),
+            in_flight: 0,
+            lost: VecDeque::new(),
+            order: 0,
+            newest_order: 0,
+            reported: 0,
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+            round_end: 0,
+            departed: 0,
+            reduced_at: 0,
+            lost_order: 0,
+        }
+    }
+
+    /// Oldest number not acknowledged.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Number of the next new packet.
+    pub fn next(&self) -> u64 {
+        self.first + self.records.len() as u64
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Packets in the network, as far as is known.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.saturating_sub(self.departed)
+    }
+
+    pub fn get(&self, index: u64) -> Option<&Sent> {
+        self.records.get(usize::try_from(index.checked_sub(self.first)?).ok()?)
+    }
+
+    fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {
+        self.records.get_mut(usize::try_from(index.checked_sub(self.first)?).ok()?)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Sent)> {
+        self.records.iter().enumerate().map(|(offset, sent)| (self.first + offset as u64, sent))
+    }
+
+    /// Something is expected to be acknowledged.
+    pub fn waits(&self) -> bool {
+        self.in_flight > 0 || self.lost.iter().any(|index| self.get(*index).is_some_and(Self::is_outstanding))
+    }
+
+    /// The newest packet not seen to arrive.
+    pub fn last_outstanding(&self) -> Option<u64> {
+        let offset = self.records.iter().rposition(Self::is_outstanding)?;
+        Some(self.first + offset as u64)
+    }
+
+    /// True if the packet has not been seen to arrive.
+    pub fn is_outstanding(sent: &Sent) -> bool {
+        matches!(sent.fate, Fate::InFlight | Fate::Lost)
+    }
+
+    /// Puts a new packet on its way and returns its number.
+    pub fn transmit(&mut self, now: Instant, sent: Sent, app_limited: bool) -> u64 {
+        let index = self.next();
+        self.records.push_back(sent);
+        self.stamp(now, index, app_limited);
+        self.in_flight += 1;
+        index
+    }
+
+    fn stamp(&mut self, now: Instant, index: u64, app_limited: bool) {
+        if self.in_flight == 0 {
+            // An idle path delivers nothing; the time of idleness must not lower the measured rate.
+            self.delivered_at = now;
+        }
+        self.order += 1;
+        let (order, delivered_before, delivered_at) = (self.order, self.delivered, self.delivered_at);
+        if let Some(sent) = self.get_mut(index) {
+            sent.order = order;
+            sent.delivered_before = delivered_before;
+            sent.delivered_at = delivered_at;
+            sent.app_limited = app_limited;
+            sent.sent_at = now;
+            sent.transmissions += 1;
+        }
+    }
+
+    /// The oldest packet that waits for its repetition.
+    pub fn next_lost(&mut self) -> Option<u64> {
+        while let Some(&index) = self.lost.front() {
+            if self.get(index).is_some_and(|sent| sent.fate == Fate::Lost) {
+                return Some(index);
+            }
+            self.lost.pop_front();
+        }
+        None
+    }
+
+    /// Repeats packet `index`, wherever it is.
+    pub fn retransmit(&mut self, now: Instant, index: u64) {
+        if self.lost.front() == Some(&index) {
+            self.lost.pop_front();
+        }
+        let Some(sent) = self.get_mut(index) else { return };
+        let was_lost = sent.fate == Fate::Lost;
+        if was_lost {
+            sent.fate = Fate::InFlight;
+        }
+        self.stamp(now, index, false);
+        if was_lost {
+            self.in_flight += 1;
+        }
+    }
+
+    /// Gives a packet up: it will not be repeated.
+    pub fn abandon(&mut self, index: u64) {
+        let Some(sent) = self.get_mut(index) else { return };
+        let before = std::mem::replace(&mut sent.fate, Fate::Abandoned);
+        sent.payload = Bytes::new();
+        if before == Fate::InFlight {
+            self.in_flight -= 1;
+        }
+    }
+
+    fn note(&mut self, now: Instant, offset: usize, min_rtt: Duration, acked: &mut Acked) {
+        let sent = &mut self.records[offset];
+        match sent.fate {
+            Fate::Delivered | Fate::Abandoned => return,
+            Fate::InFlight => self.in_flight -= 1,
+            // Found lost but arrived: reordering or an outage; either way its RTT is no measure of the path.
+            Fate::Lost => acked.ambiguous = true,
+        }
+        sent.fate = Fate::Delivered;
+        acked.delivered += 1;
+        self.delivered += 1;
+        let once = sent.transmissions == 1;
+        acked.ambiguous |= !once;
+        // An answer that comes sooner than any round trip belongs to an earlier transmission.
+        let early = !once && now.saturating_since(sent.sent_at) < min_rtt * 4 / 5;
+        if early {
+            return;
+        }
+        self.newest_order = self.newest_order.max(sent.order);
+        if acked.newest.is_none_or(|newest| newest.order < sent.order) {
+            acked.newest = Some(Newest {
+                order: sent.order,
+                delivered_before: sent.delivered_before,
+                delivered_at: sent.delivered_at,
+                app_limited: sent.app_limited,
+                once,
+                sent_at: sent.sent_at,
+            });
+        }
+    }
+
+    /// Takes the cumulative number: everything below `ack` is of no more interest to the receiver.
+    pub fn acknowledge(&mut self, now: Instant, ack: u64, rtt: &RttEstimator) -> Acked {
+        let mut acked = Acked { in_flight_before: self.in_flight(), ..Acked::default() };
+        let min_rtt = rtt.min();
+        let ack = ack.min(self.next());
+        while self.first < ack {
+            if self.records.front().is_some_and(|sent| sent.fate == Fate::Lost && sent.transmissions == 1) {
+                acked.abandoned += 1;
+            }
+            self.note(now, 0, min_rtt, &mut acked);
+            self.records.pop_front();
+            self.first += 1;
+            acked.advanced = true;
+        }
+        self.reported = self.reported.max(self.first);
+        if acked.advanced {
+            self.departed =
+                self.departed.saturating_sub(acked.delivered.saturating_sub(1)).min(self.in_flight);
+        }
+        acked
+    }
+
+    /// Takes a report that the packets `from..=to` arrived.
+    pub fn report(&mut self, now: Instant, from: u64, to: u64, rtt: &RttEstimator, acked: &mut Acked) {
+        let from = from.max(self.first);
+        let end = to.saturating_add(1).min(self.next());
+        let min_rtt = rtt.min();
+        let before = acked.delivered;
+        for index in from..end {
+            self.note(now, (index - self.first) as usize, min_rtt, acked);
+        }
+        self.reported = self.reported.max(end);
+        self.departed = self.departed.saturating_sub(acked.delivered - before);
+    }
+
+    /// Draws the conclusions from one acknowledgement once all its parts were taken.
+    pub fn conclude(&mut self, now: Instant, rtt: &RttEstimator, acked: &mut Acked) {
+        if acked.delivered > 0 {
+            self.delivered_at = now;
+        }
+        let Some(newest) = acked.newest else { return };
+        // Karn's rule (answer E7): an answer that may belong to either transmission says nothing about the RTT.
+        if newest.once && !acked.ambiguous {
+            acked.rtt_sample = Some(now.saturating_since(newest.sent_at));
+        }
+        acked.app_limited = newest.app_limited;
+        let interval = now.saturating_since(newest.delivered_at);
+        if interval >= rtt.min() && !interval.is_zero() {
+            let packets = (self.delivered - newest.delivered_before) as f64;
+            acked.delivery_rate_pps = Some(packets / interval.as_secs_f64());
+        }
+        if newest.delivered_before >= self.round_end {
+            self.round_end = self.delivered;
+            acked.round_start = true;
+        }
+    }
+
+    fn mark_lost(&mut self, index: u64) {
+        let Some(sent) = self.get_mut(index) else { return };
+        if sent.fate != Fate::InFlight {
+            return;
+        }
+        sent.fate = Fate::Lost;
+        let order = sent.order;
+        self.lost_order = self.lost_order.max(order);
+        self.in_flight -= 1;
+        self.departed = self.departed.min(self.in_flight);
+        self.lost.push_back(index);
+    }
+
+    /// Finds losses from reports: three packets sent later have arrived, or one has and 1.25 RTT have passed.
+    ///
+    /// Returns the number of packets newly lost and the moment at which the next one would be.
+    pub fn detect(&mut self, now: Instant, rtt: &RttEstimator) -> (u32, Option<Instant>) {
+        let patience = rtt.smoothed().max(rtt.latest()) * 5 / 4;
+        let end = self.reported.min(self.next());
+        let mut found = 0;
+        let mut next = None;
+        for index in self.first..end {
+            let sent = &self.records[(index - self.first) as usize];
+            if sent.fate != Fate::InFlight || sent.order > self.newest_order {
+                continue;
+            }
+            let late_at = sent.sent_at + patience;
+            if sent.order + REORDER_PACKETS <= self.newest_order || now >= late_at {
+                self.mark_lost(index);
+                found += 1;
+            } else if next.is_none_or(|at| late_at < at) {
+                next = Some(late_at);
+            }
+        }
+        (found, next)
+    }
+
+    /// A duplicate acknowledgement without report: one more packet has left the network.
+    pub fn count_departure(&mut self) {
+        self.departed = (self.departed + 1).min(self.in_flight);
+    }
+
+    /// Marks `from..to` lost where they were sent only once; returns how many were.
+    pub fn lose_range(&mut self, from: u64, to: u64) -> u32 {
+        let mut found = 0;
+        for index in from.max(self.first)..to.min(self.next()) {
+            if self.get(index).is_some_and(|sent| sent.fate == Fate::InFlight && sent.transmissions == 1) {
+                self.mark_lost(index);
+                found += 1;
+            }
+        }
+        found
+    }
+
+    /// Marks the oldest packet lost even if it was repeated before: used for partial acknowledgements in recovery.
+    pub fn lose_first(&mut self, sent_before: Instant) -> u32 {
+        let Some(sent) = self.records.front() else { return 0 };
+        if sent.fate != Fate::InFlight || sent.sent_at > sent_before {
+            return 0;
+        }
+        self.mark_lost(self.first);
+        1
+    }
+
+    /// True at most once per round trip: a packet was lost that left after the last reduction of the window.
+    pub fn take_loss_event(&mut self) -> bool {
+        let fresh = self.lost_order > self.reduced_at;
+        if fresh {
+            self.reduced_at = self.order;
+        }
+        fresh
+    }
+
+    /// True at most once per round trip: a packet that left after the last reduction was answered with a mark.
+    pub fn take_mark_event(&mut self) -> bool {
+        let fresh = self.newest_order > self.reduced_at;
+        if fresh {
+            self.reduced_at = self.order;
+        }
+        fresh
+    }
+
+    /// True while packets from before the last reduction are outstanding.
+    pub fn in_recovery(&self) -> bool {
+        self.records.front().is_some_and(|sent| sent.order <= self.reduced_at || sent.transmissions > 1)
+            && self.reduced_at > 0
+    }
+
+    /// Numbers one packet that nobody will acknowledge.
+    pub fn pass(&mut self) -> u64 {
+        debug_assert!(self.records.is_empty());
+        self.first += 1;
+        self.first - 1
+    }
+
+    /// Marks everything in flight lost.
+    pub fn lose_all(&mut self) -> u32 {
+        let before = self.in_flight;
+        for index in self.first..self.next() {
+            self.mark_lost(index);
+        }
+        self.departed = 0;
+        before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn rtt() -> RttEstimator {
+        let mut rtt = RttEstimator::new(MS * 1000, MS * 200, MS * 60_000);
+        rtt.sample(MS * 100);
+        rtt
+    }
+
+    fn at(ms: u32) -> Instant {
+        Instant::ZERO + MS * ms
+    }
+
+    fn packet(index: u64) -> Sent {
+        Sent::new(index, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE)
+    }
+
+    fn window(packets: u64) -> SendWindow {
+        let mut window = SendWindow::new(1);
+        for index in 0..packets {
+            window.transmit(at(0), packet(index), false);
+        }
+        window
+    }
+
+    #[test]
+    fn cumulative_acknowledgement_frees_and_samples() {
+        let mut window = window(4);
+        let mut acked = window.acknowledge(at(100), 3, &rtt());
+        window.conclude(at(100), &rtt(), &mut acked);
+        assert_eq!((acked.delivered, window.in_flight(), window.first()), (2, 2, 3));
+        assert_eq!(acked.rtt_sample, Some(MS * 100));
+    }
+
+    #[test]
+    fn three_later_arrivals_mean_loss_and_two_do_not() {
+        let mut window = window(5);
+        let mut acked = Acked::default();
+        window.report(at(100), 2, 3, &rtt(), &mut acked);
+        assert_eq!(window.detect(at(100), &rtt()).0, 0);
+        window.report(at(101), 4, 4, &rtt(), &mut acked);
+        assert_eq!(window.detect(at(101), &rtt()).0, 1);
+        assert_eq!(window.next_lost(), Some(1));
+    }
+
+    #[test]
+    fn a_hole_grows_old_after_five_quarters_of_the_rtt() {
+        let mut window = window(2);
+        window.report(at(100), 2, 2, &rtt(), &mut Acked::default());
+        let (found, next) = window.detect(at(100), &rtt());
+        assert_eq!((found, next), (0, Some(at(125))));
+        assert_eq!(window.detect(at(125), &rtt()).0, 1);
+    }
+
+    #[test]
+    fn a_lost_repetition_is_found_by_packets_sent_after_it() {
+        let mut window = window(5);
+        window.report(at(100), 2, 5, &rtt(), &mut Acked::default());
+        assert_eq!(window.detect(at(100), &rtt()).0, 1);
+        window.retransmit(at(100), 1);
+        for index in 5..8 {
+            window.transmit(at(101), packet(index), false);
+        }
+        assert_eq!(window.detect(at(110), &rtt()).0, 0);
+        window.report(at(201), 6, 8, &rtt(), &mut Acked::default());
+        assert_eq!(window.detect(at(201), &rtt()).0, 1, "the repetition was overtaken by three packets");
+    }
+
+    #[test]
+    fn no_rtt_from_a_range_with_a_repetition() {
+        let mut window = window(3);
+        window.lose_range(1, 2);
+        window.retransmit(at(150), 1);
+        let mut acked = window.acknowledge(at(260), 4, &rtt());
+        window.conclude(at(260), &rtt(), &mut acked);
+        assert_eq!((acked.delivered, acked.rtt_sample), (3, None));
+    }
+
+    #[test]
+    fn acknowledgements_beyond_what_was_sent_free_only_what_was_sent() {
+        let mut window = window(2);
+        let acked = window.acknowledge(at(1), 1000, &rtt());
+        assert_eq!((acked.delivered, window.first(), window.in_flight()), (2, 3, 0));
+        window.report(at(1), 5, u64::MAX, &rtt(), &mut Acked::default());
+        assert_eq!(window.in_flight(), 0);
+    }
+}

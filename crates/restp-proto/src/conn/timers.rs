@@ -1,0 +1,259 @@
+//! What happens when time passes.
+
+use super::path::{Stage, Tail, Timer};
+use super::{Connection, Cx, LocalFin, Phase};
+use crate::cc::Controller;
+use crate::event::CloseReason;
+use crate::log::LogEvent;
+use crate::path::Transmit;
+use crate::profile::{LossCause, OutageProbe};
+use crate::time::Instant;
+
+/// Timeouts in a row after which another path takes over (answer H9).
+const SWITCH_TIMEOUTS: u32 = 2;
+
+impl Connection {
+    /// Does everything that is due.
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        for index in 0..self.paths.len() {
+            if self.paths[index].deadline() <= cx.now {
+                self.path_timers(cx, index);
+            }
+        }
+        if self.idle_at <= cx.now {
+            self.idle_at = Instant::FAR_FUTURE;
+            self.finish(cx, CloseReason::Idle);
+        }
+        if self.keepalive_at <= cx.now {
+            let period = self.composition.profile().tuning.keepalive;
+            self.keepalive_at = period.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
+            let active = self.active;
+            if let Some(path) = self.paths.get_mut(active).filter(|path| path.stage == Stage::Established) {
+                path.wants.probe = true;
+            }
+        }
+        if self.hole_at <= cx.now {
+            self.hole_at = Instant::FAR_FUTURE;
+            self.on_hole_timer(cx);
+        }
+        if self.data_fin_at <= cx.now {
+            self.on_data_fin_timer(cx);
+        }
+    }
+
+    fn path_timers(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let now = cx.now;
+        let path = &mut self.paths[index];
+        if path.expired(Timer::Ack, now) {
+            path.ack.now = true;
+        }
+        if path.expired(Timer::DuplicateAck, now) && path.ack.repeats > 0 {
+            path.ack.repeats -= 1;
+            path.ack.now = true;
+        }
+        if path.expired(Timer::Fec, now)
+            && let Some(encoder) = &mut path.encoder
+        {
+            encoder.flush();
+        }
+        path.expired(Timer::Pace, now);
+        if path.expired(Timer::Loss, now) {
+            let (found, next) = path.tx.detect(now, &path.rtt);
+            path.set(Timer::Loss, next.unwrap_or(Instant::FAR_FUTURE));
+            self.on_losses(cx, index, found);
+        }
+        if self.paths[index].expired(Timer::Handshake, now) {
+            self.on_handshake_timer(cx, index);
+        }
+        if self.paths[index].expired(Timer::Retransmit, now) {
+            self.on_retransmit_timer(cx, index);
+        }
+        if self.paths[index].expired(Timer::Probe, now) {
+            if self.paths[index].outage.is_some() {
+                self.on_outage_probe(cx, index);
+            } else {
+                self.on_standby_probe(cx, index);
+            }
+        }
+    }
+
+    fn on_data_fin_timer(&mut self, cx: &mut Cx<'_>) {
+        self.data_fin_at = Instant::FAR_FUTURE;
+        if self.local_fin != LocalFin::Sent {
+            return;
+        }
+        self.data_fin_tries += 1;
+        if self.data_fin_tries > self.composition.profile().tuning.max_retries {
+            self.finish(cx, CloseReason::TimedOut);
+            return;
+        }
+        let index = self.pick_path(|_| true).unwrap_or(self.active);
+        let path = &mut self.paths[index];
+        path.ack.now = true;
+        let wait = path.rtt.rto().saturating_mul(1 << self.data_fin_tries.min(6));
+        self.data_fin_at = cx.now + wait;
+    }
+
+    /// The oldest packet in flight lies beyond what the peer grants: it probes the window.
+    pub(super) fn probes_window(&self, index: usize) -> bool {
+        let tx = &self.paths[index].tx;
+        self.shape.window
+            && tx.get(tx.first()).is_some_and(|sent| !sent.fin && sent.data_index >= self.flow_limit)
+    }
+
+    fn on_retransmit_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let path = &mut self.paths[index];
+        if path.stage == Stage::SynSent && !self.may_send_data() {
+            return;
+        }
+        let path = &mut self.paths[index];
+        if path.tx.is_empty() {
+            // A closed window: one packet asks whether it has opened (answer J6).
+            path.rtt.back_off();
+            self.window_probe = true;
+            return;
+        }
+        let profile = self.composition.profile();
+        let (max_retries, tail_probe) = (profile.tuning.max_retries, profile.tuning.tail_probe);
+        let retransmits = profile.reliability.retransmits();
+        let silent = cx.now.saturating_since(path.heard_at) >= path.rtt.base_rto();
+        if self.probes_window(index) {
+            let path = &mut self.paths[index];
+            path.retries = if silent { path.retries + 1 } else { 0 };
+            path.rtt.back_off();
+            path.wants.resend = Some(path.tx.first());
+            if path.retries > max_retries {
+                self.finish(cx, CloseReason::TimedOut);
+            } else {
+                let at = cx.now + self.paths[index].rtt.rto();
+                self.paths[index].set(Timer::Retransmit, at);
+            }
+            return;
+        }
+        let path = &mut self.paths[index];
+        if tail_probe && retransmits && path.tail == Tail::Probe && path.rtt.measured().is_some() {
+            path.tail = Tail::Timeout;
+            path.wants.resend = path.tx.last_outstanding();
+            path.set(Timer::Retransmit, cx.now + path.rtt.rto());
+            return;
+        }
+        if !self.give_up_unreliable_fin(cx, index) {
+            self.on_timeout(cx, index, silent, retransmits);
+        }
+    }
+
+    /// Nothing came back in time.
+    fn on_timeout(&mut self, cx: &mut Cx<'_>, index: usize, silent: bool, retransmits: bool) {
+        self.stats.timeouts += 1;
+        let configured = self.configured_cause;
+        let max_retries = self.composition.profile().tuning.max_retries;
+        let path = &mut self.paths[index];
+        path.retries += 1;
+        let (id, retries) = (path.id.0, path.retries);
+        cx.log(LogEvent::Timeout { path: id });
+        if retries >= SWITCH_TIMEOUTS && self.multi.is_some() {
+            self.path_failed_unless_alone(cx, index);
+        }
+        let path = &mut self.paths[index];
+        let gone = match configured {
+            LossCause::Outage => true,
+            LossCause::Dynamic => {
+                if silent {
+                    path.cause.on_silent_timeout(&path.rtt);
+                }
+                path.cause.verdict() == LossCause::Outage
+            }
+            _ => false,
+        };
+        if gone && retransmits && !path.suspect {
+            self.enter_outage(cx, index);
+            self.note_cause();
+            return;
+        }
+        if retries > max_retries {
+            let open = self.paths.iter().filter(|path| path.stage == Stage::Established).count();
+            if open > 1 {
+                self.drop_path(cx, index);
+            } else {
+                self.finish(cx, CloseReason::TimedOut);
+            }
+            return;
+        }
+        let path = &mut self.paths[index];
+        let in_flight = path.tx.in_flight();
+        let lost = path.tx.lose_all();
+        path.tx.take_loss_event();
+        path.dup_acks = 0;
+        path.rtt.back_off();
+        if path.cause(configured) != LossCause::Corruption {
+            path.cc.on_timeout(cx.now, in_flight);
+            path.cwr = true;
+            self.stats.congestion_events += 1;
+        }
+        self.stats.lost += u64::from(lost);
+        self.abandon_unless_repeated(index);
+        self.arm_retransmit(cx.now, index);
+        self.note_cause();
+    }
+
+    /// Without retransmission lost packets are only counted; a FIN is repeated all the same (answer D13).
+    pub(super) fn abandon_unless_repeated(&mut self, index: usize) {
+        if self.composition.profile().reliability.retransmits() {
+            return;
+        }
+        let path = &mut self.paths[index];
+        while let Some(number) = path.tx.next_lost() {
+            if path.tx.get(number).is_some_and(|sent| sent.fin) {
+                break;
+            }
+            path.tx.abandon(number);
+        }
+    }
+
+    fn path_failed_unless_alone(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let others = (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable());
+        if others {
+            self.path_failed(cx, index);
+        }
+    }
+
+    /// A path in outage is probed with data, because data might get through (answer I4).
+    // R-LOSS-5
+    fn on_outage_probe(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let t = &self.composition.profile().tuning;
+        let (floor, give_up, which) = (t.outage_probe_floor, t.outage_give_up, t.outage_probe);
+        let path = &mut self.paths[index];
+        let over = match (path.outage, give_up) {
+            (Some(outage), Some(limit)) => cx.now.saturating_since(outage.since) >= limit,
+            _ => false,
+        };
+        if over {
+            self.finish(cx, CloseReason::Outage);
+            return;
+        }
+        let number = match which {
+            OutageProbe::LastSent => path.tx.last_outstanding(),
+            OutageProbe::FirstUnacked => Some(path.tx.first()).filter(|_| !path.tx.is_empty()),
+        };
+        match number {
+            Some(number) => path.wants.resend = Some(number),
+            None => path.wants.probe = true,
+        }
+        self.stats.outage_probes += 1;
+        path.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
+    }
+
+    /// Sends the probe that a timer asked for.
+    pub(super) fn poll_resend(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let number = self.paths[index].wants.resend.take()?;
+        if self.phase == Phase::Closed || !self.may_send_data() {
+            return None;
+        }
+        self.probe_with(cx, index, number, out)
+    }
+}

@@ -1,0 +1,545 @@
+//! An endpoint: many connections over one set of addresses, driven from outside with packets and the time.
+
+mod cookie;
+mod incoming;
+mod linger;
+mod table;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+
+use crate::arena::Arena;
+use crate::config::EndpointConfig;
+use crate::conn::multipath::Multi;
+use crate::conn::{Connection, Cx, Message, Role};
+use crate::crypto::{Purpose, Secret};
+use crate::error::{ConnectError, ListenError, PathError, SendError};
+use crate::event::{ConnId, Datagram, Dial, Event, Knob, SendOptions};
+use crate::log::Observer;
+use crate::path::{Ecn, PathAddr, PathId, Transmit};
+use crate::profile::{Composition, Management, Protection};
+use crate::stats::{ConnStats, EndpointStats, PathStats};
+use crate::time::Instant;
+use cookie::{CookieCache, CookieJar, ReplaySet};
+use linger::Linger;
+use table::{Key, SecretState, Table};
+
+/// Length of one slot of the coarse clock in initial numbers: two slots bound how old an answer may be.
+const ISN_SLOT: Duration = Duration::from_secs(64);
+
+/// Connections with the same pair of ports that can be found after their peer moved. A pair is shared only by peers
+/// at different addresses that chose the same port, so few are enough.
+const MOVABLE_PER_PORTS: usize = 16;
+
+/// A port on which peers may connect.
+struct Listener {
+    composition: Composition,
+    /// Only what the profile itself offers is accepted.
+    exact: bool,
+    datagrams: VecDeque<Datagram>,
+}
+
+/// Outgoing bytes that belong to no connection.
+struct Stateless {
+    path: PathAddr,
+    bytes: Vec<u8>,
+}
+
+/// Many connections, both initiated and accepted. See the crate's first page for an example.
+///
+/// After every call that changes something, call [`Endpoint::poll_transmit`] until it answers `None`, then
+/// [`Endpoint::poll_event`] likewise, then wait for a packet or until [`Endpoint::poll_timeout`].
+pub struct Endpoint {
+    config: EndpointConfig,
+    rng: ChaCha12Rng,
+    secret: Secret,
+    arena: Arena,
+    observer: Option<Box<dyn Observer + Send>>,
+    table: Table,
+    tokens: BTreeMap<u32, ConnId>,
+    /// Connections by their inner ports, to find a peer that moved; bounded per pair of ports.
+    by_ports: BTreeMap<(u16, u16), Vec<ConnId>>,
+    listeners: BTreeMap<u16, Listener>,
+    jar: CookieJar,
+    replays: ReplaySet,
+    cookies: CookieCache,
+    linger: Linger,
+    half_open: usize,
+    stateless: VecDeque<Stateless>,
+    budget: Budget,
+    stats: EndpointStats,
+}
+
+/// Answers to strangers that are still allowed in the current second.
+struct Budget {
+    second: u64,
+    left: u32,
+}
+
+impl Endpoint {
+    /// An endpoint whose randomness all comes from `seed`: keep it secret outside of simulations.
+    #[must_use]
+    pub fn new(config: EndpointConfig, seed: [u8; 32]) -> Self {
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let mut key = [0; 16];
+        rng.fill_bytes(&mut key);
+        let secret = Secret::new(key);
+        rng.fill_bytes(&mut key);
+        let jar = CookieJar::new(Secret::new(key), config.cookie_lifetime);
+        let state = SecretState::new(&secret);
+        Self {
+            replays: ReplaySet::new(config.max_replay_entries, config.cookie_lifetime),
+            cookies: CookieCache::new(config.max_cached_cookies),
+            linger: Linger::new(state.clone(), config.max_lingering),
+            table: Table::new(state),
+            config,
+            rng,
+            secret,
+            arena: Arena::default(),
+            observer: None,
+            tokens: BTreeMap::new(),
+            by_ports: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            jar,
+            half_open: 0,
+            stateless: VecDeque::new(),
+            budget: Budget { second: 0, left: 0 },
+            stats: EndpointStats::default(),
+        }
+    }
+
+    /// Lets `observer` hear every step of every connection.
+    pub fn observe(&mut self, observer: Box<dyn Observer + Send>) {
+        self.observer = Some(observer);
+    }
+
+    /// Takes the observer back.
+    pub fn unobserve(&mut self) -> Option<Box<dyn Observer + Send>> {
+        self.observer.take()
+    }
+
+    /// Accepts connections on `port`. With a connectionless composition, messages of strangers are queued instead.
+    ///
+    /// What shows on the wire is chosen by the peer as long as it is valid; everything else (congestion control,
+    /// timers, limits, cause of losses) is taken from `composition`. With `exact` only the services of the composition
+    /// itself are offered, and peers that ask for more are offered less (answer D1).
+    ///
+    /// # Errors
+    /// [`ListenError`] if the port is taken or keys are missing.
+    pub fn listen(&mut self, port: u16, composition: Composition, exact: bool) -> Result<(), ListenError> {
+        if self.listeners.contains_key(&port) {
+            return Err(ListenError::InUse { port });
+        }
+        if composition.profile().protection == Protection::Protected && !self.has_keys() {
+            return Err(ListenError::NoKeys);
+        }
+        self.listeners.insert(port, Listener { composition, exact, datagrams: VecDeque::new() });
+        Ok(())
+    }
+
+    /// Accepts no more connections on `port`; existing ones go on.
+    pub fn unlisten(&mut self, port: u16) {
+        self.listeners.remove(&port);
+    }
+
+    fn has_keys(&self) -> bool {
+        false
+    }
+
+    /// Opens a connection from `local_port` to `remote_port` at the end of `path`.
+    ///
+    /// # Errors
+    /// [`ConnectError`] if the identity is in use, a limit is reached, or keys are missing.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        path: PathAddr,
+        local_port: u16,
+        remote_port: u16,
+        composition: &Composition,
+    ) -> Result<ConnId, ConnectError> {
+        let key = Key { addr: path, local_port, remote_port };
+        if self.table.has_key(&key) {
+            return Err(ConnectError::InUse);
+        }
+        if self.table.len() >= self.config.max_connections {
+            return Err(ConnectError::TooMany { limit: self.config.max_connections });
+        }
+        if composition.profile().protection == Protection::Protected && !self.has_keys() {
+            return Err(ConnectError::NoKeys);
+        }
+        self.linger.forget(&key);
+        let isn = self.initial_number(now, &key);
+        let cookie = match composition.profile().management {
+            Management::Opportunistic => self.cookies.get(path.remote),
+            _ => None,
+        };
+        let local_key = self.rng.next_u64();
+        let id = self.table.next_id();
+        let (cx, _) = self.split(now, id);
+        let conn = Connection::connect(
+            &cx,
+            composition.clone(),
+            path,
+            (local_port, remote_port),
+            isn,
+            cookie,
+            local_key,
+        );
+        let id = self.table.insert(conn);
+        self.table.bind(key, id, 0);
+        self.note_ports(local_port, remote_port, id);
+        self.table.touch(id);
+        Ok(id)
+    }
+
+    fn note_ports(&mut self, local_port: u16, remote_port: u16, id: ConnId) {
+        let list = self.by_ports.entry((local_port, remote_port)).or_default();
+        if list.len() < MOVABLE_PER_PORTS {
+            list.push(id);
+        }
+    }
+
+    /// The initial number of a connection that we open (RFC 6528): a keyed hash plus a clock of 4 microseconds.
+    // R-NUM-3
+    fn initial_number(&mut self, now: Instant, key: &Key) -> u32 {
+        let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
+        let ends = format!("{}{}", key.addr.local, key.addr.remote);
+        let hash =
+            self.secret.derive(Purpose::InitialNumber, &[b"initiator", ends.as_bytes(), &ports]) as u32;
+        hash.wrapping_add((now.as_nanos() / 4000) as u32)
+    }
+
+    /// Splits the borrow: what connections need, and the table that holds them.
+    fn split(&mut self, now: Instant, id: ConnId) -> (Cx<'_>, &mut Table) {
+        let cx = Cx {
+            now,
+            id,
+            rng: &mut self.rng,
+            arena: &mut self.arena,
+            observer: &mut self.observer,
+            horizon: self.config.release_horizon,
+            pseudo: self.config.encapsulation.outgoing(),
+        };
+        (cx, &mut self.table)
+    }
+
+    /// Runs `step` on a connection and notes what follows from it.
+    fn with<T>(
+        &mut self,
+        now: Instant,
+        id: ConnId,
+        step: impl FnOnce(&mut Connection, &mut Cx<'_>) -> T,
+    ) -> Option<T> {
+        let (mut cx, table) = self.split(now, id);
+        let conn = table.get_mut(id)?;
+        let was_half_open = conn.is_half_open();
+        let result = step(conn, &mut cx);
+        let is_half_open = conn.is_half_open() && !conn.is_closed();
+        self.half_open =
+            (self.half_open + usize::from(is_half_open)).saturating_sub(usize::from(was_half_open));
+        self.table.touch(id);
+        self.note_end(now, id);
+        Some(result)
+    }
+
+    /// A connection that we closed first is remembered for a while (answer D12).
+    fn note_end(&mut self, now: Instant, id: ConnId) {
+        let pseudo = self.config.encapsulation.outgoing();
+        let Some(conn) = self.table.get_mut(id) else { return };
+        for (addr, until, answer) in conn.farewells(now, pseudo) {
+            let (local_port, remote_port) = conn.ports();
+            self.linger.put(now, Key { addr, local_port, remote_port }, until, answer);
+        }
+    }
+
+    /// Takes a datagram that arrived on `path` with the ECN field `ecn`.
+    pub fn handle(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
+        incoming::handle(self, now, path, ecn, datagram);
+    }
+
+    /// Appends the next packets to `out`, at most `max_segments` of equal length for one path (the last may be shorter).
+    ///
+    /// Call it until it answers `None`.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_segments: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        if let Some(Stateless { path, bytes }) = self.stateless.pop_front() {
+            out.extend_from_slice(&bytes);
+            return Some(Transmit {
+                path,
+                ecn: Ecn::NotEct,
+                size_bytes: bytes.len(),
+                segment_size: bytes.len(),
+                release_at: now,
+            });
+        }
+        while let Some(id) = self.table.first_dirty() {
+            let (mut cx, table) = self.split(now, id);
+            let Some(conn) = table.get_mut(id) else {
+                self.table.settle_dirty();
+                continue;
+            };
+            let was_half_open = conn.is_half_open();
+            let transmit = conn.poll_transmit(&mut cx, max_segments.max(1), out);
+            let ended = was_half_open && conn.is_closed();
+            self.half_open -= usize::from(ended);
+            if transmit.is_some() {
+                self.table.rotate_dirty();
+                return transmit;
+            }
+            // Sending may have moved timers or ended the connection.
+            self.table.touch(id);
+            self.table.settle_dirty();
+            self.note_end(now, id);
+        }
+        None
+    }
+
+    /// When [`Endpoint::handle_timeout`] must be called, if ever.
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        self.table.next_deadline()
+    }
+
+    /// Does everything that is due at `now`. Afterwards [`Endpoint::poll_timeout`] lies in the future.
+    // R-ERR-3
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(id) = self.table.due(now) {
+            self.with(now, id, |conn, cx| conn.handle_timeout(cx));
+        }
+    }
+
+    /// The next event of any connection.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        while let Some(id) = self.table.first_eventful() {
+            if let Some(kind) = self.table.get_mut(id).and_then(Connection::poll_event) {
+                return Some(Event { conn: id, kind });
+            }
+            self.table.settle_eventful();
+            self.reap(id);
+        }
+        None
+    }
+
+    /// Forgets a connection that has nothing left to say, and the keys of paths that it dropped.
+    fn reap(&mut self, id: ConnId) {
+        let Some(conn) = self.table.get(id) else { return };
+        if !conn.is_drained() {
+            return;
+        }
+        self.release(id);
+    }
+
+    fn release(&mut self, id: ConnId) {
+        let Some(conn) = self.table.remove(id) else { return };
+        let (local_port, remote_port) = conn.ports();
+        for (index, addr) in conn.path_addrs() {
+            let key = Key { addr, local_port, remote_port };
+            if self.table.find(&key) == Some((id, index)) {
+                self.table.unbind(&key);
+            }
+        }
+        if let Some(list) = self.by_ports.get_mut(&(local_port, remote_port)) {
+            list.retain(|other| *other != id);
+            if list.is_empty() {
+                self.by_ports.remove(&(local_port, remote_port));
+            }
+        }
+        if let Some(token) = conn.multi().filter(|_| conn.role() == Role::Responder).map(Multi::token) {
+            self.tokens.remove(&token);
+        }
+    }
+
+    /// Sends a message (fixed framing) or bytes of the stream (coalescing).
+    ///
+    /// # Errors
+    /// [`SendError`] says why it was not taken; when full, the data comes back.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        payload: Bytes,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        self.with(now, conn, |conn, cx| conn.send(cx.now, payload, options))
+            .unwrap_or(Err(SendError::Unknown))
+    }
+
+    /// The next message, or piece of the stream, that was received.
+    pub fn recv(&mut self, now: Instant, conn: ConnId) -> Option<Message> {
+        self.with(now, conn, |conn, cx| conn.recv(cx)).flatten()
+    }
+
+    /// Closes our direction after everything that was sent; the peer's direction stays open until it closes too.
+    pub fn close(&mut self, now: Instant, conn: ConnId) {
+        self.with(now, conn, |conn, cx| conn.close(cx));
+    }
+
+    /// Ends the connection at once; the peer gets a reset, unsent data are dropped.
+    pub fn abort(&mut self, now: Instant, conn: ConnId) {
+        self.with(now, conn, |conn, cx| conn.abort(cx));
+    }
+
+    /// Forgets a connection: like `abort`, and received data that were not read are dropped too.
+    pub fn forget(&mut self, now: Instant, conn: ConnId) {
+        self.with(now, conn, |conn, cx| {
+            conn.abort(cx);
+            while conn.recv(cx).is_some() {}
+            while conn.poll_event().is_some() {}
+        });
+    }
+
+    /// Tells a connection what the layers below know.
+    pub fn dial(&mut self, now: Instant, conn: ConnId, dial: Dial) {
+        self.with(now, conn, |conn, cx| conn.dial(cx, dial));
+    }
+
+    /// Changes a wish of the application.
+    pub fn turn(&mut self, now: Instant, conn: ConnId, knob: Knob) {
+        self.with(now, conn, |conn, _| conn.turn(knob));
+    }
+
+    /// Opens a further path; events `PathUp` or `PathDown` tell the outcome.
+    ///
+    /// # Errors
+    /// [`PathError`] if this side, the profile, or a limit does not allow it.
+    pub fn open_path(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        path: PathAddr,
+        backup: bool,
+    ) -> Result<PathId, PathError> {
+        let (local_port, remote_port) = self.table.get(conn).ok_or(PathError::Unknown)?.ports();
+        let key = Key { addr: path, local_port, remote_port };
+        if self.table.has_key(&key) {
+            self.drop_stale_key(&key);
+            if self.table.has_key(&key) {
+                return Err(PathError::Exists);
+            }
+        }
+        let isn = self.initial_number(now, &key);
+        let opened = self.with(now, conn, |conn, cx| conn.open_path(cx, path, backup, isn));
+        let (index, id) = opened.unwrap_or(Err(PathError::Unknown))?;
+        self.table.bind(key, conn, index);
+        Ok(id)
+    }
+
+    /// Unbinds a key whose path was dropped in the meantime.
+    fn drop_stale_key(&mut self, key: &Key) {
+        if let Some((id, index)) = self.table.find(key)
+            && !self.table.get(id).is_some_and(|conn| conn.owns(index, &key.addr))
+        {
+            self.table.unbind(key);
+        }
+    }
+
+    /// Closes one of several paths.
+    ///
+    /// # Errors
+    /// [`PathError`] if there is no such path or it is the last.
+    pub fn close_path(&mut self, now: Instant, conn: ConnId, path: PathId) -> Result<(), PathError> {
+        self.with(now, conn, |conn, cx| conn.close_path(cx, path)).unwrap_or(Err(PathError::Unknown))
+    }
+
+    /// Marks a path as a backup for the others, or takes the mark away; the peer is told.
+    ///
+    /// # Errors
+    /// [`PathError`] if there is no such path.
+    pub fn set_backup(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        path: PathId,
+        backup: bool,
+    ) -> Result<(), PathError> {
+        self.with(now, conn, |conn, _| conn.set_backup(path, backup)).unwrap_or(Err(PathError::Unknown))
+    }
+
+    /// What is in force on a connection and why, in sentences.
+    #[must_use]
+    pub fn explain(&self, conn: ConnId) -> Option<String> {
+        self.table.get(conn).map(|conn| conn.composition().explain())
+    }
+
+    /// The composition in force, after negotiation.
+    #[must_use]
+    pub fn composition(&self, conn: ConnId) -> Option<&Composition> {
+        self.table.get(conn).map(Connection::composition)
+    }
+
+    /// Largest message of fixed framing, in bytes.
+    #[must_use]
+    pub fn max_message_bytes(&self, conn: ConnId) -> Option<usize> {
+        self.table.get(conn).map(Connection::max_message_bytes)
+    }
+
+    /// True once data can flow in both directions.
+    #[must_use]
+    pub fn is_established(&self, conn: ConnId) -> bool {
+        self.table.get(conn).is_some_and(Connection::is_established)
+    }
+
+    /// Counters of a connection.
+    #[must_use]
+    pub fn conn_stats(&self, conn: ConnId) -> Option<&ConnStats> {
+        self.table.get(conn).map(Connection::stats)
+    }
+
+    /// State of the paths of a connection.
+    #[must_use]
+    pub fn path_stats(&self, conn: ConnId) -> Vec<(PathId, PathStats)> {
+        self.table.get(conn).map(Connection::path_stats).unwrap_or_default()
+    }
+
+    /// Counters of the endpoint.
+    #[must_use]
+    pub fn stats(&self) -> &EndpointStats {
+        &self.stats
+    }
+
+    /// Connections that exist at present.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The next message without a connection that came to the connectionless `port`.
+    pub fn recv_datagram(&mut self, port: u16) -> Option<Datagram> {
+        self.listeners.get_mut(&port)?.datagrams.pop_front()
+    }
+
+    /// Sends a message without a connection, from a connectionless port that is listened on.
+    ///
+    /// # Errors
+    /// [`SendError`] if the port is not connectionless or the message does not fit.
+    pub fn send_datagram(&mut self, datagram: &Datagram) -> Result<(), SendError> {
+        incoming::send_datagram(self, datagram)
+    }
+
+    /// Bytes that a peer without state gets back, if the budget of this second allows.
+    fn answer(&mut self, now: Instant, path: PathAddr, bytes: Vec<u8>) -> bool {
+        let second = now.as_nanos() / 1_000_000_000;
+        if self.budget.second != second {
+            self.budget = Budget { second, left: self.config.max_stateless_per_s };
+        }
+        if self.budget.left == 0 {
+            return false;
+        }
+        self.budget.left -= 1;
+        self.stateless.push_back(Stateless { path, bytes });
+        true
+    }
+
+    fn remember_cookie(&mut self, server: SocketAddr, cookie: crate::wire::Cookie) {
+        self.cookies.put(server, cookie);
+    }
+}

@@ -1,0 +1,239 @@
+//! Which packet belongs to which connection, and when each connection wants to be woken.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::BuildHasher;
+
+use siphasher::sip::SipHasher13;
+
+use crate::conn::Connection;
+use crate::crypto::{Purpose, Secret};
+use crate::event::ConnId;
+use crate::path::PathAddr;
+use crate::time::Instant;
+
+/// Identity of a path on the wire: outer addresses and inner ports (answer K3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub addr: PathAddr,
+    pub local_port: u16,
+    pub remote_port: u16,
+}
+
+/// Hashes with a secret key, so that peers cannot choose colliding identities, and without global randomness.
+#[derive(Clone)]
+pub(crate) struct SecretState([u64; 2]);
+
+impl SecretState {
+    pub fn new(secret: &Secret) -> Self {
+        let key = secret.derive(Purpose::TableHash, &[]);
+        Self([key as u64, (key >> 64) as u64])
+    }
+}
+
+impl BuildHasher for SecretState {
+    type Hasher = SipHasher13;
+
+    fn build_hasher(&self) -> SipHasher13 {
+        SipHasher13::new_with_keys(self.0[0], self.0[1])
+    }
+}
+
+struct Slot {
+    generation: u32,
+    conn: Option<Box<Connection>>,
+    /// Waits in the list of connections with something to send.
+    dirty: bool,
+    /// Waits in the list of connections with events.
+    eventful: bool,
+    /// Earliest entry in the timer queue.
+    queued_at: Instant,
+}
+
+/// All connections of an endpoint.
+pub(crate) struct Table {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    keys: HashMap<Key, (ConnId, usize), SecretState>,
+    /// The last key that was looked up: packets come in trains.
+    recent: Option<(Key, (ConnId, usize))>,
+    timers: BinaryHeap<Reverse<(Instant, ConnId)>>,
+    dirty: std::collections::VecDeque<ConnId>,
+    eventful: std::collections::VecDeque<ConnId>,
+}
+
+impl Table {
+    pub fn new(state: SecretState) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            keys: HashMap::with_hasher(state),
+            recent: None,
+            timers: BinaryHeap::new(),
+            dirty: Default::default(),
+            eventful: Default::default(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The id that the next inserted connection will have.
+    pub fn next_id(&self) -> ConnId {
+        match self.free.last() {
+            Some(&slot) => ConnId { slot, generation: self.slots[slot as usize].generation },
+            None => ConnId { slot: self.slots.len() as u32, generation: 0 },
+        }
+    }
+
+    pub fn insert(&mut self, conn: Connection) -> ConnId {
+        let id = self.next_id();
+        if self.free.pop().is_none() {
+            self.slots.push(Slot {
+                generation: 0,
+                conn: None,
+                dirty: false,
+                eventful: false,
+                queued_at: Instant::FAR_FUTURE,
+            });
+        }
+        let slot = &mut self.slots[id.slot as usize];
+        slot.conn = Some(Box::new(conn));
+        slot.dirty = false;
+        slot.eventful = false;
+        slot.queued_at = Instant::FAR_FUTURE;
+        id
+    }
+
+    fn slot(&mut self, id: ConnId) -> Option<&mut Slot> {
+        self.slots.get_mut(id.slot as usize).filter(|slot| slot.generation == id.generation)
+    }
+
+    pub fn get(&self, id: ConnId) -> Option<&Connection> {
+        self.slots.get(id.slot as usize).filter(|slot| slot.generation == id.generation)?.conn.as_deref()
+    }
+
+    pub fn get_mut(&mut self, id: ConnId) -> Option<&mut Connection> {
+        self.slot(id)?.conn.as_deref_mut()
+    }
+
+    pub fn remove(&mut self, id: ConnId) -> Option<Box<Connection>> {
+        let slot = self.slot(id)?;
+        let conn = slot.conn.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id.slot);
+        Some(conn)
+    }
+
+    pub fn find(&mut self, key: &Key) -> Option<(ConnId, usize)> {
+        if let Some((recent, target)) = self.recent
+            && recent == *key
+        {
+            return Some(target);
+        }
+        let target = *self.keys.get(key)?;
+        self.recent = Some((*key, target));
+        Some(target)
+    }
+
+    pub fn has_key(&self, key: &Key) -> bool {
+        self.keys.contains_key(key)
+    }
+
+    pub fn bind(&mut self, key: Key, id: ConnId, path: usize) {
+        self.recent = None;
+        self.keys.insert(key, (id, path));
+    }
+
+    pub fn unbind(&mut self, key: &Key) {
+        self.recent = None;
+        self.keys.remove(key);
+    }
+
+    /// Notes that `id` may have something to send, to tell, or a new deadline.
+    pub fn touch(&mut self, id: ConnId) {
+        let Some(slot) = self.slot(id) else { return };
+        let deadline = slot.conn.as_ref().map_or(Instant::FAR_FUTURE, |conn| conn.deadline());
+        let sooner = deadline < slot.queued_at;
+        if sooner {
+            slot.queued_at = deadline;
+        }
+        let (was_dirty, was_eventful) = (slot.dirty, slot.eventful);
+        slot.dirty = true;
+        slot.eventful = true;
+        if sooner {
+            self.timers.push(Reverse((deadline, id)));
+        }
+        if !was_dirty {
+            self.dirty.push_back(id);
+        }
+        if !was_eventful {
+            self.eventful.push_back(id);
+        }
+    }
+
+    /// The next connection that may have something to send; it stays first until `settle_dirty`.
+    pub fn first_dirty(&self) -> Option<ConnId> {
+        self.dirty.front().copied()
+    }
+
+    /// The first connection had nothing more to send.
+    pub fn settle_dirty(&mut self) {
+        if let Some(id) = self.dirty.pop_front()
+            && let Some(slot) = self.slot(id)
+        {
+            slot.dirty = false;
+        }
+    }
+
+    /// The first connection sent something: others have their turn.
+    pub fn rotate_dirty(&mut self) {
+        self.dirty.rotate_left(1);
+    }
+
+    pub fn first_eventful(&self) -> Option<ConnId> {
+        self.eventful.front().copied()
+    }
+
+    pub fn settle_eventful(&mut self) {
+        if let Some(id) = self.eventful.pop_front()
+            && let Some(slot) = self.slot(id)
+        {
+            slot.eventful = false;
+        }
+    }
+
+    /// The earliest deadline of all connections, at the latest: it may have moved back since it was noted.
+    pub fn next_deadline(&mut self) -> Option<Instant> {
+        while let Some(Reverse((at, id))) = self.timers.peek().copied() {
+            let Some(slot) = self.slot(id).filter(|slot| slot.queued_at == at) else {
+                self.timers.pop();
+                continue;
+            };
+            let deadline = slot.conn.as_ref().map_or(Instant::FAR_FUTURE, |conn| conn.deadline());
+            if deadline == at {
+                return Some(at);
+            }
+            slot.queued_at = deadline;
+            self.timers.pop();
+            if deadline != Instant::FAR_FUTURE {
+                self.timers.push(Reverse((deadline, id)));
+            }
+        }
+        None
+    }
+
+    /// A connection whose deadline is not after `now`.
+    pub fn due(&mut self, now: Instant) -> Option<ConnId> {
+        let at = self.next_deadline()?;
+        if at > now {
+            return None;
+        }
+        let Reverse((_, id)) = self.timers.pop()?;
+        if let Some(slot) = self.slot(id) {
+            slot.queued_at = Instant::FAR_FUTURE;
+        }
+        Some(id)
+    }
+}

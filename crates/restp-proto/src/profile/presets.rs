@@ -1,0 +1,164 @@
+//! Presets: profiles for common uses, and what the dissertation ran where that differs.
+
+use std::time::Duration;
+
+use super::{
+    AckReport, AckTiming, Congestion, Dispensable, FecKind, FlowControl, Framing, JoinHash, LossCause,
+    Management, Ordering, Paths, Profile, Protection, Reliability, Scheduler, Tuning,
+};
+
+/// Longest playout delay at which speech still feels interactive, in milliseconds (dissertation section 4.5: 160).
+const VOICE_PLAYOUT_MS: u64 = 160;
+
+impl Profile {
+    /// Names of all presets, as [`Profile::preset`] takes them.
+    pub const PRESETS: [&'static str; 7] =
+        ["datagram", "file_arq", "file_harq", "web_opt", "voice", "satellite_outage", "multipath"];
+
+    /// The preset called `name`, if there is one.
+    #[must_use]
+    pub fn preset(name: &str) -> Option<Self> {
+        Some(match name {
+            "datagram" => Self::datagram(),
+            "file_arq" => Self::file_arq(),
+            "file_harq" => Self::file_harq(),
+            "web_opt" => Self::web_opt(),
+            "voice" => Self::voice(),
+            "satellite_outage" => Self::satellite_outage(),
+            "multipath" => Self::multipath(),
+            _ => return None,
+        })
+    }
+
+    /// Messages without any promise, like UDP, 12 bytes of header.
+    #[must_use]
+    pub fn datagram() -> Self {
+        Self {
+            name: "datagram".into(),
+            management: Management::Connectionless,
+            flow_control: FlowControl::None,
+            congestion: Congestion::None,
+            ordering: Ordering::Unordered,
+            reliability: Reliability::None,
+            ack_timing: AckTiming::None,
+            ack_report: AckReport::Cumulative,
+            duplicate_acks: false,
+            framing: Framing::Fixed,
+            paths: Paths::Single,
+            loss_cause: LossCause::Congestion,
+            crc: false,
+            protection: Protection::ClearText,
+            join_hash: JoinHash::Sha256,
+            dispensable: Dispensable::default(),
+            i_own_the_path: false,
+            tuning: Tuning::default(),
+        }
+    }
+
+    /// A reliable byte stream for files: retransmission with SACK, CUBIC.
+    #[must_use]
+    pub fn file_arq() -> Self {
+        Self {
+            name: "file_arq".into(),
+            management: Management::ThreeWay,
+            flow_control: FlowControl::Window,
+            congestion: Congestion::Cubic,
+            ordering: Ordering::Full,
+            reliability: Reliability::Arq,
+            ack_timing: AckTiming::Positive,
+            ack_report: AckReport::Sack,
+            framing: Framing::Coalesce,
+            crc: true,
+            dispensable: Dispensable { ack_report: true, ..Dispensable::default() },
+            tuning: Tuning { receive_window_packets: 8192, send_buffer_packets: 8192, ..Tuning::default() },
+            ..Self::datagram()
+        }
+    }
+
+    /// A reliable byte stream for lossy links: repair from encoded packets first, retransmission of the rest.
+    #[must_use]
+    pub fn file_harq() -> Self {
+        Self {
+            name: "file_harq".into(),
+            reliability: Reliability::Harq(FecKind::Xor),
+            ack_report: AckReport::Snack,
+            dispensable: Dispensable { ack_report: true, fec: true, several_paths: false },
+            ..Self::file_arq()
+        }
+    }
+
+    /// A reliable byte stream whose first request travels with the handshake.
+    #[must_use]
+    pub fn web_opt() -> Self {
+        Self { name: "web_opt".into(), management: Management::Opportunistic, ..Self::file_arq() }
+    }
+
+    /// Live speech: lost packets are repeated while that is still useful, late ones are passed over.
+    #[must_use]
+    pub fn voice() -> Self {
+        Self {
+            name: "voice".into(),
+            management: Management::ThreeWay,
+            flow_control: FlowControl::Window,
+            congestion: Congestion::Bic,
+            ordering: Ordering::Partial,
+            reliability: Reliability::Arq,
+            ack_timing: AckTiming::Positive,
+            ack_report: AckReport::Snack,
+            framing: Framing::Fixed,
+            crc: true,
+            tuning: Tuning {
+                hold: Duration::from_millis(VOICE_PLAYOUT_MS),
+                pacing: false,
+                ..Tuning::default()
+            },
+            ..Self::datagram()
+        }
+    }
+
+    /// A reliable byte stream over a link that goes away for minutes: state is frozen, probes find its return.
+    #[must_use]
+    pub fn satellite_outage() -> Self {
+        Self {
+            name: "satellite_outage".into(),
+            ack_report: AckReport::Snack,
+            loss_cause: LossCause::Outage,
+            ..Self::file_arq()
+        }
+    }
+
+    /// A reliable byte stream spread over several paths with linked congestion windows.
+    #[must_use]
+    pub fn multipath() -> Self {
+        Self {
+            name: "multipath".into(),
+            congestion: Congestion::Lia,
+            paths: Paths::Spreading(Scheduler::FastestRtt),
+            dispensable: Dispensable { several_paths: true, ack_report: true, fec: false },
+            ..Self::file_arq()
+        }
+    }
+
+    /// This profile with the dissertation's own algorithms and timers instead of ours.
+    ///
+    /// Voice ran over BIC and passed over holes as soon as the application asked; everything else ran NewReno; several
+    /// paths ran uncoupled (answer A9); joins used SHA-1 (answer H3).
+    #[must_use]
+    pub fn dissertation(self) -> Self {
+        let tuning = Tuning {
+            receive_window_packets: self.tuning.receive_window_packets,
+            send_buffer_packets: self.tuning.send_buffer_packets,
+            ..Tuning::dissertation()
+        };
+        let congestion = match self.congestion {
+            Congestion::Cubic | Congestion::Bbr | Congestion::Lia => Congestion::NewReno,
+            kept => kept,
+        };
+        let paths = match self.paths {
+            Paths::Spreading(_) => Paths::Spreading(Scheduler::RoundRobin),
+            kept => kept,
+        };
+        let name = format!("{} (dissertation)", self.name);
+        Self { name, tuning, congestion, paths, join_hash: JoinHash::Sha1, ..self }
+    }
+}

@@ -1,0 +1,134 @@
+//! Timers, sizes and limits of a profile, with the source of every default.
+
+use std::time::Duration;
+
+use crate::cc::INITIAL_WINDOW;
+
+/// Which packet probes a path in outage (answer I4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OutageProbe {
+    /// The last packet that was sent, as in the dissertation.
+    LastSent,
+    /// The first packet not acknowledged: its arrival makes progress at once.
+    FirstUnacked,
+}
+
+/// Numbers that shape the services. Every field may be changed before `validate()`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuning {
+    /// Timeout of SYN and of data before the first RTT sample: 1 s (RFC 6298 section 2; answer D11).
+    pub initial_rto: Duration,
+    /// Least retransmission timeout: 200 ms, what Linux uses; RFC 6298 says 1 s.
+    pub min_rto: Duration,
+    /// Largest retransmission timeout: 60 s (RFC 6298 section 2.4).
+    pub max_rto: Duration,
+    /// Consecutive timeouts after which the connection is given up: 15 (answer I6).
+    pub max_retries: u32,
+    /// SYN or SYN-ACK transmissions after which the handshake is given up: 6, about a minute.
+    pub max_handshake_tries: u32,
+    /// Initial congestion window in packets.
+    pub initial_window_packets: u32,
+    /// Window without congestion control, in packets.
+    pub open_window_packets: u32,
+    /// Receive window in packets (answer J6).
+    pub receive_window_packets: u32,
+    /// Packets that `send` queues before it answers "full".
+    pub send_buffer_packets: u32,
+    /// Largest ResTP packet, header included, that any path carries, in bytes: 1200 (RFC 9000 section 14).
+    pub max_packet_bytes: usize,
+    /// How long a partially ordered receiver waits for a hole after it asked for data (answer J1).
+    pub hold: Duration,
+    /// Acknowledge a lone packet after this time (answer E3).
+    pub ack_delay: Duration,
+    /// Packets per acknowledgement while all is in order: 2, as in the dissertation; large transfers use more.
+    pub ack_every: u32,
+    /// Longest period of delayed acknowledgements; RTT/4 if that is shorter (answer E4).
+    pub delayed_ack_period: Duration,
+    /// Repeats of the last acknowledgement without new data (answer E5).
+    pub duplicate_ack_limit: u32,
+    /// Most SACK blocks in one acknowledgement: 4, which fits 15 header words in every composition on one path.
+    pub max_sack_blocks: usize,
+    /// Keep every header within 15 words (answer A5).
+    pub strict_header: bool,
+    /// Packets per encoded packet: at most 16 for XOR, at most 8 per phase when interleaved.
+    pub fec_group: u32,
+    /// The encoded packet leaves at the latest after RTT divided by this (dissertation section 3.5.8: 4).
+    pub fec_timer_divisor: u32,
+    /// Probe the tail of a flight before the timeout (as RFC 8985 section 7).
+    pub tail_probe: bool,
+    /// Spread packets over the round trip instead of sending bursts.
+    pub pacing: bool,
+    /// Mark packets ECN-capable and react to marks (RFC 3168; answer I9).
+    pub ecn: bool,
+    /// Which packet probes during outage.
+    pub outage_probe: OutageProbe,
+    /// Least time between outage probes (answer I4).
+    pub outage_probe_floor: Duration,
+    /// Outage after which the connection is given up; `None` means never (answer I4).
+    pub outage_give_up: Option<Duration>,
+    /// Close after this time without any packet from the peer; `None` means never (answer D14).
+    pub idle_timeout: Option<Duration>,
+    /// Send a keepalive after this time of silence; `None` means never (answer D14).
+    pub keepalive: Option<Duration>,
+    /// Period of probes on standby paths (answer D14).
+    pub standby_probe: Duration,
+    /// A path that failed must answer for this long before it is preferred again (answer H9).
+    pub fail_back_after: Duration,
+    /// Maximum segment lifetime; a closed connection lingers twice as long (answer D12).
+    pub msl: Duration,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(60),
+            max_retries: 15,
+            max_handshake_tries: 6,
+            initial_window_packets: INITIAL_WINDOW,
+            open_window_packets: 64,
+            receive_window_packets: 1024,
+            send_buffer_packets: 1024,
+            max_packet_bytes: 1200,
+            hold: Duration::ZERO,
+            ack_delay: Duration::from_millis(25),
+            ack_every: 2,
+            delayed_ack_period: Duration::from_millis(100),
+            duplicate_ack_limit: 3,
+            max_sack_blocks: 4,
+            strict_header: false,
+            fec_group: 8,
+            fec_timer_divisor: 4,
+            tail_probe: true,
+            pacing: true,
+            ecn: true,
+            outage_probe: OutageProbe::LastSent,
+            outage_probe_floor: Duration::from_millis(200),
+            outage_give_up: None,
+            idle_timeout: None,
+            keepalive: None,
+            standby_probe: Duration::from_secs(1),
+            fail_back_after: Duration::from_secs(5),
+            msl: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Tuning {
+    /// The values of the dissertation where it states them or where its simulator implies them.
+    ///
+    /// SYN timeout 3 s (section 4.3), least timeout 1 s (answer L3), no pacing, no tail probe, no ECN.
+    #[must_use]
+    pub fn dissertation() -> Self {
+        Self {
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_secs(1),
+            tail_probe: false,
+            pacing: false,
+            ecn: false,
+            fec_group: 16,
+            ..Self::default()
+        }
+    }
+}
