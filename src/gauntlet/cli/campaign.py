@@ -79,7 +79,7 @@ def play(file: Path, wishes: Wishes) -> int:
 
 
 def _options(experiment: "Experiment", specs: Sequence["RunSpec"]) -> dict[str, Any]:
-    """What decides the results besides the experiment file's text and the seed; a folder holds one such set."""
+    """What decides the results besides the experiment file's text and seed; a folder holds one such set."""
     files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
     hashes = {f"sha256 of {name}": sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
     return {"repetitions": experiment.about.repetitions, **hashes}
