@@ -18,6 +18,11 @@ NEVER_NS = -1
 
 NS_PER_S = 1_000_000_000
 
+FIRST_SETTINGS_S = 1e-3
+"""Changes up to here are the settings that a link starts with: the plan's entries at 0 are applied before any
+flow starts, but a moment after the run's zero (docs/formats/record.md).
+"""
+
 
 @dataclass(frozen=True)
 class FlowData:
@@ -130,7 +135,7 @@ def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
     narrowest: Steps | None = None
     for link in forward:
         rate_bps, up = np.inf, True
-        changes = [(0.0, np.inf)]
+        changes: list[tuple[float, float]] = []
         for change in record.get("timeline", []):
             if change["link"] != link:
                 continue
@@ -138,6 +143,8 @@ def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
                 rate_bps = np.inf if change["rate_bps"] is None else float(change["rate_bps"])
             up = bool(change.get("up", up))
             changes.append((float(change["at_s"]), rate_bps if up else 0.0))
+        if not changes or changes[0][0] > FIRST_SETTINGS_S:
+            changes.insert(0, (0.0, np.inf))
         steps = Steps.of(changes)
         narrowest = steps if narrowest is None else narrowest.minimum(steps)
     if narrowest is None or np.isinf(narrowest.values).any():

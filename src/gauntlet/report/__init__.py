@@ -23,7 +23,7 @@ def build(
     Raises UserError when the folder holds no results, RunError when they are damaged or nothing was run yet.
     """
     from gauntlet.report import export, page
-    from gauntlet.report.build import figures
+    from gauntlet.report.contents import figures
     from gauntlet.results.files import failures_named, write_whole
 
     campaign = load(results_folder)
@@ -41,7 +41,7 @@ def build(
 
 def summary(results_folder: Path) -> dict[str, Any]:
     """The answer as plain data for scripts (JSON): sentences, cells of every KPI, trust, paths."""
-    from gauntlet.report.summary import as_data
+    from gauntlet.report.plain import as_data
 
     return as_data(load(results_folder))
 

@@ -24,6 +24,7 @@ class HeatCell:
     flag: str
     """What the cell itself says about runs that were left out; empty when none was."""
     condition: int
+    repetitions: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell
     if cell.failed_runs:
         flags.append(f"{cell.failed_runs} failed")
     if cell.mean is None:
-        return HeatCell(MISSING, "", "", None, True, "no value", ", ".join(flags), place)
+        return HeatCell(MISSING, "", "", None, True, "no value", ", ".join(flags), place, 0)
     heat = None
     if cell.trusted:
         heat = (cell.mean.value - low) / (high - low) if high > low else 1.0
@@ -78,6 +79,7 @@ def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell
         note=note,
         flag=", ".join(flags),
         condition=place,
+        repetitions=cell.mean.n,
     )
 
 

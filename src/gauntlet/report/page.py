@@ -1,5 +1,7 @@
 """The page: everything the report says put into one HTML file that needs nothing but a browser."""
 
+import contextlib
+import importlib.metadata
 import json
 import re
 import shlex
@@ -11,16 +13,28 @@ import vl_convert
 from markupsafe import Markup
 
 import gauntlet
+from gauntlet.engine import cache_folder
 from gauntlet.report.answer import RULES, sentences
-from gauntlet.report.build import Figures
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.heat import heat_table
+from gauntlet.report.contents import Figures
+from gauntlet.report.figures.link import DIRECTIONS
+from gauntlet.report.heat import HeatCell, HeatTable, heat_table
 from gauntlet.report.numbers import counted, number
+from gauntlet.report.style import lightened
 from gauntlet.report.trust import trust
+from gauntlet.results.files import write_whole
 from gauntlet.results.manifest import Manifest
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """What the page needs of the bundled libraries."""
+
+
+INSTANTS = {
+    "wire": "from the packets that reached the receiver",
+    "kernel": "from the receiving kernel's stamps",
+    "application": "when the receiving application woke",
+}
+"""What `delivery_instants` of the record mean."""
 
 
 def html(campaign: Campaign, figures: Figures) -> str:
@@ -31,6 +45,7 @@ def html(campaign: Campaign, figures: Figures) -> str:
     manifest = campaign.results.manifest
     first = figures.series.runs[0] if figures.series else {}
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
+    heat = [heat_table(campaign, kpi) for kpi in kpis]
     page = environment.from_string(_text("report.html.j2")).render(
         title=campaign.title,
         subtitle=_subtitle(campaign),
@@ -39,7 +54,8 @@ def html(campaign: Campaign, figures: Figures) -> str:
         trust=found,
         sentences=sentences(campaign),
         rules=RULES,
-        heat=[heat_table(campaign, kpi) for kpi in kpis],
+        heat=heat,
+        results=_results(campaign, heat),
         apart=len(campaign.ranked) < len(campaign.styles),
         repetitions=counted(len(campaign.repetitions), "repetition"),
         repetition_numbers=campaign.repetitions,
@@ -47,6 +63,7 @@ def html(campaign: Campaign, figures: Figures) -> str:
         link_words=_link_words(campaign),
         conditions=[campaign.label(condition) for condition in campaign.conditions],
         styles=campaign.styles,
+        instants_words=INSTANTS,
         first_doubtful=[
             run["run"]
             for run in (figures.series.runs if figures.series else [])
@@ -63,13 +80,37 @@ def html(campaign: Campaign, figures: Figures) -> str:
     return page.lstrip()
 
 
+def _results(
+    campaign: Campaign, heat: list[HeatTable]
+) -> list[tuple[str, list[tuple[str, int, int, list[HeatCell]]]]]:
+    """By condition: (protocol, its place in the styles, repetitions, cells of every KPI)."""
+    found = []
+    for place, condition in enumerate(campaign.conditions):
+        rows = []
+        for position, style in enumerate(campaign.styles):
+            cells = [table.rows[position][3][place] for table in heat]
+            rows.append((style.label, position, max(cell.repetitions for cell in cells), cells))
+        found.append((campaign.label(condition), rows))
+    return found
+
+
 def _text(name: str) -> str:
     return files("gauntlet.report").joinpath("templates", name).read_text()
 
 
 def _library() -> str:
-    """Vega, Vega-Lite and vega-embed in one script; a script must not hold its own closing tag."""
-    return str(vl_convert.javascript_bundle(snippet=_SNIPPET)).replace("</script", "<\\/script")
+    """Vega, Vega-Lite and vega-embed in one script, kept in the user's cache: bundling takes seconds."""
+    kept = cache_folder() / "report" / f"vega-{importlib.metadata.version('vl-convert-python')}.js"
+    try:
+        return kept.read_text()
+    except OSError:
+        bundle = str(vl_convert.javascript_bundle(snippet=_SNIPPET))
+    # A script element ends at its closing tag wherever that stands.
+    bundle = bundle.replace("</script", "<\\/script")
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, bundle.encode())
+    return bundle
 
 
 def _embedded(value: Any) -> str:
@@ -87,15 +128,17 @@ def _page_data(figures: Figures) -> dict[str, Any]:
 def _protocol_css(campaign: Campaign) -> str:
     """Colours of the protocols in tables, and for a dark page lighter ones everywhere, figures too."""
     rules = []
-    dark = []
     for place, style in enumerate(campaign.styles):
         line = "solid" if not style.dash else "dotted" if sum(style.dash) < 6 else "dashed"
         rules.append(f".p-{place} {{ border-top-color: {style.colour}; border-top-style: {line}; }}")
-        if style.dark_colour.lower() != style.colour.lower():
-            dark.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
-            dark.append(f'.chart svg [stroke="{style.colour}"] {{ stroke: {style.dark_colour}; }}')
-            dark.append(f'.chart svg [fill="{style.colour}"] {{ fill: {style.dark_colour}; }}')
-    return "\n".join([*rules, "@media screen and (prefers-color-scheme: dark) {", *dark, "}"])
+    rules.append("@media screen and (prefers-color-scheme: dark) {")
+    for place, style in enumerate(campaign.styles):
+        rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
+    drawn = {style.colour for style in campaign.styles} | {colour for colour, _ in DIRECTIONS.values()}
+    for colour in sorted(drawn):
+        for part in ("stroke", "fill"):
+            rules.append(f'.chart svg [{part}="{colour}"] {{ {part}: {lightened(colour)}; }}')
+    return "\n".join([*rules, "}"])
 
 
 def _subtitle(campaign: Campaign) -> str:

@@ -27,6 +27,8 @@ class Trust:
     flow_failures: list[tuple[str, str]]
     """(run, reason) of flows that failed in runs that did not."""
     warnings: list[str]
+    instants: list[tuple[str, list[str]]]
+    """(way of taking instants of receipt, protocols)."""
 
     @property
     def trusted(self) -> int:
@@ -88,7 +90,18 @@ def trust(campaign: Campaign) -> Trust:
         undecided=undecided.most_common(),
         flow_failures=flow_failures,
         warnings=_warnings(campaign, planned - len(runs)),
+        instants=_instants(campaign),
     )
+
+
+def _instants(campaign: Campaign) -> list[tuple[str, list[str]]]:
+    """How instants of receipt were taken, and for which protocols."""
+    found: dict[str, set[str]] = {}
+    for flow in campaign.results.table("flows").to_pylist():
+        if flow["delivery_instants"]:
+            found.setdefault(flow["delivery_instants"], set()).add(flow["protocol"] or flow["stack"])
+    labels = {style.key: style.label for style in campaign.styles}
+    return [(way, sorted(labels.get(key, key) for key in keys)) for way, keys in sorted(found.items())]
 
 
 def _warnings(campaign: Campaign, missing: int) -> list[str]:
@@ -108,11 +121,5 @@ def _warnings(campaign: Campaign, missing: int) -> list[str]:
         found.append(
             f"There are {count} repetitions: intervals and tests use Student's t, which takes differences "
             "between repetitions to be normally distributed; so few cannot show otherwise."
-        )
-    kinds = {row["delivery_instants"] for row in campaign.results.table("flows").to_pylist()} - {None}
-    if len(kinds) > 1:
-        found.append(
-            "Instants of receipt were taken in different ways for different flows "
-            f"({', '.join(sorted(map(str, kinds)))}): see `delivery_instants` of the record."
         )
     return found

@@ -72,7 +72,7 @@ def _chart(campaign: Campaign, kpi: Kpi, axis: Axis, text: str) -> alt.FacetChar
     x = alt.X(
         "x:Q",
         title=f"{words} ({axis.unit})" if axis.unit else words,
-        axis=alt.Axis(values=levels, grid=False, format="~g"),
+        axis=alt.Axis(values=levels, grid=False, labelExpr="'' + datum.value"),
         scale=alt.Scale(domain=[levels[0] - margin, levels[-1] + margin], nice=False),
     )
     title = f"{kpi.label} ({kpi.shown_unit})" if kpi.shown_unit else kpi.label

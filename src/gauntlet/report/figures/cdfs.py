@@ -98,7 +98,7 @@ def _log_axis(cdfs: Sequence[Cdf]) -> alt.X:
     return alt.X(
         "value:Q",
         title="one-way delay (ms, log axis)",
-        axis=alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g"),
+        axis=alt.Axis(values=[tick for tick in ticks if low <= tick <= high], labelExpr="'' + datum.value"),
         scale=alt.Scale(type="log", nice=False, domain=[low, high]),
     )
 

@@ -108,7 +108,8 @@ class Look:
         colours = [style.colour for style in styles] + [colour for _, colour in extra]
         dashes = [list(style.dash) or [1, 0] for style in styles] + [[1, 0] for _ in extra]
         markers = [style.marker for style in styles] + ["stroke" for _ in extra]
-        legend = alt.Legend(orient="right", title=None)
+        # Symbols would get the dashes of the lines as their outline.
+        legend = alt.Legend(orient="right", title=None, symbolStrokeWidth=0)
         if lines:
             # Without these the legend would show the faint fill of the bands under the lines.
             legend = alt.Legend(

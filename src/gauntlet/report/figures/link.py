@@ -90,23 +90,27 @@ def _csv(columns: Mapping[str, Sequence[Any]], end_s: float) -> str:
 
 
 def _stretches(campaign: Campaign, end_s: float) -> list[dict[str, Any]]:
-    """Stretches of the line that runs rode, once each; none when they are the whole of it."""
-    found: dict[tuple[float, float], set[int]] = {}
-    for spec in campaign.specs.values():
-        if spec.get("start_s") is None or spec.get("duration_s") is None:
+    """Stretches of the line that runs rode, by where they start; none when they are the whole of it."""
+    ends_s: dict[float, float] = {}
+    repetitions: dict[float, set[int]] = {}
+    for row in campaign.results.table("runs").select(["run", "virtual_s"]).to_pylist():
+        spec = campaign.specs[row["run"]]
+        start_s = spec.get("start_s")
+        if start_s is None or not row["virtual_s"]:
             continue
-        start_s, stop_s = spec["start_s"], min(spec["start_s"] + spec["duration_s"], end_s)
+        stop_s = min(start_s + row["virtual_s"], end_s)
         if stop_s - start_s < 0.98 * end_s:
-            found.setdefault((start_s, stop_s), set()).add(int(spec.get("factors", {}).get("repetition", 1)))
-    numbered = len(found) <= MOST_NUMBERED_STRETCHES
+            ends_s[start_s] = max(stop_s, ends_s.get(start_s, 0.0))
+            repetitions.setdefault(start_s, set()).add(int(spec.get("factors", {}).get("repetition", 1)))
+    numbered = len(ends_s) <= MOST_NUMBERED_STRETCHES
     return [
         {
             "from": start_s / MINUTE_S,
             "to": stop_s / MINUTE_S,
             "middle": (start_s + stop_s) / 2 / MINUTE_S,
-            "name": ", ".join(map(str, sorted(repetitions))) if numbered else "",
+            "name": ", ".join(map(str, sorted(repetitions[start_s]))) if numbered else "",
         }
-        for (start_s, stop_s), repetitions in sorted(found.items())
+        for start_s, stop_s in sorted(ends_s.items())
     ]
 
 
