@@ -63,6 +63,16 @@ def test_an_own_line(tmp_path: Path) -> None:
     assert scenario.duration_s == pytest.approx(720 + 60 + 2 * 100 / 3.6 / 0.5, abs=0.01)
 
 
+def test_the_place_of_a_line_file_does_not_matter(tmp_path: Path) -> None:
+    tables = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "branch.toml"
+        path.write_text(OWN)
+        tables.append(load_scenario(str(path), seed=3).trace.table)
+    assert tables[0].equals(tables[1])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

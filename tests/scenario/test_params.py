@@ -1,5 +1,7 @@
 """Parameters and names: units are read, and what cannot be is named in one sentence."""
 
+from pathlib import Path
+
 import pytest
 
 from gauntlet.errors import UserError
@@ -57,9 +59,9 @@ def test_unknown_scenario_names_the_known_ones() -> None:
         load_scenario("hrs")
 
 
-def test_a_recorded_link_has_no_parameters(tmp_path: object) -> None:
+def test_a_recorded_link_has_no_parameters(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no parameter 'loss'; its parameters are: none"):
-        load_scenario(f"{tmp_path}/x.csv", {"loss": 0})
+        load_scenario(str(tmp_path / "x.csv"), {"loss": 0})
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])

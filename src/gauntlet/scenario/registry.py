@@ -6,7 +6,7 @@ from pathlib import Path
 from gauntlet.errors import UserError
 from gauntlet.scenario.kinds import constant, metro_wifi, rail_lte, recorded
 from gauntlet.scenario.linefile import LineFile, read_builtin, read_line
-from gauntlet.scenario.model import Scenario, ScenarioInfo
+from gauntlet.scenario.model import Build, Scenario, ScenarioInfo
 
 LINES = ("hsr", "regional", "metro-a")
 """Lines that come with the package, as `data/NAME.toml`."""
@@ -17,12 +17,12 @@ LINE_KINDS: dict[str, Callable[[str, LineFile, Mapping[str, object] | None, int]
 }
 """Kinds of line files, by the `kind` that the file states."""
 
-KINDS: dict[str, Callable[[str, Mapping[str, object] | None, int], Scenario]] = {
+KINDS: dict[str, Build] = {
     "constant": constant.build,
 }
 """Scenarios that need no file."""
 
-FILE_KINDS: dict[str, Callable[[str, Mapping[str, object] | None, int], Scenario]] = {
+FILE_KINDS: dict[str, Build] = {
     ".csv": recorded.build,
     ".parquet": recorded.build,
 }

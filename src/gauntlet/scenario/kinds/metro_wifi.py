@@ -4,6 +4,7 @@ Both directions run in one tunnel, so trains of both share an access point.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from gauntlet.errors import UserError
 from gauntlet.scenario.cells import access_point_sites, build_cells
@@ -37,5 +38,5 @@ def build(name: str, line: LineFile, given: Mapping[str, object] | None, seed: i
         latency=data.latency,
         queue_limit_bytes=params.queue_limit or data.queue.limit_bytes,
         max_rate_bps=max(zone.rate_bps for zone in zones),
-        source=f"{name}: D3.4 Tables 3 and 7, section 4.5",
+        source=f"{Path(name).stem}: D3.4 Tables 3 and 7, section 4.5",
     )

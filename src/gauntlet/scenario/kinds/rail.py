@@ -57,7 +57,7 @@ def rail_scenario(
     outbound, opposite = _journeys(name, line, params, stations)
     trains = traffic.trains(outbound, opposite, headway_s, lag_s, length_km)
     settings = rows.LinkSettings(latency, params.loss, queue_limit_bytes, source)
-    trace = rows.build_trace(trains, cells, settings, generator(seed, f"{name}/{bearer}/latency"), name)
+    trace = rows.build_trace(trains, cells, settings, generator(seed, f"{bearer}/latency"), name)
     in_force = params.model_dump() | {
         "headway": headway_s,
         "opposite_lag": lag_s,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -59,5 +60,5 @@ def build(name: str, line: LineFile, given: Mapping[str, object] | None, seed: i
         latency=data.latency[params.radio],
         queue_limit_bytes=params.queue_limit or data.queue.limit_bytes,
         max_rate_bps=capacity_bps(carriers, best, 1, params.ip_scale),
-        source=f"{name}: D3.4 eq. (1), Tables 4-5, section 4.4",
+        source=f"{Path(name).stem}: D3.4 eq. (1), Tables 4-5, section 4.4",
     )
