@@ -1,0 +1,151 @@
+"""Tests that boot the virtual-time kernel: what they share."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.engine import guest, pool
+from gauntlet.experiment.sysctls import STOCK_SYSCTLS
+
+ROOT = Path(__file__).resolve().parents[2]
+EXPERIMENTS = ROOT / "experiments"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder boots guests."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.guest)
+
+
+@pytest.fixture(scope="session")
+def machine() -> guest.Machine:
+    """The built kernel and the installed guest program; their absence is an error, not a reason to skip."""
+    return guest.Machine.installed()
+
+
+def run_plan(**changes: Any) -> dict[str, Any]:
+    """A run over the `wire` network: 5.2 Mbit/s, 25 ms one way, nothing sent until the test says what."""
+    shaper = {"rate_bps": 5_200_000, "queue_limit_bytes": 512_000}
+    base: dict[str, Any] = {
+        "id": "run",
+        "seed": 1,
+        "limit_s": 120.0,
+        "network": {"preset": "wire"},
+        "timeline": [
+            {"at_s": 0.0, "link": "west>mid", **shaper},
+            {"at_s": 0.0, "link": "east>mid", **shaper},
+            {"at_s": 0.0, "link": "mid>east", "delay_s": 0.025},
+            {"at_s": 0.0, "link": "mid>west", "delay_s": 0.025},
+        ],
+        "sysctls": dict(STOCK_SYSCTLS),
+        "flows": [],
+        "record": {"messages": True, "socket_interval_s": None, "packets": "headers", "taps": None},
+    }
+    return {**base, **changes}
+
+
+def tcp_flow(size_bytes: int = 1_000_000, **changes: Any) -> dict[str, Any]:
+    """A TCP CUBIC flow of so many bytes from client to server."""
+    flow: dict[str, Any] = {
+        "id": "f0",
+        "stack": "tcp",
+        "stack_params": {"congestion_control": "cubic"},
+        "app": "bulk",
+        "app_params": {"size_bytes": size_bytes},
+        "from": "client",
+        "to": "server",
+        "start_s": 0.5,
+    }
+    return {**flow, **changes}
+
+
+Play = Callable[..., dict[str, Mapping[str, Any]]]
+
+
+@pytest.fixture
+def play(machine: guest.Machine, tmp_path: Path) -> Play:
+    """Plays runs in one boot and returns their records by id; `events` collects what the guest reported."""
+
+    def boot(*runs: Mapping[str, Any], events: list[Mapping[str, Any]] | None = None, **options: Any) -> Any:
+        plan = tmp_path / "plan.json"
+        plan.write_text(json.dumps({"format": "gauntlet-plan", "version": 1, "runs": list(runs)}))
+        guest.boot(
+            plan,
+            tmp_path / "out",
+            seed=runs[0]["seed"] if runs else 0,
+            machine=machine,
+            core=pool.usable_cores()[-1],
+            on_event=None if events is None else events.append,
+            **options,
+        )
+        return {
+            run["id"]: json.loads((tmp_path / "out" / run["id"] / "record.json").read_text()) for run in runs
+        }
+
+    return boot
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def gauntlet(*words: str | Path, cwd: Path | None = None) -> Answer:
+    """Runs the command line as a user does."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gauntlet", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ,
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def parquet_bytes(results: Path) -> dict[str, bytes]:
+    """Every Parquet file of a results folder, by its place in it."""
+    return {str(path.relative_to(results)): path.read_bytes() for path in sorted(results.rglob("*.parquet"))}
+
+
+@dataclass(frozen=True)
+class LineCampaigns:
+    """The same experiment on the line, once on one worker and once on all."""
+
+    one_worker: Path
+    all_workers: Path
+
+
+@pytest.fixture(scope="session")
+def line_campaigns(tmp_path_factory: pytest.TempPathFactory) -> LineCampaigns:
+    """`hsr-cbr.toml` with seed 7 and one repetition, twice."""
+    folder = tmp_path_factory.mktemp("line")
+    file = EXPERIMENTS / "hsr-cbr.toml"
+    for name, workers in (("one", 1), ("all", len(pool.usable_cores()))):
+        answer = gauntlet(
+            "run", file, "--seed", "7", "--repetitions", "1", "--workers", str(workers),
+            "--out", folder / name, "--quiet",
+        )  # fmt: skip
+        assert answer.code == 0, answer.err
+    return LineCampaigns(folder / "one", folder / "all")
+
+
+@pytest.fixture(scope="session")
+def constant_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`constant.toml` with two repetitions."""
+    out = tmp_path_factory.mktemp("constant") / "results"
+    answer = gauntlet("run", EXPERIMENTS / "constant.toml", "--repetitions", "2", "--out", out, "--quiet")
+    assert answer.code == 0, answer.err
+    return out

@@ -1,0 +1,57 @@
+"""What the kernel's stacks must reach on links whose capacity is known."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from tests.guest.conftest import LineCampaigns
+
+IP_AND_TCP_HEADERS_BYTES = 52
+"""IPv4 (20) and TCP with timestamps (32)."""
+MTU_BYTES = 1500
+
+
+def _mean_throughput_bps(results: Path, protocol: str, loss: float) -> float:
+    rows = pq.read_table(results / "tables" / "flows.parquet").to_pylist()
+    chosen = [row["throughput_bps"] for row in rows if row["protocol"] == protocol and row["loss"] == loss]
+    assert chosen
+    return float(np.mean(chosen))
+
+
+def test_cubic_and_bbr_fill_a_constant_link(constant_results: Path) -> None:
+    usable_bps = 5_200_000 * (MTU_BYTES - IP_AND_TCP_HEADERS_BYTES) / MTU_BYTES
+    for protocol in ("tcp-cubic", "tcp-bbr"):
+        share = _mean_throughput_bps(constant_results, protocol, 0.0) / usable_bps
+        assert 0.97 <= share <= 1.0, protocol
+
+
+def test_bbr_keeps_its_level_at_one_percent_loss(constant_results: Path) -> None:
+    clean = _mean_throughput_bps(constant_results, "tcp-bbr", 0.0)
+    assert _mean_throughput_bps(constant_results, "tcp-bbr", 0.01) >= 0.9 * clean
+
+
+def test_cubic_does_not(constant_results: Path) -> None:
+    clean = _mean_throughput_bps(constant_results, "tcp-cubic", 0.0)
+    assert _mean_throughput_bps(constant_results, "tcp-cubic", 0.01) < 0.7 * clean
+
+
+def test_throughput_follows_the_capacity_of_the_line(line_campaigns: LineCampaigns) -> None:
+    tables = line_campaigns.all_workers / "tables"
+    windows = pq.read_table(tables / "windows.parquet").to_pylist()
+    for protocol in ("tcp-cubic", "tcp-bbr"):
+        run = f"{protocol}_delay-25ms_loss-0pct_rep-001"
+        rows = [row for row in windows if row["run"] == run and row["capacity_bps"]]
+        assert len(rows) > 60
+        capacity = np.array([row["capacity_bps"] for row in rows])
+        throughput = np.array([row["throughput_bps"] for row in rows])
+        assert capacity.max() > 1.5 * capacity.min(), "this stretch does not vary: choose another seed"
+        assert np.corrcoef(capacity, throughput)[0, 1] > 0.9, protocol
+        assert np.median(throughput / capacity) > 0.9, protocol
+
+
+def test_every_run_is_trusted(line_campaigns: LineCampaigns, constant_results: Path) -> None:
+    for results in (line_campaigns.all_workers, constant_results):
+        rows = pq.read_table(results / "tables" / "runs.parquet").to_pylist()
+        assert rows
+        assert [row["run"] for row in rows if not row["trusted"]] == []
