@@ -87,11 +87,17 @@ def _options(experiment: "Experiment", specs: Sequence["RunSpec"]) -> dict[str, 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
     about = experiment.about
-    protocols = max(1, len(experiment.protocols))
-    return (
-        f"[bold]{about.title or about.name}[/]: {len(specs)} runs ({protocols} protocols x "
-        f"{len(experiment.points)} conditions x {about.repetitions} repetitions), seed {about.seed}"
-    )
+    factors = [
+        _counted(max(1, len(experiment.protocols)), "protocol"),
+        _counted(len(experiment.points), "condition"),
+        _counted(about.repetitions, "repetition"),
+    ]
+    runs = _counted(len(specs), "run")
+    return f"[bold]{about.title or about.name}[/]: {runs} ({' x '.join(factors)}), seed {about.seed}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
@@ -121,9 +127,10 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
 
         console().print(terminal.summary(outcome.results))
         if outcome.wall_s > 0 and outcome.finished:
+            runs, speed = _counted(outcome.finished, "run"), outcome.virtual_s / outcome.wall_s
             console(stderr=True).print(
-                f"{outcome.finished} runs in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
-                f"{outcome.virtual_s / outcome.wall_s:.0f} times as fast as real time."
+                f"{runs} in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
+                f"{speed:.0f} times as fast as real time."
             )
         click.echo(f"Results: {outcome.results}\nReport:  {page}")
 
@@ -137,5 +144,5 @@ def _warn(outcome: "Outcome") -> None:
         )
     if outcome.untrusted:
         count = len(outcome.untrusted)
-        words = "1 run is" if count == 1 else f"{count} runs are"
-        click.echo(f"{words} not trusted, for a certificate failed; the report says why.", err=True)
+        verb = "is" if count == 1 else "are"
+        click.echo(f"{_counted(count, 'run')} {verb} not trusted: the report says why.", err=True)
