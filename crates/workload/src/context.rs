@@ -93,6 +93,9 @@ pub struct Context {
     /// Whether the packets that arrive at the receiver are captured: byte streams are then read in large pieces
     /// and the instants of their messages are worked out afterwards ([`crate::FlowReport::apply_wire`]).
     pub wire: bool,
+    /// Whether the receiver wakes for each arrival and reads the clock, where there is a cheaper way too: to check that
+    /// way.
+    pub wake: bool,
     /// Called as bytes arrive.
     pub progress: Option<OnProgress>,
 }

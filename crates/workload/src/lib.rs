@@ -20,14 +20,16 @@
 //!     socket_interval_ns: None,
 //!     messages: true,
 //!     wire: false,
+//!     wake: false,
 //!     progress: None,
 //! };
 //! let (server, client) = prepare(spec.check()?, ctx)?;
 //! let (received, sent) = std::thread::scope(|scope| {
-//!     let server = scope.spawn(|| server.run());
-//!     (server.join(), client.run())
+//!     let receiving = scope.spawn(|| server.run());
+//!     let sent = client.run();
+//!     (receiving.join().expect("the receiver does not panic"), sent)
 //! });
-//! let report = join((server, received.expect("the receiver does not panic")), (client, sent));
+//! let report = join((server, received), (client, sent));
 //! assert_eq!(report.result.received_bytes, 100_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -167,6 +167,7 @@ impl FlowReport {
                 "the receiver had bytes before the capture shows their arrival: it is not of this run, or lost packets",
             ));
         }
+        self.result.delivery_instants = DeliveryInstants::Wire.name();
         self.result.first_received_s = first_ns.map(seconds);
         self.result.last_received_s = last_ns.map(seconds);
         Ok(())

@@ -117,7 +117,7 @@ impl Session {
         self.changed.notify_all();
     }
 
-    /// Waits until `instant_ns`; returns early, with `false`, when the sending half is over.
+    /// Waits until `instant_ns`; returns early, with `false`, when the sending half is over or the flow has failed.
     pub(crate) fn sender_runs_until(&self, instant_ns: i64) -> bool {
         let mut state = self.state();
         loop {
@@ -138,9 +138,15 @@ impl Session {
     /// # Errors
     /// The failure that ended the flow, or that its limit comes first.
     pub(crate) fn pause_until(&self, instant_ns: i64) -> Result<(), Failure> {
-        match self.poll(None, 0, instant_ns, "the flow had not started")? {
-            Waited::Ready | Waited::TimedOut => Ok(()),
+        // Not poll(2), whose timeout may be late by a thousandth of its length (select_estimate_accuracy in the
+        // kernel's fs/select.c).
+        if !self.sender_runs_until(instant_ns.min(self.ctx.limit_ns)) {
+            return Err(self.called_off());
         }
+        if instant_ns >= self.ctx.limit_ns {
+            return Err(self.limit_reached("the flow had not started"));
+        }
+        Ok(())
     }
 
     /// Waits for `events` on a socket until `until_ns` or the limit of the run, whichever is first.
@@ -154,20 +160,10 @@ impl Session {
         until_ns: i64,
         doing: &str,
     ) -> Result<Waited, Failure> {
-        self.poll(Some(socket.as_fd()), events, until_ns, doing)
-    }
-
-    fn poll(
-        &self,
-        fd: Option<BorrowedFd<'_>>,
-        events: libc::c_short,
-        until_ns: i64,
-        doing: &str,
-    ) -> Result<Waited, Failure> {
         loop {
             let now_ns = self.ctx.clock.now_ns();
             let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
-            match poll::wait(fd, events, self.call_off.fd(), left_ns) {
+            match poll::wait(socket.as_fd(), events, self.call_off.fd(), left_ns) {
                 Ok(Woken::Ready) => return Ok(Waited::Ready),
                 Ok(Woken::CalledOff) => return Err(self.called_off()),
                 Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(Waited::TimedOut),

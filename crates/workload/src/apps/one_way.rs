@@ -168,13 +168,13 @@ impl Traffic {
                 .take((block.len() as u64 / size).min(crate::sys::batch::LONGEST_BATCH as u64) as usize)
                 .map(|seq| self.ready_ns(start_ns, seq))
                 .collect();
-            let taken = connection.offer_released(
+            let (taken, earliest_ns) = connection.offer_released(
                 &block[..releases.len() * size as usize],
                 size as usize,
                 &releases,
             )?;
             for release_ns in &releases[..taken / size as usize] {
-                sent.note(1, size, *release_ns);
+                sent.note(1, size, earliest_ns.max(*release_ns));
             }
             seq += taken as u64 / size;
         }

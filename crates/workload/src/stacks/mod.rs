@@ -124,12 +124,12 @@ pub trait Connection: Send {
         false
     }
 
-    /// Hands over messages that leave at the given instants (time of the run), waiting while the transport has
-    /// no room. Returns the bytes taken, whole messages.
+    /// Hands over messages that leave at the given instants (time of the run), waiting while the transport has no
+    /// room. Returns the bytes taken, whole messages, and the instant before which none of them can have left.
     ///
     /// # Errors
     /// A sentence: the session broke, or this transport has no release times.
-    fn offer_released(&mut self, _: &[u8], _: usize, _: &[i64]) -> Result<usize, Failure> {
+    fn offer_released(&mut self, _: &[u8], _: usize, _: &[i64]) -> Result<(usize, i64), Failure> {
         Err(Failure::new("this transport cannot hold a message until its release time"))
     }
 

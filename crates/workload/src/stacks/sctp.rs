@@ -18,6 +18,7 @@ use crate::log::SocketSample;
 use crate::session::{self, Guarded, Session, bound_receive};
 use crate::spec::parse_params;
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
+use crate::sys::clock;
 use crate::sys::options::{self, Plain};
 
 #[derive(Deserialize)]
@@ -85,7 +86,7 @@ struct Status {
     path_address: [u32; 32],
     path_state: i32,
     path_cwnd: u32,
-    path_srtt_ms: u32,
+    path_srtt_ticks: u32,
     path_rto_ms: u32,
     path_mtu: u32,
 }
@@ -189,7 +190,7 @@ struct SctpConnection {
     established_ns: i64,
     streams: u16,
     message_bytes: u32,
-    fragments: bool,
+    wake_for_each: bool,
     batch: RecvBatch,
 }
 
@@ -198,7 +199,8 @@ impl SctpConnection {
         let established_ns = socket.session().ctx.clock.now_ns();
         // The stamp of a message in fragments is that of its first fragment, which is too early.
         let fragments = status(socket.fd()).is_ok_and(|status| message_bytes > status.fragmentation_point);
-        Self { socket, established_ns, streams, message_bytes, fragments, batch }
+        let wake_for_each = fragments || socket.session().ctx.wake;
+        Self { socket, established_ns, streams, message_bytes, wake_for_each, batch }
     }
 
     fn broken(&self, doing: &str, error: &std::io::Error) -> Failure {
@@ -241,22 +243,25 @@ impl Connection for SctpConnection {
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
         self.socket.shutdown(Shutdown::Write).map_err(|e| self.broken("ending the association", &e))?;
         let doing = "waiting for the receiver to get everything and end the association";
+        // poll(2) does not tell that an association is gone; a blocked recv(2) does.
+        let session = self.socket.session();
+        bound_receive(&self.socket, session.ctx.limit_ns - session.ctx.clock.now_ns())?;
+        self.socket.set_nonblocking(false).map_err(|e| self.broken(doing, &e))?;
         let mut scrap = [0; 4096];
         loop {
-            self.socket.session().wait(&self.socket, libc::POLLIN, i64::MAX, doing)?;
-            match batch::read(self.socket.fd(), &mut scrap, libc::MSG_DONTWAIT) {
+            match batch::read(self.socket.fd(), &mut scrap, 0) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::NotConnected => break,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(self.broken(doing, &error)),
             }
         }
-        Ok(Some(self.socket.session().ctx.clock.now_ns()))
+        let now_ns = session.ctx.clock.now_ns();
+        session.failure().map_or(Ok(Some(now_ns)), Err)
     }
 
     fn instants(&self) -> DeliveryInstants {
-        if self.fragments { DeliveryInstants::Application } else { DeliveryInstants::Kernel }
+        if self.wake_for_each { DeliveryInstants::Application } else { DeliveryInstants::Kernel }
     }
 
     fn receive(
@@ -265,7 +270,7 @@ impl Connection for SctpConnection {
         _most_bytes: u64,
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
-        let most = if self.fragments { 1 } else { most_messages.min(LONGEST_BATCH as u64) as usize };
+        let most = if self.wake_for_each { 1 } else { most_messages.min(LONGEST_BATCH as u64) as usize };
         let count = match self.batch.receive(self.socket.fd(), most) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::NotConnected => 0,
@@ -277,7 +282,7 @@ impl Connection for SctpConnection {
             if message.bytes.is_empty() {
                 return session.failure().map_or(Ok(Arrival::End), Err);
             }
-            let t_ns = if self.fragments {
+            let t_ns = if self.wake_for_each {
                 session.ctx.clock.now_ns()
             } else {
                 session.ctx.clock.from_realtime_ns(message.realtime_ns.ok_or_else(no_stamp)?)
@@ -301,7 +306,7 @@ struct SctpSampler {
 }
 
 impl Sampler for SctpSampler {
-    /// The kernel tells the smoothed RTT in milliseconds and the data in flight in chunks (here of one message each,
+    /// The kernel tells the smoothed RTT in its ticks (net/sctp/socket.c, although RFC 6458 says milliseconds) and the data in flight in chunks (here of one message each,
     /// or of one fragment); it does not tell the threshold, the variation nor the rates.
     fn sample(&self) -> Option<SocketSample> {
         let status = status(self.socket.as_fd()).ok()?;
@@ -310,7 +315,8 @@ impl Sampler for SctpSampler {
         let chunk_bytes = u64::from(self.message_bytes.min(status.fragmentation_point));
         Some(SocketSample {
             cwnd_bytes: u64::from(status.path_cwnd),
-            srtt_ns: (status.path_srtt_ms > 0).then_some(i64::from(status.path_srtt_ms) * 1_000_000),
+            srtt_ns: (status.path_srtt_ticks > 0)
+                .then(|| i64::from(status.path_srtt_ticks) * clock::tick_ns()),
             in_flight_bytes: u64::from(status.unacked_chunks) * chunk_bytes,
             retransmitted_packets: stats.retransmitted_chunks,
             ..SocketSample::default()

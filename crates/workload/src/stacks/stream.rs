@@ -34,8 +34,9 @@ impl Listener for StreamListener {
         let ctx = &self.session.ctx;
         let now_ns = ctx.clock.now_ns();
         bound_receive(&socket, ctx.limit_ns - now_ns)?;
-        let instants = if self.wire { DeliveryInstants::Wire } else { DeliveryInstants::Application };
-        let wake_for_each = ctx.messages && instants == DeliveryInstants::Application;
+        let instants =
+            if self.wire && !ctx.wake { DeliveryInstants::Wire } else { DeliveryInstants::Application };
+        let wake_for_each = ctx.wake || ctx.messages && instants == DeliveryInstants::Application;
         Ok(Box::new(StreamConnection {
             socket,
             established_ns: now_ns,

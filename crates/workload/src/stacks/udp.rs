@@ -69,7 +69,7 @@ impl Stack for Udp {
             .map_err(|e| Failure::system(format!("{to} cannot be reached from this node"), &e))?;
         let releases = self.prepare_releases(&socket, message_bytes)?;
         let socket = Guarded::new(socket, session)?;
-        Ok(Box::new(UdpConnection { socket, releases, batch: RecvBatch::new(0, 1) }))
+        Ok(Box::new(UdpConnection { socket, releases, wake_for_each: false, batch: RecvBatch::new(0, 1) }))
     }
 }
 
@@ -136,7 +136,7 @@ impl Listener for UdpListener {
         bound_receive(&socket, LOOK_UP_NS)?;
         let socket = Guarded::new(socket, &self.session)?;
         let batch = RecvBatch::new(LONGEST_BATCH, self.message_bytes as usize + 1);
-        Ok(Box::new(UdpConnection { socket, releases: false, batch }))
+        Ok(Box::new(UdpConnection { socket, releases: false, wake_for_each: self.session.ctx.wake, batch }))
     }
 }
 
@@ -146,6 +146,7 @@ const LOOK_UP_NS: i64 = 1_000_000_000;
 struct UdpConnection {
     socket: Guarded,
     releases: bool,
+    wake_for_each: bool,
     batch: RecvBatch,
 }
 
@@ -213,17 +214,18 @@ impl Connection for UdpConnection {
         block: &[u8],
         message_bytes: usize,
         releases_ns: &[i64],
-    ) -> Result<usize, Failure> {
+    ) -> Result<(usize, i64), Failure> {
         let clock = &self.socket.session().ctx.clock;
         let now_ns = clock.now_ns();
         let near = releases_ns.iter().take_while(|at| **at < now_ns + HORIZON_NS).count();
         if near == 0 {
             clock.sleep_until(releases_ns[0] - HORIZON_NS);
-            return Ok(0);
+            return Ok((0, now_ns));
         }
         let block = &block[..block.len().min(near.min(LONGEST_BATCH) * message_bytes)];
         let instants: Vec<i64> = releases_ns.iter().map(|at| clock.monotonic_ns(*at)).collect();
-        self.send(block, message_bytes, PerMessage::Releases(&instants), 0)
+        let taken = self.send(block, message_bytes, PerMessage::Releases(&instants), 0)?;
+        Ok((taken, now_ns))
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
@@ -231,7 +233,7 @@ impl Connection for UdpConnection {
     }
 
     fn instants(&self) -> DeliveryInstants {
-        DeliveryInstants::Kernel
+        if self.wake_for_each { DeliveryInstants::Application } else { DeliveryInstants::Kernel }
     }
 
     fn receive(
@@ -240,7 +242,7 @@ impl Connection for UdpConnection {
         _most_bytes: u64,
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
-        let most = most_messages.min(LONGEST_BATCH as u64) as usize;
+        let most = if self.wake_for_each { 1 } else { most_messages.min(LONGEST_BATCH as u64) as usize };
         let count = match self.batch.receive(self.socket.fd(), most) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Arrival::Silence),
@@ -252,8 +254,13 @@ impl Connection for UdpConnection {
             if let Some(failure) = self.socket.session().failure().filter(|_| message.bytes.is_empty()) {
                 return Err(failure);
             }
-            let stamp_ns = message.realtime_ns.ok_or_else(no_stamp)?;
-            take(message.bytes, Some(self.socket.session().ctx.clock.from_realtime_ns(stamp_ns)))?;
+            let clock = &self.socket.session().ctx.clock;
+            let t_ns = if self.wake_for_each {
+                clock.now_ns()
+            } else {
+                clock.from_realtime_ns(message.realtime_ns.ok_or_else(no_stamp)?)
+            };
+            take(message.bytes, Some(t_ns))?;
         }
         Ok(Arrival::Data)
     }

@@ -39,6 +39,15 @@ pub(crate) fn sleep_until(instant_ns: i64) {
     }
 }
 
+/// The length of the kernel's tick (1 s / HZ): the resolution of its coarse clocks.
+pub(crate) fn tick_ns() -> i64 {
+    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `tick` is a valid timespec that the call fills.
+    let status = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut tick) };
+    debug_assert_eq!(status, 0, "the clock exists on every Linux");
+    timespec_ns(&tick)
+}
+
 /// Makes sleeps of this thread end when they were asked to: a thread's sleeps are otherwise up to
 /// 50 microseconds late (the kernel's default timer slack, prctl(2)).
 pub(crate) fn exact_sleeps() -> io::Result<()> {

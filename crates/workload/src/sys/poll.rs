@@ -14,17 +14,15 @@ pub(crate) enum Woken {
     TimedOut,
 }
 
-/// Waits at most `timeout_ns` for `events` (POLLIN, POLLOUT) on `fd`, if there is one, or until `call_off` can be
-/// read.
+/// Waits at most `timeout_ns` for `events` (POLLIN, POLLOUT) on `fd`, or until `call_off` can be read.
 pub(crate) fn wait(
-    fd: Option<BorrowedFd<'_>>,
+    fd: BorrowedFd<'_>,
     events: libc::c_short,
     call_off: BorrowedFd<'_>,
     timeout_ns: i64,
 ) -> io::Result<Woken> {
     let mut polled = [
-        // The kernel passes over negative descriptors.
-        libc::pollfd { fd: fd.map_or(-1, |fd| fd.as_raw_fd()), events, revents: 0 },
+        libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 },
         libc::pollfd { fd: call_off.as_raw_fd(), events: libc::POLLIN, revents: 0 },
     ];
     let timeout_ns = timeout_ns.max(0);

@@ -32,6 +32,7 @@ pub fn context() -> Context {
         socket_interval_ns: Some(5_000_000),
         messages: true,
         wire: false,
+        wake: false,
         progress: None,
     }
 }

@@ -1,0 +1,355 @@
+//! Checks every transport in a guest kernel: run it as the first process. One line a check, then the totals.
+
+mod harness;
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use harness::{
+    CLOCK_READINGS_NS, Line, Options, Outcome, check_same_instants, context, flow, in_guest,
+    run_as_first_process,
+};
+use serde_json::{Value, json};
+use workload::{Clock, FlowReport, FlowSpec, join, join_alone, prepare};
+
+/// A line without loss, and one that loses and delays much.
+const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0 };
+const HARSH: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.3, loss: 0.05 };
+const LOSSY: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.01 };
+
+type Check = fn() -> Outcome<()>;
+
+const CHECKS: &[(&str, Check)] = &[
+    (
+        "tcp: a million bytes arrive intact, and the sender sees the end after the last byte",
+        || arrives(tcp()),
+    ),
+    ("sctp: a million bytes arrive intact, and the sender sees the end after the last byte", || {
+        arrives(sctp())
+    }),
+    ("mptcp: a million bytes arrive intact, and the sender sees the end after the last byte", || {
+        arrives(mptcp())
+    }),
+    ("tcp: everything arrives at 5 % loss and 300 ms one way", || survives(tcp())),
+    ("sctp: everything arrives at 5 % loss and 300 ms one way", || survives(sctp())),
+    ("mptcp: everything arrives at 5 % loss and 300 ms one way", || survives(mptcp())),
+    ("four transports at once do not mix", side_by_side),
+    ("tcp: nobody listens", || refused(tcp())),
+    ("sctp: nobody listens", || refused(sctp())),
+    ("mptcp: nobody listens", || refused(mptcp())),
+    ("udp: nobody listens", udp_refused),
+    ("tcp: the receiver dies half-way", peer_dies),
+    ("tcp: the receiver vanishes without a word", || vanishes(tcp())),
+    ("sctp: the receiver vanishes without a word", || vanishes(sctp())),
+    ("tcp: instants from the wire are those of a receiver that wakes, at 1 % loss", wire_equals_application),
+    ("sctp: stamps of the kernel are the instants of a receiver that wakes, at 1 % loss", sctp_stamps),
+    ("sctp: messages on eight streams, each in order", sctp_streams),
+    ("sctp: messages in fragments", sctp_fragments),
+    ("udp: release times give the same instants as a sender that sleeps", releases_equal_sleeps),
+    ("udp: each datagram leaves on its instant and takes the line's delay", udp_instants),
+    ("udp: a queue that is too short loses datagrams, and they are counted", udp_loses),
+    ("tcp: a greedy sender's messages enter the socket in time to keep the line full", greedy_fills_the_line),
+    ("tcp: an unknown congestion control names the known ones", unknown_congestion_control),
+    ("tcp, mptcp, sctp: the socket is sampled at the asked interval", sampled),
+    ("the same run gives the same instants", same_again),
+];
+
+fn tcp() -> (&'static str, Value) {
+    ("tcp", json!({"congestion_control": "cubic"}))
+}
+
+fn mptcp() -> (&'static str, Value) {
+    ("mptcp", json!({"congestion_control": "cubic"}))
+}
+
+fn sctp() -> (&'static str, Value) {
+    ("sctp", json!({}))
+}
+
+fn bulk((stack, params): (&str, Value), size_bytes: u64) -> FlowSpec {
+    flow(stack, params, "bulk", json!({"size_bytes": size_bytes}))
+}
+
+fn cbr((stack, params): (&str, Value), rate_bps: Option<f64>, message_size_bytes: u32) -> FlowSpec {
+    let app = json!({"rate_bps": rate_bps, "message_size_bytes": message_size_bytes, "duration_s": 10.0});
+    flow(stack, params, "cbr", app)
+}
+
+fn main() {
+    let wanted = std::env::args().nth(1);
+    run_as_first_process(|| {
+        let (mut passed, mut failed) = (0, 0);
+        for (name, check) in
+            CHECKS.iter().filter(|(name, _)| wanted.as_ref().is_none_or(|part| name.contains(part)))
+        {
+            match check() {
+                Ok(()) => {
+                    passed += 1;
+                    println!("ok      {name}");
+                }
+                Err(error) => {
+                    failed += 1;
+                    println!("FAILED  {name}: {error}");
+                }
+            }
+        }
+        println!("selftest: {passed} passed, {failed} failed");
+        Ok(())
+    });
+}
+
+/// An error unless the condition holds.
+fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Outcome<()> {
+    if condition { Ok(()) } else { Err(otherwise().into()) }
+}
+
+fn run_one(line: Line, spec: &FlowSpec, options: &Options) -> Outcome<FlowReport> {
+    Ok(line.run(std::slice::from_ref(spec), options)?.remove(0))
+}
+
+fn run_ok(line: Line, spec: &FlowSpec, options: &Options) -> Outcome<FlowReport> {
+    let report = run_one(line, spec, options)?;
+    ensure(report.result.outcome == "ok", || format!("{:?}", report.result))?;
+    Ok(report)
+}
+
+fn all_arrived(report: &FlowReport) -> Outcome<()> {
+    let result = &report.result;
+    ensure(
+        result.sent_bytes == result.received_bytes && result.sent_messages == result.received_messages,
+        || format!("{result:?}"),
+    )?;
+    for message in report.messages() {
+        ensure(message.received_ns > Some(message.sent_ns), || format!("{message:?} did not take any time"))?;
+    }
+    Ok(())
+}
+
+fn arrives(stack: (&str, Value)) -> Outcome<()> {
+    let report = run_ok(CLEAN, &bulk(stack, 1_000_001), &Options::default())?;
+    all_arrived(&report)?;
+    let result = &report.result;
+    ensure(result.received_bytes == 1_000_001, || format!("{result:?}"))?;
+    let instants = [
+        Some(result.start_s),
+        result.established_s,
+        result.first_received_s,
+        result.last_received_s,
+        result.finished_s,
+    ];
+    ensure(instants.iter().all(Option::is_some) && instants.is_sorted(), || {
+        format!("{instants:?} do not rise")
+    })?;
+    // The end comes back over the line after the last byte has crossed it.
+    let back_s = result.finished_s.unwrap_or(0.0) - result.last_received_s.unwrap_or(0.0);
+    ensure(back_s >= CLEAN.delay_s, || format!("the end came back after {back_s} s"))
+}
+
+fn survives(stack: (&str, Value)) -> Outcome<()> {
+    let options = Options { limit_s: 2000, ..Options::default() };
+    all_arrived(&run_ok(HARSH, &bulk(stack, 500_000), &options)?)
+}
+
+fn side_by_side() -> Outcome<()> {
+    let specs = [
+        bulk(tcp(), 700_000),
+        bulk(sctp(), 700_000),
+        bulk(mptcp(), 700_000),
+        cbr(("udp", json!({})), Some(400_000.0), 500),
+    ];
+    for (report, bytes) in
+        CLEAN.run(&specs, &Options::default())?.iter().zip([700_000, 700_000, 700_000, 500_000])
+    {
+        ensure(report.result.outcome == "ok", || format!("{:?}", report.result))?;
+        ensure(report.result.received_bytes == bytes, || format!("{:?}", report.result))?;
+    }
+    Ok(())
+}
+
+/// Runs only the sender of a flow; `server` happens in the receiving node meanwhile.
+fn run_alone(spec: &FlowSpec, limit_s: i64, server: impl FnOnce() + Send + 'static) -> Outcome<FlowReport> {
+    let network = CLEAN.build()?;
+    let options = Options { limit_s, ..Options::default() };
+    let (_, client) = prepare(spec.check()?, context(0, Clock::starting_now(in_guest()), &options))?;
+    let serving = network.node("server")?.spawn("server", server)?;
+    let sending = network.node("client")?.spawn("client", move || (client.run_alone(), client))?;
+    serving.join().map_err(|_| "the receiver panicked")?;
+    let (sent, client) = sending.join().map_err(|_| "the sender panicked")?;
+    Ok(join_alone((client, sent)))
+}
+
+fn fails_with(report: &FlowReport, beginning: &str) -> Outcome<()> {
+    let said = report.result.reason.as_deref().is_some_and(|reason| reason.starts_with(beginning));
+    ensure(report.result.outcome == "failed" && said, || format!("{:?}", report.result))
+}
+
+fn refused(stack: (&str, Value)) -> Outcome<()> {
+    let report = run_alone(&bulk(stack, 1000), 100, || ())?;
+    fails_with(&report, "refused")?;
+    ensure(report.result.sent_messages == 0, || format!("{:?}", report.result))
+}
+
+fn udp_refused() -> Outcome<()> {
+    fails_with(&run_alone(&cbr(("udp", json!({})), Some(100_000.0), 500), 100, || ())?, "refused")
+}
+
+fn peer_dies() -> Outcome<()> {
+    let report = run_alone(&bulk(tcp(), 50_000_000), 100, || {
+        let listener = TcpListener::bind("10.0.2.1:5000").expect("the address is the node's");
+        let (mut connection, _) = listener.accept().expect("the sender connects");
+        connection.read_exact(&mut [0; 10_000]).expect("the sender sends");
+    })?;
+    fails_with(&report, "reset")
+}
+
+/// The line goes down for good in the middle of a transfer.
+fn vanishes(stack: (&str, Value)) -> Outcome<()> {
+    let network = CLEAN.build()?;
+    let options = Options { limit_s: 3000, ..Options::default() };
+    let clock = Clock::starting_now(in_guest());
+    let (server, client) = prepare(bulk(stack, 50_000_000).check()?, context(0, clock, &options))?;
+    let serving = network.node("server")?.spawn("server", move || (server.run(), server))?;
+    let sending = network.node("client")?.spawn("client", move || (client.run(), client))?;
+    std::thread::sleep(Duration::from_secs(10));
+    for link in ["mid>east", "mid>west"] {
+        network.apply(&netlab::LinkChange { link: link.into(), up: Some(false), ..Default::default() })?;
+    }
+    let (received, server) = serving.join().map_err(|_| "the receiver panicked")?;
+    let (sent, client) = sending.join().map_err(|_| "the sender panicked")?;
+    let report = join((server, received), (client, sent));
+    fails_with(&report, "timed out")?;
+    ensure(report.result.received_messages > 0, || format!("{:?}", report.result))
+}
+
+fn wire_equals_application() -> Outcome<()> {
+    // With both, the line compares the instants itself.
+    let both = Options { wire: true, wake: true, ..Options::default() };
+    let report = run_ok(LOSSY, &bulk(tcp(), 5_000_000), &both)?;
+    all_arrived(&report)?;
+    ensure(report.result.delivery_instants == "wire", || format!("{:?}", report.result))
+}
+
+fn sctp_stamps() -> Outcome<()> {
+    let spec = bulk(sctp(), 5_000_000);
+    let stamped = run_ok(LOSSY, &spec, &Options::default())?;
+    let woken = run_ok(LOSSY, &spec, &Options { wake: true, ..Options::default() })?;
+    ensure(stamped.result.delivery_instants == "kernel", || format!("{:?}", stamped.result))?;
+    ensure(woken.result.delivery_instants == "application", || format!("{:?}", woken.result))?;
+    check_same_instants(&stamped.messages().collect::<Vec<_>>(), &woken.messages().collect::<Vec<_>>())
+}
+
+fn sctp_streams() -> Outcome<()> {
+    let report = run_ok(LOSSY, &bulk(("sctp", json!({"streams": 8})), 3_000_000), &Options::default())?;
+    all_arrived(&report)?;
+    let messages: Vec<_> = report.messages().collect();
+    for pair in messages.iter().zip(&messages[8..]) {
+        ensure(pair.0.received_ns <= pair.1.received_ns, || format!("{pair:?} out of order in one stream"))?;
+    }
+    // One stream's loss must not hold the others back: that is what streams are for.
+    ensure(!messages.is_sorted_by_key(|message| message.received_ns), || "no stream overtook another".into())
+}
+
+fn sctp_fragments() -> Outcome<()> {
+    let app = json!({"size_bytes": 1_000_000, "message_size_bytes": 20_000});
+    let report = run_ok(LOSSY, &flow("sctp", json!({}), "bulk", app), &Options::default())?;
+    all_arrived(&report)?;
+    ensure(report.result.delivery_instants == "application", || format!("{:?}", report.result))
+}
+
+fn releases_equal_sleeps() -> Outcome<()> {
+    let spec = cbr(("udp", json!({})), Some(3_000_000.0), 1000);
+    let released = run_ok(LOSSY, &spec, &Options::default())?;
+    let slept = run_ok(LOSSY, &spec, &Options { fq: false, ..Options::default() })?;
+    let (a, b): (Vec<_>, Vec<_>) = (released.messages().collect(), slept.messages().collect());
+    for (a, b) in a.iter().zip(&b) {
+        ensure((a.sent_ns - b.sent_ns).abs() <= CLOCK_READINGS_NS, || format!("{a:?} and {b:?} left apart"))?;
+    }
+    check_same_instants(&a, &b)
+}
+
+fn udp_instants() -> Outcome<()> {
+    let report = run_ok(CLEAN, &cbr(("udp", json!({})), Some(800_000.0), 1000), &Options::default())?;
+    all_arrived(&report)?;
+    ensure(report.result.sent_messages == 1000, || format!("{:?}", report.result))?;
+    for message in report.messages() {
+        let due_ns = 1_000_000_000 + i64::from(message.seq) * 10_000_000;
+        ensure(message.sent_ns == due_ns, || format!("{message:?} was due at {due_ns}"))?;
+        let delay_ns = message.received_ns.unwrap_or(0) - message.sent_ns;
+        // The token bucket holds one packet, so a packet on its own passes at once.
+        ensure((25_000_000..25_100_000).contains(&delay_ns), || format!("{message:?} took {delay_ns} ns"))?;
+    }
+    Ok(())
+}
+
+fn udp_loses() -> Outcome<()> {
+    let report = run_ok(CLEAN, &cbr(("udp", json!({})), Some(8_000_000.0), 1000), &Options::default())?;
+    let result = &report.result;
+    ensure(result.sent_messages == 10_000, || format!("{result:?}"))?;
+    // What the line carries in 10 s, and what its queue of 512 kB holds at the end; 28 bytes of headers each.
+    let passed = (5_200_000.0 * 10.0 / 8.0 + 512_000.0) / 1028.0;
+    let ratio = result.received_messages as f64 / passed;
+    ensure((0.99..1.01).contains(&ratio), || {
+        format!("{} of about {passed} arrived", result.received_messages)
+    })?;
+    let missing = report.messages().filter(|message| message.received_ns.is_none()).count() as u64;
+    ensure(missing == result.sent_messages - result.received_messages, || {
+        format!("{missing} have no instant")
+    })
+}
+
+fn greedy_fills_the_line() -> Outcome<()> {
+    let report = run_ok(CLEAN, &cbr(tcp(), None, 1448), &Options { wire: true, ..Options::default() })?;
+    all_arrived(&report)?;
+    let result = &report.result;
+    let seconds = result.last_received_s.unwrap_or(0.0) - result.first_received_s.unwrap_or(0.0);
+    // 1448 of the 1500 bytes of a packet are payload.
+    let share = result.received_bytes as f64 * 8.0 / seconds / (CLEAN.rate_bps * 1448.0 / 1500.0);
+    ensure((0.97..1.005).contains(&share), || format!("{share} of what the line carries"))
+}
+
+fn unknown_congestion_control() -> Outcome<()> {
+    let spec = bulk(("tcp", json!({"congestion_control": "cubik"})), 1000);
+    let report = run_one(CLEAN, &spec, &Options::default())?;
+    let reason = report.result.reason.unwrap_or_default();
+    ensure(reason.contains("`cubik`") && reason.contains("cubic") && reason.contains("bbr"), || {
+        reason.clone()
+    })
+}
+
+fn sampled() -> Outcome<()> {
+    for stack in [tcp(), mptcp(), sctp()] {
+        let name = stack.0;
+        let options = Options { socket_interval_ns: Some(100_000_000), ..Options::default() };
+        let report = run_ok(LOSSY, &bulk(stack, 3_000_000), &options)?;
+        let samples = &report.samples;
+        let result = &report.result;
+        let open_s = result.finished_s.unwrap_or(0.0) - result.established_s.unwrap_or(0.0);
+        ensure((samples.len() as f64 - open_s / 0.1).abs() <= 2.0, || {
+            format!("{name}: {} samples in {open_s} s", samples.len())
+        })?;
+        for pair in samples.windows(2) {
+            let step_ns = pair[1].t_ns - pair[0].t_ns;
+            ensure((step_ns - 100_000_000).abs() <= CLOCK_READINGS_NS, || {
+                format!("{name}: a step of {step_ns} ns")
+            })?;
+        }
+        let last = samples.last().ok_or("no samples")?;
+        ensure(last.retransmitted_packets > 0, || {
+            format!("{name}: no retransmission at 1 % loss: {last:?}")
+        })?;
+        ensure(samples.iter().all(|sample| sample.cwnd_bytes >= 1000), || format!("{name}: {last:?}"))?;
+        let rtt_ns = samples.iter().rev().find_map(|sample| sample.srtt_ns).unwrap_or(0);
+        ensure((50_000_000..2_000_000_000).contains(&rtt_ns), || format!("{name}: an RTT of {rtt_ns} ns"))?;
+    }
+    Ok(())
+}
+
+fn same_again() -> Outcome<()> {
+    let specs = [bulk(tcp(), 1_000_000), bulk(sctp(), 1_000_000)];
+    let both = [LOSSY.run(&specs, &Options::default())?, LOSSY.run(&specs, &Options::default())?];
+    for (a, b) in both[0].iter().zip(&both[1]) {
+        ensure(a.messages().eq(b.messages()), || format!("{} took other instants", a.result.id))?;
+    }
+    Ok(())
+}
