@@ -12,10 +12,6 @@ IP_SCALE = 72 * 12 / (78 * 14)
 """Resource elements a millisecond that carry user data over those of eq. (1); see docs/scenario-data.md."""
 
 
-def mcs_bits(name: str) -> float:
-    return float(next(mcs.bits_per_symbol for mcs in lte_data().radii_km.mcs if mcs.name == name))
-
-
 @pytest.mark.parametrize(("line", "count"), [("hsr", 31), ("regional", 41)])
 def test_number_of_enbs(line: str, count: int) -> None:
     found = load_scenario(line).line
@@ -67,7 +63,7 @@ def test_average_of_one_train_alone_is_about_2_2_mbps() -> None:
 )
 def test_ip_rates_of_figure_14_and_table_8(mcs: str, printed_mbps: float) -> None:
     bits = next(m.bits_per_symbol for m in lte_data().radii_km.mcs if m.name == mcs)
-    assert round(capacity_bps(78, bits, 1, IP_SCALE) / 1e6, 2) == printed_mbps
+    assert round(capacity_bps(78, bits, IP_SCALE) / 1e6, 2) == printed_mbps
 
 
 def test_mcs_at_handover_is_about_qpsk_3_4(hsr: Scenario) -> None:

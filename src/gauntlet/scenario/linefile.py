@@ -13,18 +13,20 @@ from gauntlet.errors import UserError
 AreaType = Literal["urban", "suburban", "rural"]
 
 
-class _Strict(BaseModel):
+class StrictData(BaseModel):
+    """Base of what data files hold: unknown keys are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Sourced(_Strict):
+class Sourced(StrictData):
     """A positive number with the key of its source."""
 
     value: float = Field(gt=0)
     source: str
 
 
-class LineData(_Strict):
+class LineData(StrictData):
     """Properties of the whole line."""
 
     length_km: Sourced
@@ -33,7 +35,7 @@ class LineData(_Strict):
     brake_mps2: Sourced
 
 
-class Section(_Strict):
+class Section(StrictData):
     """A stretch with one speed limit, or one for each rank of train (by rank)."""
 
     from_km: float
@@ -46,7 +48,7 @@ class Section(_Strict):
         return self.limit_kmh if isinstance(self.limit_kmh, float) else self.limit_kmh[rank]
 
 
-class Station(_Strict):
+class Station(StrictData):
     """A place on the line; `stop_s` > 0 where the train stops on its way."""
 
     name: str
@@ -56,7 +58,7 @@ class Station(_Strict):
     source: str
 
 
-class Area(_Strict):
+class Area(StrictData):
     """A stretch of one area type, which decides how far apart cells are and how far they reach."""
 
     type: AreaType
@@ -65,13 +67,13 @@ class Area(_Strict):
     source: str
 
 
-class WifiPlan(_Strict):
+class WifiPlan(StrictData):
     """Where access points stand: evenly along the line, no place farther from one than the reach."""
 
     max_reach_m: Sourced
 
 
-class LineFile(_Strict):
+class LineFile(StrictData):
     """A line as its file states it."""
 
     title: str

@@ -87,7 +87,6 @@ def journey(
     after_accel = np.minimum.accumulate(cap_mps**2 - rising) + rising
     before_brake = np.minimum.accumulate((cap_mps**2 + falling)[::-1])[::-1] - falling
     speed_mps = np.sqrt(np.maximum(np.minimum(after_accel, before_brake), 0.0))
-    speed_mps[stopping] = 0.0
 
     travel_s = np.append(0.0, np.cumsum(2 * np.diff(along_m) / (speed_mps[:-1] + speed_mps[1:])))
     for index, stop in zip(stopping, stops, strict=True):

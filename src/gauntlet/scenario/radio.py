@@ -6,16 +6,12 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from gauntlet.scenario.linefile import AreaType, read_builtin
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from gauntlet.scenario.linefile import AreaType, StrictData, read_builtin
 
 
-class Mcs(_Strict):
+class Mcs(StrictData):
     """A modulation and coding scheme; radii in km, in the order of the table's `columns`."""
 
     name: str
@@ -30,7 +26,7 @@ class Mcs(_Strict):
         return Fraction(self.bits * self.code_rate[0], self.code_rate[1])
 
 
-class Radii(_Strict):
+class Radii(StrictData):
     """D3.4 Table 4."""
 
     source: str
@@ -40,7 +36,7 @@ class Radii(_Strict):
     mcs: list[Mcs]
 
 
-class Capacity(_Strict):
+class Capacity(StrictData):
     """Constants of D3.4 eq. (1); `carriers` by bandwidth in MHz."""
 
     source: str
@@ -50,7 +46,7 @@ class Capacity(_Strict):
     carriers: dict[str, int]
 
 
-class Latency(_Strict):
+class Latency(StrictData):
     """Bounds of the one-way latency of the radio access, in seconds."""
 
     min_s: float
@@ -58,7 +54,7 @@ class Latency(_Strict):
     source: str
 
 
-class Spacing(_Strict):
+class Spacing(StrictData):
     """D3.4 Table 5, in km."""
 
     source: str
@@ -71,14 +67,14 @@ class Spacing(_Strict):
         return {"urban": self.urban, "suburban": self.suburban, "rural": self.rural}[area]
 
 
-class Queue(_Strict):
+class Queue(StrictData):
     """Default buffer in front of the radio link."""
 
     limit_bytes: int
     source: str
 
 
-class LteData(_Strict):
+class LteData(StrictData):
     """The data file `data/lte.toml`."""
 
     sources: dict[str, str]
@@ -104,13 +100,14 @@ def lte_data() -> LteData:
     return read_builtin("lte", LteData)
 
 
-def capacity_bps(carriers: int, bits_per_symbol: Fraction, trains: int = 1, ip_scale: float = 1.0) -> float:
-    """Rate of one train in bit/s by D3.4 eq. (1): its share of the carriers times bits, coding and symbols.
+def capacity_bps(carriers: int, bits_per_symbol: Fraction, ip_scale: float = 1.0) -> float:
+    """Rate of one train alone in bit/s by D3.4 eq. (1): carriers times bits and coding times symbols.
 
     Eq. (1) leaves out the symbol rate; 14 a millisecond gives the study's maximum of 5.2 Mbit/s with 78
-    carriers. `ip_scale` turns it into a rate at the IP layer (docs/scenario-data.md).
+    carriers. `ip_scale` turns it into a rate at the IP layer (docs/scenario-data.md). Trains in a cell
+    share it equally.
     """
-    return float(carriers * bits_per_symbol * lte_data().capacity.symbols_per_ms * 1000 / trains) * ip_scale
+    return float(carriers * bits_per_symbol * lte_data().capacity.symbols_per_ms * 1000) * ip_scale
 
 
 def lte_zones(area: AreaType, bandwidth_mhz: str, carriers: int, ip_scale: float) -> list[Zone]:
@@ -121,7 +118,7 @@ def lte_zones(area: AreaType, bandwidth_mhz: str, carriers: int, ip_scale: float
     zones = []
     for mcs in data.radii_km.mcs:
         reach_km = (mcs.urban if area == "urban" else mcs.suburban)[column] * stretch
-        zones.append(Zone(reach_km, mcs.name, capacity_bps(carriers, mcs.bits_per_symbol, 1, ip_scale)))
+        zones.append(Zone(reach_km, mcs.name, capacity_bps(carriers, mcs.bits_per_symbol, ip_scale)))
     return sorted(zones, key=lambda zone: zone.reach_km)
 
 
@@ -134,7 +131,7 @@ def average_bps(zones: Sequence[Zone]) -> float:
     return total / inner_km
 
 
-class WifiMode(_Strict):
+class WifiMode(StrictData):
     """A mode of IEEE 802.11g with its outdoor range."""
 
     rate_mbps: float = Field(gt=0)
@@ -142,7 +139,7 @@ class WifiMode(_Strict):
     range_m: float = Field(gt=0)
 
 
-class WifiData(_Strict):
+class WifiData(StrictData):
     """The data file `data/wifi.toml`."""
 
     sources: dict[str, str]

@@ -59,6 +59,6 @@ def build(name: str, line: LineFile, given: Mapping[str, object] | None, seed: i
         cells=cells,
         latency=data.latency[params.radio],
         queue_limit_bytes=params.queue_limit or data.queue.limit_bytes,
-        max_rate_bps=capacity_bps(carriers, best, 1, params.ip_scale),
+        max_rate_bps=capacity_bps(carriers, best, params.ip_scale),
         source=f"{Path(name).stem}: D3.4 eq. (1), Tables 4-5, section 4.4",
     )
