@@ -113,6 +113,10 @@ def test_a_program_that_is_not_there(gauntlet: Gauntlet) -> None:
         (["scenario", "export", "hsr", "x.csv", "--start", "9h"], ["cannot be cut"]),
         (["exec", "--scenario", "constant"], ["COMMAND"]),
         (["exec", "--scenario", "constant", "--loss", "1", "--", "true"], ["--loss", "1"]),
+        (
+            ["exec", "--scenario", "constant", "-p", "bearer=5", "--", "true"],
+            ["[scenario] bearer", "5", "text"],
+        ),
         (["exec", "--scenario", "konstant", "--", "true"], ["konstant", "constant"]),
         (["exec", "--scenario", "constant", "--seed", "-1", "--", "true"], ["--seed", "-1"]),
     ],

@@ -38,11 +38,13 @@ class Recorder:
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
         self.specs, self.named = specs, {**named, "out": out}
-        for spec in specs:
+        present = {folder.name for folder in (out / "runs").glob("*")}
+        missing = [spec for spec in specs if spec.id not in present]
+        for spec in missing:
             for kind in ("started", "failed" if spec.id in self.failed else "finished"):
                 named["on_event"](Event(kind, spec.id))
-        finished = len(specs) - len(self.failed)
-        return Outcome(out, len(specs), 0, finished, self.failed, self.untrusted, 10.0, 1000.0)
+        finished = len(missing) - len(self.failed)
+        return Outcome(out, len(specs), len(present), finished, self.failed, self.untrusted, 10.0, 1000.0)
 
     def run_programs(self, run: dict[str, Any], **named: Any) -> int:
         self.programs = run
@@ -202,13 +204,29 @@ def test_exec_on_the_trackside_of_a_constant_link(gauntlet: Gauntlet, engine: Re
     assert engine.programs["timeline"][0]["rate_bps"] == 1_000_000
 
 
+def test_what_a_stopped_campaign_finished_is_counted(gauntlet: Gauntlet, engine: Recorder) -> None:
+    done = Path("results/small/runs/udp_delay-25ms_loss-0pct_rep-001")
+    done.mkdir(parents=True)
+    (done / "record.json").write_text(json.dumps({"outcome": "ok"}))
+    result = gauntlet("run", "own.toml")
+    assert len(engine.specs) == 16
+    assert "16/16" in result.stderr
+    assert "15 runs in" in result.stderr
+
+
+def test_titles_are_printed_as_written(gauntlet: Gauntlet, engine: Recorder) -> None:
+    Path("own.toml").write_text(CONSTANT.replace('name = "small"', 'name = "small"\ntitle = "[bold] claims"'))
+    assert "[bold] claims: 16 runs" in gauntlet("run", "own.toml").stderr
+    assert engine.named["title"] == "[bold] claims"
+
+
 def test_progress_counts_parts_of_runs() -> None:
     with Progress(disable=True) as bar:
-        task = bar.add_task("", total=4)
-        progress = CampaignProgress(bar, task, 4)
+        task = bar.add_task("", total=5)
+        progress = CampaignProgress(bar, task, planned=5, present=1)
         progress(Event("finished", "a"))
         progress(Event("failed", "b"))
         progress(Event("progress", "c", 0.25))
-        assert bar.tasks[0].completed == 2.25
-        assert bar.tasks[0].fields["count"] == "2/4"
+        assert bar.tasks[0].completed == 3.25
+        assert bar.tasks[0].fields["count"] == "3/5"
         assert "1 failed" in bar.tasks[0].fields["failures"]

@@ -43,21 +43,23 @@ def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
     from gauntlet.experiment import expand, load_experiment
+    from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
-    specs = expand(experiment)
-    out = wishes.out or Path("results") / experiment.about.name
+    specs, about = expand(experiment), experiment.about
+    out = wishes.out or Path("results") / about.name
+    present = len(store.done(out) & {spec.id for spec in specs})
     if not wishes.silent:
         console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
     try:
-        with campaign_progress(experiment.about.name, len(specs), hidden=wishes.silent) as progress:
+        with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
             outcome = campaign.run(
                 specs,
                 out,
                 experiment=experiment.text,
-                seed=experiment.about.seed,
-                name=experiment.about.name,
-                title=experiment.about.title,
+                seed=about.seed,
+                name=about.name,
+                title=about.title,
                 command=["gauntlet", *sys.argv[1:]],
                 options=_options(experiment, specs),
                 workers=wishes.workers,
@@ -86,6 +88,8 @@ def _options(experiment: "Experiment", specs: Sequence["RunSpec"]) -> dict[str, 
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
+    from rich.markup import escape
+
     about = experiment.about
     factors = [
         _counted(max(1, len(experiment.protocols)), "protocol"),
@@ -93,7 +97,7 @@ def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
         _counted(about.repetitions, "repetition"),
     ]
     runs = _counted(len(specs), "run")
-    return f"[bold]{about.title or about.name}[/]: {runs} ({' x '.join(factors)}), seed {about.seed}"
+    return f"[bold]{escape(about.title or about.name)}[/]: {runs} ({' x '.join(factors)}), seed {about.seed}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gauntlet.cli.failure import pairs
+from gauntlet.cli.parameters import pairs
 from gauntlet.errors import UserError
 
 SERVER_LEAD_S = 1.0
@@ -64,13 +64,13 @@ def exec_(
     from gauntlet.experiment import plan_run
     from gauntlet.experiment.expand import empty_run
     from gauntlet.experiment.links import NETWORKS
-    from gauntlet.experiment.schema import Condition
+    from gauntlet.experiment.load import check_condition
 
     program = _found(command[0])
     units.fraction(loss, "--loss")
     for option, text in (("--start", start), ("--limit", limit), ("--channel-delay", channel_delay or "0s")):
         units.time_s(text, option)
-    condition = Condition.model_validate(
+    condition = check_condition(
         {
             "scenario": {"name": name, "start": start, **pairs(params)},
             "link": {"loss": loss} | ({"channel_delay": channel_delay} if channel_delay else {}),

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from gauntlet.errors import GauntletError, UserError
+from gauntlet.errors import GauntletError
 
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
@@ -74,23 +74,3 @@ def _system(error: OSError) -> str:
         where = f" at {error.filename}" if error.filename else ""
         return f"The disk is full{where}; free some space and type the same command again: it continues."
     return f"The system refused: {error.strerror or error}{f' ({error.filename})' if error.filename else ''}."
-
-
-def pairs(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Parameters given as NAME=VALUE; whole numbers and numbers become such, all else stays text."""
-    given: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UserError(f"The parameter '{text}' has no value; write NAME=VALUE, such as bandwidth=5MHz.")
-        given[name.strip()] = _number(value.strip())
-    return given
-
-
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

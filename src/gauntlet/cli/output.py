@@ -37,10 +37,11 @@ def open_in_browser(path: Path) -> None:
 class CampaignProgress:
     """One line for a whole campaign: runs done, rate, remaining time, failures. It is fed with events."""
 
-    def __init__(self, bar: "Progress", task: "TaskID", planned: int) -> None:
+    def __init__(self, bar: "Progress", task: "TaskID", planned: int, present: int = 0) -> None:
         self._bar = bar
         self._task = task
         self._planned = planned
+        self._present = present
         self._running: dict[str, float] = {}
         self._ended = 0
         self._failed = 0
@@ -57,16 +58,16 @@ class CampaignProgress:
         minutes = (time.monotonic() - self._began) / 60
         self._bar.update(
             self._task,
-            completed=self._ended + sum(self._running.values()),
+            completed=self._present + self._ended + sum(self._running.values()),
             rate=f"{self._ended / minutes:.3g} runs/min" if self._ended and minutes > 0 else "starting",
-            count=f"{self._ended}/{self._planned}",
+            count=f"{self._present + self._ended}/{self._planned}",
             failures=f"[red]{self._failed} failed" if self._failed else "",
         )
 
 
 @contextmanager
-def campaign_progress(title: str, planned: int, *, hidden: bool) -> Iterator[CampaignProgress]:
-    """The progress line of a campaign on stderr; `hidden` shows nothing."""
+def campaign_progress(title: str, planned: int, present: int, *, hidden: bool) -> Iterator[CampaignProgress]:
+    """The progress line of a campaign on stderr, of which `present` runs are done; `hidden` shows nothing."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -78,5 +79,12 @@ def campaign_progress(title: str, planned: int, *, hidden: bool) -> Iterator[Cam
         TextColumn("{task.fields[failures]}"),
     )
     with Progress(*columns, console=console(stderr=True), disable=hidden) as bar:
-        task = bar.add_task(title, total=planned, count=f"0/{planned}", rate="starting", failures="")
-        yield CampaignProgress(bar, task, planned)
+        task = bar.add_task(
+            title,
+            total=planned,
+            completed=present,
+            count=f"{present}/{planned}",
+            rate="starting",
+            failures="",
+        )
+        yield CampaignProgress(bar, task, planned, present)

@@ -42,5 +42,14 @@ def run(
     """
     from gauntlet.cli.campaign import Wishes, play
 
-    wishes = Wishes(seed, repetitions, workers, out, capture, quiet, json_, open_)
+    wishes = Wishes(
+        seed=seed,
+        repetitions=repetitions,
+        workers=workers,
+        out=out,
+        capture=capture,
+        quiet=quiet,
+        json=json_,
+        open=open_,
+    )
     ctx.exit(play(file, wishes))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gauntlet.cli.failure import pairs
+from gauntlet.cli.parameters import pairs
 
 if TYPE_CHECKING:
     from gauntlet.scenario import Scenario, Trace

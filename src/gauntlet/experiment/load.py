@@ -2,8 +2,9 @@
 
 import itertools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +108,17 @@ def _points(file: ExperimentFile, found: list[Axis]) -> list[Point]:
         raw: Mapping[str, Any] = sections
         for axis, value in chosen:
             raw = overlay(raw, axis, value)
-        try:
-            condition = Condition.model_validate({**raw, "flow": tuple(raw["flow"])})
-        except ValidationError as error:
-            single = file.workload is not None
-            raise UserError(sentence(error, lambda loc: _place(loc, chosen, single))) from None  # noqa: B023
-        points.append(Point(chosen, condition))
+        place = partial(_place, chosen=chosen, single_flow=file.workload is not None)
+        points.append(Point(chosen, check_condition({**raw, "flow": tuple(raw["flow"])}, place)))
     return points
+
+
+def check_condition(raw: Mapping[str, Any], place: Callable[[Location], str] | None = None) -> Condition:
+    """Check raw sections (scenario, link, flow, sysctl); UserError names the key, in the words of `place`."""
+    try:
+        return Condition.model_validate(raw)
+    except ValidationError as error:
+        raise UserError(sentence(error, place or _section)) from None
 
 
 def _section(location: Location) -> str:
