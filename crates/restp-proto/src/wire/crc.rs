@@ -4,6 +4,8 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use ::crc::{CRC_16_IBM_3740, Crc, Table};
 
+use super::{MAX_HEADER_BYTES, STRICT_HEADER_WORDS, WORD_BYTES};
+
 /// HEC generator 0x1021, start 0xFFFF, not reflected, no final XOR (C1); sixteen table lookups at a time.
 // R-CRC-1
 const HEC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_IBM_3740);
@@ -52,12 +54,26 @@ pub(super) fn received_header_crc(
     datagram_bytes: usize,
     pseudo: Option<&PseudoHeader>,
 ) -> u16 {
-    let mut digest = HEC.digest();
-    update_pseudo(&mut digest, datagram_bytes, pseudo);
-    digest.update(&header[..hec_offset]);
-    digest.update(&[0, 0]);
-    digest.update(&header[hec_offset + 2..]);
-    digest.finalize()
+    // One run over a copy is faster than three short ones: the tables work on sixteen octets at a time. Nearly all
+    // headers are short, and a long buffer costs more to clear than the CRC.
+    if header.len() <= STRICT_HEADER_WORDS * WORD_BYTES {
+        copied_header_crc::<{ STRICT_HEADER_WORDS * WORD_BYTES }>(header, hec_offset, datagram_bytes, pseudo)
+    } else {
+        copied_header_crc::<MAX_HEADER_BYTES>(header, hec_offset, datagram_bytes, pseudo)
+    }
+}
+
+fn copied_header_crc<const ROOM: usize>(
+    header: &[u8],
+    hec_offset: usize,
+    datagram_bytes: usize,
+    pseudo: Option<&PseudoHeader>,
+) -> u16 {
+    let mut copy = [0; ROOM];
+    let copy = &mut copy[..header.len()];
+    copy.copy_from_slice(header);
+    copy[hec_offset..hec_offset + 2].fill(0);
+    header_crc(copy, datagram_bytes, pseudo)
 }
 
 fn update_pseudo(

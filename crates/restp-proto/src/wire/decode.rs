@@ -36,44 +36,26 @@ impl<'a> Packet<'a> {
     /// [`DecodeError`] says why the datagram must be dropped.
     // R-HDR-10
     pub fn decode(datagram: &'a [u8], pseudo: Option<&PseudoHeader>) -> Result<Decoded<'a>, DecodeError> {
-        let raw = RawHeader::read(datagram)?;
-        let version = raw.version()?;
-        let words = raw.words();
-        // A6. R-HDR-3
-        if words < BASE_WORDS {
-            return Err(DecodeError::HeaderTooSmall { words });
-        }
-        let (header_bytes, body) = datagram
-            .split_at_checked(words * WORD_BYTES)
-            .ok_or(DecodeError::HeaderBeyondDatagram { words, bytes: datagram.len() })?;
-
-        let protection_words = if version == Version::Protected { PROTECTION_WORDS } else { 0 };
-        let crc = raw.has_crc().then(|| BASE_BYTES + protection_words * WORD_BYTES);
-        if let Some(offset) = crc {
-            check_header_crc(header_bytes, offset, datagram.len(), pseudo)?;
-        }
-
+        let Opened { raw, header_bytes, body } = open(datagram, pseudo)?;
         let header = raw.header()?;
-        let (all_words, _) = header_bytes.as_chunks::<WORD_BYTES>();
-        let mut reader = Reader { rest: all_words.get(BASE_WORDS..).unwrap_or_default() };
-        let protection = match version {
-            Version::Clear => None,
-            Version::Protected => Some(read_protection(&mut reader)?),
-        };
-        let payload = match protection {
-            Some(protection) if protection.epoch > 0 => body
-                .len()
-                .checked_sub(TAG_BYTES)
-                .and_then(|bytes| body.get(..bytes))
-                .ok_or(DecodeError::TagCut { bytes: body.len() })?,
-            _ => body,
-        };
+        let (words, _) = header_bytes.as_chunks::<WORD_BYTES>();
+        let mut reader = Reader { rest: words.get(BASE_WORDS..).unwrap_or_default() };
+        let mut packet = Packet::new(header);
+        packet.payload = body;
+        if header.version == Version::Protected {
+            let protection = read_protection(&mut reader)?;
+            packet.protection = Some(protection);
+            if protection.epoch > 0 {
+                let ciphertext = body.len().checked_sub(TAG_BYTES).and_then(|bytes| body.get(..bytes));
+                packet.payload = ciphertext.ok_or(DecodeError::TagCut { bytes: body.len() })?;
+            }
+        }
         let inputs = Inputs {
             header: &header,
             mpt: raw.mpt(),
             dss: raw.has_dss(),
             body_bytes: body.len(),
-            payload_bytes: payload.len(),
+            payload_bytes: packet.payload.len(),
         };
         let presence = inputs.presence().map_err(|rule| DecodeError::Contradiction { rule })?;
 
@@ -81,17 +63,37 @@ impl<'a> Packet<'a> {
         if presence.crc_words > 0 {
             payload_check = read_crc(&mut reader, presence.crc_words, body)?;
         }
-        let packet = read_extensions(&mut reader, header, &raw, &presence, payload)?;
-        let dss_crc = packet.dss.and_then(|dss| dss.mapping).and_then(|mapping| mapping.payload_crc);
-        if let Some(expected) = dss_crc {
-            payload_check = judge(expected, payload);
+        read_extensions(&mut reader, &mut packet, &raw, &presence)?;
+        if let Some(Dss { mapping: Some(DssMapping { payload_crc: Some(expected), .. }), .. }) = packet.dss {
+            payload_check = judge(expected, packet.payload);
         }
-        Ok(Decoded {
-            packet: Packet { protection, ..packet },
-            payload_check,
-            header_bytes: header_bytes.len(),
-        })
+        Ok(Decoded { packet, payload_check, header_bytes: header_bytes.len() })
     }
+}
+
+/// A datagram whose length fields are sound and whose header CRC, if there is one, is good.
+struct Opened<'a> {
+    raw: RawHeader,
+    header_bytes: &'a [u8],
+    body: &'a [u8],
+}
+
+fn open<'a>(datagram: &'a [u8], pseudo: Option<&PseudoHeader>) -> Result<Opened<'a>, DecodeError> {
+    let raw = RawHeader::read(datagram)?;
+    let version = raw.version()?;
+    let words = raw.words();
+    // A6. R-HDR-3
+    if words < BASE_WORDS {
+        return Err(DecodeError::HeaderTooSmall { words });
+    }
+    let (header_bytes, body) = datagram
+        .split_at_checked(words * WORD_BYTES)
+        .ok_or(DecodeError::HeaderBeyondDatagram { words, bytes: datagram.len() })?;
+    if raw.has_crc() {
+        let protection_words = if version == Version::Protected { PROTECTION_WORDS } else { 0 };
+        check_header_crc(header_bytes, BASE_BYTES + protection_words * WORD_BYTES, datagram.len(), pseudo)?;
+    }
+    Ok(Opened { raw, header_bytes, body })
 }
 
 // C2, C3. R-CRC-2, R-CRC-5
@@ -131,22 +133,25 @@ fn read_protection(reader: &mut Reader<'_>) -> Result<Protection, DecodeError> {
 // B1. R-EXT-1
 fn read_extensions<'a>(
     reader: &mut Reader<'a>,
-    header: Header,
+    packet: &mut Packet<'a>,
     raw: &RawHeader,
     presence: &Presence,
-    payload: &'a [u8],
-) -> Result<Packet<'a>, DecodeError> {
-    let window = if raw.has_window() { Some(read_window(reader)?) } else { None };
-    let cookie = if presence.cookie { Some(read_cookie(reader, presence, raw.has_dss())?) } else { None };
-    let multipath = read_multipath(reader, presence.multipath)?;
-    let dss = if raw.has_dss() { Some(read_dss(reader, &header, presence.cookie)?) } else { None };
-    let fec = if presence.fec {
+) -> Result<(), DecodeError> {
+    if raw.has_window() {
+        packet.window = Some(read_window(reader)?);
+    }
+    if presence.cookie {
+        packet.cookie = Some(read_cookie(reader, presence, raw.has_dss())?);
+    }
+    packet.multipath = read_multipath(reader, presence.multipath)?;
+    if raw.has_dss() {
+        packet.dss = Some(read_dss(reader, &packet.header, presence.cookie)?);
+    }
+    if presence.fec {
         let word = reader.u32(Extension::Fec)?;
-        Some(Fec { kind: (word >> 24) as u8, range: word & 0x00FF_FFFF })
-    } else {
-        None
-    };
-    let sequence = match presence.numbering {
+        packet.fec = Some(Fec { kind: (word >> 24) as u8, range: word & 0x00FF_FFFF });
+    }
+    packet.sequence = match presence.numbering {
         Numbering::None => Sequence::None,
         Numbering::Seq => Sequence::Seq(reader.u32(Extension::Sequence)?),
         Numbering::Arq => Sequence::Arq(Arq {
@@ -154,8 +159,8 @@ fn read_extensions<'a>(
             acknowledgement: reader.u32(Extension::Arq)?,
         }),
     };
-    let report = read_report(reader, &header, presence)?;
-    Ok(Packet { window, cookie, multipath, dss, fec, sequence, report, payload, ..Packet::new(header) })
+    packet.report = read_report(reader, &packet.header, presence)?;
+    Ok(())
 }
 
 // R-WIN-1

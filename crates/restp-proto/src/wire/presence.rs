@@ -149,28 +149,24 @@ impl Inputs<'_> {
         let one_of =
             u8::from(syn) + u8::from(flags.contains(Flags::FIN)) + u8::from(flags.contains(Flags::RST));
         let connection = flow.intersects(Flow::CON | Flow::OPT);
-        let rules = [
-            (one_of > 1, "SYN, FIN and RST exclude each other"),
-            (flow.contains(Flow::CON | Flow::OPT), "CON and OPT exclude each other"),
-            (flags.intersects(Flags::CONTROL) && !connection, "control flags need CON or OPT"),
-            (flow.contains(Flow::CKI) && !(syn && flow.contains(Flow::OPT)), "CKI needs SYN and OPT"),
-            (
-                self.header.corruption_echo
-                    && !(flags.contains(Flags::ACK) && error.contains(ErrorBits::CRC)),
-                "COR needs ACK and CRC",
-            ),
-            (error.contains(ErrorBits::ENC) && !error.contains(ErrorBits::FEC), "ENC needs FEC"),
-            (error.contains(ErrorBits::ENC) && self.payload_bytes == 0, "ENC needs a payload"),
-            (error.contains(ErrorBits::ENC) && one_of > 0, "ENC excludes SYN, FIN and RST"),
-            (
-                !self.header.path_mode.is_multipath() && self.mpt != MptCode::None,
-                "a multipath extension needs MP?",
-            ),
-            (!self.header.path_mode.is_multipath() && self.dss, "a data sequence signal needs MP?"),
-        ];
-        match rules.iter().find(|(broken, _)| *broken) {
-            Some((_, rule)) => Err(rule),
-            None => Ok(()),
+        let multipath = self.header.path_mode.is_multipath();
+        let checked_ack = flags.contains(Flags::ACK) && error.contains(ErrorBits::CRC);
+        forbid(one_of > 1, "SYN, FIN and RST exclude each other")?;
+        forbid(flow.contains(Flow::CON | Flow::OPT), "CON and OPT exclude each other")?;
+        forbid(flags.intersects(Flags::CONTROL) && !connection, "control flags need CON or OPT")?;
+        forbid(flow.contains(Flow::CKI) && !(syn && flow.contains(Flow::OPT)), "CKI needs SYN and OPT")?;
+        forbid(self.header.corruption_echo && !checked_ack, "COR needs ACK and CRC")?;
+        if error.contains(ErrorBits::ENC) {
+            forbid(!error.contains(ErrorBits::FEC), "ENC needs FEC")?;
+            forbid(self.payload_bytes == 0, "ENC needs a payload")?;
+            forbid(one_of > 0, "ENC excludes SYN, FIN and RST")?;
         }
+        forbid(!multipath && self.mpt != MptCode::None, "a multipath extension needs MP?")?;
+        forbid(!multipath && self.dss, "a data sequence signal needs MP?")
     }
+}
+
+/// Names the rule if it is broken.
+fn forbid(broken: bool, rule: &'static str) -> Result<(), &'static str> {
+    if broken { Err(rule) } else { Ok(()) }
 }
