@@ -62,6 +62,7 @@ def rail_scenario(
         "headway": headway_s,
         "opposite_lag": lag_s,
         "queue_limit": queue_limit_bytes,
+        "rank": params.rank or line.rank,
     }
     return Scenario(
         name=name,
