@@ -195,6 +195,7 @@ def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table
         "outcome": "ok",
         "reason": None,
         "virtual_s": campaign.duration_s + 3,
+        "guest": {"kernel": "6.12.0"},
         "flows": [
             {
                 "id": "f0",

@@ -32,10 +32,7 @@ def build(
     with failures_named(f"write the report {place}"):
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, page.html(campaign, made).encode())
-        if svg_dir is not None:
-            export.write_svg(made.all(), svg_dir)
-        if png_dir is not None:
-            export.write_png(made.all(), png_dir)
+        export.write(made.all(), svg_dir, png_dir)
     return place
 
 

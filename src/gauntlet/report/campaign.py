@@ -83,6 +83,12 @@ class Campaign:
         return manifest.title or manifest.name or "Experiment"
 
     @cached_property
+    def kernel(self) -> str:
+        """Release of the guest kernel as the guests themselves told it; empty when no run says."""
+        told = {str(run.record.get("guest", {}).get("kernel", "")) for run in self.results.runs()} - {""}
+        return ", ".join(sorted(told))
+
+    @cached_property
     def conditions(self) -> list[Condition]:
         """The conditions that have runs, the first axis varying slowest."""
         present = {row.condition for row in self.rows}

@@ -15,23 +15,18 @@ PNG_SCALE = 2.0
 """Pixels a CSS pixel: sharp on a slide and in print at half a page."""
 
 
-def write_svg(figures: Sequence[Figure], folder: Path) -> None:
-    """One SVG and one CSV a figure."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write(figures: Sequence[Figure], svg_dir: Path | None, png_dir: Path | None) -> None:
+    """One SVG and one CSV a figure into `svg_dir`, one PNG a figure into `png_dir`, where given."""
+    for folder in (svg_dir, png_dir):
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+    if svg_dir is None and png_dir is None:
+        return
     for figure in figures:
-        (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(_on_white(figure)))
-        (folder / f"{figure.name}.csv").write_text(figure.csv)
-
-
-def write_png(figures: Sequence[Figure], folder: Path) -> None:
-    """One PNG a figure."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for figure in figures:
-        (folder / f"{figure.name}.png").write_bytes(
-            vl_convert.vegalite_to_png(_on_white(figure), scale=PNG_SCALE)
-        )
-
-
-def _on_white(figure: Figure) -> str:
-    spec: dict[str, Any] = figure.spec | {"background": "white"}
-    return json.dumps(spec)
+        spec: dict[str, Any] = figure.spec | {"background": "white"}
+        svg = vl_convert.vegalite_to_svg(json.dumps(spec))
+        if svg_dir is not None:
+            (svg_dir / f"{figure.name}.svg").write_text(svg)
+            (svg_dir / f"{figure.name}.csv").write_text(figure.csv)
+        if png_dir is not None:
+            (png_dir / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))

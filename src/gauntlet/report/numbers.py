@@ -12,7 +12,8 @@ def decimals(value: float) -> int:
     """Digits after the point that leave three significant digits (none from 100 on)."""
     if value == 0 or not math.isfinite(value):
         return 0
-    return min(max(2 - math.floor(math.log10(abs(value)) + 1e-12), 0), 6)
+    rounded = float(f"{abs(value):.3g}")
+    return min(max(2 - math.floor(math.log10(rounded) + 1e-12), 0), 6)
 
 
 def number(value: float | None, digits: int | None = None) -> str:

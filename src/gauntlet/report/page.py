@@ -69,7 +69,7 @@ def html(campaign: Campaign, figures: Figures) -> str:
             for run in (figures.series.runs if figures.series else [])
             if not run["trusted"] and all(run[key] == first[key] for key in ("condition", "repetition"))
         ],
-        provenance=_provenance(manifest),
+        provenance=_provenance(manifest, campaign.kernel),
         again=_again(manifest),
         experiment=campaign.results.experiment,
         version=gauntlet.__version__,
@@ -89,7 +89,7 @@ def _results(
         rows = []
         for position, style in enumerate(campaign.styles):
             cells = [table.rows[position][3][place] for table in heat]
-            rows.append((style.label, position, max(cell.repetitions for cell in cells), cells))
+            rows.append((style.label, position, max((cell.repetitions for cell in cells), default=0), cells))
         found.append((campaign.label(condition), rows))
     return found
 
@@ -150,9 +150,8 @@ def _subtitle(campaign: Campaign) -> str:
     ]
     parts += [f"{words} {label}" for words, label in campaign.constants.items()]
     parts.append(counted(len(campaign.repetitions), "repetition"))
-    kernel = campaign.results.manifest.engine.get("kernel")
-    if kernel:
-        parts.append(f"Linux {kernel}, in virtual time")
+    if campaign.kernel:
+        parts.append(f"Linux {campaign.kernel}, in virtual time")
     return " · ".join(parts)
 
 
@@ -178,7 +177,7 @@ def _link_words(campaign: Campaign) -> str:
     return " ".join(words)
 
 
-def _provenance(manifest: Manifest) -> list[tuple[str, str]]:
+def _provenance(manifest: Manifest, kernel: str) -> list[tuple[str, str]]:
     wall_s = sum(session.wall_s or 0.0 for session in manifest.sessions)
     last = manifest.sessions[-1] if manifest.sessions else None
     rows = [
@@ -187,7 +186,7 @@ def _provenance(manifest: Manifest) -> list[tuple[str, str]]:
         ("Experiment file hash (SHA-256)", manifest.experiment_sha256),
         ("Seed", str(manifest.seed)),
         ("Options", ", ".join(f"{key} {value}" for key, value in sorted(manifest.options.items()))),
-        ("Kernel", manifest.engine.get("kernel", "")),
+        ("Kernel", kernel or manifest.engine.get("kernel", "")),
         ("Kernel image hash (SHA-256)", manifest.engine.get("kernel_sha256", "")),
         ("Guest program hash (SHA-256)", manifest.engine.get("guest_sha256", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),

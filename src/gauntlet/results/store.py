@@ -42,7 +42,8 @@ def create(
     """Make a results folder, or take up one that holds the same experiment with the same seed.
 
     `experiment` is the text of the experiment file, `scenario` plain JSON data of the whole line for the
-    report's strip (`gauntlet.scenario.line_figure_data`). Unfinished folders of killed runs are removed.
+    report's strip (`gauntlet.scenario.line_figure_data`). Hidden folders, the unfinished work of
+    a killed campaign, are removed: call it inside `exclusive`.
 
     Raises UserError when the folder holds something else; nothing in it is touched then.
     """
@@ -56,8 +57,8 @@ def create(
         )
     with failures_named(f"make the results folder {results}"):
         layout.runs_folder(results).mkdir(parents=True, exist_ok=True)
-        for entry in layout.runs_folder(results).iterdir():
-            if layout.is_hidden(entry.name):
+        for entry in [*results.iterdir(), *layout.runs_folder(results).iterdir()]:
+            if layout.is_hidden(entry.name) and entry.is_dir():
                 shutil.rmtree(entry)
         write_whole(results / layout.EXPERIMENT, experiment.encode())
         if scenario is not None:

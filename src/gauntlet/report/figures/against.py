@@ -5,9 +5,16 @@ import altair as alt
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.axes import Axis, Condition
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.figures.figure import SPACING, Figure, Look, data, facet_width, finished, table
-
-COLUMNS = 3
+from gauntlet.report.figures.figure import (
+    Figure,
+    Look,
+    data,
+    facet_columns,
+    facet_width,
+    finished,
+    small_multiples,
+    table,
+)
 
 NUDGE = 0.014
 """Protocols at one level stand side by side, this share of the axis apart: no interval hides another."""
@@ -63,8 +70,7 @@ def _others(campaign: Campaign, condition: Condition, position: int) -> str:
 def _chart(campaign: Campaign, kpi: Kpi, axis: Axis, text: str) -> alt.FacetChart:
     position = campaign.axes.index(axis)
     order = list(dict.fromkeys(_others(campaign, condition, position) for condition in campaign.conditions))
-    columns = min(COLUMNS, len(order))
-    width = facet_width(max(columns, 2))
+    width = facet_width(max(facet_columns(len(order)), 2))
     look = Look(campaign.styles, lines=False)
     words = axis.words[0].upper() + axis.words[1:]
     levels = [axis.shown(value) for value in axis.values]
@@ -93,7 +99,4 @@ def _chart(campaign: Campaign, kpi: Kpi, axis: Axis, text: str) -> alt.FacetChar
         ],
     )
     layered = alt.layer(bars, lines, points, data=data(text)).properties(width=width, height=210)
-    header = alt.Header(title=None, labelOrient="top")
-    return layered.facet(
-        facet=alt.Facet("others:N", sort=order, header=header), columns=columns, spacing=SPACING
-    )
+    return small_multiples(layered, "others", order)

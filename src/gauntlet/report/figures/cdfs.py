@@ -9,14 +9,26 @@ from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, by_flow
-from gauntlet.report.figures.figure import CAPACITY, SPACING, Figure, Look, data, facet_width, finished, table
+from gauntlet.report.figures.figure import (
+    CAPACITY,
+    Figure,
+    Look,
+    data,
+    facet_columns,
+    facet_width,
+    finished,
+    small_multiples,
+    table,
+)
 from gauntlet.report.numbers import counted, number
 
-COLUMNS = 3
 POINTS_IN_ALL = 24_000
 """Points over all curves of a figure: about half a megabyte of CSV."""
 
 MOST_POINTS = 160
+WIDEST_BAND = 0.9
+"""A band that reaches further to each side than this share says nothing and is not drawn."""
+
 LINK = "Link capacity"
 FIRST_SHOWN = 0.005
 """The log axis starts where this share of the samples is passed: the first few messages do not stretch it."""
@@ -123,12 +135,13 @@ def _figure(
     def add(condition: Condition, label: str, cdf: Cdf | None, band: bool) -> None:
         if cdf is None:
             return
+        banded = band and dkw_half_width(cdf.effective_samples) < WIDEST_BAND
         if band:
             shown.append(cdf)
         for value, share, low, high in zip(cdf.values, cdf.probability, cdf.low, cdf.high, strict=True):
             entry = (campaign.label(condition), label, float(value), float(share))
             worth = round(cdf.effective_samples, 1)
-            limits = (float(low), float(high)) if band else ("", "")
+            limits = (float(low), float(high)) if banded else ("", "")
             for key, item in zip(rows, (*entry, *limits, cdf.repetitions, worth), strict=True):
                 rows[key].append(item)
 
@@ -139,25 +152,18 @@ def _figure(
             add(condition, style.label, of_protocol(style.key, condition, points), band=True)
     if not shown:
         return None
-    half_widths = [100 * dkw_half_width(cdf.effective_samples) for cdf in shown]
-    worths = [cdf.effective_samples for cdf in shown]
     text = table(rows)
     look = Look(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
     chart = _chart(text, x(shown), look, [campaign.label(condition) for condition in campaign.conditions])
     caption = (
-        f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. Shaded: 95 % "
-        "Dvoretzky-Kiefer-Wolfowitz band. Samples of one run are not independent, so the band is drawn for "
-        "the number of independent samples that the runs are worth, found from how much repetitions differ "
-        f"({_range(worths)}, from "
-        f"{counted(max(cdf.repetitions for cdf in shown), 'repetition')}); it reaches "
-        f"{_range(half_widths)} percentage points to each side."
+        f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. "
+        f"{_band_words(shown)}"
     )
     return Figure(name, title, caption, finished(chart), text)
 
 
 def _chart(text: str, x: alt.X, look: Look, order: list[str]) -> alt.FacetChart:
-    columns = min(COLUMNS, len(order))
-    width = facet_width(columns)
+    width = facet_width(max(facet_columns(len(order)), 2))
     base = alt.Chart().encode(x=x)
     share = alt.Axis(format="%", title="share of samples at most this", tickCount=5)
     band = base.mark_area(opacity=1, fillOpacity=0.07, clip=True, interpolate="step-after").encode(
@@ -175,9 +181,23 @@ def _chart(text: str, x: alt.X, look: Look, order: list[str]) -> alt.FacetChart:
         ],
     )
     layered = alt.layer(band, line, data=data(text)).properties(width=width, height=min(width * 0.62, 210))
-    header = alt.Header(title=None, labelOrient="top")
-    return layered.facet(
-        facet=alt.Facet("condition:N", sort=order, header=header), columns=columns, spacing=SPACING
+    return small_multiples(layered, "condition", order)
+
+
+def _band_words(shown: Sequence[Cdf]) -> str:
+    """What the caption says of the bands."""
+    repetitions = counted(max(cdf.repetitions for cdf in shown), "repetition")
+    half_widths = [100 * dkw_half_width(cdf.effective_samples) for cdf in shown]
+    if min(half_widths) >= 100 * WIDEST_BAND:
+        return (
+            f"No band is drawn: from {repetitions} it would span nearly the whole scale "
+            "(Dvoretzky-Kiefer-Wolfowitz). Use --repetitions to make more."
+        )
+    return (
+        "Shaded: 95 % Dvoretzky-Kiefer-Wolfowitz band. Samples of one run are not independent, so the band "
+        "is drawn for the number of independent samples that the runs are worth, found from how much "
+        f"repetitions differ ({_range([cdf.effective_samples for cdf in shown])}, from {repetitions}); it "
+        f"reaches {_range(half_widths)} percentage points to each side."
     )
 
 

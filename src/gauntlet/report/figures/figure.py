@@ -90,6 +90,25 @@ def data(text: str) -> alt.InlineData:
     return alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv"))
 
 
+def facet_columns(count: int) -> int:
+    """How many small multiples stand side by side: three, or two where that leaves no gap."""
+    return min(count, 2 if count == 4 else 3)
+
+
+def small_multiples(
+    chart: alt.LayerChart | alt.FacetChart, field: str, order: Sequence[str]
+) -> alt.FacetChart:
+    """One small multiple of the chart a value of `field`, on shared scales."""
+    columns = facet_columns(len(order))
+    facet = alt.Facet(f"{field}:N", sort=list(order), header=alt.Header(title=None, labelOrient="top"))
+    assert isinstance(chart, alt.LayerChart)
+    faceted: alt.FacetChart = chart.facet(facet=facet, columns=columns, spacing=SPACING)
+    if len(order) % columns:
+        # A shared axis would also stand under the empty places of the last row.
+        faceted = faceted.resolve_axis(x="independent")
+    return faceted
+
+
 def facet_width(columns: int) -> int:
     """Width of one small multiple of `columns` side by side, with room for the axis and the legend."""
     return (PAGE_WIDTH - ROOM_FOR_AXIS_AND_LEGEND - SPACING * (columns - 1)) // columns

@@ -93,12 +93,12 @@ def _stretches(campaign: Campaign, end_s: float) -> list[dict[str, Any]]:
     """Stretches of the line that runs rode, by where they start; none when they are the whole of it."""
     ends_s: dict[float, float] = {}
     repetitions: dict[float, set[int]] = {}
-    for row in campaign.results.table("runs").select(["run", "virtual_s"]).to_pylist():
+    for row in campaign.results.table("flows").select(["run", "observed_until_s"]).to_pylist():
         spec = campaign.specs[row["run"]]
         start_s = spec.get("start_s")
-        if start_s is None or not row["virtual_s"]:
+        if start_s is None or row["observed_until_s"] is None:
             continue
-        stop_s = min(start_s + row["virtual_s"], end_s)
+        stop_s = min(start_s + row["observed_until_s"], end_s)
         if stop_s - start_s < 0.98 * end_s:
             ends_s[start_s] = max(stop_s, ends_s.get(start_s, 0.0))
             repetitions.setdefault(start_s, set()).add(int(spec.get("factors", {}).get("repetition", 1)))

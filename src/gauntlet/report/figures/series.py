@@ -63,7 +63,8 @@ def series(campaign: Campaign) -> Series | None:
         title="A stretch over time",
         caption=f"One point for {length}. Grey: IP-layer capacity of the narrowest link. Congestion window, "
         "smoothed RTT: means of the sender's samples in the window; losses are packets sent again and, "
-        "for a transport that does not send again, messages lost.",
+        "for a transport that does not send again, messages lost. Throughput above the capacity is data that "
+        "waited at the receiver for a lost packet and was handed over with it.",
         spec=finished(_chart(campaign, text)),
         csv=text,
     )
