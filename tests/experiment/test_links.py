@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.experiment import RunSpec, expand, plan_run, ridden
-from gauntlet.experiment.links import NETWORKS
+from gauntlet.experiment.networks import NETWORKS
 
 from .conftest import CONSTANT, RAIL, Parse
 

@@ -63,8 +63,8 @@ def exec_(
     from gauntlet import units
     from gauntlet.experiment import plan_run
     from gauntlet.experiment.expand import empty_run
-    from gauntlet.experiment.links import NETWORKS
     from gauntlet.experiment.load import check_condition
+    from gauntlet.experiment.networks import NETWORKS
 
     program = _found(command[0])
     units.fraction(loss, "--loss")

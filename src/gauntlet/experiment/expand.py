@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import flows, links, protocols, seeds, workloads
+from gauntlet.experiment import flows, links, networks, protocols, seeds, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition
@@ -65,7 +65,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
         for point, ride in prepared:
             chosen = flows.flows(point.condition.flow, entry, ride.max_rate_bps)
             for index, flow in enumerate(chosen):
-                links.endpoints(ride.link.network, flow, index)
+                networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
                 yield _run(
                     experiment, point=point, ride=ride, sent=chosen, entry=entry, repetition=repetition

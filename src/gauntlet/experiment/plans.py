@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gauntlet.experiment import links, workloads
+from gauntlet.experiment import links, networks, workloads
 from gauntlet.experiment.protocols import protocol
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
 
@@ -32,7 +32,7 @@ def plan(specs: Sequence[RunSpec]) -> dict[str, Any]:
 
 def _flow(spec: RunSpec, flow: FlowSpec, index: int) -> dict[str, Any]:
     chosen = protocol(flow.protocol)
-    sender, receiver = links.endpoints(spec.link.network, flow, index)
+    sender, receiver = networks.endpoints(spec.link.network, flow, index)
     return {
         "id": f"f{index}",
         "stack": chosen.stack,

@@ -37,8 +37,6 @@ Duration = Annotated[float, BeforeValidator(_reading(_positive(units.time_s, "ti
 """Seconds, above 0."""
 Size = Annotated[int, BeforeValidator(_reading(_positive(units.size_bytes, "size")))]
 """Bytes, above 0."""
-Rate = Annotated[int, BeforeValidator(_reading(units.rate_bps))]
-"""Bits per second, above 0."""
 Share = Annotated[float, BeforeValidator(_reading(units.fraction))]
 """A fraction from 0 to 1."""
 
