@@ -373,7 +373,7 @@ local function add_missing(tree, acknowledgement, offset, size, vector, range)
 end
 
 local function read_report(packet, tree, reader, acknowledgement)
-  local err, words = packet.error, (reader.stop - reader.at) / 4
+  local err, words = packet.error, math.floor((reader.stop - reader.at) / 4)
   if words == 0 then return end
   if not packet.flags.ACK or packet.flags.SYN or not (err.NAK or err.SAK) then
     drop("unclaimed_words", words .. " header words belong to no extension")

@@ -196,6 +196,17 @@ def test_the_capture_has_every_extension(shown: dict[str, tuple[Json, Shown]]) -
     assert seen >= set(FIELDS)
 
 
+def test_damaged_datagrams_are_judged_as_the_file_says(tmp_path: Path) -> None:
+    """The same file as for the Rust decoder: both must find the same reason first."""
+    lines = [line.split() for line in (VECTORS / "damaged.txt").read_text().splitlines()]
+    assert len(lines) > 400
+    capture = tmp_path / "damaged.pcap"
+    write_capture(capture, [frame({}, bytes.fromhex(octets)) for octets, _ in lines])
+    drop = FIELDS.index("drop")
+    for (octets, verdict), row in zip(lines, run_tshark(capture), strict=True):
+        assert (row[drop] or "ok") == verdict, octets
+
+
 def test_another_udp_port_can_be_set(tmp_path: Path) -> None:
     datagram = bytes.fromhex((VECTORS / "datagram.hex").read_text())
     udp = struct.pack("!HHHH", 50000, 7777, 8 + len(datagram), 0) + datagram

@@ -291,6 +291,18 @@ fn every_valid_vector_encodes_to_its_hex_file() {
     }
 }
 
+/// R-HDR-10: which reason is found first. Other decoders are held against the same file.
+#[test]
+fn damaged_datagrams_are_judged_as_the_file_says() {
+    let text = fs::read_to_string(vectors_dir().join("damaged.txt")).unwrap();
+    for line in text.lines() {
+        let (octets, verdict) = line.split_once(' ').unwrap();
+        let found = Packet::decode(&from_hex(octets), None).map_or_else(reason, |_| "ok");
+        assert_eq!(found, verdict, "{octets}");
+    }
+    assert!(text.lines().count() > 400);
+}
+
 /// R-PROT-5, R-PROT-6: nonce and associated data are those under which another implementation sealed the vectors.
 #[test]
 fn sealed_vectors_open_with_the_nonce_and_associated_data_of_the_codec() {
