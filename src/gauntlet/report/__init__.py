@@ -19,8 +19,9 @@ def build(
     """Write the report of a results folder and return its place (`report.html` in the folder unless `out` is
     given).
 
-    Tables that are missing are made first. With `svg_dir` or `png_dir` every figure is written there too.
-    Raises UserError when the folder holds no results, RunError when they are damaged or nothing was run yet.
+    Tables that are missing or older than the runs are made first. With `svg_dir` or `png_dir` every figure is
+    written there too. Raises UserError when the folder holds no results, RunError when they are damaged or
+    nothing was run yet.
     """
     from gauntlet.report import export, page
     from gauntlet.report.contents import figures
@@ -44,13 +45,13 @@ def summary(results_folder: Path) -> dict[str, Any]:
 
 
 def load(results_folder: Path) -> Any:
-    """The campaign of a results folder, its tables made when they are missing."""
+    """The campaign of a results folder, its tables made when they are missing or older than its runs."""
     from gauntlet.report.campaign import Campaign
     from gauntlet.results import store
 
     results = store.Results.open(results_folder)
     if next(results.runs(), None) is None:
         raise RunError(f"{results_folder} holds no run yet; run the experiment first")
-    if not results.has_tables():
+    if not results.has_current_tables():
         store.finalize(results_folder)
     return Campaign.load(results)

@@ -22,6 +22,8 @@ RULES = (
     "difference, paired by repetition, is unlikely by chance (p < 0.05 after Holm's adjustment; Student's "
     "paired t below eight repetitions, sign-flip permutation from eight on); otherwise it is not "
     "distinguishable from the best.",
+    "The protocol named first is the safest choice: the one whose largest shortfall from the best, over "
+    "all conditions of the experiment, is the smallest.",
     "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
     f"repetition and averaged over the other conditions; a protocol that retains at least {KEEPS * 100:.0f} "
     "% is said to keep it.",
@@ -75,53 +77,76 @@ def overall(campaign: Campaign, kpi: Kpi) -> dict[str, Mean]:
     return found
 
 
+def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
+    """How far each ranked protocol is from the best under the condition where it is furthest, as a share of
+    the best.
+
+    Only conditions with two protocols or more to compare; protocols that lack one of them are left out.
+    """
+    found: dict[str, list[float]] = {}
+    judged = 0
+    for condition in campaign.conditions:
+        cells = campaign.cells(kpi, condition)
+        values = {
+            key: cell.mean.value for key in campaign.ranked if (cell := cells[key]).mean and cell.verdict
+        }
+        if not values:
+            continue
+        judged += 1
+        best = (max if kpi.higher_is_better else min)(values.values())
+        for key, value in values.items():
+            found.setdefault(key, []).append(abs(value - best) / abs(best) if best else float(value != best))
+    return {key: max(each) for key, each in found.items() if len(each) == judged}
+
+
 def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
-    """Who is best, in how many conditions, and by how much over the next."""
-    cells = {condition: campaign.cells(kpi, condition) for condition in campaign.conditions}
-    judged = {
-        condition: row
-        for condition, row in cells.items()
-        if any(cell.verdict is not None for cell in row.values())
-    }
-    first = {style.key: sum(_is_best(row[style.key]) for row in judged.values()) for style in campaign.styles}
-    level = {
-        style.key: sum(_not_worse(row[style.key]) for row in judged.values()) for style in campaign.styles
-    }
+    """Who is the safest choice over all conditions, how it stands under each, and how the others do."""
+    cells = [campaign.cells(kpi, condition) for condition in campaign.conditions]
+    judged = [row for row in cells if any(cell.verdict is not None for cell in row.values())]
     means = overall(campaign, kpi)
-    sign = 1 if kpi.higher_is_better else -1
-    lead = max(
-        campaign.ranked,
-        key=lambda key: (level[key], first[key], sign * means[key].value if key in means else float("-inf")),
-    )
-    total = len(judged)
-    repetitions = means[lead].n if lead in means else 0
+    worst = shortfalls(campaign, kpi)
+    if not worst:
+        return Sentence(
+            "Which protocol?", "No protocol has trusted runs under every condition, so none is named."
+        )
+    order = sorted(worst, key=lambda key: worst[key])
+    lead = order[0]
     name = campaign.style(lead).label
-    if len(campaign.ranked) == 1:
-        text = f"{name}: {_lower(kpi.label)} {_on_average(kpi, means[lead], total)}."
+    average = f"{_lower(kpi.label)} {_on_average(kpi, means[lead], len(judged))} (n = {means[lead].n})"
+    if len(order) == 1:
+        text = f"{name}: {average}."
     else:
-        where = "in the only condition" if total == 1 else f"in {level[lead]} of {total} conditions"
-        if repetitions > 1:
-            text = f"{name} is best or not distinguishable from the best {where}"
+        level = sum(_not_worse(row[lead]) for row in judged)
+        text = f"{name} is {_standing(kpi, worst[lead], len(judged))}; {average}. "
+        if means[lead].n > 1:
+            text += f"It is best or not distinguishable from the best in {level} of {len(judged)}. "
         else:
-            text = f"{name} has the best value {where}, but one repetition cannot say whether that is chance"
-        if lead in means:
-            text += f"; {_lower(kpi.label)} {_on_average(kpi, means[lead], total)}"
-        others = [key for key in means if key in campaign.ranked and key != lead]
-        if others:
-            runner = max(others, key=lambda key: sign * means[key].value)
-            last = min(others, key=lambda key: sign * means[key].value)
-            text += f". Next is {campaign.style(runner).label} with {with_unit(kpi, means[runner])}"
-            if last != runner:
-                text += f", last {campaign.style(last).label} with {with_unit(kpi, means[last])}"
-        text += f" (n = {repetitions})."
-        if unranked := [key for key in means if key not in campaign.ranked]:
-            beside = [f"{campaign.style(key).label} {with_unit(kpi, means[key])}" for key in unranked]
-            text += f" Not ranked, since lost messages are not sent again: {listed(beside)}."
+            text += "One repetition cannot say whether that is chance. "
+        others = [
+            f"{campaign.style(key).label} {with_unit(kpi, means[key])} ({_short(kpi, worst[key])})"
+            for key in order[1:]
+        ]
+        text += f"The others: {listed(others)}."
+    if unranked := [key for key in means if key not in campaign.ranked]:
+        beside = [f"{campaign.style(key).label} {with_unit(kpi, means[key])}" for key in unranked]
+        text += f" Not ranked, since lost messages are not sent again: {listed(beside)}."
     return Sentence("Which protocol?", text)
 
 
-def _is_best(cell: Cell) -> bool:
-    return cell.verdict is not None and cell.verdict.best
+def _standing(kpi: Kpi, shortfall: float, conditions: int) -> str:
+    """The leader's worst case in words."""
+    where = "under the only condition" if conditions == 1 else f"under all {conditions} conditions"
+    if shortfall == 0:
+        return f"best {where}"
+    return f"never more than {number(shortfall * 100)} % {_worse_side(kpi)} the best {where}"
+
+
+def _short(kpi: Kpi, shortfall: float) -> str:
+    return f"up to {number(shortfall * 100)} % {_worse_side(kpi)} the best"
+
+
+def _worse_side(kpi: Kpi) -> str:
+    return "below" if kpi.higher_is_better else "above"
 
 
 def _not_worse(cell: Cell) -> bool:

@@ -3,6 +3,7 @@ cell.
 """
 
 import itertools
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,6 +82,14 @@ class Campaign:
         """What the experiment calls itself."""
         manifest = self.results.manifest
         return manifest.title or manifest.name or "Experiment"
+
+    @property
+    def question(self) -> str:
+        """What the experiment asks, as its file puts it; empty when it does not."""
+        try:
+            return str(tomllib.loads(self.results.experiment).get("experiment", {}).get("question", ""))
+        except tomllib.TOMLDecodeError:
+            return ""
 
     @cached_property
     def kernel(self) -> str:

@@ -48,6 +48,7 @@ def html(campaign: Campaign, figures: Figures) -> str:
     heat = [heat_table(campaign, kpi) for kpi in kpis]
     page = environment.from_string(_text("report.html.j2")).render(
         title=campaign.title,
+        question=campaign.question,
         subtitle=_subtitle(campaign),
         css=Markup(_text("report.css")),
         protocol_css=Markup(_protocol_css(campaign)),

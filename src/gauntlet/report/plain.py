@@ -19,6 +19,7 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
         "format": "gauntlet-summary",
         "version": 1,
         "title": campaign.title,
+        "question": campaign.question,
         "results": str(campaign.results.folder),
         "main_kpi": campaign.main_kpi.name if campaign.main_kpi else None,
         "answer": [{"question": it.question, "text": it.text} for it in sentences(campaign)],

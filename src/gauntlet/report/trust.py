@@ -89,7 +89,7 @@ def trust(campaign: Campaign) -> Trust:
         checks=[(name, count[True], count[False]) for name, count in sorted(tally.items())],
         undecided=undecided.most_common(),
         flow_failures=flow_failures,
-        warnings=_warnings(campaign, planned - len(runs)),
+        warnings=_warnings(campaign, planned - len(runs), len({run for run, _ in flow_failures})),
         instants=_instants(campaign),
     )
 
@@ -104,8 +104,13 @@ def _instants(campaign: Campaign) -> list[tuple[str, list[str]]]:
     return [(way, sorted(labels.get(key, key) for key in keys)) for way, keys in sorted(found.items())]
 
 
-def _warnings(campaign: Campaign, missing: int) -> list[str]:
+def _warnings(campaign: Campaign, missing: int, cut_short: int) -> list[str]:
     found = []
+    if cut_short:
+        found.append(
+            f"In {counted(cut_short, 'run')} a flow did not end well: its numbers count what it did within "
+            "its observation, and its reason stands below."
+        )
     count = len(campaign.repetitions)
     if missing > 0:
         found.append(

@@ -110,9 +110,10 @@ class Results:
         """
         return parquet.read(layout.tables_folder(self.folder) / f"{name}.parquet", f"the table {name!r}")
 
-    def has_tables(self) -> bool:
-        """Whether the campaign's tables are made."""
-        return layout.tables_folder(self.folder).is_dir()
+    def has_current_tables(self) -> bool:
+        """Whether the campaign's tables are made, after the last run came or was replaced."""
+        tables, runs = layout.tables_folder(self.folder), layout.runs_folder(self.folder)
+        return tables.is_dir() and tables.stat().st_mtime_ns >= runs.stat().st_mtime_ns
 
     @cached_property
     def experiment(self) -> str:
