@@ -35,7 +35,8 @@ fn delays(before: &[Arrival], after: &[Arrival]) -> Outcome<Vec<(u64, i64)>> {
     after
         .iter()
         .map(|a| {
-            let entered_ns = entered.get(&a.number).ok_or_else(|| format!("packet {} fell from the sky", a.number))?;
+            let entered_ns =
+                entered.get(&a.number).ok_or_else(|| format!("packet {} fell from the sky", a.number))?;
             Ok((a.number, a.t_ns - entered_ns))
         })
         .collect()
@@ -60,7 +61,10 @@ fn delay_is_exact() -> Finding {
         ensure!(seen.len() == 200, "{} of 200 packets arrived", seen.len());
         for (number, got_ns) in seen {
             let error_ns = got_ns - (delay_s * 1e9).round() as i64;
-            ensure!(error_ns.abs() <= TOLERANCE_NS, "packet {number} took {got_ns} ns instead of {delay_s} s");
+            ensure!(
+                error_ns.abs() <= TOLERANCE_NS,
+                "packet {number} took {got_ns} ns instead of {delay_s} s"
+            );
             worst_ns = worst_ns.max(error_ns.abs());
         }
     }
@@ -120,7 +124,8 @@ fn falling_delay_keeps_the_order() -> Finding {
     let mut held = 0;
     for (entered, left) in before.iter().zip(&after) {
         ensure!(entered.number == left.number, "packet {} overtook {}", left.number, entered.number);
-        let own_ns = entered.t_ns + if (entered.t_ns as f64) < fall_s * 1e9 { 50_000_000 } else { 10_000_000 };
+        let own_ns =
+            entered.t_ns + if (entered.t_ns as f64) < fall_s * 1e9 { 50_000_000 } else { 10_000_000 };
         let due_ns = own_ns.max(last_ns);
         held += u32::from(due_ns > own_ns);
         let error_ns = left.t_ns - due_ns;

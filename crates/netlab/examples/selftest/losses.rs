@@ -88,9 +88,15 @@ fn corruption() -> Finding {
     };
     // A bit inverted in the Ethernet header may keep a packet from arriving as IP at all.
     let changed = payload(IMPAIRED)?.iter().filter(|data| data.iter().any(|&byte| byte != 0)).count() as u64;
-    ensure!(payload(BEFORE)?.iter().all(|data| data.iter().all(|&byte| byte == 0)), "changed before the link");
+    ensure!(
+        payload(BEFORE)?.iter().all(|data| data.iter().all(|&byte| byte == 0)),
+        "changed before the link"
+    );
     let expected = 0.2 * 1440.0 / 1490.0;
-    ensure!(plausible(changed, 2000, expected), "{changed} of 2000 packets have a bit inverted in their payload");
+    ensure!(
+        plausible(changed, 2000, expected),
+        "{changed} of 2000 packets have a bit inverted in their payload"
+    );
     Ok(format!("{changed} of 2000 payloads have a bit inverted"))
 }
 

@@ -24,8 +24,14 @@ type Check = (&'static str, fn() -> Finding);
 fn main() {
     common::run_as_first_process(|| {
         let wanted = std::env::args().nth(1).filter(|word| !word.contains('='));
-        let groups =
-            [rates::CHECKS, delays::CHECKS, losses::CHECKS, paths::CHECKS, captures::CHECKS, lifecycle::CHECKS];
+        let groups = [
+            rates::CHECKS,
+            delays::CHECKS,
+            losses::CHECKS,
+            paths::CHECKS,
+            captures::CHECKS,
+            lifecycle::CHECKS,
+        ];
         let (mut passed, mut failed) = (0, 0);
         for (name, check) in groups.into_iter().flatten() {
             if wanted.as_ref().is_some_and(|word| !name.contains(word.as_str())) {

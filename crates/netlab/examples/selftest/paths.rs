@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
 use netlab::{
-    AddressSpec, BuildOptions, Capture, CaptureOptions, LinkChange, LinkSpec, Network, NetworkSpec, NodeSpec, sysctl,
+    AddressSpec, BuildOptions, Capture, CaptureOptions, LinkChange, LinkSpec, Network, NetworkSpec, NodeSpec,
+    sysctl,
 };
 
 use crate::traffic::{Lab, Outcome};
@@ -61,7 +62,10 @@ fn packets_take_the_computed_paths() -> Finding {
         for tap in taps {
             let count = captured.records(&tap).ok_or("not kept")?.len();
             let on_path = computed.contains(&tap);
-            ensure!(on_path == (count > 0), "{from} to {to}: {count} packets on {tap}, computed path {computed:?}");
+            ensure!(
+                on_path == (count > 0),
+                "{from} to {to}: {count} packets on {tap}, computed path {computed:?}"
+            );
         }
         hops.push(computed.len().to_string());
     }
@@ -76,9 +80,14 @@ fn no_packet_exceeds_the_mtu() -> Finding {
     for tap in &taps {
         ensure!(longest(tap) <= 1500, "a packet of {} bytes on {tap}", longest(tap));
     }
-    for (tap, expected) in [("tc1>sa", 1476), ("sa>rasa", 1476), ("rasa>ra", 1500), ("rb>rbsb", 1500), ("sb>tsb1", 1476)]
+    for (tap, expected) in
+        [("tc1>sa", 1476), ("sa>rasa", 1476), ("rasa>ra", 1500), ("rb>rbsb", 1500), ("sb>tsb1", 1476)]
     {
-        ensure!(longest(tap) == expected, "the longest packet on {tap} has {} bytes, not {expected}", longest(tap));
+        ensure!(
+            longest(tap) == expected,
+            "the longest packet on {tap} has {} bytes, not {expected}",
+            longest(tap)
+        );
     }
     Ok("1476 bytes on the LANs, 1500 between the tunnels' ends".into())
 }
@@ -120,7 +129,8 @@ fn wire_carries_ipv6() -> Finding {
     }
     let captured = capture.stop()?;
     for tap in taps {
-        let lengths: Vec<u32> = captured.records(tap).ok_or("not kept")?.iter().map(|p| p.length_bytes).collect();
+        let lengths: Vec<u32> =
+            captured.records(tap).ok_or("not kept")?.iter().map(|p| p.length_bytes).collect();
         ensure!(lengths == [1500; 10], "{tap} saw packets of {lengths:?} bytes");
     }
     Ok("10 packets of 1500 bytes, and no other packet at any tap".into())
@@ -170,13 +180,16 @@ fn settings_reach_every_node() -> Finding {
     let options = BuildOptions { seed: 1, sysctls: sysctls.map(|(n, v)| (n.into(), v.into())).into() };
     let network = Network::build(&NetworkSpec::preset("wire"), &options)?;
     for name in ["client", "mid", "server"] {
-        let value = network.node(name)?.enter(|| sysctl::read("net.ipv4.tcp_rmem").map_err(std::io::Error::other))?;
+        let value =
+            network.node(name)?.enter(|| sysctl::read("net.ipv4.tcp_rmem").map_err(std::io::Error::other))?;
         ensure!(value == sysctls[0].1, "{name} has {value:?}");
     }
     let global = sysctl::read("net.core.rmem_max")?;
     ensure!(global == "7000000", "net.core.rmem_max is {global}");
     drop(network);
-    for (name, value) in [("net.ipv4.no_such_thing", "1"), ("net.ipv4.tcp_sack", "perhaps"), ("kernel/../x", "1")] {
+    for (name, value) in
+        [("net.ipv4.no_such_thing", "1"), ("net.ipv4.tcp_sack", "perhaps"), ("kernel/../x", "1")]
+    {
         let options = BuildOptions { seed: 1, sysctls: [(name.into(), value.into())].into() };
         let Err(refusal) = Network::build(&NetworkSpec::preset("wire"), &options) else {
             return Err(format!("{name} = {value} was taken").into());

@@ -34,8 +34,11 @@ fn rate_counts_ip_bytes() -> Finding {
     let mut worst: f64 = 0.0;
     for (rate, ip_bytes) in [(5.2e6, 1476), (1.73e6, 1476), (5.2e6, 100), (100e6, 1500), (300e6, 1500)] {
         let lab = Lab::wire(1)?;
-        let change =
-            LinkChange { rate_bps: Some(Some(rate)), queue_limit_bytes: Some(4_000_000), ..Default::default() };
+        let change = LinkChange {
+            rate_bps: Some(Some(rate)),
+            queue_limit_bytes: Some(4_000_000),
+            ..Default::default()
+        };
         lab.change(SHAPER, change)?;
         let seen = burst(&lab, ip_bytes, 1000, 10.0)?;
         ensure!(seen.len() == 1000, "{} of 1000 datagrams arrived at {rate} bit/s", seen.len());

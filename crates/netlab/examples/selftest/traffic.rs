@@ -4,7 +4,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
 use netlab::{
-    BuildOptions, Capture, CaptureOptions, Captured, LinkChange, Network, NetworkSpec, Records, RunClock, Snap,
+    BuildOptions, Capture, CaptureOptions, Captured, LinkChange, Network, NetworkSpec, Records, RunClock,
+    Snap,
 };
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
