@@ -157,7 +157,7 @@ impl Cong {
 
 /// The MPT field: which multipath extension follows (B2; 3 is ours, for H6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MptCode {
+pub(super) enum MptCode {
     /// 0: none.
     None,
     /// 1: MP_CAPABLE.

@@ -40,7 +40,7 @@ pub enum PseudoHeader {
 /// `datagram_bytes` is the length of header and payload, which the pseudo-header carries.
 #[must_use]
 // R-CRC-2
-pub fn header_crc(header: &[u8], datagram_bytes: usize, pseudo: Option<&PseudoHeader>) -> u16 {
+pub(super) fn header_crc(header: &[u8], datagram_bytes: usize, pseudo: Option<&PseudoHeader>) -> u16 {
     let mut digest = HEC.digest();
     update_pseudo(&mut digest, datagram_bytes, pseudo);
     digest.update(header);
@@ -103,7 +103,7 @@ fn update_pseudo(
 /// instruction where it has one.
 #[must_use]
 // R-CRC-3
-pub fn payload_crc(payload: &[u8]) -> u32 {
+pub(super) fn payload_crc(payload: &[u8]) -> u32 {
     crc32c::crc32c(payload)
 }
 

@@ -1,5 +1,6 @@
 //! Writing packets.
 
+use super::WORD_BYTES;
 use super::acknowledge::Report;
 use super::bits::{ErrorBits, Version};
 use super::crc::{PseudoHeader, payload_crc};
@@ -11,7 +12,6 @@ use super::multipath::{Dss, JoinStep, MpCapable, Multipath};
 use super::packet::Packet;
 use super::presence::{MultipathForm, Numbering, Presence};
 use super::protected::{PROTECTION_WORDS, fill_checksums};
-use super::{MAX_HEADER_WORDS, WORD_BYTES};
 
 impl Packet<'_> {
     /// Appends the packet to `out` and returns the length of its header in bytes.
@@ -37,14 +37,13 @@ impl Packet<'_> {
     /// # Errors
     /// [`EncodeError`] if `out` is too small, header bits and extensions disagree or a value is too wide.
     pub fn encode_into(&self, out: &mut [u8], pseudo: Option<&PseudoHeader>) -> Result<usize, EncodeError> {
-        let words = self.header_words();
-        if words > MAX_HEADER_WORDS {
-            return Err(EncodeError::HeaderTooLong { words });
-        }
+        let header_words = self.header_words();
+        let words =
+            u8::try_from(header_words).map_err(|_| EncodeError::HeaderTooLong { words: header_words })?;
         let presence = self.presence()?;
         self.check_extensions(&presence)?;
 
-        let header_bytes = words * WORD_BYTES;
+        let header_bytes = header_words * WORD_BYTES;
         let needed = header_bytes + self.body_bytes();
         let available = out.len();
         let out = out.get_mut(..needed).ok_or(EncodeError::BufferTooSmall { needed, available })?;

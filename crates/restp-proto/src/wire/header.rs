@@ -55,7 +55,7 @@ pub(super) struct RawHeader {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derived {
     /// Length of the whole header in words.
-    pub words: usize,
+    pub words: u8,
     /// WIN: a window extension is present.
     pub window: bool,
     /// Which multipath extension is present.
@@ -178,8 +178,7 @@ impl Header {
         if self.k > 15 {
             return Err(EncodeError::TooWide { field: "k", bits: 4 });
         }
-        let words = u32::try_from(derived.words).ok().filter(|words| *words <= 255);
-        let words = words.ok_or(EncodeError::HeaderTooLong { words: derived.words })?;
+        let words = u32::from(derived.words);
         let version: u32 = match self.version {
             Version::Clear => 0,
             Version::Protected => 1,

@@ -49,8 +49,8 @@ mod protected;
 mod tests;
 
 pub use acknowledge::{Hole, Missing, Report, SackBlock, SackBlocks, Snack, SnackBuilder};
-pub use bits::{Cong, ErrorBits, Flags, Flow, MptCode, Order, PathMode, Scheduler, Version};
-pub use crc::{PseudoHeader, header_crc, payload_crc};
+pub use bits::{Cong, ErrorBits, Flags, Flow, Order, PathMode, Scheduler, Version};
+pub use crc::PseudoHeader;
 pub use error::{DecodeError, EncodeError, Extension};
 pub use extension::{Arq, COOKIE_MAX_BYTES, COOKIE_MIN_BYTES, Cookie, Fec, Sequence};
 pub use header::Header;

@@ -4,6 +4,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::bits::MptCode;
 use super::presence::{Inputs, MultipathForm, Numbering};
 use super::*;
 
