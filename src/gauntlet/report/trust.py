@@ -1,5 +1,6 @@
 """Which runs can be trusted, which cannot and why, what was not decided, and warnings to the reader."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class Trust:
     checks: list[tuple[str, int, int]]
     """(check, passed, failed) over all runs."""
     undecided: list[tuple[str, int]]
-    """(sentence, runs it was said of)."""
+    """(sentence, how often it was said, with these numbers or others)."""
     flow_failures: list[tuple[str, str]]
     """(run, reason) of flows that failed in runs that did not."""
     warnings: list[str]
@@ -58,14 +59,15 @@ def trust(campaign: Campaign) -> Trust:
     checks = results.table("certificates").to_pylist()
     failed_checks: dict[str, list[str]] = {}
     tally: dict[str, Counter[bool]] = {}
-    undecided: Counter[str] = Counter()
+    undecided: dict[str, list[str]] = {}
     failed = [(run["run"], run["reason"] or "no reason was given") for run in runs if run["outcome"] != "ok"]
     without_end = {run for run, _ in failed}
     for check in checks:
         if check["run"] in without_end:
             continue
         if check["passed"] is None:
-            undecided[check["sentence"]] += 1
+            # The same statement with other numbers is one statement: a campaign has hundreds of runs.
+            undecided.setdefault(re.sub(r"[\d.,]*\d", "#", check["sentence"]), []).append(check["sentence"])
             continue
         tally.setdefault(check["name"], Counter())[check["passed"]] += 1
         if not check["passed"]:
@@ -87,10 +89,18 @@ def trust(campaign: Campaign) -> Trust:
         failed=failed,
         untrusted=untrusted,
         checks=[(name, count[True], count[False]) for name, count in sorted(tally.items())],
-        undecided=undecided.most_common(),
+        undecided=sorted(((_first(each), len(each)) for each in undecided.values()), key=lambda it: -it[1]),
         flow_failures=flow_failures,
         warnings=_warnings(campaign, planned - len(runs), len({run for run, _ in flow_failures})),
         instants=_instants(campaign),
+    )
+
+
+def _first(sentences: list[str]) -> str:
+    return (
+        sentences[0]
+        if len(set(sentences)) == 1
+        else f"{sentences[0]} (Elsewhere the same with other numbers.)"
     )
 
 

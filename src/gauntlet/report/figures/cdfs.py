@@ -196,11 +196,11 @@ def _band_words(shown: Sequence[Cdf]) -> str:
     return (
         "Shaded: 95 % Dvoretzky-Kiefer-Wolfowitz band. Samples of one run are not independent, so the band "
         "is drawn for the number of independent samples that the runs are worth, found from how much "
-        f"repetitions differ ({_range([cdf.effective_samples for cdf in shown])}, from {repetitions}); it "
-        f"reaches {_range(half_widths)} percentage points to each side."
+        f"repetitions differ ({_range([cdf.effective_samples for cdf in shown], 0)}, from {repetitions}); it "
+        f"reaches {_range(half_widths, 1)} percentage points to each side."
     )
 
 
-def _range(values: list[float]) -> str:
-    low, high = number(min(values)), number(max(values))
+def _range(values: Sequence[float], digits: int) -> str:
+    low, high = number(min(values), digits), number(max(values), digits)
     return low if low == high else f"{low} to {high}"
