@@ -173,6 +173,7 @@ fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
         wire: captured && run.record.messages,
+        wake: false,
         progress: None,
     })
 }
