@@ -21,8 +21,8 @@ const AMPLIFICATION: usize = 3;
 pub(crate) enum Proof {
     /// It acknowledged our initial number.
     Acknowledged,
-    /// It presented a valid cookie; bytes received so far.
-    Cookie { bytes: usize },
+    /// It presented a valid cookie; a fresh one lifts the limit on what may be sent to it.
+    Cookie { fresh: bool },
 }
 
 impl Connection {
@@ -50,6 +50,7 @@ impl Connection {
             conn.paths[0].confirmed = true;
             conn.tell(EventKind::Connected);
         }
+        conn.paths[0].early = cookie.is_some();
         conn.cookie = cookie;
         if conn.composition.several_paths() {
             let hash = conn.composition.profile().join_hash;
@@ -84,9 +85,10 @@ impl Connection {
                 // The initiator repeats its acknowledgement until it hears from us.
                 path.ack.now = true;
             }
-            Proof::Cookie { bytes } => {
+            Proof::Cookie { fresh } => {
                 path.stage = Stage::SynReceived;
-                path.allowance_bytes = Some(bytes * AMPLIFICATION);
+                // The packet that opened the connection is credited when it is handled.
+                path.allowance_bytes = (!fresh).then_some(0);
                 path.wants.syn_ack = true;
             }
         }
@@ -141,6 +143,7 @@ impl Connection {
         self.phase = Phase::Handshake;
         let path = &mut self.paths[0];
         path.wants.syn = true;
+        path.early = true;
         path.handshake_tries = 0;
         path.stop(Timer::Handshake);
         // What was sent with the refused cookie was discarded; that says nothing about the network.

@@ -324,7 +324,7 @@ impl Connection {
             return Some(0).filter(fits);
         }
         let front_line = self.paths.iter().any(|path| path.is_usable() && !path.backup);
-        let in_service = |index: &usize| !(front_line && self.paths[*index].backup) || *index == self.active;
+        let in_service = |index: &usize| !(front_line && self.paths[*index].backup);
         let count = self.paths.len();
         let in_turn = (0..count).map(|step| (self.active + step) % count);
         match paths {

@@ -385,7 +385,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let path = &mut self.paths[index];
-        if !path.is_open() || path.outage.is_some() {
+        if !path.carries_data() || path.outage.is_some() {
             return None;
         }
         if path.encoder.as_ref().is_some_and(|encoder| encoder.has_ready()) {

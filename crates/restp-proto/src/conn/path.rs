@@ -135,6 +135,8 @@ pub(crate) struct Path {
     /// Received FIN's number on this path.
     pub fin_at: Option<u64>,
     pub fin_sent: bool,
+    /// A cookie is at hand, so that data need not wait for the handshake.
+    pub early: bool,
 }
 
 /// Control packets that a path owes.
@@ -195,6 +197,7 @@ impl Path {
             join: None,
             fin_at: None,
             fin_sent: false,
+            early: false,
         }
     }
 
@@ -233,9 +236,14 @@ impl Path {
         self.stage == Stage::Established || self.stage == Stage::SynReceived
     }
 
+    /// Data may be numbered and sent, be it as early data.
+    pub fn carries_data(&self) -> bool {
+        self.is_open() || (self.early && self.stage == Stage::SynSent)
+    }
+
     /// New data may go there now.
     pub fn is_usable(&self) -> bool {
-        self.is_open() && !self.suspect && self.outage.is_none() && (self.id.0 == 0 || self.confirmed)
+        self.carries_data() && !self.suspect && self.outage.is_none() && (self.id.0 == 0 || self.confirmed)
     }
 
     /// The congestion window has room.

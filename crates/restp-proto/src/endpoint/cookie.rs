@@ -60,11 +60,21 @@ impl CookieJar {
 
     /// True if `cookie` was granted to `client` and is still good.
     pub fn check(&self, now: Instant, client: IpAddr, cookie: &Cookie) -> bool {
-        let Some((time, mac)) = cookie.as_bytes().split_first_chunk::<4>() else { return false };
+        self.age(now, client, cookie).is_some()
+    }
+
+    /// True if `cookie` was granted to `client` so short a while ago that the address needs no further proof.
+    pub fn is_fresh(&self, now: Instant, client: IpAddr, cookie: &Cookie) -> bool {
+        self.age(now, client, cookie).is_some_and(|ticks| ticks <= 1)
+    }
+
+    /// Age in ticks of a good cookie.
+    fn age(&self, now: Instant, client: IpAddr, cookie: &Cookie) -> Option<u32> {
+        let (time, mac) = cookie.as_bytes().split_first_chunk::<4>()?;
         let granted = u32::from_be_bytes(*time);
         let age = Self::ticks(now).wrapping_sub(granted);
         let fresh = u64::from(age) * TICK.as_secs() <= self.lifetime.as_secs();
-        equal(mac, &self.mac(granted, client)) && fresh
+        (equal(mac, &self.mac(granted, client)) && fresh).then_some(age)
     }
 }
 

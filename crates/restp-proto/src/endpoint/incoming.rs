@@ -298,10 +298,10 @@ impl Endpoint {
             self.stats.replays_refused += 1;
             return false;
         }
+        let fresh = self.jar.is_fresh(stranger.now, stranger.key.addr.remote.ip(), &cookie);
         let ecn = ecn_wanted(packet, composition);
         let local_isn = self.responder_number(&stranger.key, peer_isn, Self::slot(stranger.now), ecn);
-        let proof = Proof::Cookie { bytes: stranger.bytes };
-        self.open(stranger, composition, (local_isn, peer_isn), ecn, &proof)
+        self.open(stranger, composition, (local_isn, peer_isn), ecn, &Proof::Cookie { fresh })
     }
 
     fn opening(&self, key: &Key, peer_isn: u32, cookie: &Cookie) -> u128 {

@@ -108,7 +108,7 @@ impl Endpoint {
             jar,
             half_open: 0,
             stateless: VecDeque::new(),
-            budget: Budget { second: 0, left: 0 },
+            budget: Budget { second: u64::MAX, left: 0 },
             stats: EndpointStats::default(),
         }
     }

@@ -1,0 +1,10 @@
+//! The protocol in simulated networks: one module per subject.
+
+mod compositions;
+mod delivery;
+mod handshake;
+mod hostile;
+mod interaction;
+mod loss_causes;
+mod paths;
+mod throughput;

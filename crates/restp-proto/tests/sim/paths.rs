@@ -1,0 +1,268 @@
+//! Several paths: joins, schedulers, failure and return, moving peers.
+
+use std::time::Duration;
+
+use restp_proto::profile::{Congestion, Paths, Scheduler};
+use restp_proto::{ConnId, Dial, EventKind, Instant, PathId, Profile};
+use restp_sim::restp::{Pair, client_ip, client_path, server_ip};
+use restp_sim::{LinkConfig, Loss, Outage};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn profile(paths: Paths) -> Profile {
+    Profile { paths, ..Profile::multipath() }
+}
+
+/// A connection over as many paths as `links` has.
+fn joined(profile: &Profile, links: &[LinkConfig]) -> (Pair, ConnId, ConnId) {
+    let links: Vec<_> = links.iter().map(|link| (link.clone(), link.clone())).collect();
+    let mut pair = Pair::with_paths(31, profile, &links);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 500);
+    for index in 1..links.len() as u8 {
+        pair.net.with(pair.client, |host, now| {
+            host.endpoint.open_path(now, conn, client_path(index), false).unwrap();
+        });
+    }
+    pair.net.run_for(MS * 500);
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    for host in [pair.client, pair.server] {
+        let id = if host == pair.client { conn } else { accepted };
+        let usable =
+            pair.net.host(host).endpoint.path_stats(id).iter().filter(|(_, path)| path.usable).count();
+        assert_eq!(usable, links.len());
+    }
+    (pair, conn, accepted)
+}
+
+/// Sends `total` bytes and returns how long it takes, checking every byte.
+fn download(pair: &mut Pair, conn: ConnId, accepted: ConnId, total: usize) -> Duration {
+    let data: Vec<u8> = (0..total).map(restp_sim::restp::pattern).collect();
+    let start = pair.net.now();
+    let (client, server) = (pair.client, pair.server);
+    let mut rest = bytes::Bytes::from(data.clone());
+    let mut received = Vec::new();
+    while received.len() < total {
+        while !rest.is_empty() {
+            let piece = rest.slice(..rest.len().min(50_000));
+            if pair.send(client, conn, piece.clone()).is_err() {
+                break;
+            }
+            rest = rest.slice(piece.len()..);
+        }
+        for message in pair.receive(server, accepted) {
+            received.extend_from_slice(&message.payload);
+        }
+        pair.net.run_for(MS * 2);
+        assert!(pair.net.now() - start < Duration::from_secs(300), "{} of {total} bytes", received.len());
+    }
+    assert!(received == data);
+    pair.net.now() - start
+}
+
+// H2, H3, R-MP-1, R-MP-3, R-MPJ-1
+#[test]
+fn two_paths_are_joined_and_spreading_adds_their_rates() {
+    let link = LinkConfig::new(5_000_000, MS * 20);
+    let total = 4_000_000;
+    let (mut one, conn, accepted) = joined(&profile(Paths::HotStandby), &[link.clone(), link.clone()]);
+    let alone = download(&mut one, conn, accepted, total);
+    for scheduler in [Scheduler::RoundRobin, Scheduler::FastestRtt] {
+        let (mut two, conn, accepted) =
+            joined(&profile(Paths::Spreading(scheduler)), &[link.clone(), link.clone()]);
+        let together = download(&mut two, conn, accepted, total);
+        assert!(
+            together.as_secs_f64() < alone.as_secs_f64() * 0.65,
+            "{scheduler:?}: {together:?} against {alone:?}"
+        );
+    }
+}
+
+#[test]
+fn three_lossy_paths_deliver_everything_in_order() {
+    for scheduler in [Scheduler::RoundRobin, Scheduler::FastestRtt] {
+        let links =
+            [(8_000_000, 10, 0.01), (3_000_000, 40, 0.03), (1_000_000, 120, 0.02)].map(|(rate, ms, loss)| {
+                LinkConfig { loss: Loss::Bernoulli(loss), ..LinkConfig::new(rate, MS * ms) }
+            });
+        let (mut pair, conn, accepted) = joined(&profile(Paths::Spreading(scheduler)), &links);
+        download(&mut pair, conn, accepted, 1_500_000);
+    }
+}
+
+// A11, R-MP-6
+#[test]
+fn overflow_uses_the_second_path_only_when_the_first_is_full() {
+    let link = LinkConfig::new(5_000_000, MS * 20);
+    let (mut pair, conn, accepted) = joined(&profile(Paths::Overflow), &[link.clone(), link]);
+    for _ in 0..50 {
+        pair.send(pair.client, conn, vec![1; 500]).unwrap();
+        pair.net.run_for(MS * 50);
+        pair.receive(pair.server, accepted);
+    }
+    let quiet = pair.net.link_stats(pair.links[1].0).entered;
+    download(&mut pair, conn, accepted, 2_000_000);
+    let busy = pair.net.link_stats(pair.links[1].0).entered;
+    assert!(quiet < 20 && busy > quiet + 300, "{quiet} then {busy}");
+}
+
+// H9, R-MP-7, R-MP-8
+#[test]
+fn hot_standby_switches_after_two_timeouts_or_at_once_by_dial_and_loses_nothing() {
+    for by_dial in [false, true] {
+        let link = LinkConfig::new(5_000_000, MS * 20);
+        let (mut pair, conn, accepted) = joined(&profile(Paths::HotStandby), &[link.clone(), link.clone()]);
+        let (there, back) = pair.links[0];
+        let down = Outage { from: pair.net.now() + MS * 300, until: Instant::FAR_FUTURE };
+        pair.net.link_mut(there).outages.push(down);
+        pair.net.link_mut(back).outages.push(down);
+        let start = pair.net.now();
+        if by_dial {
+            let client = pair.client;
+            pair.send(client, conn, vec![0; 300_000]).unwrap();
+            pair.net.run_until(down.from);
+            pair.net.with(client, |host, now| host.endpoint.dial(now, conn, Dial::PathDown(client_path(0))));
+            let mut got = 0;
+            while got < 300_000 {
+                pair.net.run_for(MS * 5);
+                got += pair
+                    .receive(pair.server, accepted)
+                    .iter()
+                    .map(|message| message.payload.len())
+                    .sum::<usize>();
+                assert!(pair.net.now() - start < Duration::from_secs(3), "{got}");
+            }
+        } else {
+            let time = download(&mut pair, conn, accepted, 1_000_000);
+            assert!(time < Duration::from_secs(6), "{time:?}");
+        }
+        let stats = pair.net.host(pair.client).endpoint.conn_stats(conn).unwrap();
+        assert!(stats.switch_overs == 1 && stats.reinjected > 0, "{stats:?}");
+        let events = &pair.net.host(pair.client).events;
+        assert!(events.iter().any(|event| event.kind == EventKind::PathDown(PathId(0))));
+    }
+}
+
+// H9, R-MP-7
+#[test]
+fn a_path_that_comes_back_is_used_again_after_it_has_proved_itself() {
+    let link = LinkConfig::new(5_000_000, MS * 20);
+    let (mut pair, conn, accepted) = joined(&profile(Paths::HotStandby), &[link.clone(), link]);
+    let (there, back) = pair.links[0];
+    let down = Outage { from: pair.net.now(), until: pair.net.now() + Duration::from_secs(5) };
+    pair.net.link_mut(there).outages.push(down);
+    pair.net.link_mut(back).outages.push(down);
+    download(&mut pair, conn, accepted, 500_000);
+    let is_up = |pair: &Pair| {
+        pair.net
+            .host(pair.client)
+            .endpoint
+            .path_stats(conn)
+            .iter()
+            .any(|(id, path)| *id == PathId(0) && path.usable)
+    };
+    assert!(!is_up(&pair));
+    pair.net.run_until(down.until + Duration::from_secs(4));
+    assert!(!is_up(&pair), "too early: hysteresis");
+    pair.net.run_until(down.until + Duration::from_secs(10));
+    assert!(is_up(&pair));
+    let before = pair.net.link_stats(there).entered;
+    download(&mut pair, conn, accepted, 500_000);
+    assert!(pair.net.link_stats(there).entered > before + 300, "the first path is preferred again");
+}
+
+// H9
+#[test]
+fn spreading_survives_the_failure_of_one_path() {
+    let link = LinkConfig::new(5_000_000, MS * 20);
+    let (mut pair, conn, accepted) =
+        joined(&profile(Paths::Spreading(Scheduler::RoundRobin)), &[link.clone(), link]);
+    let (there, back) = pair.links[1];
+    let down = Outage { from: pair.net.now() + MS * 500, until: Instant::FAR_FUTURE };
+    pair.net.link_mut(there).outages.push(down);
+    pair.net.link_mut(back).outages.push(down);
+    let time = download(&mut pair, conn, accepted, 3_000_000);
+    assert!(time < Duration::from_secs(9), "{time:?}");
+}
+
+// A9, R-CC-6
+#[test]
+fn lia_takes_less_than_uncoupled_newreno_where_paths_share_a_bottleneck() {
+    let total = |congestion| {
+        let link = LinkConfig::ideal(MS * 5);
+        let profile = Profile { congestion, ..profile(Paths::Spreading(Scheduler::RoundRobin)) };
+        let mut pair = Pair::with_paths(31, &profile, &[(link.clone(), link.clone()), (link.clone(), link)]);
+        let shared = LinkConfig { queue_packets: 60, ..LinkConfig::new(10_000_000, MS * 20) };
+        let bottleneck = pair.net.add_link(shared);
+        for index in 0..2 {
+            pair.net.route(client_ip(index), server_ip(index), &[bottleneck]);
+        }
+        let conn = pair.connect();
+        pair.net.run_for(MS * 500);
+        pair.net.with(pair.client, |host, now| {
+            host.endpoint.open_path(now, conn, client_path(1), false).unwrap()
+        });
+        pair.net.run_for(MS * 500);
+        let accepted = pair.accepted().unwrap();
+        download(&mut pair, conn, accepted, 10_000_000);
+        pair.net.link_stats(bottleneck).overflow
+    };
+    let (coupled, uncoupled) = (total(Congestion::Lia), total(Congestion::NewReno));
+    assert!(coupled < uncoupled, "losses caused: {coupled} against {uncoupled}");
+}
+
+// H6, R-MPP-1
+#[test]
+fn h6_a_path_can_be_made_a_backup_later() {
+    let link = LinkConfig::new(5_000_000, MS * 20);
+    let (mut pair, conn, accepted) =
+        joined(&profile(Paths::Spreading(Scheduler::RoundRobin)), &[link.clone(), link]);
+    pair.net.with(pair.client, |host, now| host.endpoint.set_backup(now, conn, PathId(1), true).unwrap());
+    pair.net.run_for(MS * 200);
+    let server = &pair.net.host(pair.server).endpoint;
+    assert!(server.path_stats(accepted).iter().any(|(id, path)| *id == PathId(1) && path.backup));
+    let before = pair.net.link_stats(pair.links[1].0).entered;
+    download(&mut pair, conn, accepted, 500_000);
+    assert!(pair.net.link_stats(pair.links[1].0).entered < before + 20);
+}
+
+// H10, R-MP-10
+#[test]
+fn h10_the_end_of_data_and_of_every_path_is_graceful() {
+    let link = LinkConfig { loss: Loss::Bernoulli(0.1), ..LinkConfig::new(5_000_000, MS * 20) };
+    for seed in 0..5 {
+        let profile = profile(Paths::Spreading(Scheduler::RoundRobin));
+        let mut pair =
+            Pair::with_paths(seed, &profile, &[(link.clone(), link.clone()), (link.clone(), link.clone())]);
+        let (sent, received) = pair.transfer(100_000, Duration::from_secs(200));
+        assert!(sent == received, "seed {seed}");
+        for host in [pair.client, pair.server] {
+            let events = &pair.net.host(host).events;
+            let graceful = EventKind::Closed(restp_proto::CloseReason::Graceful);
+            assert!(events.iter().any(|event| event.kind == graceful), "seed {seed}: {events:?}");
+        }
+    }
+}
+
+// K3, R-ENCAP-3
+#[test]
+fn k3_a_peer_behind_a_forgetful_nat_keeps_its_connection() {
+    let mut pair = Pair::new(31, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+    let outside = "198.51.100.7".parse().unwrap();
+    pair.net.add_nat(client_ip(0), outside);
+    let (there, back) = pair.links[0];
+    pair.net.route(outside, server_ip(0), &[there]);
+    pair.net.route(server_ip(0), outside, &[back]);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("the handshake passes the translator");
+    for round in 0..5 {
+        pair.net.rebind_nat(client_ip(0));
+        pair.send(pair.client, conn, vec![round; 20_000]).unwrap();
+        pair.net.run_for(Duration::from_secs(3));
+        let got: usize =
+            pair.receive(pair.server, accepted).iter().map(|message| message.payload.len()).sum();
+        assert_eq!(got, 20_000, "round {round}");
+    }
+    assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 5);
+}
