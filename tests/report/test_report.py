@@ -6,12 +6,14 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gauntlet import report
 from gauntlet.errors import RunError, UserError
 from gauntlet.report import terminal
 from gauntlet.report.answer import sentences
+from gauntlet.report.figures import series
 from gauntlet.results import store
 from tests.report import factory
 from tests.report.factory import Campaign, Place
@@ -274,3 +276,10 @@ def test_runs_that_came_after_the_tables_are_in_the_report(tmp_path: Path) -> No
     before = report.summary(results)["trust"]["present"]
     factory.write(results, tmp_path / "s", SMALL, Place("tcp-bbr", 0.025, 0.0, 2))
     assert report.summary(results)["trust"]["present"] == before + 1
+
+
+def test_merged_windows_keep_losses_and_starts() -> None:
+    assert series._coarse(np.array([1.0, 2.0, 3.0]), "lost_messages", 2).tolist() == [3, 3]
+    assert series._coarse(np.array([1.0, 2.0, 3.0]), "start_s", 2).tolist() == [1, 3]
+    assert series._coarse(np.array([1.0, 2.0, 3.0]), "throughput_bps", 2).tolist() == [1.5, 3]
+    assert np.isnan(series._coarse(np.array([np.nan, np.nan]), "retransmitted_packets", 2)).all()

@@ -4,6 +4,7 @@ The page picks condition, repetition and protocols; their windows replace the da
 (`Series.runs`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,6 @@ POINTS_IN_ALL = 60_000
 
 COLUMNS = (
     "start_s",
-    "duration_s",
     "throughput_bps",
     "capacity_bps",
     "cwnd_bytes",
@@ -28,7 +28,15 @@ COLUMNS = (
     "retransmitted_packets",
     "lost_messages",
 )
-_SUMMED = ("duration_s", "retransmitted_packets", "lost_messages")
+REDUCED: dict[str, Callable[[Floats], float]] = {
+    "start_s": lambda part: float(part[0]),
+    "retransmitted_packets": lambda part: float(np.sum(part)),
+    "lost_messages": lambda part: float(np.sum(part)),
+}
+"""How neighbouring windows become one; what is not named is averaged."""
+
+FIELDS = ("flow", "t", "throughput", "capacity", "cwnd", "rtt", "losses")
+"""Columns of the figure's data after the protocol, here and in the page's script."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ def series(campaign: Campaign) -> Series | None:
 
 
 def _run(campaign: Campaign, row: Row, columns: dict[str, Any], merged: int) -> dict[str, Any]:
-    coarse = {name: _coarse(columns[name].astype(float), name in _SUMMED, merged) for name in COLUMNS}
+    coarse = {name: _coarse(columns[name].astype(float), name, merged) for name in COLUMNS}
     losses = coarse["retransmitted_packets"]
     losses = np.where(np.isnan(losses), coarse["lost_messages"], losses)
     return {
@@ -81,7 +89,8 @@ def _run(campaign: Campaign, row: Row, columns: dict[str, Any], merged: int) -> 
         "condition": campaign.conditions.index(row.condition),
         "repetition": row.repetition,
         "trusted": row.trusted,
-        "t": _plain(coarse["start_s"] - coarse["start_s"][:1], 2),
+        "flow": row.flow,
+        "t": _plain(coarse["start_s"], 2),
         "throughput": _plain(coarse["throughput_bps"] * 1e-6, 3),
         "capacity": _plain(coarse["capacity_bps"] * 1e-6, 3),
         "cwnd": _plain(coarse["cwnd_bytes"] * 1e-3, 1),
@@ -90,13 +99,12 @@ def _run(campaign: Campaign, row: Row, columns: dict[str, Any], merged: int) -> 
     }
 
 
-def _coarse(values: Floats, summed: bool, merged: int) -> Floats:
+def _coarse(values: Floats, name: str, merged: int) -> Floats:
     """Neighbouring windows merged: counters are added, the start is the first one's, the rest is averaged."""
     if merged == 1:
         return values
     parts = np.split(values, range(merged, len(values), merged))
-    reduce = np.nansum if summed else np.mean
-    return np.array([reduce(part) for part in parts])
+    return np.array([REDUCED[name](part) if name in REDUCED else float(np.mean(part)) for part in parts])
 
 
 def _plain(values: Floats, digits: int) -> list[float | int | None]:
@@ -108,11 +116,12 @@ def _plain(values: Floats, digits: int) -> list[float | int | None]:
 
 
 def _csv(runs: list[dict[str, Any]]) -> str:
-    names = ("t", "throughput", "capacity", "cwnd", "rtt", "losses")
-    columns: dict[str, list[Any]] = {name: [] for name in ("protocol", *names)}
+    columns: dict[str, list[Any]] = {name: [] for name in ("protocol", *FIELDS)}
     for run in runs:
-        columns["protocol"] += [run["protocol"]] * len(run["t"])
-        for name in names:
+        count = len(run["t"])
+        columns["protocol"] += [run["protocol"]] * count
+        columns["flow"] += [run["flow"]] * count
+        for name in FIELDS[1:]:
             columns[name] += ["" if value is None else value for value in run[name]]
     return table(columns)
 
@@ -122,7 +131,7 @@ def _chart(campaign: Campaign, text: str) -> alt.VConcatChart:
     width = PAGE_WIDTH - 190
     base = alt.Chart()
     time = alt.X("t:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
-    timed = alt.X("t:Q", title="time since the flow was established (s)", scale=alt.Scale(nice=False))
+    timed = alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
 
     def lines(field: str, title: str, height: int, x: alt.X, step: bool = False) -> alt.Chart:
         chart: alt.Chart = (
@@ -137,6 +146,7 @@ def _chart(campaign: Campaign, text: str) -> alt.VConcatChart:
                 ),
                 color=look.colour,
                 strokeDash=look.dash,
+                detail="flow:N",
                 tooltip=[
                     alt.Tooltip("protocol:N"),
                     alt.Tooltip("t:Q", title="t (s)"),
@@ -147,9 +157,11 @@ def _chart(campaign: Campaign, text: str) -> alt.VConcatChart:
         )
         return chart
 
+    # Every flow met the same link in windows of its own: the one that starts first shows it.
     capacity = (
         base.transform_filter("isValid(datum.capacity) && datum.capacity !== ''")
-        .transform_aggregate(capacity="max(capacity)", groupby=["t"])
+        .transform_joinaggregate(first="argmin(t)")
+        .transform_filter("datum.protocol === datum.first.protocol && datum.flow === datum.first.flow")
         .mark_area(color=CAPACITY, opacity=1, fillOpacity=0.35, interpolate="step-after")
         .encode(x=time, y=alt.Y("capacity:Q", title=""))
     )

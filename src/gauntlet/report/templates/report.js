@@ -42,11 +42,11 @@
   const show = () => {
     const runs = chosen();
     const rows = runs.flatMap((run) => run.t.map((_, at) => {
-      const row = { protocol: run.protocol };
+      const row = { protocol: run.protocol, flow: run.flow };
       fields.forEach((field) => { row[field] = run[field][at]; });
       return row;
     }));
-    const header = ["protocol", ...fields];
+    const header = ["protocol", "flow", ...fields];
     page.figures["time-series"].csv = [header, ...rows.map((row) => header.map((field) => row[field] ?? ""))].map((line) => line.join(",")).join("\n") + "\n";
     const doubtful = runs.filter((run) => !run.trusted).map((run) => run.run);
     const note = document.getElementById("series-note");
