@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gauntlet.results.certificate.bucket import Kick, departures, largest_excess
+from gauntlet.results.certificate.bucket import Kick, Queue, departure_windows, departures, largest_excess
 from tests.certificate.linksim import Change, Packet, shape
 
 RATES = st.integers(100_000, 50_000_000).map(lambda rate: rate // 8 * 8)
@@ -40,59 +40,75 @@ def simulate(arrivals, lengths, states):
     return np.array([packet.time_ns for packet in out])
 
 
+def misstated(change_ns, errors_ns):
+    """Instants of changes, a little wrong."""
+    wrong = change_ns + np.array([0, *errors_ns])[: len(change_ns)]
+    return np.maximum.accumulate(wrong)
+
+
 @settings(max_examples=300, deadline=None)
-@given(queues())
-def test_departures_lie_between_the_two_replays(queue):
+@given(queues(), st.lists(st.integers(-1500, 1500), min_size=5, max_size=5))
+def test_departures_lie_in_their_windows(queue, errors_ns):
     arrivals, lengths, states = queue
     really = simulate(arrivals, lengths, states)
-    soonest, rank = departures(arrivals, lengths, **columns(states), kick=Kick.AT_ONCE)
-    latest, _ = departures(arrivals, lengths, **columns(states), kick=Kick.LATE)
+    stated = columns(states)
+    stated["change_ns"] = misstated(stated["change_ns"], errors_ns)
+    soonest, latest, rank = departure_windows(
+        Queue(arrivals, lengths, really, arrivals),
+        change_ns=stated["change_ns"],
+        slow_bps=stated["rate_bps"],
+        fast_bps=stated["rate_bps"],
+        burst_bytes=stated["burst_bytes"],
+        margin_ns=2000,
+    )
     assert np.all(really >= soonest - rank - 2)
     assert np.all(really <= latest + 2)
 
 
 @settings(max_examples=200, deadline=None)
 @given(queues())
-def test_without_changes_both_replays_are_exact(queue):
+def test_without_changes_the_replay_is_exact(queue):
     arrivals, lengths, states = queue
     really = simulate(arrivals, lengths, states[:1])
+    seen = Queue(arrivals, lengths, really, arrivals)
     for kick in Kick:
-        planned, rank = departures(arrivals, lengths, **columns(states[:1]), kick=kick)
+        planned, rank = departures(seen, **columns(states[:1]), kick=kick, margin_ns=0)
         assert np.all(np.abs(really - planned) <= rank + 2)
 
 
 @settings(max_examples=200, deadline=None)
-@given(queues())
-def test_no_window_of_an_honest_shaper_is_above_the_bound(queue):
+@given(queues(), st.lists(st.integers(-1500, 1500), min_size=5, max_size=5))
+def test_no_window_of_an_honest_shaper_is_above_the_bound(queue, errors_ns):
     arrivals, lengths, states = queue
-    excess, _ = largest_excess(
-        simulate(arrivals, lengths, states), lengths, **columns(states), rounding_ns=1.0
-    )
-    assert excess <= 50e6 / 8e9 * 2
+    really = simulate(arrivals, lengths, states)
+    stated = columns(states)
+    stated["change_ns"] = misstated(stated["change_ns"], errors_ns)
+    excess, _ = largest_excess(really, lengths, **stated, rounding_ns=1.0, margin_ns=2000)
+    assert excess <= 50e6 / 8e9 * 2 * 2000
 
 
 @settings(max_examples=200, deadline=None)
 @given(queues())
 def test_the_bound_is_the_largest_over_all_windows(queue):
     arrivals, lengths, (state, *_) = queue
-    start, rate, burst = state
-    excess, _ = largest_excess(arrivals, lengths, **columns([state]), rounding_ns=0.0)
+    _, rate, burst = state
+    excess, _ = largest_excess(arrivals, lengths, **columns([state]), rounding_ns=0.0, margin_ns=0)
     windows = [
         lengths[first : last + 1].sum() - burst - (arrivals[last] - arrivals[first]) * rate / 8e9
         for first in range(len(arrivals))
         for last in range(first, len(arrivals))
     ]
-    assert start == 0
     assert excess == pytest.approx(max(windows), abs=1e-6)
 
 
 def test_a_packet_above_the_burst_never_leaves():
+    arrivals = np.array([0, 10, 20])
     leaves, _ = departures(
-        np.array([0, 10, 20]),
-        np.array([100, 2000, 100]),
+        Queue(arrivals, np.array([100, 2000, 100]), arrivals, arrivals),
         change_ns=np.array([-(2**62)]),
         rate_bps=np.array([8e6]),
         burst_bytes=np.array([1580.0]),
         kick=Kick.AT_ONCE,
+        margin_ns=0,
     )
     assert leaves.tolist() == [0.0, np.inf, np.inf]

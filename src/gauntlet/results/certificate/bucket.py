@@ -15,6 +15,7 @@ this span a replay takes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -24,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
+NEVER = np.iinfo(np.int64).max
+
+
 class Kick(Enum):
     """When a queue wakes after a change of the shaper: at once, or as late as the kernel allows."""
 
@@ -31,53 +35,69 @@ class Kick(Enum):
     LATE = "late"
 
 
-def departures(
-    arrival_ns: Ints,
-    length: Ints,
-    *,
-    change_ns: Ints,
-    rate_bps: Floats,
-    burst_bytes: Floats,
-    kick: Kick,
-) -> tuple[Floats, Ints]:
-    """The instant at which each packet leaves, in nanoseconds, and how many packets before it shared its busy
-    period.
+@dataclass(frozen=True)
+class Queue:
+    """What went through a shaper, in the order of its queue; one entry per packet.
 
-    Packets are given in the order of the queue, arrivals not falling. Stretch i of the rate begins at
-    `change_ns[i]`; rates may be infinite. A packet longer than the burst never leaves: its instant is
-    infinite, as is that of all packets behind it in this stretch.
+    `arrival_ns` (not falling), `length` in bytes, `left_ns` the instant at which it was seen to leave
+    (`NEVER`: not until the end of the run). `knock_ns`: when any packet came to the queue, even if dropped.
     """
-    leaves = np.full(len(arrival_ns), np.inf)
-    rank = np.zeros(len(arrival_ns), np.int64)
-    ends = np.append(change_ns[1:], np.iinfo(np.int64).max)
-    first, old_timer_ns = 0, np.inf
+
+    arrival_ns: Ints
+    length: Ints
+    left_ns: Ints
+    knock_ns: Ints
+
+
+def departures(
+    queue: Queue, *, change_ns: Ints, rate_bps: Floats, burst_bytes: Floats, kick: Kick, margin_ns: int
+) -> tuple[Floats, Ints]:
+    """The instant at which each packet should leave, in nanoseconds, and how many left since the bucket was
+    last full.
+
+    Stretch i of the rate begins at `change_ns[i]`; rates may be infinite. Which packets were waiting when a
+    stretch began is taken from what was seen, and so is a delay of up to `margin_ns` of the first one: a
+    timer that fires a fraction of a microsecond late delays all packets behind it once a change filled the
+    bucket. A packet that should have left in one stretch and was seen in a later one keeps the instant of
+    the first. A packet longer than the burst never leaves: its instant is infinite, as is that of all packets
+    behind it in this stretch.
+    """
+    count = len(queue.arrival_ns)
+    leaves, rank = np.full(count, np.inf), np.zeros(count, np.int64)
+    ends = np.append(change_ns[1:], NEVER)
+    timer_of, timer_ns = 0, np.zeros(0)
     for start_ns, end_ns, rate, burst in zip(change_ns, ends, rate_bps, burst_bytes, strict=True):
-        last = int(np.searchsorted(arrival_ns, end_ns, side="left"))
+        first = int(np.searchsorted(queue.left_ns, start_ns, side="left"))
+        seen = int(np.searchsorted(queue.left_ns, end_ns, side="left"))
+        last = max(seen, int(np.searchsorted(queue.arrival_ns, end_ns, side="left")))
         if first == last:
             continue
-        wake_ns = _wake(arrival_ns, first, int(start_ns), old_timer_ns, kick)
-        if wake_ns >= end_ns:
-            continue
-        base_ns = max(wake_ns, int(arrival_ns[first]))
-        ready_ns = np.maximum(arrival_ns[first:last], base_ns) - base_ns
-        out_ns, since_full = _stretch(ready_ns.astype(np.float64), length[first:last], rate / 8e9, burst)
-        done = int(np.searchsorted(out_ns, float(end_ns - base_ns), side="left"))
-        leaves[first : first + done] = base_ns + out_ns[:done]
-        rank[first : first + done] = since_full[:done]
-        old_timer_ns = base_ns + out_ns[done] if done < len(out_ns) else np.inf
-        first += done
+        old_timer_ns = timer_ns[first - timer_of] if first - timer_of < len(timer_ns) else np.inf
+        wake_ns = _wake(queue.arrival_ns[first], queue.knock_ns, int(start_ns), old_timer_ns, kick)
+        base_ns = max(wake_ns, int(queue.arrival_ns[first]))
+        if kick is Kick.LATE and base_ns < queue.left_ns[first] <= base_ns + margin_ns:
+            # The bucket stays full until the timer really fires.
+            base_ns = int(queue.left_ns[first])
+        ready_ns = (np.maximum(queue.arrival_ns[first:last], base_ns) - base_ns).astype(np.float64)
+        out_ns, since_full = _stretch(ready_ns, queue.length[first:last], rate / 8e9, burst)
+        out_ns += base_ns
+        overdue = np.isfinite(leaves[first:last])
+        here = ~overdue & ((np.arange(first, last) < seen) | (out_ns < end_ns))
+        leaves[first:last] = np.where(here, out_ns, leaves[first:last])
+        rank[first:last] = np.where(here, since_full, rank[first:last])
+        if base_ns < end_ns:
+            timer_of, timer_ns = first, out_ns
     return leaves, rank
 
 
-def _wake(arrival_ns: Ints, first: int, start_ns: int, old_timer_ns: float, kick: Kick) -> int:
-    """The first instant at which the packet at the head of the queue may leave in a stretch that begins at
-    `start_ns`."""
-    if kick is Kick.AT_ONCE or arrival_ns[first] >= start_ns:
+def _wake(arrival_ns: int, knock_ns: Ints, start_ns: int, old_timer_ns: float, kick: Kick) -> int:
+    """The first instant at which the head of the queue may leave in a stretch that begins at `start_ns`."""
+    if kick is Kick.AT_ONCE or arrival_ns >= start_ns:
         return start_ns
-    following = int(np.searchsorted(arrival_ns, start_ns, side="left"))
-    next_arrival_ns = float(arrival_ns[following]) if following < len(arrival_ns) else np.inf
-    wake_ns = min(old_timer_ns, next_arrival_ns)
-    return int(max(wake_ns, start_ns)) if np.isfinite(wake_ns) else np.iinfo(np.int64).max
+    following = int(np.searchsorted(knock_ns, start_ns, side="left"))
+    knock = float(knock_ns[following]) if following < len(knock_ns) else np.inf
+    wake_ns = max(min(old_timer_ns, knock), start_ns)
+    return int(wake_ns) if np.isfinite(wake_ns) else np.iinfo(np.int64).max
 
 
 def _stretch(ready_ns: Floats, length: Ints, bytes_per_ns: float, burst: float) -> tuple[Floats, Ints]:
@@ -99,8 +119,7 @@ def _stretch(ready_ns: Floats, length: Ints, bytes_per_ns: float, burst: float) 
 
 
 def departure_windows(
-    arrival_ns: Ints,
-    length: Ints,
+    queue: Queue,
     *,
     change_ns: Ints,
     slow_bps: Floats,
@@ -115,17 +134,17 @@ def departure_windows(
     `margin_ns` earlier or later than stated: whether a packet left just before a change or just after
     it decides how full the bucket is for the next one.
     """
-    soonest, latest = np.full(len(arrival_ns), np.inf), np.full(len(arrival_ns), -np.inf)
-    rank = np.zeros(len(arrival_ns), np.int64)
+    count = len(queue.arrival_ns)
+    soonest, latest, rank = np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count, np.int64)
     for shift_ns in (0,) if len(change_ns) == 1 else (-margin_ns, 0, margin_ns):
         for kick, rate_bps in ((Kick.AT_ONCE, fast_bps), (Kick.LATE, slow_bps)):
             leaves, since_full = departures(
-                arrival_ns,
-                length,
+                queue,
                 change_ns=change_ns + shift_ns,
                 rate_bps=rate_bps,
                 burst_bytes=burst_bytes,
                 kick=kick,
+                margin_ns=margin_ns,
             )
             soonest, latest = np.minimum(soonest, leaves), np.maximum(latest, leaves)
             rank = np.maximum(rank, since_full)

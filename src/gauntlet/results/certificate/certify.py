@@ -26,7 +26,7 @@ from gauntlet.results.certificate.shaper import check_pace, check_rate
 from gauntlet.results.certificate.sizes import check_sizes, link_mtu_bytes
 from gauntlet.results.certificate.stages import Routes, read_routes
 from gauntlet.results.certificate.traffic import Traffic, follow
-from gauntlet.results.certificate.verdict import Findings, plural
+from gauntlet.results.certificate.verdict import Findings, percent, plural
 
 IMPAIRING_KINDS = frozenset({"tbf", "netem"})
 """Queues that change the traffic; those of hosts (fq, pfifo) stand before the first tap."""
@@ -41,10 +41,16 @@ def certify(plan_run: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
     """
     record = _read_record(record_dir)
     findings = Findings()
-    _check_identity(plan_run, record, findings)
-    capture = _check_capture(plan_run, record, record_dir, findings)
-    if capture is not None:
-        _check_network(plan_run, record, capture, findings)
+    try:
+        _check_identity(plan_run, record, findings)
+        capture = _check_capture(plan_run, record, record_dir, findings)
+        if capture is not None:
+            _check_network(plan_run, record, capture, findings)
+    except KeyError as error:
+        raise RunError(
+            f"The plan's run {plan_run.get('id')} or its record in {record_dir} lacks the key {error}; "
+            "both should be as their formats say (docs/formats)."
+        ) from error
     return {
         "format": "gauntlet-certificate",
         "version": 1,
@@ -161,12 +167,24 @@ def _check_network(
     unseen = {link for link in _impaired_in_use(asked, counters) if link not in capture.taps}
     for link in sorted(unseen):
         findings.undecided.append(f"{link} could not be checked: the run has no tap on it.")
+    damage = min(1.0, sum(max(state.corrupt for state in link.states) for link in asked.values()))
+    if damage:
+        findings.undecided.append(
+            f"Corruption was asked, so that up to {percent(damage)} of the packets of a link may be "
+            f"missing or unknown "
+            "without being called a fault."
+        )
+    idle = [link for link in routes.feeds if link in capture.taps and not len(capture.taps[link])]
+    if idle:
+        findings.undecided.append(
+            f"There was nothing to check where no packet came: {', '.join(sorted(idle))}."
+        )
     for link, tap in capture.taps.items():
         link_asked = asked.get(link, without_change(link))
         check_sizes(tap, link_mtu_bytes(plan_run["network"], link), findings)
         if link_asked.kind == "tbf":
             check_rate(link_asked, tap, findings)
-        hidden_bytes = check_counters(tap, counters[link], findings) if link in counters else 0
+        hidden_bytes = check_counters(tap, counters[link], damage, findings) if link in counters else 0
         feeds = _usable_feeds(link, routes, capture, unseen, findings)
         if feeds:
             backlog = int(counters[link]["backlog_packets"]) if link in counters else 0
@@ -176,6 +194,7 @@ def _check_network(
                 taps=capture.taps,
                 routes=routes,
                 end_ns=capture.last_ns,
+                damage=damage,
             )
             _check_stage(with_backlog(traffic, backlog), counters.get(link), hidden_bytes, findings)
         elif link in asked and link not in routes.feeds:
@@ -245,8 +264,6 @@ def _report_undecided(traffic: Traffic, counters: Mapping[str, Any] | None, find
             f"{plural(unfollowed, 'packet')} on {link} belong to no flow (messages of routers), so that "
             f"they could not be followed."
         )
-    if not len(traffic.inputs):
-        findings.undecided.append(f"No packet entered {link}, so that there was nothing to check.")
     if traffic.asked.kind != "none" and counters is None:
         findings.undecided.append(
             f"The record has no counters of {link}, so that its drops could not be compared with them."

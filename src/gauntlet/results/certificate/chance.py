@@ -29,7 +29,7 @@ class Trials:
     """`count` packets, each hit with a probability between `low` and `high`.
 
     With `bursts` these are the stationary probabilities, and hits come in the bursts of a Gilbert-Elliott
-    chain.
+    chain; what `high` has above the chain's own probability are independent hits.
     """
 
     count: int
@@ -47,10 +47,11 @@ def allowed_range(trials: Sequence[Trials], alpha: float) -> tuple[int, int]:
     for part in trials:
         if part.bursts is not None:
             up += _log_moment_of_chain(part.bursts, part.count, _TILTS)
+            up += part.count * _log_moment(max(0.0, part.high - part.bursts.loss), _TILTS)
             thinned = _thinned(part.bursts, part.low / part.high if part.high else 1.0)
             down += _log_moment_of_chain(thinned, part.count, -_TILTS)
         else:
-            up += part.count * np.log1p(part.high * np.expm1(_TILTS))
+            up += part.count * _log_moment(part.high, _TILTS)
             down += part.count * _log_moment(part.low, -_TILTS)
     bound = log(2 / alpha)
     # A count s is rejected above if up - t s <= -bound for any tilt t, that is from min((up + bound) / t) on;

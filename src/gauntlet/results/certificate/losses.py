@@ -24,13 +24,15 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     none was asked.
 
     With duplication a packet is gone only if it was lost and not repeated (netem draws both), so its chance
-    of vanishing lies between loss x (1 - duplicate) and loss.
+    of vanishing lies between
+    loss x (1 - duplicate) and loss. Where corruption was asked, a damaged packet may be missing, too.
     """
     judged = np.flatnonzero(traffic.inputs.expected & ~traffic.queued & ~queue.must_be_full)
     lost = traffic.lost[judged] & ~queue.may_be_full[judged]
     states = traffic.asked.states
     probability = np.array([state.loss_probability for state in states])
     repeated = np.array([state.duplicate if state.up else 0.0 for state in states])
+    damaged = 1 - (1 - probability) * (1 - traffic.damage)
     _judge_by_chance(
         traffic,
         name="loss",
@@ -38,7 +40,7 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
         judged=judged,
         hit=lost,
         low=probability * (1 - repeated),
-        high=probability,
+        high=damaged,
         findings=findings,
     )
 
@@ -115,7 +117,7 @@ def _judge_by_chance(
             f"{link} {verb} {hits:,} of {plural(count, 'packet')} over the whole run where the asked "
             f"{name} allows {smallest:,} to {largest:,}."
         )
-    expected = float(sum(part.count * part.high for _, trials, _ in groups for part in trials))
+    expected = float(sum(part.count * part.low for _, trials, _ in groups for part in trials))
     findings.add(
         name,
         link,
@@ -177,5 +179,11 @@ def _groups(
             trials = [Trials(len(members), lowest, highest)]
         else:
             trials = [Trials(end - first, lowest, highest, model) for first, end in spans]
-        groups.append((members, trials, percent(highest)))
+        groups.append((members, trials, _asked_words(lowest, highest)))
     return groups
+
+
+def _asked_words(lowest: float, highest: float) -> str:
+    if highest - lowest <= 1e-12:
+        return percent(highest)
+    return f"{percent(lowest)} to {percent(highest)}"

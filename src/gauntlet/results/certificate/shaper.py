@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gauntlet.results.certificate import tolerance
 from gauntlet.results.certificate.asked import AskedLink
-from gauntlet.results.certificate.bucket import departure_windows, largest_excess
+from gauntlet.results.certificate.bucket import NEVER, Queue, departure_windows, largest_excess
 from gauntlet.results.certificate.capture import TapPackets
 from gauntlet.results.certificate.traffic import Traffic
 from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
@@ -65,11 +65,11 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     `hidden_bytes`: what the link carried beside the captured packets (ARP); it may delay others.
     """
     asked, link, inputs = traffic.asked, traffic.link, traffic.inputs
-    left_ns, arrival_ns, length = _queue_in_order(traffic)
+    queue = _queue_in_order(traffic)
+    left_ns = queue.left_ns
     (slowest, fastest), bursts = _whole_rates(asked), asked.column("burst_bytes")
     soonest_ns, latest_ns, rank = departure_windows(
-        arrival_ns,
-        length,
+        queue,
         change_ns=asked.starts_ns,
         slow_bps=slowest,
         fast_bps=fastest,
@@ -80,7 +80,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     hidden_ns = hidden_bytes * 8e9 / slowest_bps if slowest_bps > 0 else 0.0
 
     early_ns = soonest_ns - tolerance.SHAPER_ROUNDING_NS * (rank + 1) - left_ns
-    still_waiting = left_ns >= _NEVER
+    still_waiting = left_ns == NEVER
     late_ns = np.where(still_waiting, traffic.end_ns, left_ns) - latest_ns - hidden_ns
     early = (early_ns > tolerance.TIME_NS) & ~still_waiting
     late = late_ns > tolerance.TIME_NS
@@ -104,7 +104,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
             f"of the asked rate sends "
             f"them; the worst {what}, {span(late_ns[k])} too late."
         )
-    waited = int((~still_waiting & (left_ns - arrival_ns > tolerance.TIME_NS)).sum())
+    waited = int((~still_waiting & (left_ns - queue.arrival_ns > tolerance.TIME_NS)).sum())
     gone = ~still_waiting
     findings.add(
         "pace",
@@ -122,15 +122,12 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     )
 
 
-_NEVER = np.iinfo(np.int64).max
-
-
 def _finite(time_ns: float) -> float | None:
     return time_ns / 1e9 if np.isfinite(time_ns) else None
 
 
-def _queue_in_order(traffic: Traffic) -> tuple[Ints, Ints, Ints]:
-    """Departure, arrival and length of all packets of the queue in the order in which it serves them.
+def _queue_in_order(traffic: Traffic) -> Queue:
+    """All packets of the queue in the order in which it serves them.
 
     Departures first, as the tap saw them, then what is still queued. A packet of unknown arrival (a router's
     own words, or one of several identical ones) is taken to arrive when it leaves, which binds neither itself
@@ -140,7 +137,7 @@ def _queue_in_order(traffic: Traffic) -> tuple[Ints, Ints, Ints]:
     arrival = outputs.time_ns.copy()
     arrival[traffic.known] = traffic.inputs.time_ns[traffic.known_source]
     waiting = np.flatnonzero(traffic.queued & ~traffic.matched.unclear_in)
-    left = np.concatenate((outputs.time_ns, np.full(len(waiting), _NEVER)))
+    left = np.concatenate((outputs.time_ns, np.full(len(waiting), NEVER)))
     arrival = np.concatenate((arrival, traffic.inputs.time_ns[waiting]))
     length = np.concatenate((outputs.length, traffic.length_at_link[waiting]))
-    return left, np.maximum.accumulate(arrival), length
+    return Queue(np.maximum.accumulate(arrival), length, left, traffic.inputs.time_ns)

@@ -8,7 +8,8 @@ TIME_NS = 5_000
 The guest's clock stands still while the kernel computes, but reading it from a process moves it on by a
 fraction of a microsecond (256 ns a reading in the kernel's `arch/um/kernel/time.c`), so that a packet's stamp
 at one tap, the instant at which the next queue saw it and the instant of a change can lie some readings
-apart.
+apart. Measured over 24 runs of UDP, TCP, MPTCP and SCTP on kernel 6.12, one of them with 1,500 changes: no
+packet was early at all, and none more than 3.5 us late.
 """
 
 SHAPER_ROUNDING_NS = 1.0

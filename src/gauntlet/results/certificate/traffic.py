@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gauntlet.results.certificate import tolerance
 from gauntlet.results.certificate.asked import AskedLink
 from gauntlet.results.certificate.capture import TapPackets
+from gauntlet.results.certificate.chance import Trials, allowed_range
 from gauntlet.results.certificate.match import NO_INPUT, Match, match
 from gauntlet.results.certificate.stages import Inputs, Routes, stage_inputs
 
@@ -24,6 +25,7 @@ class Traffic:
 
     `queued` marks inputs that the link's own counters say were still waiting at the end of the run (`end_ns`,
     the last instant that the capture shows). `foreign` marks outputs that no flow's addresses explain.
+    `damage` is the chance that corruption, asked of this or another link, has changed a packet.
     """
 
     asked: AskedLink
@@ -33,11 +35,20 @@ class Traffic:
     queued: Flags
     foreign: Flags
     end_ns: int
+    damage: float
 
     @property
     def link(self) -> str:
         """The link direction."""
         return self.asked.link
+
+    @cached_property
+    def damaged_at_most(self) -> int:
+        """How many packets may be missing or unrecognisable because corruption was asked somewhere: a
+        flipped bit makes another packet of one, or makes the next router drop it for its checksum."""
+        if self.damage == 0:
+            return 0
+        return allowed_range([Trials(len(self.inputs), 0.0, self.damage)], tolerance.ALPHA)[1]
 
     @cached_property
     def known(self) -> Ints:
@@ -98,6 +109,7 @@ def follow(
     taps: dict[str, TapPackets],
     routes: Routes,
     end_ns: int,
+    damage: float,
 ) -> Traffic:
     """Match what entered a stage with what left it; `queued` is still empty (see `backlog`)."""
     inputs, outputs = stage_inputs(feeds, taps, routes), taps[asked.link]
@@ -112,4 +124,4 @@ def follow(
     foreign = np.ones(len(outputs), np.bool_)
     for pair in routes.flow_pairs:
         foreign &= outputs.pair != np.uint64(pair)
-    return Traffic(asked, inputs, outputs, matched, queued, foreign, end_ns)
+    return Traffic(asked, inputs, outputs, matched, queued, foreign, end_ns, damage)
