@@ -163,6 +163,7 @@ def test_the_safest_choice_is_named_not_the_most_frequent_winner(tmp_path: Path)
     results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
     campaign = report.load(results)
     kpi = campaign.main_kpi
+    assert kpi is not None
     values = {
         "tcp-cubic": {0.0: {0.025: 0.96, 0.15: 0.96}, 0.01: {0.025: 0.96, 0.15: 0.4}},
         "tcp-bbr": {0.0: {0.025: 0.94, 0.15: 0.94}, 0.01: {0.025: 0.94, 0.15: 0.94}},
@@ -180,6 +181,13 @@ def test_the_safest_choice_is_named_not_the_most_frequent_winner(tmp_path: Path)
     assert "best or not distinguishable from the best in 1 of 4" in text
     assert "TCP CUBIC 82.0 %" in text
     assert "up to 57.4 % below the best" in text
+
+
+def test_a_protocol_without_trusted_runs_somewhere_is_not_averaged_over_the_rest(tmp_path: Path) -> None:
+    hard = frozenset(Place("tcp-cubic", 0.15, 0.01, repetition).run for repetition in (1, 2, 3))
+    results = factory.build(tmp_path / "r", tmp_path / "s", Campaign(**vars(SMALL) | {"untrusted": hard}))
+    assert "CUBIC" not in answers(results)["Which protocol?"]
+    assert "TCP Reno" in answers(results)["Which protocol?"]
 
 
 def test_transports_that_do_not_send_again_are_not_ranked(made: Path) -> None:

@@ -6,11 +6,15 @@
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import RunError
 
+if TYPE_CHECKING:
+    from gauntlet.report.campaign import Campaign
+
 PAGE = "report.html"
+"""Name of the report in a results folder."""
 
 
 def build(
@@ -44,7 +48,7 @@ def summary(results_folder: Path) -> dict[str, Any]:
     return as_data(load(results_folder))
 
 
-def load(results_folder: Path) -> Any:
+def load(results_folder: Path) -> "Campaign":
     """The campaign of a results folder, its tables made when they are missing or older than its runs."""
     from gauntlet.report.campaign import Campaign
     from gauntlet.results import store

@@ -59,21 +59,24 @@ def sentences(campaign: Campaign) -> list[Sentence]:
 
 
 def overall(campaign: Campaign, kpi: Kpi) -> dict[str, Mean]:
-    """Each protocol's mean over all conditions, by repetition; only conditions that all of its repetitions
-    have.
+    """Each protocol's mean over all conditions that have a value of any protocol.
+
+    Conditions are averaged within each repetition that has them all. A protocol that lacks a condition is
+    left out: its mean would be over easier or harder conditions than that of the others.
     """
+    values = {
+        style.key: [campaign.values(kpi, style.key, condition) for condition in campaign.conditions]
+        for style in campaign.styles
+    }
+    used = [
+        place for place in range(len(campaign.conditions)) if any(each[place] for each in values.values())
+    ]
     found = {}
-    for style in campaign.styles:
-        per_condition = [campaign.values(kpi, style.key, condition) for condition in campaign.conditions]
-        per_condition = [values for values in per_condition if values]
-        if per_condition:
-            shared = set.intersection(*(set(values) for values in per_condition))
-            if shared:
-                averages = [
-                    sum(values[repetition] for values in per_condition) / len(per_condition)
-                    for repetition in sorted(shared)
-                ]
-                found[style.key] = mean(averages)
+    for key, each in values.items():
+        whole = set.intersection(*(set(each[place]) for place in used)) if used else set()
+        if whole:
+            averages = [sum(each[place][number] for place in used) / len(used) for number in sorted(whole)]
+            found[key] = mean(averages)
     return found
 
 
@@ -81,7 +84,7 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
     """How far each ranked protocol is from the best under the condition where it is furthest, as a share of
     the best.
 
-    Only conditions with two protocols or more to compare; protocols that lack one of them are left out.
+    A protocol that lacks a condition that others have is left out.
     """
     found: dict[str, list[float]] = {}
     judged = 0
@@ -104,7 +107,7 @@ def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
     cells = [campaign.cells(kpi, condition) for condition in campaign.conditions]
     judged = [row for row in cells if any(cell.verdict is not None for cell in row.values())]
     means = overall(campaign, kpi)
-    worst = shortfalls(campaign, kpi)
+    worst = {key: share for key, share in shortfalls(campaign, kpi).items() if key in means}
     if not worst:
         return Sentence(
             "Which protocol?", "No protocol has trusted runs under every condition, so none is named."

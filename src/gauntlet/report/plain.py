@@ -1,5 +1,6 @@
 """The answer as plain data, for scripts."""
 
+from dataclasses import asdict
 from typing import Any
 
 from gauntlet.metrics.intervals import Mean
@@ -12,7 +13,8 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
     """JSON types only, values in SI units.
 
     `cells` has one entry a KPI, protocol and condition: `mean`, `low`, `high`, `n`, `trusted`, `standing`
-    (best, level, worse, or null when nothing was compared) and `p_value`.
+    (best, level, worse, or null when nothing was compared), `p_value` and `difference` (to the best, paired
+    by repetition).
     """
     found = trust(campaign)
     return {
@@ -61,4 +63,5 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "trusted": cell.trusted,
         "standing": standing,
         "p_value": verdict.p_value if verdict else None,
+        "difference": asdict(verdict.difference) if verdict and verdict.difference else None,
     }

@@ -21,7 +21,7 @@ MOST_COLUMNS = 9
 
 def summary(results_folder: Path) -> RenderableType:
     """What `gauntlet run` and `gauntlet report` print at the end."""
-    campaign: Campaign = report.load(results_folder)
+    campaign = report.load(results_folder)
     found = trust(campaign)
     parts: list[RenderableType] = []
     if campaign.main_kpi is not None:

@@ -33,7 +33,14 @@ from gauntlet.results.reader import Results, Run
 
 __all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_failure", "write_run"]
 
-FAILED_RECORD = {"format": "gauntlet-record", "version": 1, "flows": [], "links": [], "taps": [], "paths": []}
+_FAILED_RECORD = {
+    "format": "gauntlet-record",
+    "version": 1,
+    "flows": [],
+    "links": [],
+    "taps": [],
+    "paths": [],
+}
 
 
 def create(
@@ -129,7 +136,7 @@ def write_failure(results: Path, spec: Mapping[str, Any], plan_run: Mapping[str,
 
     The same command runs it again.
     """
-    record = FAILED_RECORD | {
+    record = _FAILED_RECORD | {
         "run": spec["id"],
         "seed": plan_run.get("seed"),
         "outcome": "failed",

@@ -45,8 +45,6 @@ class Series:
 
     figure: Figure
     runs: list[dict[str, Any]]
-    merged: int
-    """Windows merged into one point; 1 when every window is kept."""
 
 
 def series(campaign: Campaign) -> Series | None:
@@ -69,14 +67,15 @@ def series(campaign: Campaign) -> Series | None:
     figure = Figure(
         name="time-series",
         title="A stretch over time",
-        caption=f"One point for {length}. Grey: IP-layer capacity of the narrowest link. Congestion window, "
-        "smoothed RTT: means of the sender's samples in the window; losses are packets sent again and, "
+        caption=f"One point for {length}, at its start. Grey: IP-layer capacity of the narrowest link. "
+        "cwnd and "
+        "smoothed RTT are means of the sender's samples in the window; losses are packets sent again and, "
         "for a transport that does not send again, messages lost. Throughput above the capacity is data that "
         "waited at the receiver for a lost packet and was handed over with it.",
         spec=finished(_chart(campaign, text)),
         csv=text,
     )
-    return Series(figure, runs, merged)
+    return Series(figure, runs)
 
 
 def _run(campaign: Campaign, row: Row, columns: dict[str, Any], merged: int) -> dict[str, Any]:
