@@ -52,9 +52,9 @@ pub struct LinkChange {
     pub up: Option<bool>,
 }
 
-/// Loss by a two-state Markov chain (Gilbert 1960, Elliott 1963), in the parameters of `tc-netem(8)`'s `gemodel`, except
-/// that both losses are given as probabilities of loss. A change of the same link direction restarts the chain in its good
-/// state, because the kernel does.
+/// Loss by a two-state Markov chain (Gilbert 1960, Elliott 1963), in the parameters of `tc-netem(8)`'s
+/// `gemodel`, except that both losses are given as probabilities of loss. A change of the same link direction
+/// restarts the chain in its good state, because the kernel does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
@@ -112,8 +112,8 @@ impl LinkChange {
             && !(rate_bps.is_finite() && rate_bps >= MIN_RATE_BPS)
         {
             return Err(format!(
-                "rate_bps is {rate_bps}; it must be at least {MIN_RATE_BPS} bit/s, or null for no limit (to let nothing \
-                 through use \"up\": false on another hop)"
+                "rate_bps is {rate_bps}; it must be at least {MIN_RATE_BPS} bit/s, or null for no limit (to let \
+                 nothing through use \"up\": false on another hop)"
             ));
         }
         for (key, value) in [("delay_s", self.delay_s), ("jitter_s", self.jitter_s)] {
@@ -162,12 +162,12 @@ const MIN_RATE_BPS: f64 = 8.0;
 /// Longest delay that makes sense on any link; light takes less than this to Mars and back.
 const MAX_DELAY_S: f64 = 3600.0;
 
-pub(crate) const BOTH_GROUPS: &str = "rate_bps, burst_bytes and queue_limit_bytes cannot stand on the same link direction as delay, loss or up; put \
-     these on the next router";
+pub(crate) const BOTH_GROUPS: &str = "rate_bps, burst_bytes and queue_limit_bytes cannot stand on the same \
+     link direction as delay, loss or up; put these on the next router";
 
 impl Topology {
-    /// Checks a whole timeline against this network: order, links, values, and that no direction ever has both a rate
-    /// and a delay.
+    /// Checks a whole timeline against this network: order, links, values, and that no direction ever has
+    /// both a rate and a delay.
     ///
     /// # Errors
     /// [`Error::Spec`] with one sentence about the first mistake.

@@ -1,4 +1,5 @@
-//! The run's clock: nanoseconds from the start of the run, exact sleeping, and the kernel's packet stamps in the same count.
+//! The run's clock: nanoseconds from the start of the run, exact sleeping, and the kernel's packet stamps in
+//! the same count.
 
 use std::os::fd::AsFd;
 
@@ -16,8 +17,9 @@ const NS_PER_S: i64 = 1_000_000_000;
 
 /// Zero of a run, in the kernel's two clocks: a whole second of `CLOCK_MONOTONIC`.
 ///
-/// In virtual time the kernel's clock moves in steps of 256 ns and its timers in ticks of some milliseconds. A whole
-/// second is a multiple of both, so each run of a guest begins in the same phase and can repeat another one exactly.
+/// In virtual time the kernel's clock moves in steps of 256 ns and its timers in ticks of some milliseconds.
+/// A whole second is a multiple of both, so each run of a guest begins in the same phase and can repeat
+/// another one exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunClock {
     monotonic_start_ns: i64,
@@ -31,7 +33,8 @@ impl RunClock {
     /// # Errors
     /// [`Error::System`] if the kernel has no clock.
     pub fn start() -> Result<Self, Error> {
-        // Each reading takes a moment (256 ns in virtual time), so the one in the middle is compared with the mean.
+        // Each reading takes a moment (256 ns in virtual time), so the one in the middle is compared with the
+        // mean.
         let before_ns = read(ClockId::CLOCK_MONOTONIC)?;
         let realtime_ns = read(ClockId::CLOCK_REALTIME)?;
         let after_ns = read(ClockId::CLOCK_MONOTONIC)?;
@@ -51,12 +54,14 @@ impl RunClock {
         Ok(read(ClockId::CLOCK_MONOTONIC)? - self.monotonic_start_ns)
     }
 
-    /// An instant of the run in `CLOCK_MONOTONIC`, as `SO_TXTIME` with the fq discipline and absolute sleeps want it.
+    /// An instant of the run in `CLOCK_MONOTONIC`, as `SO_TXTIME` with the fq discipline and absolute sleeps
+    /// want it.
     pub fn to_monotonic_ns(&self, run_ns: i64) -> i64 {
         run_ns + self.monotonic_start_ns
     }
 
-    /// An instant of `CLOCK_REALTIME`, such as the kernel's packet stamps, in nanoseconds since the start of the run.
+    /// An instant of `CLOCK_REALTIME`, such as the kernel's packet stamps, in nanoseconds since the start of
+    /// the run.
     pub fn from_realtime_ns(&self, realtime_ns: i64) -> i64 {
         realtime_ns - self.realtime_ahead_ns - self.monotonic_start_ns
     }
@@ -84,8 +89,8 @@ pub(crate) enum Woken {
     Called,
 }
 
-/// Sleeps until an instant or until another thread calls. A timerfd has no timer slack, unlike every other way to sleep
-/// (50 microseconds by default), and it waits for two things at once.
+/// Sleeps until an instant or until another thread calls. A timerfd has no timer slack, unlike every other
+/// way to sleep (50 microseconds by default), and it waits for two things at once.
 pub(crate) struct Alarm {
     timer: TimerFd,
     bell: EventFd,

@@ -1,8 +1,9 @@
 //! Networks in Linux network namespaces, made and changed over netlink alone.
 //!
-//! A [`NetworkSpec`] says which nodes, links, addresses, routes and tunnels there are; [`Network::build`] makes them in the
-//! running kernel (root is needed). A [`Timeline`] changes links at exact instants, without losing what is queued; a
-//! [`Capture`] records every packet that arrives over chosen link directions. Dropping the network removes all of it.
+//! A [`NetworkSpec`] says which nodes, links, addresses, routes and tunnels there are; [`Network::build`]
+//! makes them in the running kernel (root is needed). A [`Timeline`] changes links at exact instants, without
+//! losing what is queued; a [`Capture`] records every packet that arrives over chosen link directions.
+//! Dropping the network removes all of it.
 //!
 //! ```no_run
 //! use netlab::{BuildOptions, LinkChange, Network, NetworkSpec};

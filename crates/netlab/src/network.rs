@@ -21,12 +21,13 @@ use crate::{Error, LinkChange, NetworkSpec, Sysctls, build, seed};
 pub struct BuildOptions {
     /// The run's seed; each netem generator gets its own from this and the link direction's name.
     pub seed: u64,
-    /// Kernel settings, applied in every node before its interfaces are made, or once where they belong to the whole
-    /// kernel.
+    /// Kernel settings, applied in every node before its interfaces are made, or once where they belong to
+    /// the whole kernel.
     pub sysctls: Sysctls,
 }
 
-/// Nodes and links in the running kernel. Dropping it removes them, once no socket or thread in a node is left.
+/// Nodes and links in the running kernel. Dropping it removes them, once no socket or thread in a node is
+/// left.
 pub struct Network {
     topology: Topology,
     nodes: Vec<Node>,
@@ -65,10 +66,12 @@ pub struct LinkCounters {
 }
 
 impl Network {
-    /// Makes the network; needs root, `/proc` and `/sys` for settings, and takes about a millisecond of virtual time.
+    /// Makes the network; needs root, `/proc` and `/sys` for settings, and takes about a millisecond of
+    /// virtual time.
     ///
     /// # Errors
-    /// [`Error::Spec`] if the description or a kernel setting is wrong, [`Error::System`] if the kernel refuses.
+    /// [`Error::Spec`] if the description or a kernel setting is wrong, [`Error::System`] if the kernel
+    /// refuses.
     pub fn build(spec: &NetworkSpec, options: &BuildOptions) -> Result<Self, Error> {
         let topology = spec.resolve()?;
         let nodes = build::nodes(&topology, &options.sysctls)?;
@@ -96,8 +99,9 @@ impl Network {
 
     /// Changes one link direction now (`at_s` is not looked at). Nothing that is queued is dropped.
     ///
-    /// Two effects of the kernel's ways: a change of a rate fills the token bucket, so one burst more may pass; and a
-    /// packet that waits for tokens at that moment waits out its time at the old rate unless another one arrives.
+    /// Two effects of the kernel's ways: a change of a rate fills the token bucket, so one burst more may
+    /// pass; and a packet that waits for tokens at that moment waits out its time at the old rate unless
+    /// another one arrives.
     ///
     /// # Errors
     /// [`Error::Spec`] if the change is not sound, [`Error::System`] if the kernel refuses.
@@ -122,7 +126,8 @@ impl Network {
         Ok(())
     }
 
-    /// Puts `queue` on every interface of a host. Interfaces have no queue of their own unless one is asked for here.
+    /// Puts `queue` on every interface of a host. Interfaces have no queue of their own unless one is asked
+    /// for here.
     ///
     /// # Errors
     /// [`Error::Spec`] if there is no such node or one of its link directions has a rate or a delay,
@@ -217,8 +222,8 @@ impl Node {
         self.address
     }
 
-    /// Runs `f` on the calling thread inside the node. Sockets opened, threads started and programs run by it belong to
-    /// the node for good.
+    /// Runs `f` on the calling thread inside the node. Sockets opened, threads started and programs run by it
+    /// belong to the node for good.
     ///
     /// # Errors
     /// [`Error::System`] if the namespace cannot be entered, or what `f` fails with (named after the node).

@@ -33,8 +33,8 @@ impl Offloads {
         Ok(Offloads { socket })
     }
 
-    /// Which of the kernel's features merge or cut packets, in the order of the kernel's list. The list is the same for
-    /// every interface of a kernel.
+    /// Which of the kernel's features merge or cut packets, in the order of the kernel's list. The list is
+    /// the same for every interface of a kernel.
     pub fn merging_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
         let what = || format!("cannot list the features of interface {interface}");
         // struct ethtool_sset_info: cmd, reserved, sset_mask (u64), data[1].
@@ -57,15 +57,16 @@ impl Offloads {
     /// [`Error::System`] if the kernel keeps one of them on.
     pub fn switch_off(&self, interface: &str, merging: &[bool]) -> Result<(), Error> {
         let what = || format!("cannot switch off the segmentation offloads of interface {interface}");
-        // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted (requested).
+        // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted
+        // (requested).
         let mut request = vec![ETHTOOL_SFEATURES, merging.len().div_ceil(32) as u32];
         for block in merging.chunks(32) {
             let valid = block.iter().enumerate().fold(0, |bits, (i, &merges)| bits | u32::from(merges) << i);
             request.extend([valid, 0]);
         }
         let answer = self.call(interface, request.as_mut_ptr().cast()).attempt(what)?;
-        // ETHTOOL_F_UNSUPPORTED (1) only says that some can never change, and those were never on. ETHTOOL_F_WISH (2)
-        // says that something else keeps one on.
+        // ETHTOOL_F_UNSUPPORTED (1) only says that some can never change, and those were never on.
+        // ETHTOOL_F_WISH (2) says that something else keeps one on.
         if answer & 2 != 0 {
             return Err(io::Error::other("the kernel keeps one of them on")).attempt(what);
         }
@@ -79,8 +80,8 @@ impl Offloads {
             *to = from as libc::c_char;
         }
         request.ifr_ifru.ifru_data = data.cast();
-        // SAFETY: the kernel reads and writes `request` and the structure behind `data`, which each caller has laid out
-        // with the length that its command states.
+        // SAFETY: the kernel reads and writes `request` and the structure behind `data`, which each caller
+        // has laid out with the length that its command states.
         let answer = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut request) };
         if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
     }

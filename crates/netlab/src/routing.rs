@@ -1,5 +1,5 @@
-//! Which links a packet takes: walks the routing tables of the description, as the kernel will, tunnels and switches
-//! included. The certificate's taps follow from that.
+//! Which links a packet takes: walks the routing tables of the description, as the kernel will, tunnels and
+//! switches included. The certificate's taps follow from that.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -19,7 +19,8 @@ enum Decision {
 }
 
 impl Topology {
-    /// The link directions, written `a>b`, that a packet from node `from` to the address of node `to` takes, in order.
+    /// The link directions, written `a>b`, that a packet from node `from` to the address of node `to` takes,
+    /// in order.
     ///
     /// # Errors
     /// [`Error::Spec`] if a node is unknown or has no address, or no route leads there.
@@ -30,9 +31,10 @@ impl Topology {
         Ok(path.into_iter().map(|direction| self.direction_name(direction)).collect())
     }
 
-    /// The link directions that have to be captured for a certificate of `flows` (pairs of node names), each once,
-    /// forward paths before return paths: on the path of each flow every direction that `timeline` touches, the one
-    /// before it (what arrives there enters the impairment), and the last one (what the receiver gets).
+    /// The link directions that have to be captured for a certificate of `flows` (pairs of node names), each
+    /// once, forward paths before return paths: on the path of each flow every direction that `timeline`
+    /// touches, the one before it (what arrives there enters the impairment), and the last one (what the
+    /// receiver gets).
     ///
     /// # Errors
     /// [`Error::Spec`] if a flow has no path or a change names no link.
@@ -161,7 +163,8 @@ impl Topology {
         self.addresses.iter().any(|own| own.node == node && own.link == link && own.net.addr() == address)
     }
 
-    /// The ways from `node` out on `link` to every interface of the same Ethernet: one path for each, shortest first.
+    /// The ways from `node` out on `link` to every interface of the same Ethernet: one path for each,
+    /// shortest first.
     pub(crate) fn segment(&self, node: usize, link: usize) -> Vec<Vec<Direction>> {
         let mut found = Vec::new();
         let mut visited = BTreeSet::from([node]);

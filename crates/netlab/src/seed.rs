@@ -5,8 +5,8 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The seed of the generator called `name` in the run with seed `run`: SplitMix64's finaliser (Steele, Lea and
-/// Flood, OOPSLA 2014) over both, so that neighbouring run seeds give unrelated streams.
+/// The seed of the generator called `name` in the run with seed `run`: SplitMix64's finaliser (Steele, Lea
+/// and Flood, OOPSLA 2014) over both, so that neighbouring run seeds give unrelated streams.
 pub(crate) fn mix(run: u64, name: &str) -> u64 {
     let mut z = run.wrapping_add(fnv1a(name.as_bytes())).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,5 @@
-//! Kernel settings: written inside a namespace where the setting belongs to one, else once for the whole kernel.
+//! Kernel settings: written inside a namespace where the setting belongs to one, else once for the whole
+//! kernel.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,8 @@ use crate::error::Attempt;
 /// Kernel settings by name, such as `net.ipv4.tcp_rmem`, with their values as text.
 pub type Sysctls = BTreeMap<String, String>;
 
-/// Writes a setting in the namespace of the calling thread. False if the setting does not belong to namespaces.
+/// Writes a setting in the namespace of the calling thread. False if the setting does not belong to
+/// namespaces.
 pub(crate) fn set_in_namespace(name: &str, value: &str) -> Result<bool, Error> {
     match fs::write(path(name)?, value) {
         Ok(()) => Ok(true),

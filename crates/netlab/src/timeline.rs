@@ -12,12 +12,12 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Applies the entries whose instant has passed already, then returns and applies the others from a thread of its
-    /// own, each when its instant comes.
+    /// Applies the entries whose instant has passed already, then returns and applies the others from a
+    /// thread of its own, each when its instant comes.
     ///
     /// # Errors
-    /// [`Error::Spec`] if the timeline is not sound (see [`crate::Topology::check_timeline`]), [`Error::System`] if the
-    /// kernel refuses a change or a thread.
+    /// [`Error::Spec`] if the timeline is not sound (see [`crate::Topology::check_timeline`]),
+    /// [`Error::System`] if the kernel refuses a change or a thread.
     pub fn start(network: Arc<Network>, clock: RunClock, timeline: Vec<LinkChange>) -> Result<Self, Error> {
         network.topology().check_timeline(&timeline)?;
         let mut made = Vec::with_capacity(timeline.len());

@@ -1,4 +1,5 @@
-//! A network with every name looked up and every address parsed: what is built, and what paths are computed on.
+//! A network with every name looked up and every address parsed: what is built, and what paths are computed
+//! on.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -106,7 +106,8 @@ fn same_seed_same_capture() -> Finding {
         again.len()
     );
     for ((tap, x), (tap_again, y)) in a.iter().zip(&again) {
-        // Work of the kernel's own may move the clock on by a step, so in the same boot only nearly the same instant.
+        // Work of the kernel's own may move the clock on by a step, so in the same boot only nearly the same
+        // instant.
         ensure!(
             tap == tap_again && x.number == y.number && (x.t_ns - y.t_ns).abs() < 2000,
             "two runs with the same seed differ, first in {x:?} and {y:?}"

@@ -17,7 +17,8 @@ pub const CHECKS: &[Check] = &[
     ("changes that make no sense are refused", bad_changes_are_refused),
 ];
 
-/// Sockets that are closing keep their namespace until they give up. In virtual time it costs nothing to let them.
+/// Sockets that are closing keep their namespace until they give up. In virtual time it costs nothing to let
+/// them.
 const CLOSING: Duration = Duration::from_secs(400);
 
 fn networks_are_gone_after_drop() -> Finding {

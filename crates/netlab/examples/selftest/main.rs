@@ -1,6 +1,6 @@
-//! Checks of what only a kernel can show: rates, delays, losses, paths, captures. Runs as the first process of a guest
-//! (or as root elsewhere, in real time, where the exact checks fail) and prints one line a check, then
-//! `selftest: N passed, M failed`. An argument runs only the checks whose name contains it.
+//! Checks of what only a kernel can show: rates, delays, losses, paths, captures. Runs as the first process
+//! of a guest (or as root elsewhere, in real time, where the exact checks fail) and prints one line a check,
+//! then `selftest: N passed, M failed`. An argument runs only the checks whose name contains it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -55,10 +55,11 @@ fn main() {
 
 /// Fails with a sentence unless the condition holds.
 macro_rules! ensure {
-    ($condition:expr, $($sentence:tt)*) => {
-        if !$condition {
+    ($condition:expr, $($sentence:tt)*) => {{
+        let holds: bool = $condition;
+        if !holds {
             return Err(format!($($sentence)*).into());
         }
-    };
+    }};
 }
 pub(crate) use ensure;

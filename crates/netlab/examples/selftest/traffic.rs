@@ -62,8 +62,8 @@ impl Lab {
         Ok(())
     }
 
-    /// A datagram socket in `from`, connected to a port of `to`. There a socket takes datagrams, which nobody reads, so that
-    /// no ICMP answers them.
+    /// A datagram socket in `from`, connected to a port of `to`. There a socket takes datagrams, which nobody
+    /// reads, so that no ICMP answers them.
     pub fn socket(&self, from: &str, to: &str) -> Outcome<UdpSocket> {
         let to = self.network.node(to)?;
         let address = SocketAddr::new(to.address().ok_or("the receiver has no address")?, PORT);
@@ -104,7 +104,8 @@ pub struct Arrival {
     pub ip_bytes: u32,
 }
 
-/// The numbered datagrams that a tap saw, in the order of their arrival; a GRE header around them is looked through.
+/// The numbered datagrams that a tap saw, in the order of their arrival; a GRE header around them is looked
+/// through.
 pub fn arrivals(captured: &Captured, tap: &str) -> Outcome<Vec<Arrival>> {
     Ok(numbered(captured.records(tap).ok_or_else(|| format!("{tap} was not kept"))?))
 }
@@ -134,8 +135,8 @@ fn datagram_number(ip: &[u8]) -> Option<u64> {
     }
 }
 
-/// True if `count` of `trials` with probability `p` lies within five standard deviations of its mean, which chance alone
-/// misses once in two million times.
+/// True if `count` of `trials` with probability `p` lies within five standard deviations of its mean, which
+/// chance alone misses once in two million times.
 pub fn plausible(count: u64, trials: u64, p: f64) -> bool {
     let mean = trials as f64 * p;
     (count as f64 - mean).abs() <= 5.0 * (mean * (1.0 - p)).sqrt()

@@ -1,8 +1,8 @@
 //! How fast a network runs: bulk TCP over a preset, in virtual seconds a wall second.
 //!
-//! Runs as the first process of a guest. Arguments (after `--` on the kernel's command line):
-//! `PRESET FROM TO CONGESTION_CONTROL MEGABYTES CAPTURE`, where CAPTURE is `none`, `keep` (only at the receiver, in
-//! memory) or `file` (all taps, into /tmp). The wall time is that of the whole boot: measure it from outside.
+//! Runs as the first process of a guest. Arguments (after `--` on the kernel's command line): `PRESET FROM TO
+//! CONGESTION_CONTROL MEGABYTES CAPTURE`, where CAPTURE is `none`, `keep` (only at the receiver, in memory)
+//! or `file` (all taps, into /tmp). The wall time is that of the whole boot: measure it from outside.
 
 #[path = "../common/mod.rs"]
 mod common;

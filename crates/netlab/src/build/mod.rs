@@ -1,8 +1,9 @@
-//! Making a network: namespaces, settings, links, then in every node its interfaces, addresses, neighbours and routes.
+//! Making a network: namespaces, settings, links, then in every node its interfaces, addresses, neighbours
+//! and routes.
 //!
-//! Who has which Ethernet address is written down beforehand (permanent neighbours, static entries of the switches'
-//! tables), so that no address resolution runs: it would be packets that nobody asked for, whose loss on an impaired
-//! link would stall a flow.
+//! Who has which Ethernet address is written down beforehand (permanent neighbours, static entries of the
+//! switches' tables), so that no address resolution runs: it would be packets that nobody asked for, whose
+//! loss on an impaired link would stall a flow.
 
 mod messages;
 
@@ -17,8 +18,8 @@ use crate::offload::Offloads;
 use crate::topology::{Address, Direction, NextHop, Topology};
 use crate::{Error, Node, Sysctls, sysctl};
 
-/// Settings of every node that forwards, whatever the plan says: it is a router, answers nobody with redirects and
-/// believes none.
+/// Settings of every node that forwards, whatever the plan says: it is a router, answers nobody with
+/// redirects and believes none.
 const FORWARDING: [(&str, &str); 4] = [
     ("net.ipv4.ip_forward", "1"),
     ("net.ipv4.conf.all.send_redirects", "0"),
@@ -26,9 +27,9 @@ const FORWARDING: [(&str, &str); 4] = [
     ("net.ipv4.conf.all.accept_redirects", "0"),
 ];
 
-/// With IPv6: the same, and no packets of the kernel's own accord (no link-local addresses, no duplicate address
-/// detection, no router solicitations). The reports of multicast membership cannot be switched off; a short interval has
-/// them all sent within [`REPORTS_OVER`].
+/// With IPv6: the same, and no packets of the kernel's own accord (no link-local addresses, no duplicate
+/// address detection, no router solicitations). The reports of multicast membership cannot be switched off; a
+/// short interval has them all sent within [`REPORTS_OVER`].
 const IPV6_QUIET: [(&str, &str); 6] = [
     ("net.ipv6.conf.all.forwarding", "1"),
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
@@ -45,15 +46,16 @@ const REPORTS_OVER: Duration = Duration::from_millis(100);
 const IPV6_OFF: [(&str, &str); 2] =
     [("net.ipv6.conf.all.disable_ipv6", "1"), ("net.ipv6.conf.default.disable_ipv6", "1")];
 
-/// Interfaces are numbered from here, above those that the kernel makes by itself (`lo`, `sit0` and the like).
+/// Interfaces are numbered from here, above those that the kernel makes by itself (`lo`, `sit0` and the
+/// like).
 const FIRST_INTERFACE: u32 = 100;
 
 /// How often, and how many times, links are looked at until the kernel has noticed that both ends are up.
 const UP_POLL: Duration = Duration::from_millis(1);
 const UP_POLLS: usize = 2000;
 
-/// Number of the sending node's interface. The two ends of a link differ: the kernel takes a device whose peer has the
-/// same number for a stacked one and notices its carrier up to a second late.
+/// Number of the sending node's interface. The two ends of a link differ: the kernel takes a device whose
+/// peer has the same number for a stacked one and notices its carrier up to a second late.
 pub(crate) fn interface_index(topology: &Topology, direction: Direction) -> u32 {
     let end = u32::from(topology.links[direction.link].ends[1] == direction.from);
     FIRST_INTERFACE + 2 * direction.link as u32 + end

@@ -1,8 +1,8 @@
 //! Packet capture: every IP packet that arrives over chosen link directions, with the instant of its arrival.
 //!
-//! Each tap is a ring of packets in memory that the kernel fills by itself; a thread empties all rings a few times per
-//! virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into memory. No system
-//! call is made per packet.
+//! Each tap is a ring of packets in memory that the kernel fills by itself; a thread empties all rings a few
+//! times per virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into
+//! memory. No system call is made per packet.
 
 mod record;
 mod ring;
@@ -31,9 +31,9 @@ pub struct CaptureOptions {
     pub file: Option<PathBuf>,
     /// Those of `taps` whose packets are also handed back by [`Capture::stop`].
     pub keep: Vec<String>,
-    /// Virtual seconds between two emptyings of the rings; none for [`DRAIN_INTERVAL_S`]. A ring holds about 10,000 packets
-    /// with [`Snap::Headers`] and 2,500 with [`Snap::Full`]; what arrives beyond that in one interval is missed, and
-    /// counted.
+    /// Virtual seconds between two emptyings of the rings; none for [`DRAIN_INTERVAL_S`]. A ring holds about
+    /// 10,000 packets with [`Snap::Headers`] and 2,500 with [`Snap::Full`]; what arrives beyond that in one
+    /// interval is missed, and counted.
     pub drain_interval_s: Option<f64>,
 }
 
@@ -70,8 +70,8 @@ impl Capture {
     /// Opens all taps; packets are captured from the moment when this returns.
     ///
     /// # Errors
-    /// [`Error::Spec`] if a tap is not a link direction or there twice, or a kept one is no tap; [`Error::System`] if the
-    /// kernel refuses a ring or the file cannot be made.
+    /// [`Error::Spec`] if a tap is not a link direction or there twice, or a kept one is no tap;
+    /// [`Error::System`] if the kernel refuses a ring or the file cannot be made.
     pub fn start(network: &Network, clock: RunClock, options: &CaptureOptions) -> Result<Self, Error> {
         check(options)?;
         let mut taps = Vec::with_capacity(options.taps.len());

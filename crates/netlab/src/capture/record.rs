@@ -1,9 +1,11 @@
-//! The format of captured packets, as in `docs/formats/record.md`: records of one size, little endian, no header.
+//! The format of captured packets, as in `docs/formats/record.md`: records of one size, little endian, no
+//! header.
 
 /// How much of each packet is kept, from its IP header on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Snap {
-    /// The headers: outer IPv4 (20), GRE (4), inner IPv4 (20) or IPv6 (40) and TCP with all its options (60) fit.
+    /// The headers: outer IPv4 (20), GRE (4), inner IPv4 (20) or IPv6 (40) and TCP with all its options (60)
+    /// fit.
     #[default]
     Headers,
     /// All of a packet of up to 1500 bytes, and some more.
@@ -53,7 +55,8 @@ impl Records {
         Records { snap, bytes: Vec::new() }
     }
 
-    /// Takes the content of a `packets.bin` that was captured with `snap`; a torn record at its end is left out.
+    /// Takes the content of a `packets.bin` that was captured with `snap`; a torn record at its end is left
+    /// out.
     pub fn from_bytes(snap: Snap, mut bytes: Vec<u8>) -> Self {
         bytes.truncate(bytes.len() / snap.record_bytes() * snap.record_bytes());
         Records { snap, bytes }

@@ -1,9 +1,9 @@
 //! One tap: an `AF_PACKET` socket with a ring of packets that the kernel shares with us (Linux
 //! `Documentation/networking/packet_mmap.rst`).
 //!
-//! Version 2 of the ring, although a version 3 exists: a slot of version 2 can be read as soon as it is filled, at any
-//! instant and also at the very end; version 3 hands out blocks when they are full or a timer of its own fires, and each
-//! such timer costs time in a guest.
+//! Version 2 of the ring, although a version 3 exists: a slot of version 2 can be read as soon as it is
+//! filled, at any instant and also at the very end; version 3 hands out blocks when they are full or a timer
+//! of its own fires, and each such timer costs time in a guest.
 
 use std::io;
 use std::mem::{offset_of, size_of};
@@ -17,7 +17,8 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::Snap;
 
-/// Memory comes in blocks of this size, a small multiple of the page that the kernel finds easily in one piece.
+/// Memory comes in blocks of this size, a small multiple of the page that the kernel finds easily in one
+/// piece.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// Memory of a ring: about 10,000 packets' headers.
@@ -44,8 +45,8 @@ struct Mapping {
     bytes: NonZeroUsize,
 }
 
-// SAFETY: the mapping belongs to this value alone on our side; what the kernel writes is read only after a slot's status
-// says so.
+// SAFETY: the mapping belongs to this value alone on our side; what the kernel writes is read only after a
+// slot's status says so.
 unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
@@ -90,13 +91,14 @@ impl Ring {
         Ok(Ring { memory, socket, slot_bytes, slots_per_block, slots, next: 0 })
     }
 
-    /// Hands all packets that have arrived since the last time to `take`, in order: its stamp (`CLOCK_REALTIME`, in
-    /// nanoseconds), its whole length, and what was kept of it.
+    /// Hands all packets that have arrived since the last time to `take`, in order: its stamp
+    /// (`CLOCK_REALTIME`, in nanoseconds), its whole length, and what was kept of it.
     pub fn drain(&mut self, mut take: impl FnMut(i64, u32, &[u8])) {
         loop {
             let offset = self.next / self.slots_per_block * BLOCK_BYTES
                 + self.next % self.slots_per_block * self.slot_bytes;
-            // SAFETY: `next` is below the number of slots, so the slot lies inside the mapping, aligned to 16 bytes.
+            // SAFETY: `next` is below the number of slots, so the slot lies inside the mapping, aligned to 16
+            // bytes.
             let slot = unsafe { self.memory.start.add(offset) };
             // SAFETY: the status is an aligned word at this offset; both sides treat it as atomic.
             let status =
@@ -144,8 +146,8 @@ fn map(socket: &OwnedFd, bytes: usize) -> io::Result<Mapping> {
     Ok(Mapping { start: start.cast(), bytes })
 }
 
-/// Lets IPv4 and IPv6 packets pass, cut to what is kept. A classic BPF program, loading the protocol by the extension of
-/// `linux/filter.h`.
+/// Lets IPv4 and IPv6 packets pass, cut to what is kept. A classic BPF program, loading the protocol by the
+/// extension of `linux/filter.h`.
 fn attach_filter(socket: &OwnedFd, snap: Snap) -> io::Result<()> {
     let statement = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let if_equal = |k: i32, jt: u8, jf: u8| sock_filter {
@@ -185,8 +187,8 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
 
 fn set_at<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: value and length describe one value of the structure that the option asks for; what it points to (the
-    // filter's program) lives through the call too.
+    // SAFETY: value and length describe one value of the structure that the option asks for; what it points
+    // to (the filter's program) lives through the call too.
     let result =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }

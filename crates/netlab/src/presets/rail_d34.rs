@@ -8,13 +8,13 @@
 //!                                      └───────────────┘
 //! ```
 //!
-//! What belongs where, as in D3.4: the rate forward on `rasa>ra`, and back on `rbsb>rb` and `rcsc>rc`; delay and loss of
-//! the radio path that both tunnels share on `ra>rabc` and `rabc>ra`; those of each destination on `rabc>rb`, `rabc>rc`,
-//! `rb>rabc` and `rc>rabc`; reordering on `rb>rbsb` and `rc>rcsc`.
+//! What belongs where, as in D3.4: the rate forward on `rasa>ra`, and back on `rbsb>rb` and `rcsc>rc`; delay
+//! and loss of the radio path that both tunnels share on `ra>rabc` and `rabc>ra`; those of each destination
+//! on `rabc>rb`, `rabc>rc`, `rb>rabc` and `rc>rabc`; reordering on `rb>rbsb` and `rc>rcsc`.
 //!
-//! Every link has an MTU of 1500 bytes except those of the hosts and their switches, which have that of the tunnels,
-//! 1476: a host then sends UDP payloads of exactly 1448 bytes, and nothing on the way is too big. D3.4's own addresses
-//! are lost with its figure; these are ours.
+//! Every link has an MTU of 1500 bytes except those of the hosts and their switches, which have that of the
+//! tunnels, 1476: a host then sends UDP payloads of exactly 1448 bytes, and nothing on the way is too big.
+//! D3.4's own addresses are lost with its figure; these are ours.
 
 use super::{address, link, node, route, switch, tunnel_route};
 use crate::{DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, RouteSpec, TunnelSpec};

@@ -4,10 +4,10 @@
 //!  client ── west ── mid ── east ── server
 //! ```
 //!
-//! A link direction has either a rate or a delay, so the line takes two hops each way: forward the rate on `west>mid` and
-//! delay and loss on `mid>east`; back the rate on `east>mid` and delay and loss on `mid>west`. The hosts' own links carry
-//! neither, so that a host's TCP sees a plain network card. MTU 1500 bytes throughout; IPv4 `10.0.1.1` (client) and
-//! `10.0.2.1` (server), IPv6 `fd00:1::1` and `fd00:2::1`.
+//! A link direction has either a rate or a delay, so the line takes two hops each way: forward the rate on
+//! `west>mid` and delay and loss on `mid>east`; back the rate on `east>mid` and delay and loss on `mid>west`.
+//! The hosts' own links carry neither, so that a host's TCP sees a plain network card. MTU 1500 bytes
+//! throughout; IPv4 `10.0.1.1` (client) and `10.0.2.1` (server), IPv6 `fd00:1::1` and `fd00:2::1`.
 
 use super::{address, link, node, route};
 use crate::NetworkSpec;

@@ -13,8 +13,8 @@ const TCA_FQ_HORIZON: u16 = 14;
 
 /// Fair queue of a host's interface.
 ///
-/// Its limits default to much more than stock values (10,000 packets, 100 a flow, 10 s ahead), so that a batch of
-/// datagrams with release times up to minutes ahead is kept whole.
+/// Its limits default to much more than stock values (10,000 packets, 100 a flow, 10 s ahead), so that a
+/// batch of datagrams with release times up to minutes ahead is kept whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FairQueue {
     /// Packets of all flows together.

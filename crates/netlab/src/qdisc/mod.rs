@@ -1,7 +1,8 @@
-//! Queueing disciplines: what impairs a link direction and what queues at a host, and how each is told to the kernel.
+//! Queueing disciplines: what impairs a link direction and what queues at a host, and how each is told to the
+//! kernel.
 //!
-//! All are root disciplines with the handle `1:`. Their size table takes the 14 bytes of the Ethernet header off, so that
-//! rates, queue limits and counters all count IP packets.
+//! All are root disciplines with the handle `1:`. Their size table takes the 14 bytes of the Ethernet header
+//! off, so that rates, queue limits and counters all count IP packets.
 
 mod fifo;
 mod fq;
@@ -38,8 +39,8 @@ impl Impairment {
         }
     }
 
-    /// The message that puts it on an interface. `seed` starts netem's generator and is given when the discipline is made;
-    /// left out in a change, the generator runs on.
+    /// The message that puts it on an interface. `seed` starts netem's generator and is given when the
+    /// discipline is made; left out in a change, the generator runs on.
     pub fn message(&self, interface: u32, seed: Option<u64>) -> TcMessage {
         match self {
             Impairment::Rate(tbf) => tbf.message(interface),
@@ -77,7 +78,8 @@ const TCA_OPTIONS: u16 = 2;
 /// Bytes in front of the IP header that `skb->len` counts on an Ethernet interface.
 const ETHERNET_HEADER_BYTES: i32 = 14;
 
-/// `struct tc_sizespec` of `linux/pkt_sched.h` without a table: only the overhead is added to each packet's length.
+/// `struct tc_sizespec` of `linux/pkt_sched.h` without a table: only the overhead is added to each packet's
+/// length.
 fn size_table() -> Vec<u8> {
     let mut spec = vec![0, 0];
     spec.extend(0i16.to_ne_bytes());

@@ -23,8 +23,8 @@ pub(crate) const MAX_JITTER_S: f64 = 2.147;
 /// Packets under way at once; so many that only the plan's own limit is ever felt.
 const DEFAULT_LIMIT_PACKETS: u32 = 100_000;
 
-/// Netem with a rate lets no packet overtake the last one queued. A rate in bytes a second so high that a packet of
-/// 64 KiB takes less than a nanosecond keeps the order and adds nothing to the delay.
+/// Netem with a rate lets no packet overtake the last one queued. A rate in bytes a second so high that a
+/// packet of 64 KiB takes less than a nanosecond keeps the order and adds nothing to the delay.
 const ORDER_KEEPING_RATE: u64 = 1 << 47;
 
 /// Everything that netem does to one link direction.
@@ -84,8 +84,8 @@ impl Netem {
         root(interface, "netem", options)
     }
 
-    /// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Times are given as attributes instead, in
-    /// nanoseconds; a gap of zero turns netem's own reordering off.
+    /// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Times are given as attributes
+    /// instead, in nanoseconds; a gap of zero turns netem's own reordering off.
     fn fixed_part(&self) -> Vec<u8> {
         let loss = if self.up { probability(self.loss) } else { u32::MAX };
         [0, self.limit_packets, loss, 0, probability(self.duplicate), 0]

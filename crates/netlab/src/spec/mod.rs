@@ -12,7 +12,8 @@ use crate::{Error, Topology, presets};
 /// MTU of a link that names none, and of an Ethernet.
 pub const DEFAULT_MTU_BYTES: u32 = 1500;
 
-/// MTU of a GRE tunnel that names none: 1500 less an IPv4 header (20) and a GRE header without options (4, RFC 2784).
+/// MTU of a GRE tunnel that names none: 1500 less an IPv4 header (20) and a GRE header without options (4,
+/// RFC 2784).
 pub const DEFAULT_TUNNEL_MTU_BYTES: u32 = 1476;
 
 /// A network: either the name of a preset or nodes, links, addresses, routes and tunnels of one's own.

@@ -1,0 +1,78 @@
+//! Paths, taps and addresses, computed from the description alone.
+
+use netlab::{LinkChange, LinkSpec, NetworkSpec, presets};
+
+fn rail() -> netlab::Topology {
+    NetworkSpec::preset("rail-d34").resolve().unwrap()
+}
+
+#[test]
+fn a_path_follows_tunnels_and_switches() {
+    let rail = rail();
+    assert_eq!(
+        rail.path("tc1", "tsb1").unwrap(),
+        ["tc1>sa", "sa>rasa", "rasa>ra", "ra>rabc", "rabc>rb", "rb>rbsb", "rbsb>sb", "sb>tsb1"]
+    );
+    assert_eq!(
+        rail.path("tsc1", "tc2").unwrap(),
+        ["tsc1>sc", "sc>rcsc", "rcsc>rc", "rc>rabc", "rabc>ra", "ra>rasa", "rasa>sa", "sa>tc2"]
+    );
+    assert_eq!(rail.path("tc1", "tc2").unwrap(), ["tc1>sa", "sa>tc2"]);
+    assert!(rail.path("tc1", "tc1").unwrap().is_empty());
+}
+
+#[test]
+fn a_node_is_reached_by_its_first_address() {
+    let rail = rail();
+    assert_eq!(rail.address_of("tsb1").unwrap().to_string(), "10.0.2.1");
+    let message = rail.address_of("sa").unwrap_err().to_string();
+    assert!(message.contains("\"sa\" has no IP address"), "{message}");
+}
+
+#[test]
+fn the_certificate_taps_what_enters_and_leaves_each_impairment() {
+    let on = |link: &str| LinkChange { link: link.into(), ..Default::default() };
+    let timeline = ["rasa>ra", "ra>rabc", "rabc>rb", "rabc>rc", "rbsb>rb", "rb>rabc", "rabc>ra"].map(on);
+    let rail = rail();
+    let taps = rail.default_taps(&[("tc1", "tsb1")], &timeline).unwrap();
+    // The example of docs/formats/record.md.
+    let forward = ["sa>rasa", "rasa>ra", "ra>rabc", "rabc>rb", "sb>tsb1"];
+    let back = ["sb>rbsb", "rbsb>rb", "rb>rabc", "rabc>ra", "sa>tc1"];
+    assert_eq!(taps, [forward, back].concat());
+    assert_eq!(rail.tapped_path("tc1", "tsb1", &taps).unwrap(), forward);
+    assert_eq!(rail.tapped_path("tsb1", "tc1", &taps).unwrap(), back);
+    // A second flow adds what only it passes.
+    let both = rail.default_taps(&[("tc1", "tsb1"), ("tc1", "tsc1")], &timeline).unwrap();
+    assert_eq!(both[..10], taps);
+    assert_eq!(both[10..], ["rabc>rc", "sc>tsc1", "rc>rabc"]);
+}
+
+#[test]
+fn a_missing_route_a_circle_and_a_missing_neighbour_are_named() {
+    let without = |node: &str, to: &str| {
+        let mut spec = presets::get("wire").unwrap();
+        let before = spec.routes.len();
+        spec.routes.retain(|route| !(route.node == node && route.to == to));
+        assert_eq!(spec.routes.len(), before - 1);
+        spec
+    };
+    let fails =
+        |spec: &NetworkSpec| spec.resolve().unwrap().path("client", "server").unwrap_err().to_string();
+    assert_eq!(fails(&without("mid", "10.0.2.0/24")), "node \"mid\" has no route to 10.0.2.1");
+
+    let mut circle = without("mid", "10.0.2.0/24");
+    let back = circle.routes.iter_mut().find(|r| r.node == "mid" && r.to == "10.0.1.0/24").unwrap();
+    back.to = "default".into();
+    assert!(fails(&circle).contains("lead in a circle"), "{}", fails(&circle));
+
+    let mut gone = presets::get("wire").unwrap();
+    gone.nodes.push(netlab::NodeSpec { name: "x".into(), switch: false });
+    gone.links.push(LinkSpec { a: "x".into(), b: "client".into(), mtu_bytes: 1500 });
+    gone.addresses.push(netlab::AddressSpec {
+        node: "x".into(),
+        link: "client".into(),
+        address: "10.0.2.9/24".into(),
+    });
+    let message = gone.resolve().unwrap().path("client", "x").unwrap_err().to_string();
+    assert!(message.contains("expects 10.0.2.9 behind its interface to-server"), "{message}");
+}
