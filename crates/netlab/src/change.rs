@@ -175,6 +175,7 @@ impl Topology {
         let mut states: Vec<(Direction, Impairment)> = Vec::new();
         let mut last_s = 0.0;
         for change in timeline {
+            let direction = self.check_change(change)?;
             if change.at_s < last_s {
                 return Err(Error::Spec(format!(
                     "{}: the entry before it is at {last_s} s; sort the timeline by at_s",
@@ -182,7 +183,6 @@ impl Topology {
                 )));
             }
             last_s = change.at_s;
-            let direction = self.check_change(change)?;
             let old = states.iter().position(|(known, _)| *known == direction);
             let merged = self.merge(direction, old.map(|i| states[i].1), change)?;
             match old {
