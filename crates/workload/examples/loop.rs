@@ -24,6 +24,11 @@ fn cbr(stack: &str, params: Value, rate_bps: Option<f64>) -> FlowSpec {
     )
 }
 
+/// About as many bytes as the line carries in the duration.
+fn bulk(stack: &str, params: Value) -> FlowSpec {
+    flow(stack, params, "bulk", json!({"size_bytes": (LINE.rate_bps / 8.0 * DURATION_S) as u64}))
+}
+
 fn cases() -> Vec<(&'static str, FlowSpec, Options)> {
     let cubic = || json!({"congestion_control": "cubic"});
     let plain = Options::default();
@@ -39,6 +44,7 @@ fn cases() -> Vec<(&'static str, FlowSpec, Options)> {
         ("tcp-paced-wire", cbr("tcp", cubic(), Some(4_500_000.0)), wire),
         ("mptcp-greedy", cbr("mptcp", cubic(), None), plain.clone()),
         ("sctp-greedy", cbr("sctp", json!({}), None), plain.clone()),
+        ("sctp-bulk-totals", bulk("sctp", json!({})), totals.clone()),
         ("udp-paced-released", cbr("udp", json!({}), Some(5_200_000.0)), plain),
         ("udp-paced-slept", cbr("udp", json!({}), Some(5_200_000.0)), unreleased),
     ]

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use harness::{
-    CLOCK_READINGS_NS, Line, Options, Outcome, check_same_instants, context, flow, in_guest,
+    CLOCK_READINGS_NS, Line, Options, Outcome, check_same_instants, context, flow, in_virtual_time,
     run_as_first_process,
 };
 use serde_json::{Value, json};
@@ -17,6 +17,9 @@ use workload::{Clock, FlowReport, FlowSpec, join, join_alone, prepare};
 const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0 };
 const HARSH: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.3, loss: 0.05 };
 const LOSSY: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.01 };
+
+/// How far two runs may drift apart by readings of the clock when their receivers wake more or less often.
+const DRIFT_NS: i64 = 100_000;
 
 type Check = fn() -> Outcome<()>;
 
@@ -52,7 +55,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("tcp: a greedy sender's messages enter the socket in time to keep the line full", greedy_fills_the_line),
     ("tcp: an unknown congestion control names the known ones", unknown_congestion_control),
     ("tcp, mptcp, sctp: the socket is sampled at the asked interval", sampled),
-    ("the same run gives the same instants", same_again),
+    ("the same run gives the same instants, but for readings of the clock", same_again),
 ];
 
 fn tcp() -> (&'static str, Value) {
@@ -171,7 +174,7 @@ fn side_by_side() -> Outcome<()> {
 fn run_alone(spec: &FlowSpec, limit_s: i64, server: impl FnOnce() + Send + 'static) -> Outcome<FlowReport> {
     let network = CLEAN.build()?;
     let options = Options { limit_s, ..Options::default() };
-    let (_, client) = prepare(spec.check()?, context(0, Clock::starting_now(in_guest()), &options))?;
+    let (_, client) = prepare(spec.check()?, context(0, Clock::starting_now(in_virtual_time()), &options))?;
     let serving = network.node("server")?.spawn("server", server)?;
     let sending = network.node("client")?.spawn("client", move || (client.run_alone(), client))?;
     serving.join().map_err(|_| "the receiver panicked")?;
@@ -207,7 +210,7 @@ fn peer_dies() -> Outcome<()> {
 fn vanishes(stack: (&str, Value)) -> Outcome<()> {
     let network = CLEAN.build()?;
     let options = Options { limit_s: 3000, ..Options::default() };
-    let clock = Clock::starting_now(in_guest());
+    let clock = Clock::starting_now(in_virtual_time());
     let (server, client) = prepare(bulk(stack, 50_000_000).check()?, context(0, clock, &options))?;
     let serving = network.node("server")?.spawn("server", move || (server.run(), server))?;
     let sending = network.node("client")?.spawn("client", move || (client.run(), client))?;
@@ -236,7 +239,11 @@ fn sctp_stamps() -> Outcome<()> {
     let woken = run_ok(LOSSY, &spec, &Options { wake: true, ..Options::default() })?;
     ensure(stamped.result.delivery_instants == "kernel", || format!("{:?}", stamped.result))?;
     ensure(woken.result.delivery_instants == "application", || format!("{:?}", woken.result))?;
-    check_same_instants(&stamped.messages().collect::<Vec<_>>(), &woken.messages().collect::<Vec<_>>())
+    check_same_instants(
+        &stamped.messages().collect::<Vec<_>>(),
+        &woken.messages().collect::<Vec<_>>(),
+        DRIFT_NS,
+    )
 }
 
 fn sctp_streams() -> Outcome<()> {
@@ -265,7 +272,7 @@ fn releases_equal_sleeps() -> Outcome<()> {
     for (a, b) in a.iter().zip(&b) {
         ensure((a.sent_ns - b.sent_ns).abs() <= CLOCK_READINGS_NS, || format!("{a:?} and {b:?} left apart"))?;
     }
-    check_same_instants(&a, &b)
+    check_same_instants(&a, &b, DRIFT_NS)
 }
 
 fn udp_instants() -> Outcome<()> {
@@ -274,7 +281,9 @@ fn udp_instants() -> Outcome<()> {
     ensure(report.result.sent_messages == 1000, || format!("{:?}", report.result))?;
     for message in report.messages() {
         let due_ns = 1_000_000_000 + i64::from(message.seq) * 10_000_000;
-        ensure(message.sent_ns == due_ns, || format!("{message:?} was due at {due_ns}"))?;
+        ensure((0..=CLOCK_READINGS_NS).contains(&(message.sent_ns - due_ns)), || {
+            format!("{message:?} was due at {due_ns}")
+        })?;
         let delay_ns = message.received_ns.unwrap_or(0) - message.sent_ns;
         // The token bucket holds one packet, so a packet on its own passes at once.
         ensure((25_000_000..25_100_000).contains(&delay_ns), || format!("{message:?} took {delay_ns} ns"))?;
@@ -349,7 +358,7 @@ fn same_again() -> Outcome<()> {
     let specs = [bulk(tcp(), 1_000_000), bulk(sctp(), 1_000_000)];
     let both = [LOSSY.run(&specs, &Options::default())?, LOSSY.run(&specs, &Options::default())?];
     for (a, b) in both[0].iter().zip(&both[1]) {
-        ensure(a.messages().eq(b.messages()), || format!("{} took other instants", a.result.id))?;
+        check_same_instants(&a.messages().collect::<Vec<_>>(), &b.messages().collect::<Vec<_>>(), DRIFT_NS)?;
     }
     Ok(())
 }

@@ -149,7 +149,7 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for `events` on a socket until `until_ns` or the limit of the run, whichever is first.
+    /// Waits for `events` on a socket from `now_ns` until `until_ns` or the limit of the run, whichever is first.
     ///
     /// # Errors
     /// The failure that ended the flow, or that its limit was reached while `doing`.
@@ -157,18 +157,18 @@ impl Session {
         &self,
         socket: &Socket,
         events: libc::c_short,
+        mut now_ns: i64,
         until_ns: i64,
         doing: &str,
     ) -> Result<Waited, Failure> {
         loop {
-            let now_ns = self.ctx.clock.now_ns();
             let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
             match poll::wait(socket.as_fd(), events, self.call_off.fd(), left_ns) {
                 Ok(Woken::Ready) => return Ok(Waited::Ready),
                 Ok(Woken::CalledOff) => return Err(self.called_off()),
                 Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(Waited::TimedOut),
                 Ok(Woken::TimedOut) => return Err(self.limit_reached(doing)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => now_ns = self.ctx.clock.now_ns(),
                 Err(error) => return Err(Failure::system("waiting for a socket failed", &error)),
             }
         }
@@ -193,11 +193,21 @@ impl Session {
 
 /// Bounds how long a blocking receive on this socket may take.
 pub(crate) fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
-    // A timeout of zero would mean for ever.
-    let timeout = Duration::from_nanos(timeout_ns.max(1_000_000) as u64);
     socket
-        .set_read_timeout(Some(timeout))
+        .set_read_timeout(Some(socket_timeout(timeout_ns)))
         .map_err(|e| Failure::system("the receive timeout of a socket could not be set", &e))
+}
+
+/// Bounds how long a blocking send on this socket may take.
+pub(crate) fn bound_send(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
+    socket
+        .set_write_timeout(Some(socket_timeout(timeout_ns)))
+        .map_err(|e| Failure::system("the send timeout of a socket could not be set", &e))
+}
+
+/// A timeout of zero would mean for ever.
+fn socket_timeout(timeout_ns: i64) -> Duration {
+    Duration::from_nanos(timeout_ns.max(1_000_000) as u64)
 }
 
 /// A socket that is shut down when the flow fails, so that a thread that is blocked in it wakes.

@@ -113,11 +113,20 @@ pub trait Connection: Send {
     /// A sentence: the session broke.
     fn offer(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure>;
 
-    /// Waits until more can be handed over, or until `until_ns`.
+    /// Hands over as [`Connection::offer`] does, but may wait until the transport has taken all of it: for a sender who
+    /// need not know when each message was taken.
+    ///
+    /// # Errors
+    /// As for [`Connection::offer`].
+    fn offer_all(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure> {
+        self.offer(block, message_bytes, seq)
+    }
+
+    /// Waits from `now_ns` until more can be handed over, or until `until_ns`.
     ///
     /// # Errors
     /// A sentence: the limit was reached or the other half failed.
-    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure>;
+    fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure>;
 
     /// Whether messages can be handed over ahead of time by [`Connection::offer_released`].
     fn takes_release_times(&self) -> bool {

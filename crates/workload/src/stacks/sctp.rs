@@ -15,7 +15,7 @@ use super::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
 use crate::error::{Failure, SpecError};
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
-use crate::session::{self, Guarded, Session, bound_receive};
+use crate::session::{self, Guarded, Session, bound_receive, bound_send};
 use crate::spec::parse_params;
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
 use crate::sys::clock;
@@ -153,6 +153,9 @@ impl Stack for Sctp {
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let socket = socket::connect(self.open(session.ctx.source)?, session)?;
+        // From here on each call says whether it waits.
+        socket.set_nonblocking(false).map_err(|e| Failure::system("a socket could not be set up", &e))?;
+        bound_send(&socket, session.ctx.limit_ns - session.ctx.clock.now_ns())?;
         let granted = status(socket.fd())
             .map_err(|e| Failure::system("the state of the SCTP association could not be read", &e))?
             .out_streams;
@@ -206,14 +209,14 @@ impl SctpConnection {
     fn broken(&self, doing: &str, error: &std::io::Error) -> Failure {
         broken(self.socket.session(), doing, error)
     }
-}
 
-impl Connection for SctpConnection {
-    fn established_ns(&self) -> Option<i64> {
-        Some(self.established_ns)
-    }
-
-    fn offer(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure> {
+    fn send(
+        &self,
+        block: &[u8],
+        message_bytes: usize,
+        seq: u64,
+        flags: libc::c_int,
+    ) -> Result<usize, Failure> {
         let numbers: Vec<u16>;
         let extra = if self.streams > 1 {
             let count = block.len().div_ceil(message_bytes).min(LONGEST_BATCH) as u64;
@@ -222,7 +225,7 @@ impl Connection for SctpConnection {
         } else {
             PerMessage::Nothing
         };
-        match batch::send(self.socket.fd(), block, message_bytes, extra, libc::MSG_DONTWAIT) {
+        match batch::send(self.socket.fd(), block, message_bytes, extra, flags) {
             Ok(count) => Ok((count * message_bytes).min(block.len())),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => Err(Failure::new(format!(
@@ -232,11 +235,26 @@ impl Connection for SctpConnection {
             Err(error) => Err(self.broken("sending", &error)),
         }
     }
+}
 
-    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure> {
+impl Connection for SctpConnection {
+    fn established_ns(&self) -> Option<i64> {
+        Some(self.established_ns)
+    }
+
+    fn offer(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure> {
+        self.send(block, message_bytes, seq, libc::MSG_DONTWAIT)
+    }
+
+    fn offer_all(&mut self, block: &[u8], message_bytes: usize, seq: u64) -> Result<usize, Failure> {
+        // The kernel makes room by the packet: waking for each would be the greater part of the cost of a transfer.
+        self.send(block, message_bytes, seq, 0)
+    }
+
+    fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.socket
             .session()
-            .wait(&self.socket, libc::POLLOUT, until_ns, "the sender was still sending")
+            .wait(&self.socket, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
             .map(|_| ())
     }
 
@@ -246,7 +264,6 @@ impl Connection for SctpConnection {
         // poll(2) does not tell that an association is gone; a blocked recv(2) does.
         let session = self.socket.session();
         bound_receive(&self.socket, session.ctx.limit_ns - session.ctx.clock.now_ns())?;
-        self.socket.set_nonblocking(false).map_err(|e| self.broken(doing, &e))?;
         let mut scrap = [0; 4096];
         loop {
             match batch::read(self.socket.fd(), &mut scrap, 0) {

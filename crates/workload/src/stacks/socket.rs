@@ -94,7 +94,13 @@ pub(super) fn listen(socket: &Socket) -> Result<(), Failure> {
 /// Waits for the connection that the sender opens; others are closed. The new socket blocks.
 pub(super) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarded, Failure> {
     loop {
-        session.wait(listener, libc::POLLIN, i64::MAX, "nobody connected to the receiver")?;
+        session.wait(
+            listener,
+            libc::POLLIN,
+            session.ctx.clock.now_ns(),
+            i64::MAX,
+            "nobody connected to the receiver",
+        )?;
         match listener.accept() {
             Ok((socket, peer)) if same_end(&peer, session.ctx.source) => {
                 socket
@@ -126,6 +132,7 @@ pub(super) fn connect(socket: Socket, session: &Arc<Session>) -> Result<Guarded,
             session.wait(
                 &socket,
                 libc::POLLOUT,
+                session.ctx.clock.now_ns(),
                 i64::MAX,
                 &format!("{to} did not answer the connection request"),
             )?;

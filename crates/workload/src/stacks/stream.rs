@@ -93,10 +93,10 @@ impl Connection for StreamConnection {
         }
     }
 
-    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure> {
+    fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.socket
             .session()
-            .wait(&self.socket, libc::POLLOUT, until_ns, "the sender was still sending")
+            .wait(&self.socket, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
             .map(|_| ())
     }
 
@@ -105,7 +105,8 @@ impl Connection for StreamConnection {
         let doing = "waiting for the receiver to get everything and close";
         let mut scrap = [0; 4096];
         loop {
-            self.socket.session().wait(&self.socket, libc::POLLIN, i64::MAX, doing)?;
+            let session = self.socket.session();
+            session.wait(&self.socket, libc::POLLIN, session.ctx.clock.now_ns(), i64::MAX, doing)?;
             match std::io::Read::read(&mut &*self.socket, &mut scrap) {
                 Ok(0) => return Ok(Some(self.socket.session().ctx.clock.now_ns())),
                 Ok(_) => {}

@@ -198,10 +198,10 @@ impl Connection for UdpConnection {
         self.send(block, message_bytes, PerMessage::Nothing, libc::MSG_DONTWAIT)
     }
 
-    fn wait_until_writable(&mut self, until_ns: i64) -> Result<(), Failure> {
+    fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.socket
             .session()
-            .wait(&self.socket, libc::POLLOUT, until_ns, "the sender was still sending")
+            .wait(&self.socket, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
             .map(|_| ())
     }
 

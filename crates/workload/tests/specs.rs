@@ -1,0 +1,70 @@
+//! What is wrong in a flow's description is said in one sentence that names it.
+
+use serde_json::{Value, json};
+use workload::FlowSpec;
+
+fn flow() -> Value {
+    json!({
+        "id": "f0", "stack": "tcp", "stack_params": {"congestion_control": "bbr"},
+        "app": "cbr", "app_params": {"rate_bps": 5_200_000, "message_size_bytes": 1448, "duration_s": 120.0},
+        "from": "tc1", "to": "tsb1", "start_s": 1.0
+    })
+}
+
+/// The sentence about a flow of which the value at `pointer` is another one.
+fn sentence(pointer: &str, value: Value) -> String {
+    let mut changed = flow();
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer has a slash");
+    changed.pointer_mut(parent).expect("the parent is there")[key] = value;
+    match serde_json::from_value::<FlowSpec>(changed) {
+        Err(error) => error.to_string(),
+        Ok(spec) => spec.check().err().expect("the flow is wrong").to_string(),
+    }
+}
+
+#[test]
+fn the_flow_of_the_plan_format_is_right() {
+    let spec: FlowSpec = serde_json::from_value(flow()).expect("every key is known");
+    assert!(spec.check().is_ok());
+}
+
+#[test]
+fn every_mistake_is_named() {
+    let cases = [
+        ("/stak", json!("tcp"), vec!["unknown field `stak`", "stack"]),
+        ("/stack", json!("tpc"), vec!["flow f0", "unknown stack `tpc`", "tcp, sctp, udp, mptcp"]),
+        ("/app", json!("http"), vec!["flow f0", "unknown application `http`", "bulk, cbr"]),
+        ("/start_s", json!(-1.0), vec!["flow f0", "`start_s`", "-1"]),
+        ("/stack_params", json!({}), vec!["flow f0", "`stack_params` of `tcp`", "congestion_control"]),
+        ("/stack_params/streams", json!(4), vec!["`stack_params` of `tcp`", "unknown field `streams`"]),
+        ("/stack_params/send_buffer_bytes", json!(0), vec!["`send_buffer_bytes`", "from 1"]),
+        ("/app_params/rate", json!(5), vec!["`app_params` of `cbr`", "unknown field `rate`", "rate_bps"]),
+        ("/app_params/rate_bps", json!(-5), vec!["`rate_bps` is -5"]),
+        ("/app_params/duration_s", json!(0), vec!["`duration_s` is 0"]),
+        ("/app_params/message_size_bytes", json!(7), vec!["`message_size_bytes` is 7", "from 8"]),
+        ("/app_params/message_size_bytes", json!(-1), vec!["`app_params` of `cbr`", "-1"]),
+    ];
+    for (pointer, value, parts) in cases {
+        let sentence = sentence(pointer, value.clone());
+        for part in parts {
+            assert!(sentence.contains(part), "{pointer} = {value}: \"{sentence}\" lacks \"{part}\"");
+        }
+    }
+}
+
+#[test]
+fn what_needs_reliable_delivery_is_refused_over_udp() {
+    for (app, params) in [
+        ("bulk", json!({"size_bytes": 1000})),
+        ("cbr", json!({"rate_bps": null, "message_size_bytes": 1000, "duration_s": 1})),
+    ] {
+        let mut changed = flow();
+        changed["stack"] = json!("udp");
+        changed["stack_params"] = json!({});
+        changed["app"] = json!(app);
+        changed["app_params"] = params;
+        let spec: FlowSpec = serde_json::from_value(changed).expect("every key is known");
+        let sentence = spec.check().err().expect("the flow is wrong").to_string();
+        assert!(sentence.contains("`udp`") && sentence.contains("rate_bps"), "{sentence}");
+    }
+}
