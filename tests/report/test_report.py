@@ -109,6 +109,18 @@ def test_untrusted_and_failed_runs_are_named_with_their_sentences(page_text: str
     assert [run["run"] for run in data["series"] if not run["trusted"]] == [DOUBTFUL]
 
 
+def test_the_time_series_shows_what_its_choices_say(page_text: str) -> None:
+    data = json.loads(re.findall(r'id="page-data">(.*?)</script>', page_text, re.S)[0].replace("<\\/", "</"))
+    chosen = re.findall(r"<option([^>]*) selected>([^<]*)", page_text)
+    assert [words for _, words in chosen] == ["channel delay 25 ms, loss 0 %", "1"]
+    rows = data["figures"]["time-series"]["csv"].splitlines()[1:]
+    drawn = {row.split(",")[0] for row in rows}
+    runs = [run for run in data["series"] if (run["condition"], run["repetition"]) == (0, 1)]
+    assert drawn == {run["protocol"] for run in runs}
+    assert len(rows) == sum(len(run["t"]) for run in runs)
+    assert {"delay-25ms_loss-0pct_rep-001" in run["run"] for run in runs} == {True}
+
+
 def test_untrusted_runs_do_not_count(tmp_path: Path) -> None:
     everything = frozenset(Place("tcp-bbr", 0.025, 0.01, repetition).run for repetition in (1, 2, 3))
     results = factory.build(

@@ -43,7 +43,7 @@ def html(campaign: Campaign, figures: Figures) -> str:
     kpis = sorted(campaign.kpis, key=lambda kpi: kpi is not main)
     found = trust(campaign)
     manifest = campaign.results.manifest
-    first = figures.series.runs[0] if figures.series else {}
+    shown = figures.series.shown if figures.series else []
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     heat = [heat_table(campaign, kpi) for kpi in kpis]
     page = environment.from_string(_text("report.html.j2")).render(
@@ -65,11 +65,8 @@ def html(campaign: Campaign, figures: Figures) -> str:
         conditions=[campaign.label(condition) for condition in campaign.conditions],
         styles=campaign.styles,
         instants_words=INSTANTS,
-        first_doubtful=[
-            run["run"]
-            for run in (figures.series.runs if figures.series else [])
-            if not run["trusted"] and all(run[key] == first[key] for key in ("condition", "repetition"))
-        ],
+        shown=shown[0] if shown else {},
+        first_doubtful=[run["run"] for run in shown if not run["trusted"]],
         provenance=_provenance(manifest, campaign.kernel),
         again=_again(manifest),
         experiment=campaign.results.experiment,

@@ -60,12 +60,14 @@ def trust(campaign: Campaign) -> Trust:
     failed_checks: dict[str, list[str]] = {}
     tally: dict[str, Counter[bool]] = {}
     undecided: dict[str, list[str]] = {}
+    unclear: dict[str, list[str]] = {}
     failed = [(run["run"], run["reason"] or "no reason was given") for run in runs if run["outcome"] != "ok"]
     without_end = {run for run, _ in failed}
     for check in checks:
         if check["run"] in without_end:
             continue
         if check["passed"] is None:
+            unclear.setdefault(check["run"], []).append(check["sentence"])
             # The same statement with other numbers is one statement: a campaign has hundreds of runs.
             undecided.setdefault(re.sub(r"[\d.,]*\d", "#", check["sentence"]), []).append(check["sentence"])
             continue
@@ -73,7 +75,10 @@ def trust(campaign: Campaign) -> Trust:
         if not check["passed"]:
             failed_checks.setdefault(check["run"], []).append(check["sentence"])
     untrusted = [
-        (run["run"], failed_checks.get(run["run"], ["It has no certificate that holds."]))
+        (
+            run["run"],
+            failed_checks.get(run["run"]) or unclear.get(run["run"]) or ["It has no certificate that holds."],
+        )
         for run in runs
         if run["outcome"] == "ok" and not run["trusted"]
     ]

@@ -12,7 +12,6 @@ import altair as alt
 import numpy as np
 
 from gauntlet.metrics.steps import Floats
-from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, Row, by_flow
 from gauntlet.report.figures.figure import CAPACITY, PAGE_WIDTH, Figure, Look, data, finished, table
 
@@ -45,6 +44,8 @@ class Series:
 
     figure: Figure
     runs: list[dict[str, Any]]
+    shown: list[dict[str, Any]]
+    """Those of `runs` that the figure shows at first: one condition, one repetition."""
 
 
 def series(campaign: Campaign) -> Series | None:
@@ -56,12 +57,9 @@ def series(campaign: Campaign) -> Series | None:
     points = sum(len(columns["start_s"]) for columns in windows.values())
     merged = max(1, -(-points // POINTS_IN_ALL))
     runs = [_run(campaign, row, windows[row.run, row.flow], merged) for row in rows]
-    first: Condition = rows[0].condition
-    shown = [
-        run
-        for run, row in zip(runs, rows, strict=True)
-        if row.condition == first and row.repetition == rows[0].repetition
-    ]
+    condition = min(run["condition"] for run in runs)
+    repetition = min(run["repetition"] for run in runs if run["condition"] == condition)
+    shown = [run for run in runs if (run["condition"], run["repetition"]) == (condition, repetition)]
     text = _csv(shown)
     length = "each window" if merged == 1 else f"{merged} windows merged (rates averaged, losses added)"
     figure = Figure(
@@ -75,7 +73,7 @@ def series(campaign: Campaign) -> Series | None:
         spec=finished(_chart(campaign, text)),
         csv=text,
     )
-    return Series(figure, runs)
+    return Series(figure, runs, shown)
 
 
 def _run(campaign: Campaign, row: Row, columns: dict[str, Any], merged: int) -> dict[str, Any]:
