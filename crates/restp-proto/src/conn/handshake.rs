@@ -239,6 +239,8 @@ impl Connection {
         if path.stage == Stage::SynReceived {
             path.stage = Stage::Established;
             path.wants.syn_ack = false;
+            // The initiator repeats its acknowledgement until it hears from us.
+            path.ack.now = true;
             if path.handshake_tries == 1 {
                 path.rtt.sample(cx.now.saturating_since(path.syn_sent_at));
             }

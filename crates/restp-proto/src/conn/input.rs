@@ -255,7 +255,10 @@ impl Connection {
     fn on_bare(&mut self, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         let path = &mut self.paths[index];
         let plain = !packet.header.flags.intersects(Flags::SYN | Flags::FIN);
-        if plain && numbers.own.is_some_and(|own| own + 1 == path.rx.next()) && path.is_open() {
+        let probe = numbers.own.is_some_and(|own| own + 1 == path.rx.next());
+        // A third acknowledgement that comes again: ours of it was lost, and nothing else will confirm it.
+        let confirm = self.role == Role::Responder && path.rx.next() == 1 && path.tx.first() == 1;
+        if plain && path.is_open() && (probe || confirm) {
             path.ack.now = true;
         }
     }

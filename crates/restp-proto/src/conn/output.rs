@@ -28,6 +28,17 @@ const VECTOR_WORDS: usize = 8;
 /// handshake does not cost a round trip.
 const CONFIRMING_PACKETS: u64 = 16;
 
+/// The number that a packet without payload carries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AckNumber {
+    /// The next one to be used.
+    Next,
+    /// The one before, so that the peer must answer.
+    Previous,
+    /// The first one: the third packet of a handshake, from which a responder without state finds the initial number.
+    First,
+}
+
 /// What kind of packet leaves.
 #[derive(Clone, Copy)]
 struct Outgoing {
@@ -90,13 +101,13 @@ impl Connection {
         if wants.confirm {
             self.paths[index].wants.confirm = false;
             self.start_handshake_timer(cx.now, index);
-            return self.send_ack(cx, index, false, out);
+            return self.send_ack(cx, index, AckNumber::First, out);
         }
         if wants.probe {
             let path = &mut self.paths[index];
             path.wants.probe = false;
             path.probe_sent_at = Some(cx.now);
-            return self.send_ack(cx, index, true, out);
+            return self.send_ack(cx, index, AckNumber::Previous, out);
         }
         if wants.priority {
             self.paths[index].ack.now = true;
@@ -219,15 +230,15 @@ impl Connection {
         if !path.ack.now || path.stage == Stage::SynSent || path.stage == Stage::Closed {
             return None;
         }
-        self.send_ack(cx, index, false, out)
+        self.send_ack(cx, index, AckNumber::Next, out)
     }
 
-    /// A packet without payload; as `probe` its number lies before the window, so that the peer must answer.
+    /// A packet without payload.
     fn send_ack(
         &mut self,
         cx: &mut Cx<'_>,
         index: usize,
-        probe: bool,
+        number: AckNumber,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let strict = self.composition.profile().tuning.strict_header;
@@ -235,9 +246,14 @@ impl Connection {
         let blocks_wanted = self.composition.profile().tuning.max_sack_blocks.min(BLOCK_ROOM);
         let mut packet = self.last_ack(index);
         let path = &self.paths[index];
-        if probe && let Sequence::Arq(arq) = &mut packet.sequence {
-            arq.sequence = arq.sequence.wrapping_sub(1);
+        if let Sequence::Arq(arq) = &mut packet.sequence {
+            match number {
+                AckNumber::Next => {}
+                AckNumber::Previous => arq.sequence = arq.sequence.wrapping_sub(1),
+                AckNumber::First => arq.sequence = seq::to_wire(path.local_isn, 1),
+            }
         }
+        let probe = number == AckNumber::Previous;
         packet.header.corruption_echo = path.ack.corruption && packet.header.error.contains(ErrorBits::CRC);
         if path.ack.echo || path.ack.echo_once {
             packet.header.flags |= Flags::ECE;
@@ -773,7 +789,7 @@ impl Connection {
         let index = self.pick_path(|_| true).unwrap_or(self.active);
         let path = &mut self.paths[index];
         self.data_fin_at = cx.now + path.rtt.rto();
-        self.send_ack(cx, index, false, out)
+        self.send_ack(cx, index, AckNumber::Next, out)
     }
 
     // ---- headers ----

@@ -2,6 +2,7 @@
 
 use super::table::Key;
 use super::{Endpoint, ISN_SLOT, Listener};
+use crate::cc::INITIAL_WINDOW;
 use crate::conn::handshake::{Proof, agreed_hash};
 use crate::conn::{Connection, shape};
 use crate::crypto::{self, Purpose};
@@ -350,16 +351,14 @@ impl Endpoint {
     fn on_first_ack(&mut self, stranger: &Stranger<'_>) {
         let packet = &stranger.decoded.packet;
         let Sequence::Arq(arq) = packet.sequence else { return };
-        let peer_isn = arq.sequence.wrapping_sub(1);
-        let local_isn = arq.acknowledgement.wrapping_sub(1);
-        let slot = Self::slot(stranger.now);
-        let candidates =
-            [(slot, true), (slot, false), (slot.wrapping_sub(1), true), (slot.wrapping_sub(1), false)];
-        let ours = candidates
-            .into_iter()
-            .find(|(slot, ecn)| self.responder_number(&stranger.key, peer_isn, *slot, *ecn) == local_isn);
-        let Some((_, ecn)) = ours else {
-            self.refuse(stranger);
+        let Some((isns, ecn)) = self.recognise(&stranger.key, stranger.now, arq, !packet.payload.is_empty())
+        else {
+            // Data may come from a client whose first packets were all lost: it repeats them.
+            if packet.payload.is_empty() {
+                self.refuse(stranger);
+            } else {
+                self.stats.stray += 1;
+            }
             return;
         };
         let Some(composition) = self.requested(stranger) else {
@@ -370,7 +369,28 @@ impl Endpoint {
             self.stats.limit_refusals += 1;
             return;
         }
-        self.open(stranger, &composition, (local_isn, peer_isn), ecn, &Proof::Acknowledged);
+        self.open(stranger, &composition, isns, ecn, &Proof::Acknowledged);
+    }
+
+    /// Both initial numbers, and whether ECN was agreed, from a packet that acknowledges the number we would have chosen.
+    ///
+    /// The third acknowledgement has the number after the initial one; data of the first flight have one of the next
+    /// few, so that the loss of the third acknowledgement costs nothing.
+    fn recognise(&self, key: &Key, now: Instant, arq: Arq, has_payload: bool) -> Option<((u32, u32), bool)> {
+        let local_isn = arq.acknowledgement.wrapping_sub(1);
+        let slot = Self::slot(now);
+        let flight = if has_payload { INITIAL_WINDOW } else { 1 };
+        for ahead in 1..=flight {
+            let peer_isn = arq.sequence.wrapping_sub(ahead);
+            for (slot, ecn) in
+                [(slot, true), (slot, false), (slot.wrapping_sub(1), true), (slot.wrapping_sub(1), false)]
+            {
+                if self.responder_number(key, peer_isn, slot, ecn) == local_isn {
+                    return Some(((local_isn, peer_isn), ecn));
+                }
+            }
+        }
+        None
     }
 
     /// Puts a proven connection into the table and gives it its first packet.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use restp_proto::profile::{
     AckReport, AckTiming, Congestion, Dispensable, FecKind, FlowControl, Framing, LossCause, Management,
-    Ordering, Paths, Reliability, Scheduler,
+    Ordering, Paths, Reliability, Scheduler, Tuning,
 };
 use restp_proto::{Profile, SendError};
 use restp_sim::{LinkConfig, Loss, restp::Pair};
@@ -97,11 +97,13 @@ fn carries_data(profile: &Profile, seed: u64) {
     let conn = pair.connect();
     let (client, server) = (pair.client, pair.server);
     if paths == 2 {
-        pair.net.run_for(Duration::from_secs(3));
-        pair.net.with(client, |host, now| {
-            let opened = host.endpoint.open_path(now, conn, restp_sim::restp::client_path(1), false);
-            assert!(opened.is_ok(), "{what}: {opened:?}");
+        // Joins wait for the handshake, which losses may delay.
+        let opened = (0..12).any(|_| {
+            pair.net.run_for(Duration::from_secs(5));
+            let path = restp_sim::restp::client_path(1);
+            pair.net.with(client, |host, now| host.endpoint.open_path(now, conn, path, false)).is_ok()
         });
+        assert!(opened, "{what}, seed {seed}: the second path was not opened");
     }
     let mut next = 0;
     let mut got = Vec::new();
@@ -162,7 +164,9 @@ fn every_valid_composition_carries_data_and_every_refusal_has_a_reason() {
             Ok(_) => {
                 valid += 1;
                 let crc = number % 2 == 0;
-                carries_data(&Profile { crc, ..profile }, number as u64);
+                // Long enough for a repetition, so that partial order gives up only what is really late.
+                let tuning = Tuning { hold: Duration::from_millis(300), ..Tuning::default() };
+                carries_data(&Profile { crc, tuning, ..profile }, number as u64);
             }
             Err(conflicts) => {
                 refused += 1;
@@ -175,7 +179,7 @@ fn every_valid_composition_carries_data_and_every_refusal_has_a_reason() {
         }
     }
     // A rule that is dropped or added by mistake shows here.
-    assert_eq!((valid, refused), (2_590, 26_570));
+    assert_eq!((valid, refused), (9_499, 19_661));
 }
 
 #[test]
