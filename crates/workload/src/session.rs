@@ -40,15 +40,6 @@ pub(crate) struct SenderEnd {
     pub(crate) last_ns: i64,
 }
 
-/// How a wait ended that was not called off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
-    /// The socket is ready.
-    Ready,
-    /// The instant passed.
-    TimedOut,
-}
-
 impl Session {
     pub(crate) fn new(ctx: Context) -> io::Result<Self> {
         let state = Mutex::new(State::default());
@@ -136,17 +127,14 @@ impl Session {
     /// Sleeps until `instant_ns`.
     ///
     /// # Errors
-    /// The failure that ended the flow, or that its limit comes first.
+    /// The failure that ended the flow, or at once that its limit comes first.
     pub(crate) fn pause_until(&self, instant_ns: i64) -> Result<(), Failure> {
+        if instant_ns >= self.ctx.limit_ns {
+            return Err(self.limit_reached("the flow was not to start before"));
+        }
         // Not poll(2), whose timeout may be late by a thousandth of its length (select_estimate_accuracy in the
         // kernel's fs/select.c).
-        if !self.sender_runs_until(instant_ns.min(self.ctx.limit_ns)) {
-            return Err(self.called_off());
-        }
-        if instant_ns >= self.ctx.limit_ns {
-            return Err(self.limit_reached("the flow had not started"));
-        }
-        Ok(())
+        if self.sender_runs_until(instant_ns) { Ok(()) } else { Err(self.called_off()) }
     }
 
     /// Waits for `events` on a socket from `now_ns` until `until_ns` or the limit of the run, whichever is first.
@@ -160,13 +148,13 @@ impl Session {
         mut now_ns: i64,
         until_ns: i64,
         doing: &str,
-    ) -> Result<Waited, Failure> {
+    ) -> Result<(), Failure> {
         loop {
             let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
             match poll::wait(socket.as_fd(), events, self.call_off.fd(), left_ns) {
-                Ok(Woken::Ready) => return Ok(Waited::Ready),
+                Ok(Woken::Ready) => return Ok(()),
                 Ok(Woken::CalledOff) => return Err(self.called_off()),
-                Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(Waited::TimedOut),
+                Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(()),
                 Ok(Woken::TimedOut) => return Err(self.limit_reached(doing)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => now_ns = self.ctx.clock.now_ns(),
                 Err(error) => return Err(Failure::system("waiting for a socket failed", &error)),
@@ -252,9 +240,4 @@ impl Drop for Guarded {
         // The connection closes with its last descriptor: the session's copy goes first.
         self.session.state().sockets.retain(|socket| socket.as_raw_fd() != self.copy);
     }
-}
-
-/// The descriptor of a socket, for the calls in `sys`.
-pub(crate) fn fd(socket: &Socket) -> BorrowedFd<'_> {
-    socket.as_fd()
 }

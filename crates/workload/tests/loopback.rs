@@ -168,11 +168,24 @@ fn the_limit_ends_a_flow_that_would_go_on() {
 }
 
 #[test]
+fn the_limit_ends_a_sender_that_sleeps_until_its_next_message() {
+    let cbr = json!({"rate_bps": 8, "message_size_bytes": 100, "duration_s": 1000});
+    for (stack, params) in [("tcp", json!({"congestion_control": "cubic"})), ("udp", json!({}))] {
+        let report = run(
+            &flow(stack, params, "cbr", cbr.clone()),
+            workload::Context { limit_ns: 300_000_000, ..context() },
+        );
+        assert!(reason(&report).starts_with("the limit of"), "{stack}: {:?}", report.result.reason);
+        assert_eq!(report.result.sent_messages, 1, "{stack}");
+    }
+}
+
+#[test]
 fn a_start_beyond_the_limit_is_said() {
     let mut spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 1000}));
     spec.start_s = 1.0;
     let report = run(&spec, workload::Context { limit_ns: 200_000_000, ..context() });
-    assert!(reason(&report).contains("had not started"), "{:?}", report.result.reason);
+    assert!(reason(&report).contains("not to start before"), "{:?}", report.result.reason);
 }
 
 #[test]

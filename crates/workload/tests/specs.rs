@@ -42,6 +42,8 @@ fn every_mistake_is_named() {
         ("/app_params/rate_bps", json!(-5), vec!["`rate_bps` is -5"]),
         ("/app_params/duration_s", json!(0), vec!["`duration_s` is 0"]),
         ("/app_params/message_size_bytes", json!(7), vec!["`message_size_bytes` is 7", "from 8"]),
+        ("/app_params/message_size_bytes", json!(0), vec!["`message_size_bytes` is 0", "from 8"]),
+        ("/app_params/duration_s", json!(1e7), vec!["`duration_s`", "messages; there must be"]),
         ("/app_params/message_size_bytes", json!(-1), vec!["`app_params` of `cbr`", "-1"]),
     ];
     for (pointer, value, parts) in cases {

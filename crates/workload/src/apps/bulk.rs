@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::one_way::{Amount, Pace, Traffic};
-use super::{App, check_message_size};
+use super::{App, check_count, check_message_size};
 use crate::error::{Failure, SpecError};
 use crate::ledger::{Received, Sent};
 use crate::session::Session;
@@ -27,15 +27,7 @@ fn one_segment() -> u32 {
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecError> {
-    let bulk: Bulk = parse_params("app_params", "bulk", params)?;
-    let most = u64::from(u32::MAX) * u64::from(bulk.message_size_bytes);
-    if bulk.size_bytes == 0 || bulk.size_bytes > most {
-        return Err(SpecError::new(format!(
-            "`app_params` of `bulk`: `size_bytes` is {}; it must be from 1 to {most}",
-            bulk.size_bytes
-        )));
-    }
-    Ok(Box::new(bulk))
+    Ok(Box::new(parse_params::<Bulk>("app_params", "bulk", params)?))
 }
 
 impl Bulk {
@@ -64,7 +56,8 @@ impl App for Bulk {
                 stack.name()
             )));
         }
-        check_message_size("bulk", self.message_size_bytes, stack)
+        check_message_size("bulk", self.message_size_bytes, stack)?;
+        check_count("bulk", "size_bytes", self.size_bytes.div_ceil(u64::from(self.message_size_bytes)))
     }
 
     fn send(

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::one_way::{Amount, Pace, Traffic};
-use super::{App, check_message_size};
+use super::{App, check_count, check_message_size};
 use crate::error::{Failure, SpecError};
 use crate::ledger::{Received, Sent};
 use crate::session::Session;
@@ -40,14 +40,7 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecErr
         )));
     }
     let duration_ns = nanoseconds("duration_s", duration_s, SHORTEST_S)?;
-    let cbr = Cbr { rate_bps, message_bytes: message_size_bytes, duration_ns };
-    if let Some(count) = cbr.scheduled().filter(|count| *count > u64::from(u32::MAX)) {
-        return Err(SpecError::new(format!(
-            "`app_params` of `cbr`: {count} messages are too many; at most {} can be numbered",
-            u32::MAX
-        )));
-    }
-    Ok(Box::new(cbr))
+    Ok(Box::new(Cbr { rate_bps, message_bytes: message_size_bytes, duration_ns }))
 }
 
 impl Cbr {
@@ -86,7 +79,8 @@ impl App for Cbr {
                 stack.name()
             )));
         }
-        check_message_size("cbr", self.message_bytes, stack)
+        check_message_size("cbr", self.message_bytes, stack)?;
+        self.scheduled().map_or(Ok(()), |messages| check_count("cbr", "duration_s", messages))
     }
 
     fn send(

@@ -82,6 +82,17 @@ const LONGEST_STREAM_MESSAGE: u32 = 1 << 20;
 /// Longest datagram: the 16-bit length of UDP less its header and that of IPv4 (RFC 768, RFC 791).
 const LONGEST_DATAGRAM: u32 = 65_507;
 
+/// Checks that messages can be numbered with 32 bits; `key` is what makes them so many.
+fn check_count(app: &str, key: &str, messages: u64) -> Result<(), SpecError> {
+    if (1..=u64::from(u32::MAX)).contains(&messages) {
+        return Ok(());
+    }
+    Err(SpecError::new(format!(
+        "`app_params` of `{app}`: `{key}` makes {messages} messages; there must be from 1 to {}",
+        u32::MAX
+    )))
+}
+
 /// Checks a message size against what the transport carries.
 fn check_message_size(app: &str, bytes: u32, stack: &dyn Stack) -> Result<(), SpecError> {
     let longest = match stack.service() {

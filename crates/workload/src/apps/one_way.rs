@@ -121,6 +121,9 @@ impl Traffic {
         let mut still = Standstill::default();
         let mut now_ns = clock.now_ns();
         while offset < total {
+            if now_ns >= session.ctx.limit_ns {
+                return Err(session.limit_reached("the sender was still sending"));
+            }
             let whole = offset.is_multiple_of(size);
             if now_ns >= end_ns && whole {
                 break;
@@ -132,7 +135,8 @@ impl Traffic {
                 (self.ready_messages(start_ns, now_ns) * size).min(total)
             };
             if ready <= offset {
-                now_ns = clock.sleep_until(self.ready_ns(start_ns, offset / size).min(end_ns));
+                let ready_ns = self.ready_ns(start_ns, offset / size);
+                now_ns = clock.sleep_until(ready_ns.min(end_ns).min(session.ctx.limit_ns));
                 continue;
             }
             let block = outbox.bytes(offset..ready);
@@ -256,6 +260,7 @@ impl Traffic {
             let arrival = connection.receive(left, u64::MAX, &mut |bytes, t_ns| {
                 let seq = payload
                     .recognise(bytes, u32::try_from(last_seq).ok())
+                    .filter(|seq| u64::from(*seq) <= last_seq)
                     .ok_or_else(|| altered(received.messages))?;
                 let latest = &mut latest_ns[seq as usize % usize::from(streams)];
                 *latest = (*latest).max(t_ns.unwrap_or(NEVER));
@@ -287,9 +292,10 @@ impl Traffic {
             }
             let arrival =
                 connection.receive(expected - received.messages, u64::MAX, &mut |bytes, t_ns| {
-                    let seq = payload.recognise(bytes, None).ok_or_else(|| {
-                        Failure::new("a datagram arrived that this flow's sender did not send")
-                    })?;
+                    let seq =
+                        payload.recognise(bytes, None).filter(|seq| u64::from(*seq) < scheduled).ok_or_else(
+                            || Failure::new("a datagram arrived that this flow's sender did not send"),
+                        )?;
                     received.note_numbered(seq, bytes.len() as u64, t_ns.unwrap_or(NEVER));
                     Ok(())
                 })?;

@@ -15,7 +15,7 @@ use super::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
 use crate::error::{Failure, SpecError};
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
-use crate::session::{self, Guarded, Session, bound_receive, bound_send};
+use crate::session::{Guarded, Session, bound_receive, bound_send};
 use crate::spec::parse_params;
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
 use crate::sys::clock;
@@ -145,7 +145,7 @@ impl Stack for Sctp {
 
     fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let socket = self.open(session.ctx.destination)?;
-        options::enable(session::fd(&socket), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+        options::enable(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
             .map_err(|e| Failure::system("receive stamps could not be switched on", &e))?;
         socket::listen(&socket)?;
         Ok(Box::new(SctpListener { socket, session: Arc::clone(session), message_bytes }))
@@ -252,10 +252,13 @@ impl Connection for SctpConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket
-            .session()
-            .wait(&self.socket, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
-            .map(|_| ())
+        self.socket.session().wait(
+            &self.socket,
+            libc::POLLOUT,
+            now_ns,
+            until_ns,
+            "the sender was still sending",
+        )
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

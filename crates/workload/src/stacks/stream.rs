@@ -94,10 +94,13 @@ impl Connection for StreamConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket
-            .session()
-            .wait(&self.socket, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
-            .map(|_| ())
+        self.socket.session().wait(
+            &self.socket,
+            libc::POLLOUT,
+            now_ns,
+            until_ns,
+            "the sender was still sending",
+        )
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

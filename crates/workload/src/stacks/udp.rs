@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -10,9 +11,10 @@ use socket2::{Protocol, Socket, Type};
 
 use super::socket::{self, Buffers, broken};
 use super::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
+use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::ledger::DeliveryInstants;
-use crate::session::{self, Guarded, Session, bound_receive};
+use crate::session::{Guarded, Session, bound_receive};
 use crate::spec::parse_params;
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
 use crate::sys::options::{self, Plain};
@@ -54,7 +56,7 @@ impl Stack for Udp {
 
     fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let socket = self.open(session.ctx.destination)?;
-        options::enable(session::fd(&socket), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+        options::enable(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
             .map_err(|e| Failure::system("receive stamps could not be switched on", &e))?;
         Ok(Box::new(UdpListener { socket: Some(socket), session: Arc::clone(session), message_bytes }))
     }
@@ -76,7 +78,7 @@ impl Stack for Udp {
 /// Has the kernel tell the sender when its own queue drops a datagram; otherwise a full queue goes unnoticed
 /// (udp(7), IP_RECVERR).
 fn report_local_losses(socket: &Socket, local: SocketAddr) -> std::io::Result<()> {
-    let fd = session::fd(socket);
+    let fd = socket.as_fd();
     if local.is_ipv4() {
         options::enable(fd, libc::IPPROTO_IP, libc::IP_RECVERR)
     } else {
@@ -109,7 +111,7 @@ impl Udp {
         let fq = qdisc::is_fq(local)
             .map_err(|e| Failure::system("the queueing discipline of the sender could not be read", &e))?;
         let txtime = libc::sock_txtime { clockid: libc::CLOCK_MONOTONIC, flags: 0 };
-        if !fq || options::set(session::fd(socket), libc::SOL_SOCKET, libc::SO_TXTIME, &txtime).is_err() {
+        if !fq || options::set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TXTIME, &txtime).is_err() {
             return Ok(false);
         }
         // The send buffer bounds how many datagrams wait in fq; the kernel doubles what is asked.
@@ -199,10 +201,13 @@ impl Connection for UdpConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket
-            .session()
-            .wait(&self.socket, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
-            .map(|_| ())
+        self.socket.session().wait(
+            &self.socket,
+            libc::POLLOUT,
+            now_ns,
+            until_ns,
+            "the sender was still sending",
+        )
     }
 
     fn takes_release_times(&self) -> bool {
@@ -215,11 +220,14 @@ impl Connection for UdpConnection {
         message_bytes: usize,
         releases_ns: &[i64],
     ) -> Result<(usize, i64), Failure> {
-        let clock = &self.socket.session().ctx.clock;
+        let Context { clock, limit_ns, .. } = &self.socket.session().ctx;
         let now_ns = clock.now_ns();
+        if now_ns >= *limit_ns {
+            return Err(self.socket.session().limit_reached("the sender was still sending"));
+        }
         let near = releases_ns.iter().take_while(|at| **at < now_ns + HORIZON_NS).count();
         if near == 0 {
-            clock.sleep_until(releases_ns[0] - HORIZON_NS);
+            clock.sleep_until((releases_ns[0] - HORIZON_NS).min(*limit_ns));
             return Ok((0, now_ns));
         }
         let block = &block[..block.len().min(near.min(LONGEST_BATCH) * message_bytes)];
