@@ -160,7 +160,7 @@ impl Collection {
                 let t_ns = self.clock.from_realtime_ns(realtime_ns);
                 tap.counters.captured_packets += 1;
                 if let Some(kept) = &mut tap.kept {
-                    record::append(kept.bytes_mut(), self.snap, t_ns, number, length_bytes, data);
+                    record::append(kept.tail(), self.snap, t_ns, number, length_bytes, data);
                 }
                 if let Some(output) = &mut self.output
                     && failure.is_ok()

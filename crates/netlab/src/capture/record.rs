@@ -31,11 +31,15 @@ impl Snap {
 pub(super) const HEADER_BYTES: usize = 16;
 
 /// Captured packets in the format of `packets.bin`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Records {
     snap: Snap,
-    bytes: Vec<u8>,
+    // In pieces, each of whole records: one piece that grows would be moved, which costs a guest dearly.
+    pieces: Vec<Vec<u8>>,
 }
+
+/// Records of a piece.
+const PIECE_RECORDS: usize = 2048;
 
 /// One captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,33 +56,39 @@ pub struct Packet<'a> {
 
 impl Records {
     pub(super) fn new(snap: Snap) -> Self {
-        Records { snap, bytes: Vec::new() }
+        Records { snap, pieces: Vec::new() }
     }
 
     /// Takes the content of a `packets.bin` that was captured with `snap`; a torn record at its end is left
     /// out.
     pub fn from_bytes(snap: Snap, mut bytes: Vec<u8>) -> Self {
         bytes.truncate(bytes.len() / snap.record_bytes() * snap.record_bytes());
-        Records { snap, bytes }
+        Records { snap, pieces: vec![bytes] }
     }
 
-    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
+    /// Where the next record goes.
+    pub(super) fn tail(&mut self) -> &mut Vec<u8> {
+        let full = PIECE_RECORDS * self.snap.record_bytes();
+        if self.pieces.last().is_none_or(|piece| piece.len() >= full) {
+            self.pieces.push(Vec::with_capacity(full));
+        }
+        let last = self.pieces.len() - 1;
+        &mut self.pieces[last]
     }
 
     /// Number of packets.
     pub fn len(&self) -> usize {
-        self.bytes.len() / self.snap.record_bytes()
+        self.pieces.iter().map(|piece| piece.len() / self.snap.record_bytes()).sum()
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len() == 0
     }
 
     /// All packets in order.
     pub fn iter(&self) -> impl Iterator<Item = Packet<'_>> {
-        self.bytes.chunks_exact(self.snap.record_bytes()).filter_map(parse)
+        self.pieces.iter().flat_map(|piece| piece.chunks_exact(self.snap.record_bytes())).filter_map(parse)
     }
 }
 
@@ -128,6 +138,16 @@ mod tests {
             Packet { t_ns: 1_500_000_001, tap: 3, length_bytes: 1476, data: &long[..112] }
         );
         assert_eq!(packets[1], Packet { t_ns: -5, tap: 65535, length_bytes: 40, data: &[0x45; 40] });
+    }
+
+    #[test]
+    fn many_records_stay_in_order() {
+        let mut records = Records::new(Snap::Headers);
+        for t_ns in 0..5000 {
+            append(records.tail(), Snap::Headers, t_ns, 0, 40, &[0x45; 40]);
+        }
+        assert_eq!(records.len(), 5000);
+        assert!(records.iter().map(|packet| packet.t_ns).eq(0..5000));
     }
 
     #[test]

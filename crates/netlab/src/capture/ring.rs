@@ -21,8 +21,9 @@ use super::Snap;
 /// piece.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Memory of a ring: about 10,000 packets' headers.
-const HEADER_RING_BYTES: usize = 2 << 20;
+/// Memory of a ring: about 5,000 packets' headers. Not more than needed: in a guest, the first write to each
+/// page costs some tens of microseconds.
+const HEADER_RING_BYTES: usize = 1 << 20;
 
 /// Memory of a ring for whole packets: about 2,500.
 const FULL_RING_BYTES: usize = 4 << 20;
