@@ -1,0 +1,89 @@
+"""A whole ResTP packet: base header, extensions, payload."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from gauntlet.restp.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
+from gauntlet.restp.header import BASE_WORDS, Header
+from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
+
+TAG_BYTES = 16
+"""Octets of the tag behind the payload of a sealed packet (chapter 16)."""
+
+Extension: TypeAlias = (
+    Protection
+    | Crc
+    | Window
+    | Cookie
+    | MpCapable
+    | JoinSyn
+    | JoinSynAck
+    | JoinAck
+    | Priority
+    | Dss
+    | Fec
+    | Seq
+    | Arq
+    | Sack
+    | Snack
+)
+
+
+class PayloadCheck(StrEnum):
+    """What the CRC-32C of the CRC extension or of DSS says about body or payload (R-CRC-6, R-DSS-4)."""
+
+    ABSENT = "absent"
+    GOOD = "good"
+    CORRUPT = "corrupt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packet:
+    """What a datagram says; an extension that is absent is None.
+
+    `payload` is ciphertext and `tag` has 16 octets if the packet is sealed (version 1, epoch above 0); else
+    `tag` is empty. `payload_check` is a finding about the datagram and takes no part in comparisons.
+    """
+
+    header: Header
+    protection: Protection | None = None
+    crc: Crc | None = None
+    window: Window | None = None
+    cookie: Cookie | None = None
+    path_message: MpCapable | JoinSyn | JoinSynAck | JoinAck | Priority | None = None
+    dss: Dss | None = None
+    fec: Fec | None = None
+    numbers: Seq | Arq | None = None
+    report: Sack | Snack | None = None
+    payload: bytes = b""
+    tag: bytes = b""
+    payload_check: PayloadCheck = field(default=PayloadCheck.ABSENT, compare=False)
+
+    @property
+    def extensions(self) -> tuple[Extension, ...]:
+        """Extensions that are present, in the order of R-EXT-1."""
+        slots = (
+            self.protection,
+            self.crc,
+            self.window,
+            self.cookie,
+            self.path_message,
+            self.dss,
+            self.fec,
+            self.numbers,
+            self.report,
+        )
+        return tuple(extension for extension in slots if extension is not None)
+
+    @property
+    def header_words(self) -> int:
+        """Words of the header, extensions included (R-HDR-3)."""
+        return BASE_WORDS + sum(len(extension.words()) for extension in self.extensions)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Numbers that a NACK or SNACK reports as missing (R-SNACK-3)."""
+        if isinstance(self.report, Snack) and isinstance(self.numbers, Arq):
+            return self.report.missing(self.numbers.acknowledgement)
+        return ()
