@@ -1,8 +1,8 @@
 //! Measures what a flow costs: wall time for each virtual second, with and without message instants.
 //!
-//! Build it, and run it as the first process of a guest (`kernel/README.md` tells how to start one). Wall time is read
-//! from the host's real-time clock file when the guest has one mounted; otherwise measure the whole run from outside.
-//! The one argument that a guest passes on is the name of a case; without it all cases run.
+//! Build it with `--release`, run it as the first process of a guest in virtual time, one case at a time (a guest passes
+//! the words after `--` on its command line on to its first process), and measure the guest's processor time from
+//! outside. Without a case all of them run.
 
 mod harness;
 
