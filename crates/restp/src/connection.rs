@@ -1,0 +1,425 @@
+//! A connection: messages in both directions, statistics, events, paths.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use restp_proto::profile::Framing;
+use restp_proto::{
+    CloseReason, Composition, ConnId, ConnStats, Dial, EventKind, Instant, Knob, Message, PathAddr, PathId,
+    PathStats, SendError, SendOptions,
+};
+
+use crate::error::Error;
+use crate::state::{Hold, Slot, State};
+use crate::stream::Stream;
+
+/// A connection. Clones are handles of the same one, for instance to send and receive in different tasks.
+///
+/// When the last handle is dropped the connection is closed: what was sent is still delivered (the endpoint sees to it
+/// for up to 30 s), what comes is thrown away.
+#[derive(Clone)]
+pub struct Connection {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    hold: Hold,
+    id: ConnId,
+    path: PathAddr,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.hold.lock().abandon(self.hold.clock.now(), self.id);
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(hold: Hold, id: ConnId, path: PathAddr) -> Self {
+        Self { inner: Arc::new(Inner { hold, id, path }) }
+    }
+
+    /// Runs `step` under the lock at the present time.
+    fn with<T>(&self, step: impl FnOnce(&mut State, Instant, ConnId) -> T) -> T {
+        let mut state = self.inner.hold.lock();
+        step(&mut state, self.inner.hold.clock.now(), self.inner.id)
+    }
+
+    /// The connection's name in the event log.
+    #[must_use]
+    pub fn id(&self) -> ConnId {
+        self.inner.id
+    }
+
+    /// The peer's outer address on the first path, as it was when the connection began.
+    #[must_use]
+    pub fn remote_addr(&self) -> SocketAddr {
+        self.inner.path.remote
+    }
+
+    /// Our outer address on the first path.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.path.local
+    }
+
+    /// Waits until the connection stands. Accepted connections do from the start.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the peer refused or did not answer.
+    pub async fn established(&self) -> Result<(), Error> {
+        poll_fn(|cx| {
+            self.with(|state, _, id| {
+                state.check_running()?;
+                let slot = slot(state, id)?;
+                if slot.connected {
+                    return Poll::Ready(Ok(()));
+                }
+                if let Some(ended) = &slot.ended {
+                    return Poll::Ready(Err(Error::Closed(ended.reason)));
+                }
+                slot.watchers.add(cx.waker());
+                Poll::Pending
+            })
+        })
+        .await
+    }
+
+    /// Sends a message (fixed framing), or bytes of the stream (coalescing); waits while the send buffer is full.
+    ///
+    /// # Errors
+    /// [`Error::Send`] if the message does not fit or the connection was closed, [`Error::Closed`] if it ended.
+    pub async fn send(&self, payload: impl Into<Bytes>) -> Result<(), Error> {
+        self.send_with(payload, SendOptions::default()).await
+    }
+
+    /// Like [`Connection::send`] with a lifetime or a push hint.
+    ///
+    /// # Errors
+    /// As [`Connection::send`].
+    pub async fn send_with(&self, payload: impl Into<Bytes>, options: SendOptions) -> Result<(), Error> {
+        let mut payload = Some(payload.into());
+        poll_fn(|cx| self.poll_send(cx, &mut payload, options)).await
+    }
+
+    /// Sends without waiting.
+    ///
+    /// # Errors
+    /// [`Error::Send`] with [`SendError::Full`], which gives the message back, otherwise as [`Connection::send`].
+    pub fn try_send(&self, payload: impl Into<Bytes>, options: SendOptions) -> Result<(), Error> {
+        self.with(|state, now, id| {
+            state.check_running()?;
+            let sent = state.proto.send(now, id, payload.into(), options);
+            if sent.is_ok() {
+                state.wake_driver();
+            }
+            sent.map_err(|error| explain_closed(state, id, error))
+        })
+    }
+
+    pub(crate) fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        payload: &mut Option<Bytes>,
+        options: SendOptions,
+    ) -> Poll<Result<(), Error>> {
+        let Some(message) = payload.take() else { return Poll::Ready(Ok(())) };
+        self.with(|state, now, id| {
+            state.check_running()?;
+            match state.proto.send(now, id, message, options) {
+                Ok(()) => {
+                    state.wake_driver();
+                    Poll::Ready(Ok(()))
+                }
+                Err(SendError::Full(message)) => {
+                    *payload = Some(message);
+                    slot(state, id)?.writers.add(cx.waker());
+                    Poll::Pending
+                }
+                Err(error) => Poll::Ready(Err(explain_closed(state, id, error))),
+            }
+        })
+    }
+
+    /// The next message, or piece of the stream; `None` when the peer has closed and everything was read.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the connection ended in another way.
+    pub async fn recv(&self) -> Result<Option<Message>, Error> {
+        poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Takes up to `limit` messages that are there, at least one, and appends them to `messages`; cheaper than one by one.
+    /// Returns how many; 0 when the peer has closed and everything was read.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the connection ended in another way.
+    pub async fn recv_many(&self, messages: &mut Vec<Message>, limit: usize) -> Result<usize, Error> {
+        let Some(first) = self.recv().await? else { return Ok(0) };
+        messages.push(first);
+        let mut count = 1;
+        self.with(|state, now, id| {
+            while count < limit
+                && let Some(message) = state.proto.recv(now, id)
+            {
+                messages.push(message);
+                count += 1;
+            }
+        });
+        Ok(count)
+    }
+
+    /// The next message if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if there is none and the connection ended, also if it ended well.
+    pub fn try_recv(&self) -> Result<Option<Message>, Error> {
+        self.with(|state, now, id| {
+            state.check_running()?;
+            let message = state.proto.recv(now, id);
+            state.wake_driver();
+            if message.is_some() {
+                return Ok(message);
+            }
+            match &slot(state, id)?.ended {
+                Some(ended) => Err(Error::Closed(ended.reason)),
+                None => Ok(None),
+            }
+        })
+    }
+
+    pub(crate) fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Message>, Error>> {
+        self.with(|state, now, id| {
+            state.check_running()?;
+            let message = state.proto.recv(now, id);
+            // Reading opens the window and starts the wait for holes.
+            state.wake_driver();
+            if message.is_some() {
+                return Poll::Ready(Ok(message));
+            }
+            let slot = slot(state, id)?;
+            match &slot.ended {
+                _ if slot.finished => Poll::Ready(Ok(None)),
+                Some(ended) if ended.reason == CloseReason::Graceful => Poll::Ready(Ok(None)),
+                Some(ended) => Poll::Ready(Err(Error::Closed(ended.reason))),
+                None => {
+                    slot.readers.add(cx.waker());
+                    Poll::Pending
+                }
+            }
+        })
+    }
+
+    /// This connection as a byte stream with `AsyncRead` and `AsyncWrite`.
+    ///
+    /// # Errors
+    /// [`Error::WrongService`] unless the framing is coalescing.
+    pub fn into_stream(self) -> Result<Stream, Error> {
+        match self.composition().map(|composition| composition.profile().framing) {
+            Some(Framing::Coalesce) => Ok(Stream::new(self)),
+            _ => Err(Error::WrongService(
+                "the profile keeps message boundaries: use send and recv, or a profile with coalescing framing",
+            )),
+        }
+    }
+
+    /// Ends our direction after everything that was sent. The peer may go on; read until `recv` answers `None`.
+    pub fn close(&self) {
+        self.with(|state, now, id| {
+            state.proto.close(now, id);
+            state.wake_driver();
+        });
+    }
+
+    /// Ends the connection at once: the peer gets a reset, what was not sent yet is dropped.
+    pub fn abort(&self) {
+        self.with(|state, now, id| {
+            state.proto.abort(now, id);
+            state.wake_driver();
+        });
+    }
+
+    /// Waits until the connection is over and says why.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the socket failed.
+    pub async fn closed(&self) -> Result<CloseReason, Error> {
+        poll_fn(|cx| {
+            self.with(|state, _, id| {
+                state.check_running()?;
+                let slot = slot(state, id)?;
+                if let Some(ended) = &slot.ended {
+                    return Poll::Ready(Ok(ended.reason));
+                }
+                slot.watchers.add(cx.waker());
+                Poll::Pending
+            })
+        })
+        .await
+    }
+
+    /// Closes our direction, throws away what still comes, and waits until both sides have ended: then everything that
+    /// was sent has been delivered.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the connection did not end well.
+    pub async fn finish(&self) -> Result<(), Error> {
+        self.close();
+        while self.recv().await?.is_some() {}
+        match self.closed().await? {
+            CloseReason::Graceful => Ok(()),
+            reason => Err(Error::Closed(reason)),
+        }
+    }
+
+    /// The next event other than those that `established`, `send`, `recv` and `closed` wait for: paths, causes of loss,
+    /// messages given up. `None` when the connection is over. Up to 64 events are kept.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the socket failed.
+    pub async fn next_event(&self) -> Result<Option<EventKind>, Error> {
+        poll_fn(|cx| {
+            self.with(|state, _, id| {
+                state.check_running()?;
+                let slot = slot(state, id)?;
+                if let Some(event) = slot.events.pop_front() {
+                    return Poll::Ready(Ok(Some(event)));
+                }
+                if slot.ended.is_some() {
+                    return Poll::Ready(Ok(None));
+                }
+                slot.watchers.add(cx.waker());
+                Poll::Pending
+            })
+        })
+        .await
+    }
+
+    /// Counters since the beginning; after the end the last ones.
+    #[must_use]
+    pub fn stats(&self) -> ConnStats {
+        self.with(|state, _, id| {
+            let ended = || Some(state.slots.get(&id)?.ended.as_ref()?.stats.clone());
+            state.proto.conn_stats(id).cloned().or_else(ended).unwrap_or_default()
+        })
+    }
+
+    /// State of the paths; after the end that of the last moment.
+    #[must_use]
+    pub fn path_stats(&self) -> Vec<(PathId, PathStats)> {
+        self.with(|state, _, id| {
+            let ended = || Some(state.slots.get(&id)?.ended.as_ref()?.paths.clone());
+            let present = state.proto.path_stats(id);
+            if present.is_empty() { ended().unwrap_or_default() } else { present }
+        })
+    }
+
+    /// The services in force after negotiation; `None` only if the connection ended before it began.
+    #[must_use]
+    pub fn composition(&self) -> Option<Composition> {
+        self.with(|state, _, id| {
+            let ended = || state.slots.get(&id)?.ended.as_ref()?.composition.clone();
+            state.proto.composition(id).cloned().or_else(ended)
+        })
+    }
+
+    /// What is in force and why, in sentences. Says loudly if the connection is in clear text.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.composition().map(|composition| composition.explain()).unwrap_or_default()
+    }
+
+    /// Largest message of fixed framing, in bytes; `None` after the end.
+    #[must_use]
+    pub fn max_message_bytes(&self) -> Option<usize> {
+        self.with(|state, _, id| state.proto.max_message_bytes(id))
+    }
+
+    /// Tells the connection what the layers below know: a path that is gone, the rate of the link, the cause of losses.
+    pub fn dial(&self, dial: Dial) {
+        self.with(|state, now, id| {
+            state.proto.dial(now, id, dial);
+            state.wake_driver();
+        });
+    }
+
+    /// Changes a wish while the connection runs.
+    pub fn turn(&self, knob: Knob) {
+        self.with(|state, now, id| {
+            state.proto.turn(now, id, knob);
+            state.wake_driver();
+        });
+    }
+
+    /// Opens a further path from the address `local` of this host to `remote`; events tell when it can be used.
+    ///
+    /// The endpoint must be bound to a wildcard address for `local` to differ from that of the first path; the port of
+    /// `local` is always that of the endpoint.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if this side, the profile or a limit does not allow it.
+    pub fn open_path(
+        &self,
+        local: std::net::IpAddr,
+        remote: SocketAddr,
+        backup: bool,
+    ) -> Result<PathId, Error> {
+        let socket = &self.inner.hold.socket;
+        let bound = socket.local_addr();
+        let local = socket.native(SocketAddr::new(local, bound.port()))?;
+        if !bound.ip().is_unspecified() && bound.ip() != local.ip() {
+            return Err(Error::WrongService(
+                "the endpoint is bound to one address: bind it to 0.0.0.0 or [::] to use paths from several",
+            ));
+        }
+        let path = PathAddr { local, remote: socket.native(remote)? };
+        self.with(|state, now, id| {
+            let opened = state.proto.open_path(now, id, path, backup)?;
+            state.wake_driver();
+            Ok(opened)
+        })
+    }
+
+    /// Closes one of several paths.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if there is no such path or it is the last.
+    pub fn close_path(&self, path: PathId) -> Result<(), Error> {
+        self.with(|state, now, id| {
+            state.proto.close_path(now, id, path)?;
+            state.wake_driver();
+            Ok(())
+        })
+    }
+
+    /// Marks a path as a backup for the others, or takes the mark away; the peer is told.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if there is no such path.
+    pub fn set_backup(&self, path: PathId, backup: bool) -> Result<(), Error> {
+        self.with(|state, now, id| {
+            state.proto.set_backup(now, id, path, backup)?;
+            state.wake_driver();
+            Ok(())
+        })
+    }
+}
+
+/// The user's side of a connection; it exists as long as a handle does.
+fn slot(state: &mut State, id: ConnId) -> Result<&mut Slot, Error> {
+    state.slots.get_mut(&id).ok_or(Error::Send(SendError::Unknown))
+}
+
+/// A connection that ended says why, rather than that it is closed.
+fn explain_closed(state: &State, id: ConnId, error: SendError) -> Error {
+    let ended = state.slots.get(&id).and_then(|slot| slot.ended.as_ref());
+    match (&error, ended) {
+        (SendError::Closed | SendError::Unknown, Some(ended)) if ended.reason != CloseReason::Graceful => {
+            Error::Closed(ended.reason)
+        }
+        _ => error.into(),
+    }
+}

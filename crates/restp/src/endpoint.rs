@@ -1,0 +1,315 @@
+//! An endpoint: one socket, and all connections over it.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::task::Poll;
+
+use restp_proto::log::{JsonLines, Observer};
+use restp_proto::profile::Management;
+use restp_proto::{
+    Composition, ConnectError, Encapsulation, EndpointConfig, EndpointStats, ListenError, PathAddr,
+};
+use tokio::net::{ToSocketAddrs, lookup_host};
+
+use crate::clock::Clock;
+use crate::connection::Connection;
+use crate::datagram::DatagramPort;
+use crate::driver::Driver;
+use crate::error::Error;
+use crate::listener::Listener;
+use crate::services::Services;
+use crate::socket::{Socket, SocketOptions};
+use crate::state::{Backlog, Hold, Inbox, Shared, Slot};
+
+/// Inner ports of outgoing connections: the dynamic range of RFC 6335.
+const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
+
+/// Settings of an endpoint before it is bound.
+#[must_use]
+pub struct Builder {
+    config: EndpointConfig,
+    options: SocketOptions,
+    observer: Option<Box<dyn Observer + Send>>,
+}
+
+impl Builder {
+    fn new() -> Self {
+        Self { config: EndpointConfig::default(), options: SocketOptions { offload: true }, observer: None }
+    }
+
+    /// Limits, keys and encapsulation.
+    pub fn config(mut self, config: EndpointConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Packets directly in IP (protocol 253) instead of UDP; needs the capability `CAP_NET_RAW`.
+    pub fn raw_ip(mut self) -> Self {
+        self.config.encapsulation = Encapsulation::RawIp;
+        self
+    }
+
+    /// Whether to hand trains of packets to the kernel to be cut there (UDP segmentation offload). On by default; where
+    /// the kernel or device cannot do it the endpoint finds out by itself.
+    pub fn offload(mut self, offload: bool) -> Self {
+        self.options.offload = offload;
+        self
+    }
+
+    /// Lets `observer` hear every step of every connection. It runs inside the protocol, so it must be quick.
+    pub fn observer(mut self, observer: Box<dyn Observer + Send>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Writes every step of every connection to a file, one JSON object a line.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be created.
+    pub fn log_file(self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let file = std::fs::File::create(path).map_err(Error::io(format!(
+            "cannot create the event log {}; check folder and rights",
+            path.display()
+        )))?;
+        Ok(self.observer(Box::new(JsonLines::new(io::BufWriter::new(file)))))
+    }
+
+    /// Binds the socket and starts the endpoint's task on the current runtime.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the address is not ours or its port is taken, [`Error::NoRawIp`] without the capability.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO enabled.
+    pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Endpoint, Error> {
+        let mut resolved =
+            lookup_host(address).await.map_err(Error::io("cannot find the address to bind to"))?;
+        let address = resolved.next().ok_or(Error::NoAddress { family: "IP" })?;
+        let (proto_seed, port_seed) = (random()?, random()?);
+        let socket = Socket::bind(self.config.encapsulation, address, self.options)?;
+        let mut proto = restp_proto::Endpoint::new(self.config, proto_seed);
+        if let Some(observer) = self.observer {
+            proto.observe(observer);
+        }
+        let first_port = DYNAMIC_PORTS.start() + u16::from_be_bytes(port_seed) % 0x4000;
+        let shared = Arc::new(Shared::new(socket, proto, Clock::start(), first_port));
+        let driver = Driver::new(Arc::clone(&shared)).map_err(Error::io("cannot create a timer"))?;
+        let hold = Hold::new(shared);
+        tokio::spawn(driver);
+        Ok(Endpoint { hold })
+    }
+}
+
+/// One socket, and all connections over it. Clones share both.
+///
+/// Its task ends when all its handles (endpoints, listeners, connections, datagram ports) were dropped and what was sent
+/// has been delivered. The runtime must live as long: before a program ends, await [`Endpoint::idle`].
+#[derive(Clone)]
+pub struct Endpoint {
+    hold: Hold,
+}
+
+impl Endpoint {
+    /// Binds UDP with default settings. Use port 61253 ([`crate::UDP_PORT`]) for a server, 0 for a client.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the address is not ours or its port is taken.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO enabled.
+    pub async fn bind(address: impl ToSocketAddrs) -> Result<Self, Error> {
+        Builder::new().bind(address).await
+    }
+
+    /// Settings other than the default ones.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// The address that the socket is bound to. Over raw IP the port is 0.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.hold.socket.local_addr()
+    }
+
+    /// Accepts connections on the inner port `port`.
+    ///
+    /// The peer chooses the services that show on the wire, as long as they go together; congestion control, timers,
+    /// limits and the meaning of losses are those of `services`.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] if the port is taken or keys are missing, [`Error::Profile`] if the services contradict.
+    pub fn listen(&self, port: u16, services: impl Services) -> Result<Listener, Error> {
+        self.listen_with(port, services, false)
+    }
+
+    /// Like [`Endpoint::listen`], but offers only what `services` itself has; peers that require more are refused.
+    ///
+    /// # Errors
+    /// As [`Endpoint::listen`].
+    pub fn listen_exactly(&self, port: u16, services: impl Services) -> Result<Listener, Error> {
+        self.listen_with(port, services, true)
+    }
+
+    fn listen_with(&self, port: u16, services: impl Services, exact: bool) -> Result<Listener, Error> {
+        let composition = services.compose()?;
+        if composition.profile().management == Management::Connectionless {
+            return Err(Error::WrongService(
+                "the profile is connectionless, so there is nothing to accept: use Endpoint::datagrams",
+            ));
+        }
+        let mut state = self.hold.lock();
+        state.check_running()?;
+        if state.listeners.contains_key(&port) || state.inboxes.contains_key(&port) {
+            return Err(ListenError::InUse { port }.into());
+        }
+        note_packet_size(&mut state.largest_packet_bytes, &composition);
+        state.proto.listen(port, composition, exact)?;
+        state.listeners.insert(port, Backlog::default());
+        drop(state);
+        Ok(Listener::new(self.hold.clone(), port))
+    }
+
+    /// A connectionless inner port: messages to and from anybody, like a UDP socket.
+    ///
+    /// # Errors
+    /// [`Error::Listen`] if the port is taken, [`Error::WrongService`] if the profile is not connectionless.
+    pub fn datagrams(&self, port: u16, services: impl Services) -> Result<DatagramPort, Error> {
+        let composition = services.compose()?;
+        if composition.profile().management != Management::Connectionless {
+            return Err(Error::WrongService(
+                "the profile needs a connection: use Endpoint::listen, or the profile 'datagram'",
+            ));
+        }
+        let limit_bytes = composition.profile().tuning.max_packet_bytes;
+        let mut state = self.hold.lock();
+        state.check_running()?;
+        if state.listeners.contains_key(&port) || state.inboxes.contains_key(&port) {
+            return Err(ListenError::InUse { port }.into());
+        }
+        note_packet_size(&mut state.largest_packet_bytes, &composition);
+        state.proto.listen(port, composition, false)?;
+        state.inboxes.insert(port, Inbox::default());
+        drop(state);
+        Ok(DatagramPort::new(self.hold.clone(), port, limit_bytes))
+    }
+
+    /// Opens a connection to the inner port `port` of the endpoint at `remote` and waits until it stands.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the peer refuses or does not answer, otherwise what is wrong on this side.
+    pub async fn connect(
+        &self,
+        remote: impl ToSocketAddrs,
+        port: u16,
+        services: impl Services,
+    ) -> Result<Connection, Error> {
+        let connection = self.connect_early(remote, port, services).await?;
+        connection.established().await?;
+        Ok(connection)
+    }
+
+    /// Opens a connection and returns at once: what is sent now leaves with the handshake if the management is
+    /// opportunistic and a cookie of the server is known, else right after it.
+    ///
+    /// Early data may reach the application twice if somebody repeats the packets: send only what is safe to do twice.
+    ///
+    /// # Errors
+    /// What is wrong on this side; a refusal shows later, in [`Connection::established`], `send` and `recv`.
+    pub async fn connect_early(
+        &self,
+        remote: impl ToSocketAddrs,
+        port: u16,
+        services: impl Services,
+    ) -> Result<Connection, Error> {
+        let composition = services.compose()?;
+        let path = self.path_to(remote).await?;
+        let mut state = self.hold.lock();
+        state.check_running()?;
+        note_packet_size(&mut state.largest_packet_bytes, &composition);
+        let now = self.hold.clock.now();
+        let ports = DYNAMIC_PORTS.len();
+        for _ in 0..ports {
+            let local_port = state.next_port;
+            state.next_port =
+                if local_port == *DYNAMIC_PORTS.end() { *DYNAMIC_PORTS.start() } else { local_port + 1 };
+            if state.listeners.contains_key(&local_port) {
+                continue;
+            }
+            match state.proto.connect(now, path, local_port, port, &composition) {
+                Err(ConnectError::InUse) => {}
+                Err(error) => return Err(error.into()),
+                Ok(id) => {
+                    // Without a handshake there is nothing to wait for.
+                    let connected = composition.profile().management == Management::Connectionless;
+                    state.slots.insert(id, Slot { connected, ..Slot::default() });
+                    state.wake_driver();
+                    drop(state);
+                    return Ok(Connection::new(self.hold.clone(), id, path));
+                }
+            }
+        }
+        Err(Error::NoPorts(ports))
+    }
+
+    async fn path_to(&self, remote: impl ToSocketAddrs) -> Result<PathAddr, Error> {
+        let resolved =
+            lookup_host(remote).await.map_err(Error::io("cannot find the peer's address; check its name"))?;
+        let mut last = Error::NoAddress { family: "IP" };
+        for address in resolved {
+            match self.hold.socket.path_to(address) {
+                Ok(path) => return Ok(path),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Waits until no connection is left: all were closed or dropped, and everything sent was delivered or given up.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the socket failed.
+    pub async fn idle(&self) -> Result<(), Error> {
+        poll_fn(|cx| {
+            let mut state = self.hold.lock();
+            state.check_running()?;
+            if state.slots.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            state.idlers.add(cx.waker());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Counters of the endpoint.
+    #[must_use]
+    pub fn stats(&self) -> EndpointStats {
+        self.hold.lock().proto.stats().clone()
+    }
+
+    /// Connections that exist at present, those included that are being closed.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.hold.lock().slots.len()
+    }
+}
+
+fn random<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::io("the system gives no random numbers; check that /dev/urandom exists")(io::Error::other(
+            error,
+        ))
+    })?;
+    Ok(bytes)
+}
+
+/// Segmentation must not make trains longer than one datagram.
+fn note_packet_size(largest_bytes: &mut usize, composition: &Composition) {
+    *largest_bytes = (*largest_bytes).max(composition.profile().tuning.max_packet_bytes);
+}

@@ -1,0 +1,128 @@
+//! Errors of this crate, each a sentence that says what would be right.
+
+use std::io;
+
+use restp_proto::{CloseReason, Conflict, ConnectError, ListenError, PathError, SendError};
+use thiserror::Error;
+
+/// Why something did not work.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A system call failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was attempted, and what to check.
+        what: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Raw IP without the right to it.
+    #[error(
+        "raw IP (protocol 253) needs the capability CAP_NET_RAW: run as root, `setcap cap_net_raw+ep` the program, or \
+         use the encapsulation in UDP"
+    )]
+    NoRawIp,
+    /// A name that stands for no usable address.
+    #[error("the address stands for no {family} address; the endpoint is bound to {family}, so give it one")]
+    NoAddress {
+        /// `IPv4` or `IPv6`.
+        family: &'static str,
+    },
+    /// Services that contradict each other.
+    #[error("the profile cannot run: {}", sentences(.0))]
+    Profile(Vec<Conflict>),
+    /// A connection could not be begun.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// A port could not be listened on.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// A message was not taken.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// A path could not be opened, closed or changed.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The connection ended.
+    #[error("the connection ended: {0}")]
+    Closed(CloseReason),
+    /// A service that has its own call.
+    #[error("{0}")]
+    WrongService(&'static str),
+    /// The endpoint's driver stopped.
+    #[error("the endpoint has stopped: {0}; bind a new one")]
+    Stopped(String),
+    /// All inner ports for outgoing connections are taken.
+    #[error(
+        "all {0} inner ports for outgoing connections to this peer are in use; close some, or bind a second endpoint"
+    )]
+    NoPorts(usize),
+    /// A blocking call waited longer than it was told to.
+    #[error("nothing happened within {0:?}")]
+    TimedOut(std::time::Duration),
+}
+
+fn sentences(conflicts: &[Conflict]) -> String {
+    conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+impl Error {
+    /// Wraps what the system said.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    /// True if the peer, not this program or its settings, ended the connection or never answered.
+    #[must_use]
+    pub fn is_peer(&self) -> bool {
+        matches!(self, Self::Closed(reason) if *reason != CloseReason::Aborted)
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Io { source, .. } => source.kind(),
+            Error::NoRawIp => io::ErrorKind::PermissionDenied,
+            Error::NoAddress { .. } | Error::Profile(_) | Error::WrongService(_) => {
+                io::ErrorKind::InvalidInput
+            }
+            Error::Connect(_) | Error::Listen(_) | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
+            Error::Closed(CloseReason::Reset | CloseReason::Refused) => io::ErrorKind::ConnectionReset,
+            Error::Closed(CloseReason::Unauthenticated) => io::ErrorKind::PermissionDenied,
+            Error::Closed(CloseReason::Aborted) => io::ErrorKind::ConnectionAborted,
+            Error::Closed(CloseReason::Graceful) => io::ErrorKind::BrokenPipe,
+            Error::Closed(_) | Error::TimedOut(_) => io::ErrorKind::TimedOut,
+            Error::Send(SendError::Closed | SendError::Unknown) => io::ErrorKind::BrokenPipe,
+            Error::Send(_) | Error::Path(_) => io::ErrorKind::InvalidInput,
+            Error::Stopped(_) => io::ErrorKind::NotConnected,
+        };
+        Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use restp_proto::{Profile, profile::Framing};
+
+    #[test]
+    fn all_conflicts_of_a_profile_are_told_in_sentences() {
+        let profile = Profile { framing: Framing::Coalesce, ..Profile::voice() };
+        let text = Error::Profile(profile.validate().unwrap_err()).to_string();
+        assert!(
+            text.starts_with("the profile cannot run: A coalesced byte stream has no boundaries"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_kind_of_an_io_error_survives() {
+        let error: io::Error = Error::Closed(CloseReason::Reset).into();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        assert!(error.to_string().contains("reset by the peer"), "{error}");
+    }
+}

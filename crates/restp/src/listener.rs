@@ -1,0 +1,63 @@
+//! A port on which peers connect.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::state::Hold;
+
+/// Accepts connections on one inner port. Dropped, it accepts no more; accepted connections go on.
+pub struct Listener {
+    hold: Hold,
+    port: u16,
+}
+
+impl Listener {
+    pub(crate) fn new(hold: Hold, port: u16) -> Self {
+        Self { hold, port }
+    }
+
+    /// The inner port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The next connection. With an opportunistic handshake it may be handed out before the peer's address is proven; its
+    /// first messages are then marked as early.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the socket failed.
+    pub async fn accept(&self) -> Result<Connection, Error> {
+        poll_fn(|cx| {
+            let mut state = self.hold.lock();
+            state.check_running()?;
+            let Some(backlog) = state.listeners.get_mut(&self.port) else {
+                return Poll::Ready(Err(Error::Stopped("the port was closed".into())));
+            };
+            if let Some((id, path)) = backlog.waiting.pop_front() {
+                drop(state);
+                return Poll::Ready(Ok(Connection::new(self.hold.clone(), id, path)));
+            }
+            backlog.acceptors.add(cx.waker());
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = self.hold.lock();
+        state.proto.unlisten(self.port);
+        let now = self.hold.clock.now();
+        if let Some(backlog) = state.listeners.remove(&self.port) {
+            for (id, _) in backlog.waiting {
+                state.proto.forget(now, id);
+                state.slots.remove(&id);
+            }
+        }
+        state.wake_driver();
+    }
+}

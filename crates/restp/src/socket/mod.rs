@@ -1,0 +1,179 @@
+//! Sockets below an endpoint: UDP or raw IP, in batches, with ECN and both addresses of every packet.
+
+mod raw;
+mod udp;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll};
+
+use restp_proto::{Ecn, Encapsulation, PathAddr, Transmit};
+
+use crate::Error;
+
+/// Receive and send buffers that are asked for, in bytes: a round trip of 10 ms at 3 Gbit/s. The system may grant less.
+const SOCKET_BUFFER_BYTES: usize = 4 << 20;
+/// Largest payload of one UDP datagram, and thus of all segments of one call, over IPv4.
+pub(crate) const MAX_DATAGRAM_BYTES: usize = 65_507;
+
+/// Datagrams of the same sender that arrived together.
+pub(crate) struct Train<'a> {
+    pub path: PathAddr,
+    pub ecn: Ecn,
+    pub bytes: &'a [u8],
+    /// Length of each datagram but the last, which may be shorter.
+    pub stride: usize,
+}
+
+/// The socket of an endpoint.
+pub(crate) enum Socket {
+    Udp(udp::UdpSocket),
+    Raw(raw::RawSocket),
+}
+
+/// What limits a socket for tests and measurements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SocketOptions {
+    /// Hand several packets to the kernel at once where it can cut them.
+    pub offload: bool,
+}
+
+impl Socket {
+    /// # Errors
+    /// [`Error::NoRawIp`] without the capability, else [`Error::Io`].
+    pub fn bind(
+        encapsulation: Encapsulation,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> Result<Self, Error> {
+        match encapsulation {
+            Encapsulation::Udp => udp::UdpSocket::bind(address, options).map(Self::Udp),
+            Encapsulation::RawIp => raw::RawSocket::bind(address).map(Self::Raw),
+        }
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        match self {
+            Self::Udp(socket) => socket.local_addr(),
+            Self::Raw(socket) => socket.local_addr(),
+        }
+    }
+
+    /// Packets of equal length that one call can send.
+    pub fn max_segments(&self) -> usize {
+        match self {
+            Self::Udp(socket) => socket.max_segments(),
+            Self::Raw(_) => raw::BATCH_PACKETS,
+        }
+    }
+
+    /// Sends the packets of `transmit`. Packets that the system refuses are lost: the protocol repeats what matters.
+    pub fn poll_send(&self, cx: &mut Context<'_>, transmit: &Transmit, bytes: &[u8]) -> Poll<io::Result<()>> {
+        match self {
+            Self::Udp(socket) => socket.poll_send(cx, transmit, bytes),
+            Self::Raw(socket) => socket.poll_send(cx, transmit, bytes),
+        }
+    }
+
+    /// Receives what has arrived, one call to the system, and shows it to `take`.
+    pub fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReceiveBuffer,
+        take: impl FnMut(Train<'_>),
+    ) -> Poll<io::Result<()>> {
+        match self {
+            Self::Udp(socket) => socket.poll_recv(cx, buffer, take),
+            Self::Raw(socket) => socket.poll_recv(cx, buffer, take),
+        }
+    }
+
+    /// A buffer for `poll_recv`.
+    pub fn receive_buffer(&self) -> ReceiveBuffer {
+        match self {
+            Self::Udp(socket) => socket.receive_buffer(),
+            Self::Raw(_) => ReceiveBuffer::new(raw::BATCH_PACKETS, MAX_DATAGRAM_BYTES + 28),
+        }
+    }
+
+    /// The remote address as this socket writes it, and the local address that the system would choose for it.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] for the wrong family, [`Error::Io`] without a route.
+    pub fn path_to(&self, remote: SocketAddr) -> Result<PathAddr, Error> {
+        let bound = self.local_addr();
+        let mut remote = self.native(remote)?;
+        if matches!(self, Self::Raw(_)) {
+            remote.set_port(0);
+        }
+        if !bound.ip().is_unspecified() {
+            return Ok(PathAddr { local: bound, remote });
+        }
+        let unroutable = format!("cannot find a route to {remote}; check the address and the routing table");
+        let probe = std::net::UdpSocket::bind(SocketAddr::new(bound.ip(), 0))
+            .map_err(Error::io("cannot create a socket to look up a route"))?;
+        // Nothing is sent: connecting a UDP socket only chooses the route.
+        let port = if remote.port() == 0 { 1 } else { remote.port() };
+        let local = probe
+            .connect(SocketAddr::new(remote.ip(), port))
+            .and_then(|()| probe.local_addr())
+            .map_err(Error::io(unroutable))?;
+        Ok(PathAddr { local: SocketAddr::new(local.ip(), bound.port()), remote })
+    }
+
+    /// `address` in the family of the socket: an IPv6 socket speaks to IPv4 peers by mapped addresses.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] for an IPv6 address on an IPv4 socket.
+    pub fn native(&self, address: SocketAddr) -> Result<SocketAddr, Error> {
+        let ip = family_of(self.local_addr(), address.ip())?;
+        Ok(match address {
+            SocketAddr::V6(address) => SocketAddr::V6(address),
+            SocketAddr::V4(address) => SocketAddr::new(ip, address.port()),
+        })
+    }
+}
+
+fn family_of(bound: SocketAddr, ip: IpAddr) -> Result<IpAddr, Error> {
+    match (bound, ip) {
+        (SocketAddr::V6(_), IpAddr::V4(ip)) => Ok(IpAddr::V6(ip.to_ipv6_mapped())),
+        (SocketAddr::V4(_), IpAddr::V6(ip)) => {
+            ip.to_ipv4_mapped().map(IpAddr::V4).ok_or(Error::NoAddress { family: "IPv4" })
+        }
+        (_, ip) => Ok(ip),
+    }
+}
+
+/// Room for the datagrams of one call.
+pub(crate) struct ReceiveBuffer {
+    bytes: Vec<u8>,
+    slot_bytes: usize,
+}
+
+impl ReceiveBuffer {
+    fn new(slots: usize, slot_bytes: usize) -> Self {
+        Self { bytes: vec![0; slots * slot_bytes], slot_bytes }
+    }
+}
+
+/// Asks for large buffers; the system cuts what it does not want to give.
+fn enlarge_buffers(socket: &socket2::Socket) {
+    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES);
+    let _ = socket.set_send_buffer_size(SOCKET_BUFFER_BYTES);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_in_the_family_of_the_socket() {
+        let v6: SocketAddr = "[::]:1".parse().unwrap();
+        let v4: SocketAddr = "0.0.0.0:1".parse().unwrap();
+        let mapped: IpAddr = "::ffff:10.0.0.1".parse().unwrap();
+        let plain: IpAddr = "10.0.0.1".parse().unwrap();
+        assert_eq!(family_of(v6, plain).unwrap(), mapped);
+        assert_eq!(family_of(v4, mapped).unwrap(), plain);
+        assert!(family_of(v4, "2001:db8::1".parse().unwrap()).is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! UDP encapsulation (specification chapter 4): segmentation offload, coalesced reception, ECN.
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::task::{Context, Poll, ready};
+
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
+use restp_proto::{Ecn, PathAddr, Transmit};
+use socket2::{Domain, Protocol, Type};
+use tokio::io::Interest;
+
+use super::{MAX_DATAGRAM_BYTES, ReceiveBuffer, SocketOptions, Train, enlarge_buffers, family_of};
+use crate::Error;
+
+/// A UDP socket that knows on which of its addresses a packet arrived.
+pub(crate) struct UdpSocket {
+    io: tokio::net::UdpSocket,
+    state: UdpSocketState,
+    bound: SocketAddr,
+    offload: bool,
+}
+
+impl UdpSocket {
+    pub fn bind(address: SocketAddr, options: SocketOptions) -> Result<Self, Error> {
+        let open = || -> io::Result<Self> {
+            let socket =
+                socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+            if address.is_ipv6() {
+                socket.set_only_v6(false)?;
+            }
+            socket.set_nonblocking(true)?;
+            socket.bind(&address.into())?;
+            enlarge_buffers(&socket);
+            let io = tokio::net::UdpSocket::from_std(socket.into())?;
+            let state = UdpSocketState::new(UdpSockRef::from(&io))?;
+            let bound = io.local_addr()?;
+            Ok(Self { io, state, bound, offload: options.offload })
+        };
+        open().map_err(Error::io(format!(
+            "cannot bind UDP {address}; choose an address of this host and a free port"
+        )))
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        self.bound
+    }
+
+    pub fn max_segments(&self) -> usize {
+        if self.offload { self.state.max_gso_segments() } else { 1 }
+    }
+
+    pub fn poll_send(&self, cx: &mut Context<'_>, transmit: &Transmit, bytes: &[u8]) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.io.poll_send_ready(cx))?;
+            match self.io.try_io(Interest::WRITABLE, || self.send(transmit, bytes)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A refused packet is a lost packet: too long for the link, no route at the moment, a full queue.
+                Ok(()) | Err(_) => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+
+    fn send(&self, transmit: &Transmit, bytes: &[u8]) -> io::Result<()> {
+        let whole = quinn_udp::Transmit {
+            destination: transmit.path.remote,
+            ecn: EcnCodepoint::from_bits(transmit.ecn.bits()),
+            contents: bytes,
+            segment_size: (transmit.segment_size < bytes.len()).then_some(transmit.segment_size),
+            src_ip: self.bound.ip().is_unspecified().then(|| transmit.path.local.ip()),
+        };
+        let Some(segment_size) = whole.segment_size else {
+            return self.state.try_send(UdpSockRef::from(&self.io), &whole);
+        };
+        match self.state.try_send(UdpSockRef::from(&self.io), &whole) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+            // Not every device can cut segments (EIO, EINVAL). The state remembers it; this train goes one by one.
+            Err(_) => {}
+        }
+        for segment in bytes.chunks(segment_size) {
+            let single = quinn_udp::Transmit { contents: segment, segment_size: None, ..whole.clone() };
+            // What does not fit now is lost rather than sent twice.
+            let _ = self.state.try_send(UdpSockRef::from(&self.io), &single);
+        }
+        Ok(())
+    }
+
+    pub fn receive_buffer(&self) -> ReceiveBuffer {
+        // With coalescing one read may bring 64 kB.
+        ReceiveBuffer::new(BATCH_SIZE, MAX_DATAGRAM_BYTES + 28)
+    }
+
+    pub fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReceiveBuffer,
+        mut take: impl FnMut(Train<'_>),
+    ) -> Poll<io::Result<()>> {
+        let slot_bytes = buffer.slot_bytes;
+        loop {
+            ready!(self.io.poll_recv_ready(cx))?;
+            let mut metas = [RecvMeta::default(); BATCH_SIZE];
+            let mut slots = buffer.bytes.chunks_exact_mut(slot_bytes);
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+                std::array::from_fn(|_| IoSliceMut::new(slots.next().unwrap_or_default()));
+            let received = self.io.try_io(Interest::READABLE, || {
+                self.state.recv(UdpSockRef::from(&self.io), &mut slices, &mut metas)
+            });
+            match received {
+                Ok(count) => {
+                    for (index, meta) in metas.iter().take(count).enumerate() {
+                        let start = index * slot_bytes;
+                        take(Train {
+                            path: self.path(meta),
+                            ecn: meta.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8)),
+                            bytes: &buffer.bytes[start..start + meta.len],
+                            stride: meta.stride.max(1),
+                        });
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // An ICMP message about an earlier packet; it proves nothing, so timers decide.
+                Err(error) if is_from_network(&error) => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    fn path(&self, meta: &RecvMeta) -> PathAddr {
+        let local = match meta.dst_ip.map(|ip| family_of(self.bound, ip)) {
+            Some(Ok(ip)) if self.bound.ip().is_unspecified() => SocketAddr::new(ip, self.bound.port()),
+            _ => self.bound,
+        };
+        PathAddr { local, remote: meta.addr }
+    }
+}
+
+/// Errors that the network, not this host, caused.
+fn is_from_network(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(error.kind(), Kind::ConnectionRefused | Kind::ConnectionReset | Kind::HostUnreachable)
+        || matches!(error.kind(), Kind::NetworkUnreachable)
+}

@@ -1,0 +1,327 @@
+//! What the driver and all handles of an endpoint share: the protocol, and who waits for what.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use restp_proto::{
+    CloseReason, Composition, ConnId, ConnStats, Datagram, Endpoint, EventKind, Instant, PathAddr, PathId,
+    PathStats,
+};
+
+use crate::Error;
+use crate::clock::Clock;
+use crate::socket::Socket;
+
+/// How long a connection whose handles were all dropped may take to deliver what was sent, before it is reset.
+const FAREWELL: Duration = Duration::from_secs(30);
+/// Accepted connections that wait for `accept`, per port; further ones are reset.
+const MAX_BACKLOG: usize = 1024;
+/// Events that wait for `next_event`, per connection; the oldest are forgotten first.
+const MAX_EVENTS: usize = 64;
+/// Connectionless messages that wait for `recv_from`, per port; what comes when all are taken is dropped.
+const MAX_DATAGRAMS: usize = 1024;
+
+/// Tasks that wait for the same thing. Waking forgets them; who still waits comes again.
+#[derive(Default)]
+pub(crate) struct Waiters(Vec<Waker>);
+
+impl Waiters {
+    pub fn add(&mut self, waker: &Waker) {
+        if !self.0.iter().any(|known| known.will_wake(waker)) {
+            self.0.push(waker.clone());
+        }
+    }
+
+    pub fn wake(&mut self) {
+        self.0.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// What is left of a connection when it ended.
+pub(crate) struct Ended {
+    pub reason: CloseReason,
+    pub stats: ConnStats,
+    pub paths: Vec<(PathId, PathStats)>,
+    pub composition: Option<Composition>,
+}
+
+/// The user's side of a connection.
+#[derive(Default)]
+pub(crate) struct Slot {
+    pub readers: Waiters,
+    pub writers: Waiters,
+    /// Wait for the connection to begin, to end, or for an event.
+    pub watchers: Waiters,
+    pub connected: bool,
+    pub finished: bool,
+    pub ended: Option<Box<Ended>>,
+    pub events: VecDeque<EventKind>,
+    /// All handles were dropped: nobody will read or send.
+    pub orphan: bool,
+}
+
+/// Accepted connections that nobody has taken yet.
+#[derive(Default)]
+pub(crate) struct Backlog {
+    pub waiting: VecDeque<(ConnId, PathAddr)>,
+    pub acceptors: Waiters,
+}
+
+/// Connectionless messages that nobody has read yet.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    pub waiting: VecDeque<Datagram>,
+    pub readers: Waiters,
+}
+
+/// Everything behind the lock.
+pub(crate) struct State {
+    pub proto: Endpoint,
+    pub slots: HashMap<ConnId, Slot>,
+    pub listeners: HashMap<u16, Backlog>,
+    pub inboxes: HashMap<u16, Inbox>,
+    /// Connections without handles, with the end of their patience, oldest first.
+    farewells: VecDeque<(Instant, ConnId)>,
+    /// Something changed that the driver has not seen.
+    pub news: bool,
+    /// The driver, while it sleeps.
+    pub driver: Option<Waker>,
+    /// Handles that exist: endpoints, listeners, connections, datagram ports.
+    handles: usize,
+    /// Wait for all connections to end.
+    pub idlers: Waiters,
+    /// Wait for the queue of connectionless messages to leave.
+    pub flushers: Waiters,
+    /// Connectionless messages handed over since the driver last sent everything.
+    pub unsent_datagrams: usize,
+    /// Largest packet that any connection of this endpoint may send, in bytes.
+    pub largest_packet_bytes: usize,
+    /// Next inner port to try for an outgoing connection.
+    pub next_port: u16,
+    /// Why the driver stopped.
+    pub stopped: Option<String>,
+}
+
+/// Everything that handles and driver share.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub socket: Socket,
+    pub clock: Clock,
+}
+
+impl Shared {
+    pub fn new(socket: Socket, proto: Endpoint, clock: Clock, first_port: u16) -> Self {
+        let state = State {
+            proto,
+            slots: HashMap::new(),
+            listeners: HashMap::new(),
+            inboxes: HashMap::new(),
+            farewells: VecDeque::new(),
+            news: false,
+            driver: None,
+            handles: 0,
+            idlers: Waiters::default(),
+            flushers: Waiters::default(),
+            unsent_datagrams: 0,
+            largest_packet_bytes: 0,
+            next_port: first_port,
+            stopped: None,
+        };
+        Self { state: Mutex::new(state), socket, clock }
+    }
+
+    /// A panic elsewhere does not make the state wrong: every change to it is complete before anything can panic.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A handle's share in the endpoint: the driver ends when the last one is gone and all connections have ended.
+pub(crate) struct Hold(Arc<Shared>);
+
+impl Hold {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        shared.lock().handles += 1;
+        Self(shared)
+    }
+}
+
+impl Clone for Hold {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.handles -= 1;
+        if state.handles == 0 {
+            state.wake_driver();
+        }
+    }
+}
+
+impl std::ops::Deref for Hold {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl State {
+    /// Lets the driver do what follows from a change.
+    pub fn wake_driver(&mut self) {
+        self.news = true;
+        if let Some(driver) = self.driver.take() {
+            driver.wake();
+        }
+    }
+
+    /// # Errors
+    /// [`Error::Stopped`] once the driver gave up.
+    pub fn check_running(&self) -> Result<(), Error> {
+        match &self.stopped {
+            Some(reason) => Err(Error::Stopped(reason.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// True when nobody can ask for anything any more and nothing is under way.
+    pub fn is_over(&self) -> bool {
+        self.handles == 0 && self.slots.is_empty()
+    }
+
+    /// Gives up: every waiter hears the reason.
+    pub fn stop(&mut self, reason: String) {
+        self.stopped = Some(reason);
+        for slot in self.slots.values_mut() {
+            slot.readers.wake();
+            slot.writers.wake();
+            slot.watchers.wake();
+        }
+        self.listeners.values_mut().for_each(|backlog| backlog.acceptors.wake());
+        self.inboxes.values_mut().for_each(|inbox| inbox.readers.wake());
+        self.idlers.wake();
+        self.flushers.wake();
+    }
+
+    /// Hands out everything that the protocol has to tell.
+    pub fn dispatch(&mut self, now: Instant) {
+        while let Some(event) = self.proto.poll_event() {
+            self.dispatch_one(now, event.conn, event.kind);
+        }
+        for (&port, inbox) in &mut self.inboxes {
+            let before = inbox.waiting.len();
+            while inbox.waiting.len() < MAX_DATAGRAMS
+                && let Some(datagram) = self.proto.recv_datagram(port)
+            {
+                inbox.waiting.push_back(datagram);
+            }
+            if inbox.waiting.len() > before {
+                inbox.readers.wake();
+            }
+        }
+        if self.slots.is_empty() {
+            self.idlers.wake();
+        }
+    }
+
+    fn dispatch_one(&mut self, now: Instant, conn: ConnId, kind: EventKind) {
+        if let EventKind::Accepted { port } = kind {
+            self.accept(now, conn, port);
+            return;
+        }
+        let Some(slot) = self.slots.get_mut(&conn) else { return };
+        match kind {
+            EventKind::Connected => {
+                slot.connected = true;
+                slot.watchers.wake();
+                slot.writers.wake();
+            }
+            EventKind::Readable if slot.orphan => while self.proto.recv(now, conn).is_some() {},
+            EventKind::Readable => slot.readers.wake(),
+            EventKind::Writable => slot.writers.wake(),
+            EventKind::Finished => {
+                slot.finished = true;
+                slot.readers.wake();
+            }
+            EventKind::Closed(reason) => {
+                if slot.orphan {
+                    self.proto.forget(now, conn);
+                    self.slots.remove(&conn);
+                    return;
+                }
+                slot.ended = Some(Box::new(Ended {
+                    reason,
+                    stats: self.proto.conn_stats(conn).cloned().unwrap_or_default(),
+                    paths: self.proto.path_stats(conn),
+                    composition: self.proto.composition(conn).cloned(),
+                }));
+                slot.readers.wake();
+                slot.writers.wake();
+                slot.watchers.wake();
+            }
+            other => {
+                if slot.events.len() == MAX_EVENTS {
+                    slot.events.pop_front();
+                }
+                slot.events.push_back(other);
+                slot.watchers.wake();
+            }
+        }
+    }
+
+    fn accept(&mut self, now: Instant, conn: ConnId, port: u16) {
+        let backlog = self.listeners.get_mut(&port).filter(|backlog| backlog.waiting.len() < MAX_BACKLOG);
+        // A connection that was reset in the meantime has no path left; nobody needs to hear of it.
+        let path = self.proto.path_stats(conn).first().map(|(_, stats)| stats.addr);
+        match backlog.zip(path) {
+            Some((backlog, path)) => {
+                self.slots.insert(conn, Slot { connected: true, ..Slot::default() });
+                backlog.waiting.push_back((conn, path));
+                backlog.acceptors.wake();
+            }
+            None => self.proto.forget(now, conn),
+        }
+    }
+
+    /// The last handle of `conn` was dropped: what was sent is still delivered, what comes is thrown away.
+    pub fn abandon(&mut self, now: Instant, conn: ConnId) {
+        let Some(slot) = self.slots.get_mut(&conn) else { return };
+        if slot.ended.is_some() {
+            self.proto.forget(now, conn);
+            self.slots.remove(&conn);
+        } else {
+            slot.orphan = true;
+            self.proto.close(now, conn);
+            while self.proto.recv(now, conn).is_some() {}
+            self.farewells.push_back((now + FAREWELL, conn));
+        }
+        self.wake_driver();
+    }
+
+    /// Resets connections without handles that took too long.
+    pub fn end_farewells(&mut self, now: Instant) {
+        while let Some((until, conn)) = self.farewells.front().copied() {
+            if !self.slots.contains_key(&conn) {
+                self.farewells.pop_front();
+            } else if until <= now {
+                self.farewells.pop_front();
+                self.proto.forget(now, conn);
+                self.slots.remove(&conn);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// When the protocol or a farewell is due.
+    pub fn deadline(&mut self) -> Option<Instant> {
+        let farewell = self.farewells.front().map(|(until, _)| *until);
+        self.proto.poll_timeout().into_iter().chain(farewell).min()
+    }
+}

@@ -1,0 +1,87 @@
+//! A connection with coalescing framing as a byte stream for `tokio::io`.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use restp_proto::SendOptions;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::connection::Connection;
+
+/// Bytes that one write takes at most, so that a full send buffer costs no large copy.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// A byte stream. Made by [`Connection::into_stream`].
+///
+/// `shutdown` ends our direction after everything that was written; it does not wait for the peer:
+/// [`Connection::finish`] on [`Stream::connection`] does.
+pub struct Stream {
+    connection: Connection,
+    /// What the reader had no room for.
+    rest: Bytes,
+}
+
+impl Stream {
+    pub(crate) fn new(connection: Connection) -> Self {
+        Self { connection, rest: Bytes::new() }
+    }
+
+    /// The connection below.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.rest.is_empty() {
+            match ready!(self.connection.poll_recv(cx))? {
+                Some(message) => self.rest = message.payload,
+                None => return Poll::Ready(Ok(())),
+            }
+        }
+        // Fill the buffer as far as this can be done without waiting.
+        loop {
+            let length = self.rest.len().min(buffer.remaining());
+            buffer.put_slice(&self.rest[..length]);
+            self.rest.advance(length);
+            if buffer.remaining() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+            match self.connection.try_recv() {
+                Ok(Some(message)) => self.rest = message.payload,
+                // The end shows in the next read.
+                Ok(None) | Err(_) => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if bytes.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let length = bytes.len().min(WRITE_BYTES);
+        let mut piece = Some(Bytes::copy_from_slice(&bytes[..length]));
+        ready!(self.connection.poll_send(cx, &mut piece, SendOptions::default()))?;
+        Poll::Ready(Ok(length))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Nothing is held back: what was written is with the endpoint.
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.connection.close();
+        Poll::Ready(Ok(()))
+    }
+}
