@@ -18,7 +18,8 @@ def queues(draw):
     """Arrivals with lengths, and a rate and burst that change at some instants."""
     gaps = draw(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=60))
     lengths = draw(st.lists(st.integers(40, 1500), min_size=len(gaps), max_size=len(gaps)))
-    starts = sorted(draw(st.lists(st.integers(1, 100_000_000), max_size=4, unique=True)))
+    # Changes of one link lie further apart than the errors of their instants.
+    starts = sorted(20_000 * n for n in draw(st.lists(st.integers(1, 5000), max_size=4, unique=True)))
     states = [(start, draw(RATES), draw(st.integers(1500, 6000))) for start in [0, *starts]]
     return np.cumsum(gaps), np.array(lengths), states
 
