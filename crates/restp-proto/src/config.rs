@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::path::PathAddr;
+use crate::protected::Keys;
 use crate::wire::{IP_PROTOCOL, PseudoHeader};
 
 /// What carries ResTP packets.
@@ -70,6 +71,8 @@ pub struct EndpointConfig {
     ///
     /// Zero unless the socket layer can hold packets back (`SO_TXTIME`, or its own queue).
     pub release_horizon: Duration,
+    /// Keys of the protected profile.
+    pub keys: Option<Keys>,
 }
 
 impl Default for EndpointConfig {
@@ -85,6 +88,7 @@ impl Default for EndpointConfig {
             max_datagrams: 1024,
             max_stateless_per_s: 10_000,
             release_horizon: Duration::ZERO,
+            keys: None,
         }
     }
 }

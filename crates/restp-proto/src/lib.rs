@@ -12,6 +12,11 @@ mod event;
 pub mod log;
 mod path;
 pub mod profile;
+#[cfg(feature = "protected")]
+pub mod protected;
+#[cfg(not(feature = "protected"))]
+#[path = "unprotected.rs"]
+pub mod protected;
 mod rtt;
 pub mod seq;
 mod stats;

@@ -112,6 +112,8 @@ pub struct EndpointStats {
     pub replays_refused: u64,
     /// Connections refused because a limit was reached.
     pub limit_refusals: u64,
+    /// Protected handshakes of peers without the right keys.
+    pub unauthentic: u64,
     /// Resets sent.
     pub resets_sent: u64,
     /// Connections whose peer moved to another address (answer K3).

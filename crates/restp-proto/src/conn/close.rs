@@ -62,9 +62,7 @@ impl Connection {
         (0..self.paths.len())
             .filter_map(|index| {
                 let addr = self.paths[index].addr;
-                let mut answer = Vec::new();
-                self.last_ack(index).encode(&mut answer, pseudo(&addr).as_ref()).ok()?;
-                Some((addr, until, answer))
+                Some((addr, until, self.last_ack_bytes(index, pseudo)?))
             })
             .collect()
     }

@@ -9,6 +9,7 @@ use crate::crypto;
 use crate::event::{CloseReason, EventKind};
 use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, FlowControl, JoinHash, Management, Ordering};
+use crate::protected::Seal;
 use crate::seq;
 use crate::wire::{CapableFlags, Cookie, Flags, Flow, MpCapable, Multipath, Packet, Sequence};
 
@@ -23,6 +24,8 @@ pub(crate) enum Proof {
     Acknowledged,
     /// It presented a valid cookie; a fresh one lifts the limit on what may be sent to it.
     Cookie { fresh: bool },
+    /// It sent the first message of a protected handshake, which proves nothing about the address yet.
+    Protected { seal: Box<Seal> },
 }
 
 impl Connection {
@@ -68,7 +71,7 @@ impl Connection {
         isns: (u32, u32),
         keys: Option<(u64, u64)>,
         window: Option<u16>,
-        proof: &Proof,
+        proof: Proof,
     ) -> Self {
         let mut path = Path::new(PathId(0), addr, &composition, isns.0, cx.now);
         path.peer_isn = isns.1;
@@ -78,7 +81,15 @@ impl Connection {
             multi.learn(peer);
             Box::new(multi)
         });
+        let acknowledged = matches!(proof, Proof::Acknowledged);
+        let mut seal = None;
         match proof {
+            Proof::Protected { seal: handshake } => {
+                path.stage = Stage::SynReceived;
+                path.allowance_bytes = Some(0);
+                path.wants.syn_ack = true;
+                seal = Some(handshake);
+            }
             Proof::Acknowledged => {
                 path.stage = Stage::Established;
                 path.confirmed = true;
@@ -94,7 +105,8 @@ impl Connection {
         }
         let mut conn = Self::new(composition, Role::Responder, ports, path, cx.now);
         conn.multi = multi;
-        if matches!(proof, Proof::Acknowledged) {
+        conn.seal = seal;
+        if acknowledged {
             conn.phase = Phase::Established;
         }
         // The window of the first packet counts from our first message.
@@ -233,6 +245,9 @@ impl Connection {
             return;
         }
         path.confirmed = true;
+        if let Some(seal) = &mut self.seal {
+            seal.third = None;
+        }
         path.allowance_bytes = None;
         path.wants.confirm = false;
         path.stop(Timer::Handshake);
@@ -268,7 +283,9 @@ impl Connection {
         match path.stage {
             Stage::SynSent | Stage::SynReceived if exhausted => {
                 if index == 0 {
-                    self.finish(cx, CloseReason::TimedOut);
+                    let forged = self.stats.unauthentic > 0;
+                    let reason = if forged { CloseReason::Unauthenticated } else { CloseReason::TimedOut };
+                    self.finish(cx, reason);
                 } else {
                     self.drop_path(cx, index);
                 }

@@ -31,6 +31,26 @@ impl Connection {
         index: usize,
         ecn: Ecn,
         decoded: &Decoded<'_>,
+        datagram: &[u8],
+    ) -> Option<Cookie> {
+        self.credit(index, datagram.len());
+        if decoded.packet.header.version == Version::Clear {
+            return self.handle_open(cx, index, ecn, decoded, datagram.len());
+        }
+        let mut plain = std::mem::take(cx.scratch);
+        let opened = self.unseal(cx, index, decoded, datagram, &mut plain);
+        let cookie = opened.and_then(|decoded| self.handle_open(cx, index, ecn, &decoded, datagram.len()));
+        *cx.scratch = plain;
+        cookie
+    }
+
+    /// Handles a packet in clear text, or one that was opened.
+    fn handle_open(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        ecn: Ecn,
+        decoded: &Decoded<'_>,
         bytes: usize,
     ) -> Option<Cookie> {
         let packet = &decoded.packet;
@@ -40,7 +60,6 @@ impl Connection {
         if packet.header.flow.contains(Flow::CXF) {
             self.stats.custody_bits += 1;
         }
-        self.credit(index, bytes);
         let answer = self.paths[index].stage == Stage::SynSent;
         if answer && index == 0 {
             let cookie = self.on_answer(cx, packet);

@@ -7,11 +7,16 @@ mod close;
 mod data_in;
 mod fec;
 pub(crate) mod handshake;
+mod headers;
 mod input;
 pub(crate) mod multipath;
+mod out_ack;
+mod out_data;
+mod out_handshake;
 mod output;
 mod pacer;
 pub(crate) mod path;
+mod protection;
 mod receiver;
 mod sender;
 pub(crate) mod shape;
@@ -32,6 +37,7 @@ use crate::event::{CloseReason, ConnId, Dial, EventKind, Knob, SendOptions};
 use crate::log::{LogEvent, Observer};
 use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, Framing, Management, Ordering};
+use crate::protected::Seal;
 use crate::stats::{ConnStats, PathStats};
 use crate::time::Instant;
 use crate::wire::{Cookie, PseudoHeader};
@@ -51,6 +57,8 @@ pub(crate) struct Cx<'a> {
     pub id: ConnId,
     pub rng: &'a mut ChaCha12Rng,
     pub arena: &'a mut Arena,
+    /// Where sealed packets are opened.
+    pub scratch: &'a mut Vec<u8>,
     pub observer: &'a mut Option<Box<dyn Observer + Send>>,
     pub horizon: Duration,
     /// Builds the pseudo-header of a packet of a given length, over raw IP.
@@ -146,6 +154,7 @@ pub(crate) struct Connection {
     challenge_at: Instant,
     reset: Option<usize>,
     stats: ConnStats,
+    seal: Option<Box<Seal>>,
 }
 
 impl Connection {
@@ -190,6 +199,7 @@ impl Connection {
             challenge_at: Instant::ZERO,
             reset: None,
             stats: ConnStats::default(),
+            seal: None,
             composition,
         }
     }

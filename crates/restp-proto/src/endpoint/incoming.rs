@@ -10,11 +10,13 @@ use crate::error::SendError;
 use crate::event::{ConnId, Datagram, EventKind};
 use crate::path::{Ecn, PathAddr};
 use crate::profile::{Composition, Management};
+use crate::protected::Seal;
 use crate::time::Instant;
 use crate::wire::{
     Arq, Cookie, Decoded, Fec, Flags, Flow, Header, JoinStep, MpCapable, MpJoin, Multipath, Packet,
-    PayloadCheck, Sequence,
+    PayloadCheck, Protection, Sequence, Version,
 };
+use rand_core::Rng;
 
 /// A datagram that belongs to no connection yet.
 struct Stranger<'a> {
@@ -22,7 +24,7 @@ struct Stranger<'a> {
     key: Key,
     ecn: Ecn,
     decoded: &'a Decoded<'a>,
-    bytes: usize,
+    datagram: &'a [u8],
 }
 
 pub(super) fn handle(endpoint: &mut Endpoint, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
@@ -35,15 +37,14 @@ pub(super) fn handle(endpoint: &mut Endpoint, now: Instant, path: PathAddr, ecn:
     };
     let header = &decoded.packet.header;
     let key = Key { addr: path, local_port: header.destination_port, remote_port: header.source_port };
-    let bytes = datagram.len();
     if let Some((id, index)) = endpoint.table.find(&key) {
         if endpoint.table.get(id).is_some_and(|conn| conn.owns(index, &path)) {
-            deliver(endpoint, now, id, index, ecn, &decoded, bytes);
+            deliver(endpoint, now, id, index, ecn, &decoded, datagram);
             return;
         }
         endpoint.table.unbind(&key);
     }
-    let stranger = Stranger { now, key, ecn, decoded: &decoded, bytes };
+    let stranger = Stranger { now, key, ecn, decoded: &decoded, datagram };
     if header.flow.intersects(Flow::CON | Flow::OPT) {
         endpoint.on_stranger(&stranger);
     } else {
@@ -58,9 +59,9 @@ fn deliver(
     index: usize,
     ecn: Ecn,
     decoded: &Decoded<'_>,
-    bytes: usize,
+    datagram: &[u8],
 ) {
-    let cookie = endpoint.with(now, id, |conn, cx| conn.handle(cx, index, ecn, decoded, bytes)).flatten();
+    let cookie = endpoint.with(now, id, |conn, cx| conn.handle(cx, index, ecn, decoded, datagram)).flatten();
     if let Some(cookie) = cookie
         && let Some(server) = endpoint.table.get(id).and_then(|conn| conn.path_addrs().next())
     {
@@ -147,7 +148,9 @@ impl Endpoint {
         match (syn, ack) {
             (true, false) if packet.header.flow.contains(Flow::CKI) => self.grant_cookie(stranger),
             (true, false) => self.on_syn(stranger),
-            (false, true) => self.on_first_ack(stranger),
+            (false, true) if packet.header.version == Version::Clear => self.on_first_ack(stranger),
+            // The responder of a protected handshake has state from the SYN on.
+            (false, true) => self.stats.stray += 1,
             // Early data whose SYN is still missing: the client repeats it with SYN (answer D4).
             (false, false) => self.stats.stray += 1,
             (true, true) => self.refuse(stranger),
@@ -177,7 +180,7 @@ impl Endpoint {
             return false;
         }
         // Nobody gets more than three times what was sent in his name. R-SEC-1
-        if bytes.len() > stranger.bytes * 3 {
+        if bytes.len() > stranger.datagram.len() * 3 {
             return false;
         }
         self.answer(stranger.now, stranger.key.addr, bytes)
@@ -266,6 +269,10 @@ impl Endpoint {
             self.refuse(stranger);
             return;
         };
+        if packet.header.version == Version::Protected {
+            self.open_protected(stranger, &composition);
+            return;
+        }
         let opportunistic = packet.header.flow.contains(Flow::OPT);
         if opportunistic {
             let client = stranger.key.addr.remote.ip();
@@ -280,6 +287,32 @@ impl Endpoint {
             }
         }
         self.answer_syn(stranger, &composition);
+    }
+
+    /// Answers the handshake of the protected profile; it needs state, so it is limited like opportunistic openings.
+    // R-PROT-2, R-SEC-2
+    fn open_protected(&mut self, stranger: &Stranger<'_>, composition: &Composition) {
+        let packet = &stranger.decoded.packet;
+        let Sequence::Arq(arq) = packet.sequence else { return };
+        let Some(keys) = self.keys.clone() else {
+            self.refuse(stranger);
+            return;
+        };
+        if self.half_open >= self.config.max_half_open || self.table.len() >= self.config.max_connections {
+            self.stats.limit_refusals += 1;
+            return;
+        }
+        let mut seed = [0; 32];
+        self.rng.fill_bytes(&mut seed);
+        let Some(seal) = Seal::responder(&keys, stranger.datagram, packet.payload, seed) else {
+            // Whoever does not have the right keys learns nothing.
+            self.stats.unauthentic += 1;
+            return;
+        };
+        let ecn = ecn_wanted(packet, composition);
+        let local_isn = self.responder_number(&stranger.key, arq.sequence, Self::slot(stranger.now), ecn);
+        let proof = Proof::Protected { seal: Box::new(seal) };
+        self.open(stranger, composition, (local_isn, arq.sequence), ecn, proof);
     }
 
     /// Opens an opportunistic connection unless limits or the replay set forbid it.
@@ -302,7 +335,7 @@ impl Endpoint {
         let fresh = self.jar.is_fresh(stranger.now, stranger.key.addr.remote.ip(), &cookie);
         let ecn = ecn_wanted(packet, composition);
         let local_isn = self.responder_number(&stranger.key, peer_isn, Self::slot(stranger.now), ecn);
-        self.open(stranger, composition, (local_isn, peer_isn), ecn, &Proof::Cookie { fresh })
+        self.open(stranger, composition, (local_isn, peer_isn), ecn, Proof::Cookie { fresh })
     }
 
     fn opening(&self, key: &Key, peer_isn: u32, cookie: &Cookie) -> u128 {
@@ -369,7 +402,7 @@ impl Endpoint {
             self.stats.limit_refusals += 1;
             return;
         }
-        self.open(stranger, &composition, isns, ecn, &Proof::Acknowledged);
+        self.open(stranger, &composition, isns, ecn, Proof::Acknowledged);
     }
 
     /// Both initial numbers, and whether ECN was agreed, from a packet that acknowledges the number we would have chosen.
@@ -400,7 +433,7 @@ impl Endpoint {
         composition: &Composition,
         isns: (u32, u32),
         ecn: bool,
-        proof: &Proof,
+        proof: Proof,
     ) -> bool {
         let packet = &stranger.decoded.packet;
         let keys = if composition.several_paths() {
@@ -445,7 +478,7 @@ impl Endpoint {
         let id = self.table.insert(conn);
         self.table.bind(key, id, 0);
         self.note_ports(key.local_port, key.remote_port, id);
-        deliver(self, stranger.now, id, 0, stranger.ecn, stranger.decoded, stranger.bytes);
+        deliver(self, stranger.now, id, 0, stranger.ecn, stranger.decoded, stranger.datagram);
         true
     }
 
@@ -463,7 +496,7 @@ impl Endpoint {
         let isn = self.initial_number(stranger.now, &stranger.key);
         let ports = (stranger.key.local_port, stranger.key.remote_port);
         let packet = &stranger.decoded.packet;
-        let (addr, bytes) = (stranger.key.addr, stranger.bytes);
+        let (addr, bytes) = (stranger.key.addr, stranger.datagram.len());
         let place = self
             .with(stranger.now, id, |conn, cx| {
                 (conn.ports() == ports).then(|| conn.accept_join(cx, addr, packet, isn, bytes)).flatten()
@@ -491,7 +524,7 @@ impl Endpoint {
         self.with(stranger.now, id, |conn, _| conn.move_path(index, key.addr));
         self.table.bind(key, id, index);
         self.stats.rebindings += 1;
-        deliver(self, stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.bytes);
+        deliver(self, stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
         true
     }
 
@@ -521,5 +554,6 @@ fn reply_to(packet: &Packet<'_>) -> Packet<'static> {
         error: packet.header.error - crate::wire::ErrorBits::ENC,
         ..packet.header
     };
-    Packet::new(header)
+    let protection = packet.protection.map(|_| Protection { epoch: 0, subflow: 0, packet_number: 0 });
+    Packet { protection, ..Packet::new(header) }
 }

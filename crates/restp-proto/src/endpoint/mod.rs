@@ -7,6 +7,7 @@ mod table;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,6 +24,7 @@ use crate::event::{ConnId, Datagram, Dial, Event, Knob, SendOptions};
 use crate::log::Observer;
 use crate::path::{Ecn, PathAddr, PathId, Transmit};
 use crate::profile::{Composition, Management, Protection};
+use crate::protected::Keys;
 use crate::stats::{ConnStats, EndpointStats, PathStats};
 use crate::time::Instant;
 use cookie::{CookieCache, CookieJar, ReplaySet};
@@ -59,6 +61,8 @@ pub struct Endpoint {
     rng: ChaCha12Rng,
     secret: Secret,
     arena: Arena,
+    scratch: Vec<u8>,
+    keys: Option<Arc<Keys>>,
     observer: Option<Box<dyn Observer + Send>>,
     table: Table,
     tokens: BTreeMap<u32, ConnId>,
@@ -97,10 +101,11 @@ impl Endpoint {
             cookies: CookieCache::new(config.max_cached_cookies),
             linger: Linger::new(state.clone(), config.max_lingering),
             table: Table::new(state),
-            config,
             rng,
             secret,
             arena: Arena::default(),
+            scratch: Vec::new(),
+            keys: config.keys.clone().map(Arc::new),
             observer: None,
             tokens: BTreeMap::new(),
             by_ports: BTreeMap::new(),
@@ -110,6 +115,7 @@ impl Endpoint {
             stateless: VecDeque::new(),
             budget: Budget { second: u64::MAX, left: 0 },
             stats: EndpointStats::default(),
+            config,
         }
     }
 
@@ -135,7 +141,7 @@ impl Endpoint {
         if self.listeners.contains_key(&port) {
             return Err(ListenError::InUse { port });
         }
-        if composition.profile().protection == Protection::Protected && !self.has_keys() {
+        if composition.profile().protection == Protection::Protected && self.keys.is_none() {
             return Err(ListenError::NoKeys);
         }
         self.listeners.insert(port, Listener { composition, exact, datagrams: VecDeque::new() });
@@ -145,10 +151,6 @@ impl Endpoint {
     /// Accepts no more connections on `port`; existing ones go on.
     pub fn unlisten(&mut self, port: u16) {
         self.listeners.remove(&port);
-    }
-
-    fn has_keys(&self) -> bool {
-        false
     }
 
     /// Opens a connection from `local_port` to `remote_port` at the end of `path`.
@@ -170,7 +172,7 @@ impl Endpoint {
         if self.table.len() >= self.config.max_connections {
             return Err(ConnectError::TooMany { limit: self.config.max_connections });
         }
-        if composition.profile().protection == Protection::Protected && !self.has_keys() {
+        if composition.profile().protection == Protection::Protected && self.keys.is_none() {
             return Err(ConnectError::NoKeys);
         }
         self.linger.forget(&key);
@@ -180,9 +182,12 @@ impl Endpoint {
             _ => None,
         };
         let local_key = self.rng.next_u64();
+        let mut seed = [0; 32];
+        self.rng.fill_bytes(&mut seed);
+        let keys = self.keys.clone().filter(|_| composition.profile().protection == Protection::Protected);
         let id = self.table.next_id();
         let (cx, _) = self.split(now, id);
-        let conn = Connection::connect(
+        let mut conn = Connection::connect(
             &cx,
             composition.clone(),
             path,
@@ -191,6 +196,9 @@ impl Endpoint {
             cookie,
             local_key,
         );
+        if let Some(keys) = keys {
+            conn.protect(&keys, seed);
+        }
         let id = self.table.insert(conn);
         self.table.bind(key, id, 0);
         self.note_ports(local_port, remote_port, id);
@@ -222,6 +230,7 @@ impl Endpoint {
             id,
             rng: &mut self.rng,
             arena: &mut self.arena,
+            scratch: &mut self.scratch,
             observer: &mut self.observer,
             horizon: self.config.release_horizon,
             pseudo: self.config.encapsulation.outgoing(),

@@ -7,4 +7,6 @@ mod hostile;
 mod interaction;
 mod loss_causes;
 mod paths;
+#[cfg(feature = "protected")]
+mod protection;
 mod throughput;

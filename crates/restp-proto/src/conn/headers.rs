@@ -1,0 +1,224 @@
+//! Headers of outgoing packets, and how much payload fits behind them.
+
+use bytes::BytesMut;
+
+use super::out_data::CONFIRMING_PACKETS;
+use super::path::Stage;
+use super::sender::Sent;
+use super::{Connection, Role};
+use crate::profile::{Congestion, Framing, Management};
+use crate::seq;
+use crate::wire::{
+    Arq, BASE_WORDS, Dss, DssMapping, ErrorBits, Flags, Packet, Protection, Sequence, TAG_BYTES, Version,
+    WORD_BYTES,
+};
+
+impl Connection {
+    /// The flags of data packets on path `index`.
+    pub(super) fn data_flags(&self, index: usize) -> Flags {
+        let path = &self.paths[index];
+        let mut flags = Flags::empty();
+        let synchronised = path.stage == Stage::Established || self.role == Role::Responder;
+        let confirming = path.tx.next() <= CONFIRMING_PACKETS && self.role == Role::Initiator;
+        if synchronised && self.connected() && (self.composition.acknowledges() || confirming) {
+            flags |= Flags::ACK;
+        }
+        if path.ack.echo && flags.contains(Flags::ACK) {
+            flags |= Flags::ECE;
+        }
+        flags
+    }
+
+    pub(super) fn sequence(&self, index: usize, number: u64, flags: Flags) -> Sequence {
+        let path = &self.paths[index];
+        let sequence = seq::to_wire(path.local_isn, number);
+        if self.shape.header.error.contains(ErrorBits::ARQ) || flags.intersects(Flags::CONTROL) {
+            let acknowledgement =
+                if flags.contains(Flags::ACK) { seq::to_wire(path.peer_isn, path.rx.next()) } else { 0 };
+            Sequence::Arq(Arq { sequence, acknowledgement })
+        } else if self.numbered(flags) {
+            Sequence::Seq(sequence)
+        } else {
+            Sequence::None
+        }
+    }
+
+    /// Packet `number` of path `index`, with the duplicate SYN on the first one (answer D4).
+    pub(super) fn data_packet<'a>(&self, index: usize, number: u64, sent: &'a Sent) -> Packet<'a> {
+        let mut flags = self.data_flags(index);
+        let path = &self.paths[index];
+        if sent.push {
+            flags |= Flags::PSH;
+        }
+        if sent.fin {
+            flags |= Flags::FIN | Flags::ACK;
+        }
+        if path.cwr {
+            flags |= Flags::CWR;
+        }
+        let opportunistic = self.composition.profile().management == Management::Opportunistic;
+        let doubles_syn = opportunistic
+            && index == 0
+            && number == 1
+            && !sent.fin
+            && match self.role {
+                Role::Initiator => path.stage == Stage::SynSent,
+                Role::Responder => !path.confirmed,
+            };
+        if doubles_syn {
+            flags |= Flags::SYN;
+        }
+        let mut packet = self.base(flags);
+        packet.sequence = self.sequence(index, number, flags);
+        packet.payload = &sent.payload;
+        if doubles_syn {
+            packet.fec = self.offered_fec();
+            packet.multipath = self.syn_multipath(index);
+            if self.role == Role::Initiator {
+                packet.cookie = self.cookie;
+            }
+            if self.composition.profile().tuning.ecn
+                && self.composition.profile().congestion != Congestion::None
+            {
+                packet.header.flags |= Flags::ECE;
+                if self.role == Role::Initiator {
+                    packet.header.flags |= Flags::CWR;
+                }
+            }
+        } else if sent.fin && packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) {
+            packet.fec = self.offered_fec();
+        }
+        if number == 1 && !doubles_syn && self.paths[index].stage == Stage::Established {
+            self.add_confirmation(index, &mut packet);
+        }
+        if let Some(multi) = self.multi.as_ref().filter(|_| !sent.payload.is_empty()) {
+            // Beside a cookie, and before anything was received, there is no Data ACK.
+            let data_ack = packet.dss.and_then(|dss| dss.data_ack);
+            packet.dss = Some(Dss {
+                data_ack,
+                mapping: Some(DssMapping {
+                    data_sequence: multi.local_number(sent.data_index),
+                    subflow_sequence: seq::to_wire(path.local_isn, number),
+                    length: 1,
+                    data_fin: false,
+                    payload_crc: None,
+                }),
+            });
+        }
+        packet
+    }
+
+    /// A packet with everything that does not depend on its kind.
+    pub(super) fn base(&self, flags: Flags) -> Packet<'static> {
+        let mut header = self.shape.header;
+        header.flags = flags;
+        header.k = self.established_paths().max(1);
+        let window = self.shape.window.then(|| self.assembler.window().min(65_535) as u16);
+        let ack = flags.contains(Flags::ACK);
+        let multi = self.multi.as_ref().filter(|_| !flags.intersects(Flags::SYN | Flags::RST));
+        let dss = multi.map(|multi| Dss {
+            data_ack: ack.then(|| multi.peer_number(self.assembler.next())),
+            mapping: None,
+        });
+        // SYNs carry the handshake of a protected connection; everything after it is sealed. The number is set on sealing.
+        let protection = (header.version == Version::Protected).then(|| {
+            let sealed =
+                !flags.contains(Flags::SYN) && self.seal.as_ref().is_some_and(|seal| seal.is_ready());
+            Protection { epoch: u8::from(sealed), subflow: 0, packet_number: 0 }
+        });
+        Packet { window, dss, protection, ..Packet::new(header) }
+    }
+
+    /// Bytes besides the payload of an ordinary data packet on path `index`.
+    pub(super) fn header_bytes(&self, index: usize) -> usize {
+        let flags = self.data_flags(index);
+        let header = &self.shape.header;
+        let words = BASE_WORDS
+            + if header.version == Version::Protected { 2 } else { 0 }
+            + if header.error.contains(ErrorBits::CRC) { 2 } else { 0 }
+            + usize::from(self.shape.window)
+            + match (&self.multi, flags.contains(Flags::ACK)) {
+                (None, _) => 0,
+                (Some(_), true) => 4,
+                (Some(_), false) => 3,
+            }
+            + match self.sequence(index, 0, flags) {
+                Sequence::Arq(_) => 2,
+                Sequence::Seq(_) => 1,
+                Sequence::None => 0,
+            };
+        let tag = if header.version == Version::Protected { TAG_BYTES } else { 0 };
+        words * WORD_BYTES + tag
+    }
+
+    /// Payload bytes of one packet; `smallest` is the size that fits every packet of the connection.
+    pub(super) fn segment_bytes(&self, smallest: bool) -> usize {
+        let profile = self.composition.profile();
+        let header = &self.shape.header;
+        let several = self.multi.is_some();
+        let mut overhead = BASE_WORDS * WORD_BYTES;
+        if header.version == Version::Protected {
+            overhead += 2 * WORD_BYTES + TAG_BYTES;
+        }
+        overhead += if profile.crc { 2 * WORD_BYTES } else { 0 };
+        overhead += if self.shape.window { WORD_BYTES } else { 0 };
+        overhead += if several { 4 * WORD_BYTES } else { 0 };
+        overhead += 2 * WORD_BYTES;
+        if profile.reliability.fec().is_some() {
+            overhead += WORD_BYTES + super::fec::prefix_bytes(several);
+        }
+        // The first packet may carry a cookie and keys.
+        if smallest || self.next_data == 0 {
+            overhead += if profile.management == Management::Opportunistic { 4 * WORD_BYTES } else { 0 };
+            overhead += if several { 5 * WORD_BYTES } else { 0 };
+        }
+        profile.tuning.max_packet_bytes - overhead.min(profile.tuning.max_packet_bytes - 1)
+    }
+
+    /// Payload bytes that the next segment will have.
+    pub(super) fn next_segment_bytes(&self, limit: usize) -> usize {
+        match self.composition.profile().framing {
+            Framing::Fixed => self.queue.front().map_or(0, |queued| queued.payload.len()),
+            Framing::Coalesce => self.queue_bytes.min(limit),
+        }
+    }
+
+    /// Takes the next segment from the queue: a message, or as much of the stream as fits.
+    // R-FRM-1, R-FRM-2
+    pub(super) fn cut_segment(&mut self, limit: usize) -> Option<super::Queued> {
+        let mut first = self.queue.pop_front()?;
+        if self.composition.profile().framing == Framing::Coalesce {
+            if first.payload.len() > limit {
+                let rest = super::Queued {
+                    payload: first.payload.split_off(limit),
+                    push: std::mem::replace(&mut first.push, false),
+                    deadline: first.deadline,
+                };
+                self.queue.push_front(rest);
+            } else if first.payload.len() < limit && !self.queue.is_empty() {
+                first = self.join_small(first, limit);
+            }
+        }
+        self.queue_bytes -= first.payload.len();
+        Some(first)
+    }
+
+    /// Fills a segment from several small writes.
+    pub(super) fn join_small(&mut self, first: super::Queued, limit: usize) -> super::Queued {
+        let mut joined = BytesMut::with_capacity(limit);
+        joined.extend_from_slice(&first.payload);
+        let mut push = first.push;
+        while joined.len() < limit {
+            let Some(next) = self.queue.front_mut() else { break };
+            let room = limit - joined.len();
+            if next.payload.len() > room {
+                joined.extend_from_slice(&next.payload.split_to(room));
+                break;
+            }
+            joined.extend_from_slice(&next.payload);
+            push |= next.push;
+            self.queue.pop_front();
+        }
+        super::Queued { payload: joined.freeze(), push, deadline: first.deadline }
+    }
+}

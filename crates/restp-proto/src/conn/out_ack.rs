@@ -1,0 +1,195 @@
+//! Packets out: acknowledgements, their reports, and what rides on them.
+
+use super::output::{AckNumber, Outgoing};
+use super::path::{Stage, Timer};
+use super::{Connection, Cx, LocalFin, Role};
+use crate::crypto;
+use crate::path::{Ecn, Transmit};
+use crate::profile::AckReport;
+use crate::seq;
+use crate::time::Instant;
+use crate::wire::{
+    Arq, DssMapping, ErrorBits, Flags, JoinStep, MpCapable, MpJoin, MpPriority, Multipath, Packet,
+    Protection, Report, STRICT_HEADER_WORDS, SackBlocks, Sequence, SnackBuilder,
+};
+
+/// Most SACK blocks that a tuning may ask for.
+const BLOCK_ROOM: usize = 64;
+/// Words of SNACK vector: 256 packets beyond the first hole (answer F5).
+const VECTOR_WORDS: usize = 8;
+
+impl Connection {
+    pub(super) fn poll_ack(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
+        let path = &self.paths[index];
+        let locked = self.seal.as_ref().is_some_and(|seal| !seal.is_ready());
+        if locked || !path.ack.now || path.stage == Stage::SynSent || path.stage == Stage::Closed {
+            return None;
+        }
+        self.send_ack(cx, index, AckNumber::Next, out)
+    }
+
+    /// A packet without payload.
+    pub(super) fn send_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        number: AckNumber,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let strict = self.composition.profile().tuning.strict_header;
+        let kind = self.composition.profile().ack_report;
+        let blocks_wanted = self.composition.profile().tuning.max_sack_blocks.min(BLOCK_ROOM);
+        let mut packet = self.last_ack(index);
+        let path = &self.paths[index];
+        if let Sequence::Arq(arq) = &mut packet.sequence {
+            match number {
+                AckNumber::Next => {}
+                AckNumber::Previous => arq.sequence = arq.sequence.wrapping_sub(1),
+                AckNumber::First => arq.sequence = seq::to_wire(path.local_isn, 1),
+            }
+        }
+        let probe = number == AckNumber::Previous;
+        packet.header.corruption_echo = path.ack.corruption && packet.header.error.contains(ErrorBits::CRC);
+        if path.ack.echo || path.ack.echo_once {
+            packet.header.flags |= Flags::ECE;
+        }
+        if let Some(fec) = &mut packet.fec {
+            fec.range = path.ack.fec_range.unwrap_or(0);
+        }
+        self.add_confirmation(index, &mut packet);
+        if path.wants.priority && packet.multipath.is_none() {
+            packet.multipath =
+                Some(Multipath::Priority(MpPriority { backup: path.backup, address_id: path.id.0 }));
+        }
+        if self.local_fin == LocalFin::Sent && self.multi.is_some() {
+            self.add_data_fin(index, &mut packet);
+        }
+        // The third message of a protected handshake takes the place of everything that is not needed yet.
+        let third =
+            self.seal.as_ref().filter(|_| number == AckNumber::First).and_then(|seal| seal.third.clone());
+        if let Some(message) = &third {
+            packet.payload = message;
+            packet.fec = None;
+            packet.protection = Some(Protection { epoch: 0, subflow: 0, packet_number: 0 });
+        }
+        let limit = if strict { STRICT_HEADER_WORDS } else { crate::wire::MAX_HEADER_WORDS };
+        let room = packet.report_room_words(limit);
+        // The report borrows from these, so they live until the packet is written.
+        let mut blocks = [[0; 8]; BLOCK_ROOM];
+        let mut snack = SnackBuilder::<VECTOR_WORDS>::new();
+        let mut small = SnackBuilder::<2>::new();
+        if path.rx.has_hole() && !probe && third.is_none() {
+            match kind {
+                AckReport::Cumulative => {}
+                AckReport::Sack => {
+                    let most = blocks_wanted.min(room / 2);
+                    let count = path.rx.sack(path.peer_isn, &mut blocks[..most]);
+                    if count > 0 {
+                        packet.report = Report::Sack(SackBlocks::new(&blocks[..count]));
+                    }
+                }
+                AckReport::Nack | AckReport::Snack if room > 0 => {
+                    let (next, end, isn) = (path.rx.next(), path.rx.end(), path.peer_isn);
+                    let received = |wire: u32| {
+                        seq::from_wire(isn, wire, next).is_some_and(|number| path.rx.contains(number))
+                    };
+                    let (ack, highest) = (seq::to_wire(isn, next), seq::to_wire(isn, end - 1));
+                    let built = if room > VECTOR_WORDS {
+                        snack.build(ack, highest, received)
+                    } else if room > 2 {
+                        small.build(ack, highest, received)
+                    } else {
+                        None
+                    };
+                    if let Some(mut report) = built {
+                        if kind == AckReport::Nack {
+                            report.vector = &[];
+                        }
+                        // On an acknowledgement the bits describe its content (answer B6).
+                        packet.header.error -= ErrorBits::SAK;
+                        if !report.vector.is_empty() {
+                            packet.header.error |= ErrorBits::SAK;
+                        }
+                        packet.report = Report::Snack(report);
+                    }
+                }
+                AckReport::Nack | AckReport::Snack => {}
+            }
+        }
+        let transmit =
+            self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out);
+        self.paths[index].wants.priority = false;
+        self.acknowledged(cx.now, index);
+        transmit
+    }
+
+    /// A plain acknowledgement of everything that path `index` received.
+    pub(super) fn last_ack(&self, index: usize) -> Packet<'static> {
+        let path = &self.paths[index];
+        let mut packet = self.base(Flags::ACK);
+        packet.sequence = Sequence::Arq(Arq {
+            sequence: seq::to_wire(path.local_isn, path.tx.next()),
+            acknowledgement: seq::to_wire(path.peer_isn, path.rx.next()),
+        });
+        if packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) {
+            packet.fec = self.offered_fec();
+        }
+        packet
+    }
+
+    /// An acknowledgement left on path `index`.
+    pub(super) fn acknowledged(&mut self, now: Instant, index: usize) {
+        let granted = self.assembler.next() + u64::from(self.assembler.window());
+        let repeats = self.composition.profile().duplicate_acks;
+        for path in &mut self.paths {
+            path.ack.granted = granted;
+        }
+        let path = &mut self.paths[index];
+        path.ack.now = false;
+        path.ack.pending = 0;
+        path.ack.echo_once = false;
+        path.ack.corruption = false;
+        path.ack.fec_range = None;
+        path.stop(Timer::Ack);
+        if repeats && path.ack.repeats > 0 {
+            // Answer E5. R-ACK-5
+            let wait = path.rtt.rto().max(std::time::Duration::from_millis(200));
+            path.set(Timer::DuplicateAck, now + wait);
+        }
+    }
+
+    /// The third acknowledgement, and everything like it until the peer is known to have state.
+    pub(super) fn add_confirmation(&self, index: usize, packet: &mut Packet<'_>) {
+        let path = &self.paths[index];
+        let Some(multi) = &self.multi else { return };
+        if path.confirmed || self.role != Role::Initiator {
+            return;
+        }
+        packet.multipath = match (&path.join, multi.peer_key) {
+            (None, Some(responder_key)) => Some(Multipath::Capable(MpCapable::BothKeys {
+                flags: crypto::capable_flags(multi.hash),
+                initiator_key: multi.local_key,
+                responder_key,
+            })),
+            (Some(_), _) => self.join_proof(index).map(|mac| {
+                let step = JoinStep::Ack { mac };
+                Multipath::Join(MpJoin { backup: path.backup, address_id: path.id.0, step })
+            }),
+            (None, None) => None,
+        };
+        if packet.payload.is_empty() {
+            packet.dss = None;
+        }
+    }
+
+    pub(super) fn add_data_fin(&self, index: usize, packet: &mut Packet<'_>) {
+        let (Some(multi), Some(dss)) = (&self.multi, &mut packet.dss) else { return };
+        dss.mapping = Some(DssMapping {
+            data_sequence: multi.local_number(self.next_data),
+            subflow_sequence: seq::to_wire(self.paths[index].local_isn, self.paths[index].tx.next()),
+            length: 0,
+            data_fin: true,
+            payload_crc: None,
+        });
+    }
+}

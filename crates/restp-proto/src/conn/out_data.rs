@@ -1,0 +1,229 @@
+//! Packets out: data for the first time and again, encoded packets, FIN.
+
+use bytes::Bytes;
+
+use super::multipath::Stored;
+use super::output::{AckNumber, Outgoing};
+use super::path::Timer;
+use super::sender::Sent;
+use super::{Connection, Cx, LocalFin};
+use crate::path::{Ecn, Transmit};
+use crate::time::Instant;
+use crate::wire::{ErrorBits, Fec, Flags};
+
+/// Packets that carry an acknowledgement although nobody needs one, so that the loss of the third acknowledgement of a
+/// handshake does not cost a round trip.
+pub(super) const CONFIRMING_PACKETS: u64 = 16;
+
+impl Connection {
+    /// Repeats the oldest lost packet of path `index` if it is no longer than `room`.
+    pub(super) fn send_retransmission(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let number = self.retransmittable(cx.now, index)?;
+        self.repeat(cx, index, number, room, out)
+    }
+
+    pub(super) fn repeat(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        number: u64,
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let sent = self.paths[index].tx.get(number)?.clone();
+        let packet = self.data_packet(index, number, &sent);
+        if packet.encoded_len() > room {
+            return None;
+        }
+        let packet_bytes = packet.encoded_len();
+        self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: true }, &packet, out)?;
+        self.stats.retransmitted += 1;
+        self.paths[index].tx.retransmit(cx.now, number);
+        self.spend(cx.now, index);
+        if !self.paths[index].is_running(Timer::Retransmit) {
+            self.arm_retransmit(cx.now, index);
+        }
+        Some(packet_bytes)
+    }
+
+    /// The outage probe, and the tail probe, of path `index`: packet `number` once more, whatever the window says.
+    pub(super) fn probe_with(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        number: u64,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let start = out.len();
+        let segment_size = self.repeat(cx, index, number, usize::MAX, out)?;
+        let path = &self.paths[index];
+        Some(Transmit {
+            path: path.addr,
+            ecn: self.data_ecn(),
+            size_bytes: out.len() - start,
+            segment_size,
+            release_at: cx.now,
+        })
+    }
+
+    /// Sends the next re-injected or new message on path `index` if its packet is no longer than `room`.
+    pub(super) fn send_next(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        if !self.has_new() {
+            return None;
+        }
+        if let Some(sent) = self.next_reinjection() {
+            let length = self.send_new(cx, index, sent, room, out)?;
+            if let Some(multi) = &mut self.multi {
+                multi.reinject.pop_front();
+            }
+            self.stats.reinjected += 1;
+            return Some(length);
+        }
+        let segment = self.segment_bytes(false);
+        if room != usize::MAX && self.header_bytes(index) + self.next_segment_bytes(segment) > room {
+            return None;
+        }
+        let queued = self.cut_segment(segment)?;
+        let stored = Stored { payload: queued.payload, push: queued.push, deadline: queued.deadline };
+        let sent = Sent::new(self.next_data, stored.payload.clone(), false, stored.push, stored.deadline);
+        let length = self.send_new(cx, index, sent, usize::MAX, out)?;
+        if let Some(multi) = &mut self.multi {
+            multi.store.push_back(stored);
+        }
+        self.next_data += 1;
+        self.window_probe = false;
+        self.stats.data_sent += 1;
+        self.tell_writable();
+        Some(length)
+    }
+
+    pub(super) fn tell_writable(&mut self) {
+        let t = &self.composition.profile().tuning;
+        let half = (t.send_buffer_packets as usize).div_ceil(2);
+        let roomy = self.queue.len() <= half && self.queue_bytes <= half * self.max_message_bytes();
+        if self.wants_writable && roomy {
+            self.wants_writable = false;
+            self.tell(crate::event::EventKind::Writable);
+        }
+    }
+
+    pub(super) fn next_reinjection(&self) -> Option<Sent> {
+        let multi = self.multi.as_ref()?;
+        let data = *multi.reinject.front()?;
+        let stored = multi.stored(data)?;
+        Some(Sent::new(data, stored.payload.clone(), false, stored.push, stored.deadline))
+    }
+
+    pub(super) fn send_new(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        sent: Sent,
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let number = self.paths[index].tx.next();
+        let packet = self.data_packet(index, number, &sent);
+        let length = packet.encoded_len();
+        if length > room {
+            return None;
+        }
+        self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: false }, &packet, out)?;
+        self.encode_later(cx, index, number, &sent);
+        let app_limited = self.queue.is_empty();
+        let numbered = self.numbered(Flags::empty()) || packet_is_numbered(number);
+        let tracked = self.composition.acknowledges();
+        let keeps_payload = self.composition.profile().reliability.retransmits();
+        let path = &mut self.paths[index];
+        path.cwr = false;
+        if tracked {
+            let mut sent = sent;
+            if !keeps_payload {
+                sent.payload = Bytes::new();
+            }
+            path.tx.transmit(cx.now, sent, app_limited);
+            if !path.is_running(Timer::Retransmit) {
+                self.arm_retransmit(cx.now, index);
+            }
+        } else if numbered {
+            path.tx.pass();
+        }
+        self.spend(cx.now, index);
+        Some(length)
+    }
+
+    pub(super) fn encode_later(&mut self, cx: &Cx<'_>, index: usize, number: u64, sent: &Sent) {
+        let divisor = self.composition.profile().tuning.fec_timer_divisor;
+        let data_number = self.multi.as_ref().map_or(0, |multi| multi.local_number(sent.data_index));
+        let path = &mut self.paths[index];
+        let wait = path.rtt.smoothed() / divisor;
+        let Some(encoder) = &mut path.encoder else { return };
+        let coded = super::fec::Coded { data_number, push: sent.push, payload: sent.payload.clone() };
+        encoder.add(cx.now, wait, number, &coded);
+        let due = encoder.due_at;
+        path.set(Timer::Fec, due.unwrap_or(Instant::FAR_FUTURE));
+    }
+
+    // R-FEC-4
+    pub(super) fn send_encoded(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let encoded = self.paths[index].encoder.as_mut()?.pop()?;
+        let mut packet = self.base(self.data_flags(index));
+        packet.header.error |= ErrorBits::ENC;
+        packet.fec = self.offered_fec().map(|fec| Fec { range: encoded.count, ..fec });
+        packet.sequence = self.sequence(index, encoded.first, packet.header.flags);
+        packet.payload = &encoded.payload;
+        self.stats.encoded_sent += 1;
+        let outgoing = Outgoing { index, ecn: self.data_ecn(), retransmission: false };
+        let transmit = self.emit(cx, outgoing, &packet, out);
+        self.spend(cx.now, index);
+        transmit
+    }
+
+    pub(super) fn send_fin(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        fin: Sent,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let number = self.paths[index].tx.next();
+        let packet = self.data_packet(index, number, &fin);
+        let outgoing = Outgoing { index, ecn: Ecn::NotEct, retransmission: false };
+        let transmit = self.emit(cx, outgoing, &packet, out);
+        self.paths[index].tx.transmit(cx.now, fin, true);
+        self.ack_rode_along(cx.now, index);
+        self.arm_retransmit(cx.now, index);
+        transmit
+    }
+
+    /// Announces the end of the data of several paths (answer H10).
+    pub(super) fn send_data_fin(&mut self, cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Option<Transmit> {
+        self.local_fin = LocalFin::Sent;
+        let index = self.pick_path(|_| true).unwrap_or(self.active);
+        let path = &mut self.paths[index];
+        self.data_fin_at = cx.now + path.rtt.rto();
+        self.send_ack(cx, index, AckNumber::Next, out)
+    }
+}
+
+/// The first packets of a connection are numbered even if the rest is not, because they carry ACK or SYN.
+fn packet_is_numbered(number: u64) -> bool {
+    number <= CONFIRMING_PACKETS
+}

@@ -1,0 +1,182 @@
+//! Packets out: SYN, SYN-ACK, reset, and the order of control packets.
+
+use super::output::{AckNumber, Outgoing};
+use super::path::{Stage, Timer};
+use super::shape::{fec_code, report_bits};
+use super::{Connection, Cx, Phase};
+use crate::crypto;
+use crate::path::{Ecn, Transmit};
+use crate::profile::{Congestion, Management};
+use crate::seq;
+use crate::time::Instant;
+use crate::wire::{
+    Arq, ErrorBits, Fec, Flags, Flow, JoinStep, MpCapable, MpJoin, Multipath, Packet, Sequence,
+};
+
+impl Connection {
+    pub(super) fn poll_control(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let wants = self.paths[index].wants;
+        if wants.syn {
+            self.paths[index].wants.syn = false;
+            return self.send_syn(cx, index, out);
+        }
+        if wants.syn_ack {
+            self.paths[index].wants.syn_ack = false;
+            return self.send_syn_ack(cx, index, out);
+        }
+        if wants.confirm {
+            self.paths[index].wants.confirm = false;
+            self.start_handshake_timer(cx.now, index);
+            return self.send_ack(cx, index, AckNumber::First, out);
+        }
+        if wants.probe {
+            let path = &mut self.paths[index];
+            path.wants.probe = false;
+            path.probe_sent_at = Some(cx.now);
+            return self.send_ack(cx, index, AckNumber::Previous, out);
+        }
+        if wants.priority {
+            self.paths[index].ack.now = true;
+        }
+        self.poll_resend(cx, index, out)
+    }
+
+    pub(super) fn start_handshake_timer(&mut self, now: Instant, index: usize) {
+        let t = &self.composition.profile().tuning;
+        let (initial, max) = (t.initial_rto, t.max_rto);
+        let path = &mut self.paths[index];
+        let wait = initial.saturating_mul(1 << path.handshake_tries.min(16)).min(max);
+        path.handshake_tries += 1;
+        path.syn_sent_at = now;
+        path.set(Timer::Handshake, now + wait);
+    }
+
+    pub(super) fn send_syn(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
+        self.start_handshake_timer(cx.now, index);
+        let message = self.handshake_message();
+        let packet = Packet { payload: &message, ..self.syn_packet(index) };
+        self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out)
+    }
+
+    /// The SYN of path `index`, without the message of a protected handshake.
+    pub(super) fn syn_packet(&self, index: usize) -> Packet<'static> {
+        let mut packet = self.base(Flags::SYN);
+        packet.sequence = Sequence::Arq(Arq { sequence: self.paths[index].local_isn, acknowledgement: 0 });
+        let opportunistic = self.composition.profile().management == Management::Opportunistic;
+        if opportunistic && index == 0 {
+            match self.cookie {
+                Some(cookie) => packet.cookie = Some(cookie),
+                None => packet.header.flow |= Flow::CKI,
+            }
+        }
+        if opportunistic && index != 0 {
+            // Presence of a cookie follows from the bits alone; a join shows the one of its connection.
+            packet.cookie = self.cookie;
+        }
+        if self.composition.profile().tuning.ecn && self.composition.profile().congestion != Congestion::None
+        {
+            packet.header.flags |= Flags::ECE | Flags::CWR;
+        }
+        packet.fec = self.offered_fec();
+        packet.multipath = self.syn_multipath(index);
+        packet
+    }
+
+    /// Our message of the protected handshake, empty if there is none.
+    fn handshake_message(&self) -> Vec<u8> {
+        self.seal.as_ref().map(|seal| seal.message.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn offered_fec(&self) -> Option<Fec> {
+        self.composition.profile().reliability.fec().map(|kind| Fec { kind: fec_code(kind), range: 0 })
+    }
+
+    pub(super) fn syn_multipath(&self, index: usize) -> Option<Multipath> {
+        let multi = self.multi.as_ref()?;
+        let path = &self.paths[index];
+        match &path.join {
+            None if self.phase == Phase::CookieRequest => None,
+            None => Some(Multipath::Capable(MpCapable::OneKey {
+                flags: crypto::capable_flags(multi.hash),
+                key: multi.local_key,
+            })),
+            Some(join) => Some(Multipath::Join(MpJoin {
+                backup: path.backup,
+                address_id: path.id.0,
+                step: JoinStep::Syn {
+                    token: crypto::token(multi.hash, multi.peer_key?),
+                    nonce: join.local_nonce,
+                },
+            })),
+        }
+    }
+
+    pub(super) fn send_syn_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        self.start_handshake_timer(cx.now, index);
+        let mut packet = self.base(Flags::SYN | Flags::ACK);
+        let path = &self.paths[index];
+        packet.sequence = Sequence::Arq(Arq {
+            sequence: path.local_isn,
+            acknowledgement: seq::to_wire(path.peer_isn, path.rx.next()),
+        });
+        packet.header.error |= report_bits(self.composition.profile().ack_report);
+        packet.fec = self.offered_fec();
+        packet.multipath = match (&self.multi, &path.join) {
+            (Some(multi), None) => Some(Multipath::Capable(MpCapable::OneKey {
+                flags: crypto::capable_flags(multi.hash),
+                key: multi.local_key,
+            })),
+            (Some(_), Some(join)) => {
+                let proof = self.join_proof(index)?;
+                let mut mac = [0; 8];
+                mac.copy_from_slice(&proof[..8]);
+                let step = JoinStep::SynAck { mac, nonce: join.local_nonce };
+                Some(Multipath::Join(MpJoin { backup: path.backup, address_id: path.id.0, step }))
+            }
+            (None, _) => None,
+        };
+        let message = self.handshake_message();
+        let packet = Packet { payload: &message, ..packet };
+        self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out)
+    }
+
+    pub(super) fn send_reset(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let path = &self.paths[index];
+        let knows_peer = path.confirmed || path.stage != Stage::SynSent;
+        let mut packet = self.base(Flags::RST);
+        if knows_peer {
+            packet.header.flags |= Flags::ACK;
+        }
+        packet.sequence = Sequence::Arq(Arq {
+            sequence: seq::to_wire(path.local_isn, path.tx.next()),
+            acknowledgement: if knows_peer { seq::to_wire(path.peer_isn, path.rx.next()) } else { 0 },
+        });
+        packet.window = self.shape.window.then_some(0);
+        if packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) && knows_peer {
+            packet.fec = self.offered_fec();
+        }
+        if let Some(multi) = self.multi.as_ref().filter(|_| self.phase == Phase::Closed)
+            && let Some(key) = multi.peer_key
+        {
+            // The peer's own key proves the right to end the whole connection (answer H6).
+            packet.multipath =
+                Some(Multipath::Capable(MpCapable::OneKey { flags: crypto::capable_flags(multi.hash), key }));
+        }
+        self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out)
+    }
+}

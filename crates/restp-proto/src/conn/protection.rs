@@ -1,0 +1,96 @@
+//! The protected profile within a connection: its handshake messages, and opening of sealed packets.
+
+use std::sync::Arc;
+
+use super::path::Stage;
+use super::{Connection, Cx, Role};
+use crate::protected::{Keys, Seal};
+use crate::seq;
+use crate::wire::{Decoded, Flags, Packet, PayloadCheck, Sequence};
+
+impl Connection {
+    /// Begins the handshake of the protected profile: its first message travels in our SYN.
+    pub fn protect(&mut self, keys: &Arc<Keys>, seed: [u8; 32]) {
+        let mut syn = Vec::new();
+        if self.syn_packet(0).encode(&mut syn, None).is_ok() {
+            self.seal = Seal::initiator(keys, &syn, seed).map(Box::new);
+        }
+    }
+
+    /// What a packet of the protected profile says, or `None` if nothing of it may take effect.
+    // R-PROT-7, R-PROT-8
+    pub(super) fn unseal<'p>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        decoded: &Decoded<'p>,
+        datagram: &[u8],
+        plain: &'p mut Vec<u8>,
+    ) -> Option<Decoded<'p>> {
+        let protection = decoded.packet.protection?;
+        if protection.epoch == 0 {
+            return self.on_handshake_packet(index, decoded);
+        }
+        let path = self.paths.get_mut(index)?;
+        if decoded.payload_check == PayloadCheck::Corrupt {
+            // The header was intact, so this is evidence of bit errors; nothing else of the packet is believed.
+            self.stats.corrupt_payloads += 1;
+            path.cause.on_corruption(cx.now);
+            path.ack.corruption = true;
+            path.ack.now |= path.is_open();
+            return None;
+        }
+        let seal = self.seal.as_mut()?;
+        if !seal.open(&protection, datagram, decoded.header_bytes, plain) {
+            self.stats.unauthentic += 1;
+            return None;
+        }
+        Some(Decoded { packet: Packet { payload: plain, ..decoded.packet }, ..*decoded })
+    }
+
+    /// A packet in clear text that carries the handshake: only what the state of the handshake expects is taken.
+    fn on_handshake_packet<'p>(&mut self, index: usize, decoded: &Decoded<'p>) -> Option<Decoded<'p>> {
+        let packet = &decoded.packet;
+        let flags = packet.header.flags;
+        let Sequence::Arq(arq) = packet.sequence else { return None };
+        let path = self.paths.get_mut(index)?;
+        let without_message = Decoded { packet: Packet { payload: &[], ..*packet }, ..*decoded };
+        if decoded.payload_check == PayloadCheck::Corrupt {
+            return None;
+        }
+        match (self.role, path.stage) {
+            (Role::Initiator, Stage::SynSent) => {
+                let proves = seq::from_wire(path.local_isn, arq.acknowledgement, 1) == Some(1);
+                if !flags.contains(Flags::ACK) || !proves {
+                    return None;
+                }
+                if flags.contains(Flags::SYN) && self.seal.as_mut()?.advance(packet.payload).is_none() {
+                    self.stats.unauthentic += 1;
+                    return None;
+                }
+                Some(without_message)
+            }
+            (Role::Initiator, Stage::Established) if flags.contains(Flags::SYN) => {
+                if path.confirmed {
+                    path.ack.now = true;
+                } else {
+                    path.wants.confirm = true;
+                }
+                None
+            }
+            (Role::Responder, Stage::SynReceived) if flags.contains(Flags::SYN) => {
+                path.wants.syn_ack |= arq.sequence == path.peer_isn;
+                None
+            }
+            (Role::Responder, Stage::SynReceived) if flags.contains(Flags::ACK) => {
+                // The third message of XX.
+                if self.seal.as_mut()?.advance(packet.payload).is_none() {
+                    self.stats.unauthentic += 1;
+                    return None;
+                }
+                Some(without_message)
+            }
+            _ => None,
+        }
+    }
+}
