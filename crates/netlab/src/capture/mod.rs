@@ -4,6 +4,7 @@
 //! times per virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into
 //! memory. No system call is made per packet.
 
+mod memory;
 mod record;
 mod ring;
 
@@ -32,7 +33,7 @@ pub struct CaptureOptions {
     /// Those of `taps` whose packets are also handed back by [`Capture::stop`].
     pub keep: Vec<String>,
     /// Virtual seconds between two emptyings of the rings; none for [`DRAIN_INTERVAL_S`]. A ring holds about
-    /// 10,000 packets with [`Snap::Headers`] and 2,500 with [`Snap::Full`]; what arrives beyond that in one
+    /// 5,000 packets with [`Snap::Headers`] and 2,500 with [`Snap::Full`]; what arrives beyond that in one
     /// interval is missed, and counted.
     pub drain_interval_s: Option<f64>,
 }
@@ -206,11 +207,7 @@ const WRITE_BYTES: usize = 1 << 20;
 impl Output {
     fn create(path: PathBuf) -> Result<Self, Error> {
         let file = File::create(&path).attempt(|| format!("cannot create {}", path.display()))?;
-        Ok(Output {
-            path,
-            file,
-            buffer: Vec::with_capacity(WRITE_BYTES + record::HEADER_BYTES + Snap::Full.bytes()),
-        })
+        Ok(Output { path, file, buffer: memory::vector(WRITE_BYTES + Snap::Full.record_bytes()) })
     }
 
     fn write_if_full(&mut self) -> Result<(), Error> {

@@ -1,6 +1,8 @@
 //! The format of captured packets, as in `docs/formats/record.md`: records of one size, little endian, no
 //! header.
 
+use super::memory;
+
 /// How much of each packet is kept, from its IP header on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Snap {
@@ -34,7 +36,7 @@ pub(super) const HEADER_BYTES: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Records {
     snap: Snap,
-    // In pieces, each of whole records: one piece that grows would be moved, which costs a guest dearly.
+    // In pieces, each of whole records: memory that grows would be moved, and cannot be asked for ahead.
     pieces: Vec<Vec<u8>>,
 }
 
@@ -70,7 +72,7 @@ impl Records {
     pub(super) fn tail(&mut self) -> &mut Vec<u8> {
         let full = PIECE_RECORDS * self.snap.record_bytes();
         if self.pieces.last().is_none_or(|piece| piece.len() >= full) {
-            self.pieces.push(Vec::with_capacity(full));
+            self.pieces.push(memory::vector(full));
         }
         let last = self.pieces.len() - 1;
         &mut self.pieces[last]
