@@ -66,7 +66,7 @@ pub struct LinkCounters {
 }
 
 impl Network {
-    /// Makes the network; needs root, `/proc` and `/sys` for settings, and takes about a millisecond of
+    /// Makes the network; needs root and `/proc`, and takes about a millisecond of
     /// virtual time.
     ///
     /// # Errors

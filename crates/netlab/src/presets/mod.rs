@@ -1,4 +1,4 @@
-//! Networks by name, one file each. A new preset is a new file and a line in [`PRESETS`].
+//! Networks by name, one file each. A new preset is a new file and a line in `PRESETS`.
 
 mod rail_d34;
 mod wire;
