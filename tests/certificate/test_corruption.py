@@ -1,4 +1,4 @@
-"""Corruption makes packets unrecognisable: forgiven where it was asked, up to what was asked, and a fault elsewhere."""
+"""Corruption makes packets unrecognisable: forgiven up to what was asked, and a fault beyond."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,6 +118,19 @@ def test_a_link_without_a_tap_is_undecided(run, tmp_path):
     assert "gw>radio could not be checked: the run has no tap on it." in verdict.undecided
     assert "What entered radio>core is not fully known" in verdict.undecided
     assert verdict.failures == {}
+
+
+def test_packets_of_programs_are_timed_but_may_get_lost(run, tmp_path):
+    def forget(content):
+        content["flows"] = []
+        content["paths"][0]["flow"] = "cli-srv"
+
+    run.taps["lan>srv"].pop(50)
+    late = run.taps["radio>core"][70]
+    run.taps["radio>core"][70] = replace(late, time_ns=late.time_ns + 50_000)
+    verdict = Verdict(certify(run.plan, changed_record(run, tmp_path, forget)))
+    assert "Lost packets of cli-srv could not be noticed" in verdict.undecided
+    assert set(verdict.failures) == {("delay", "radio>core"), ("delay", "lan>srv")}
 
 
 def test_a_certificate_is_plain_json(judge, run):

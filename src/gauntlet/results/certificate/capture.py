@@ -38,8 +38,7 @@ class TapPackets:
     """What one tap saw, in order of arrival; all arrays have one entry per packet.
 
     `time_ns` since the start of the run; `length` in bytes from the outermost IP header on; `key` as in
-    `headers`; `pair` code of the inner addresses; `local` concerns this link only; `icmp` an ICMP message;
-    `row` in `packets.bin`.
+    `headers`; `pair` code of the inner addresses; `local` concerns this link only; `icmp` an ICMP message.
     """
 
     link: str
@@ -49,7 +48,6 @@ class TapPackets:
     pair: npt.NDArray[np.uint64]
     local: npt.NDArray[np.bool_]
     icmp: npt.NDArray[np.bool_]
-    row: Ints
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -69,11 +67,6 @@ class Capture:
     def last_ns(self) -> int:
         """The latest instant at which any tap saw a packet (0 without packets)."""
         return max((int(tap.time_ns.max()) for tap in self.taps.values() if len(tap)), default=0)
-
-    def words(self, rows: Ints) -> npt.NDArray[np.uint64]:
-        """The unchanging bytes of some records, as 64-bit words."""
-        inner, _ = headers.inner_packets(self.records["packet"][rows])
-        return headers.unchanging_words(inner)
 
 
 def read_capture(path: Path, capture_bytes: int, tap_links: Sequence[tuple[int, str]]) -> Capture:
@@ -103,7 +96,6 @@ def read_capture(path: Path, capture_bytes: int, tap_links: Sequence[tuple[int, 
             pair=columns["pair"][rows],
             local=columns["local"][rows],
             icmp=columns["icmp"][rows],
-            row=rows,
         )
     known = np.isin(columns["tap"], [number for number, _ in tap_links])
     return Capture(taps, records, int(count - known.sum()), size_bytes - count * dtype.itemsize)
@@ -125,7 +117,7 @@ def _columns(records: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
         chunk = records[part]
         for name in ("time_ns", "tap", "length"):
             columns[name][part] = chunk[name]
-        inner, _ = headers.inner_packets(chunk["packet"])
+        inner = headers.inner_packets(chunk["packet"])
         columns["key"][part] = headers.keys(headers.unchanging_words(inner))
         columns["pair"][part] = headers.pair_codes(inner)
         columns["local"][part] = headers.link_local(inner)

@@ -160,9 +160,9 @@ def _check_network(
     asked = read_timeline(plan_run["timeline"], record["timeline"], end_ns, findings)
     counters = {entry["link"]: entry for entry in record["links"]}
     routes = read_routes(record["flows"], record["paths"])
-    for flow in routes.unread:
+    for name in routes.unread:
         findings.undecided.append(
-            f"The packets of flow {flow} could not be followed: the record does not tell its addresses."
+            f"Lost packets of {name} could not be noticed: the record does not tell its addresses."
         )
     unseen = {link for link in _impaired_in_use(asked, counters) if link not in capture.taps}
     for link in sorted(unseen):

@@ -52,9 +52,8 @@ def _mix(state: Words, word: Words | np.uint64) -> Words:
     return state
 
 
-def inner_packets(packets: Bytes) -> tuple[Bytes, Flags]:
-    """The inner IP packet of each row of captured bytes (rows × capture length), and which rows were in a
-    tunnel.
+def inner_packets(packets: Bytes) -> Bytes:
+    """The inner IP packet of each row of captured bytes (rows x capture length).
 
     The result has 24 columns less, since this is what a tap inside a tunnel holds of the inner packet.
     """
@@ -69,7 +68,7 @@ def inner_packets(packets: Bytes) -> tuple[Bytes, Flags]:
     rows = np.flatnonzero(tunnelled)
     if rows.size:
         inner[rows] = packets[rows, GRE_BYTES:]
-    return inner, tunnelled
+    return inner
 
 
 def unchanging_words(inner: Bytes) -> Words:

@@ -26,7 +26,8 @@ class Routes:
     """`feeds[stage][tap]`: address pairs that go from the tap into the stage. `flow_pairs`: all pairs of the
     run's flows.
 
-    `unread` names the flows whose addresses the record does not tell.
+    `unread` names the flows and programs whose addresses the record does not tell: their packets may come out
+    of a stage, but need not.
     """
 
     feeds: dict[str, dict[str, set[int]]]
@@ -46,13 +47,15 @@ def read_routes(flows: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str,
     feeds: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     pairs: set[int] = set()
     for path in paths:
-        if path["flow"] not in addresses:
-            continue
-        for direction, pair in zip(("forward", "return"), addresses[path["flow"]], strict=True):
-            pairs.add(pair)
-            taps = path[direction]
+        ways = (path["forward"], path["return"])
+        codes = addresses.get(path["flow"])
+        if codes is None and path["flow"] not in unread:
+            unread.append(path["flow"])
+        for number, taps in enumerate(ways):
+            known = set() if codes is None else {codes[number]}
+            pairs |= known
             for tap, stage in pairwise(taps):
-                feeds[stage][tap].add(pair)
+                feeds[stage][tap] |= known
     return Routes({stage: dict(taps) for stage, taps in feeds.items()}, pairs, tuple(unread))
 
 
@@ -75,7 +78,6 @@ class Inputs:
     pair: npt.NDArray[np.uint64]
     expected: npt.NDArray[np.bool_]
     feed: Ints
-    row: Ints
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -98,7 +100,6 @@ def stage_inputs(feeds: Mapping[str, set[int]], taps: Mapping[str, TapPackets], 
                 tap.pair[rows],
                 expected[rows],
                 feed,
-                tap.row[rows],
             )
         )
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
