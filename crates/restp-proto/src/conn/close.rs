@@ -22,9 +22,7 @@ impl Connection {
         self.closed_first = self.remote_fin.is_none();
         let connectionless =
             self.composition.profile().management == crate::profile::Management::Connectionless;
-        if self.phase == Phase::CookieRequest && self.queue.is_empty() {
-            self.finish(cx, CloseReason::Graceful);
-        } else if connectionless && self.queue.is_empty() {
+        if (self.phase == Phase::CookieRequest || connectionless) && self.queue.is_empty() {
             self.finish(cx, CloseReason::Graceful);
         }
     }

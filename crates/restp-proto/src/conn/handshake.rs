@@ -18,6 +18,19 @@ const MAX_COOKIE_REFRESHES: u32 = 2;
 /// Bytes that may be answered per byte received before an address is proven (answer D10).
 const AMPLIFICATION: usize = 3;
 
+/// What a responder learns from the packet that opens a connection.
+pub(crate) struct Opening {
+    pub addr: PathAddr,
+    /// Our port and the peer's.
+    pub ports: (u16, u16),
+    /// Our initial number and the peer's.
+    pub isns: (u32, u32),
+    /// Our key and the peer's, if several paths were agreed.
+    pub keys: Option<(u64, u64)>,
+    /// Window of that packet.
+    pub window: Option<u16>,
+}
+
 /// How a responder knows that the peer's address is not forged.
 pub(crate) enum Proof {
     /// It acknowledged our initial number.
@@ -63,16 +76,8 @@ impl Connection {
     }
 
     /// Takes a connection that a peer opened, after its address was proven.
-    pub fn accept(
-        cx: &Cx<'_>,
-        composition: Composition,
-        addr: PathAddr,
-        ports: (u16, u16),
-        isns: (u32, u32),
-        keys: Option<(u64, u64)>,
-        window: Option<u16>,
-        proof: Proof,
-    ) -> Self {
+    pub fn accept(cx: &Cx<'_>, composition: Composition, opening: Opening, proof: Proof) -> Self {
+        let Opening { addr, ports, isns, keys, window } = opening;
         let mut path = Path::new(PathId(0), addr, &composition, isns.0, cx.now);
         path.peer_isn = isns.1;
         let hash = composition.profile().join_hash;

@@ -3,7 +3,7 @@
 use super::table::Key;
 use super::{Endpoint, ISN_SLOT, Listener};
 use crate::cc::INITIAL_WINDOW;
-use crate::conn::handshake::{Proof, agreed_hash};
+use crate::conn::handshake::{Opening, Proof, agreed_hash};
 use crate::conn::{Connection, shape};
 use crate::crypto::{self, Purpose};
 use crate::error::SendError;
@@ -456,16 +456,14 @@ impl Endpoint {
         let key = stranger.key;
         let id = self.table.next_id();
         let (cx, _) = self.split(stranger.now, id);
-        let mut conn = Connection::accept(
-            &cx,
-            composition.clone(),
-            key.addr,
-            (key.local_port, key.remote_port),
+        let opening = Opening {
+            addr: key.addr,
+            ports: (key.local_port, key.remote_port),
             isns,
             keys,
-            packet.window,
-            proof,
-        );
+            window: packet.window,
+        };
+        let mut conn = Connection::accept(&cx, composition.clone(), opening, proof);
         conn.announce(EventKind::Accepted { port: key.local_port });
         conn.agree_ecn(ecn);
         if conn.is_half_open() {

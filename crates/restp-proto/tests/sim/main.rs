@@ -2,6 +2,7 @@
 
 mod compositions;
 mod delivery;
+mod fuzzing;
 mod handshake;
 mod hostile;
 mod interaction;
@@ -9,4 +10,5 @@ mod loss_causes;
 mod paths;
 #[cfg(feature = "protected")]
 mod protection;
+mod soak;
 mod throughput;
