@@ -1,6 +1,6 @@
 """ResTP datagrams of a pcap file with Ethernet, Linux cooked or raw IP frames, over UDP or directly over IP.
 
-Only the classic pcap format is read (`editcap -F pcap` makes it of others). Frames without ResTP are left out.
+Only the classic pcap format is read (`editcap -F pcap` makes it of others). Frames without ResTP are skipped.
 """
 
 import struct
@@ -35,8 +35,8 @@ class Captured:
     """One ResTP datagram of a capture file.
 
     `number` counts frames from 1 as analysers do, `time_ns` is in nanoseconds since 1970, `source` and
-    `destination` are addresses with the UDP port if there is one. `datagram` is None if the frame holds only a
-    part of it, for the reason in `incomplete`.
+    `destination` are addresses with the UDP port if there is one. `datagram` is None if the frame holds only
+    a part of it, for the reason in `incomplete`.
     """
 
     number: int

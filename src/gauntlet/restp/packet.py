@@ -79,7 +79,10 @@ class Packet:
     @property
     def header_words(self) -> int:
         """Words of the header, extensions included (R-HDR-3)."""
-        return BASE_WORDS + sum(len(extension.words()) for extension in self.extensions)
+        others = sum(len(extension.words()) for extension in self.extensions if extension is not self.crc)
+        # The second word of the CRC extension goes with the body, also before its value is known (R-CRC-4).
+        crc = 0 if self.crc is None else 2 if self.payload or self.tag else 1
+        return BASE_WORDS + others + crc
 
     @property
     def missing(self) -> tuple[int, ...]:

@@ -1,0 +1,50 @@
+"""The sealed vectors open with the nonce and the associated data that the specification describes."""
+
+import pytest
+
+from gauntlet.restp import decode
+from gauntlet.restp.extensions import Protection
+from gauntlet.restp.protection import Aead, associated_data, nonce
+from tests.restp.document import VECTORS
+
+KEY = bytes(range(32))
+"""The key that the caption of `protected_data` gives."""
+
+
+def test_nonces() -> None:
+    protection = Protection(epoch=7, subflow=3, packet_number=0x0102_0304_0506)
+    assert nonce(protection, Aead.CHACHAPOLY).hex() == "000000000605040302010300"
+    assert nonce(protection, Aead.AESGCM).hex() == "000000000003010203040506"
+
+
+def test_associated_data_leave_the_checks_out() -> None:
+    datagram = VECTORS["protected_data"]
+    data = associated_data(datagram, decode(datagram))
+    assert data == datagram[:20] + bytes(8) + datagram[28:40]
+    ack = VECTORS["protected_ack"]
+    assert associated_data(ack, decode(ack)) == ack[:32]
+
+
+def test_version_0_has_no_associated_data() -> None:
+    with pytest.raises(ValueError, match="only version 1"):
+        associated_data(VECTORS["data"], decode(VECTORS["data"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "aead", "plaintext"),
+    [
+        ("protected_data", Aead.CHACHAPOLY, b"hello, world"),
+        ("protected_data_aes", Aead.AESGCM, b"hello, world"),
+        ("protected_ack", Aead.CHACHAPOLY, b""),
+    ],
+)
+def test_sealed_vectors_open(name: str, aead: Aead, plaintext: bytes) -> None:
+    ciphers = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead")
+    cipher = (ciphers.ChaCha20Poly1305 if aead is Aead.CHACHAPOLY else ciphers.AESGCM)(KEY)
+    packet = decode(VECTORS[name])
+    assert packet.protection
+    sealed = packet.payload + packet.tag
+    assert (
+        cipher.decrypt(nonce(packet.protection, aead), sealed, associated_data(VECTORS[name], packet))
+        == plaintext
+    )
