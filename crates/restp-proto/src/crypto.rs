@@ -56,6 +56,7 @@ fn digest(hash: JoinHash, key: u64) -> Vec<u8> {
 }
 
 /// The token that names a connection: the first 32 bits of the hash of a key (RFC 6824 section 3.2).
+// R-MP-2
 pub(crate) fn token(hash: JoinHash, key: u64) -> u32 {
     let digest = digest(hash, key);
     u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
@@ -107,6 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
+    // R-MP-2
     fn token_and_data_number_come_from_both_ends_of_the_digest() {
         // SHA-1 of eight zero octets is 05fe405753166f125559e7c9ac558654f107c7e9.
         assert_eq!(token(JoinHash::Sha1, 0), 0x05fe_4057);

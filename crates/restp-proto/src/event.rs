@@ -62,6 +62,7 @@ pub enum EventKind {
 
 /// Why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+// R-ERR-2
 pub enum CloseReason {
     /// Both sides closed and everything arrived.
     Graceful,

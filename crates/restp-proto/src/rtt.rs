@@ -78,6 +78,7 @@ impl RttEstimator {
 
     /// Timeout without back-off: `srtt + max(1 ms, 4 * rttvar)` within the bounds.
     #[must_use]
+    // R-ARQ-4
     pub fn base_rto(&self) -> Duration {
         match self.srtt {
             None => self.initial_rto,
@@ -115,6 +116,7 @@ mod tests {
     }
 
     #[test]
+    // R-ARQ-4
     fn first_sample_sets_srtt_and_half_as_variation() {
         let mut rtt = estimator();
         assert_eq!(rtt.rto(), 1000 * MS);

@@ -10,6 +10,7 @@ pub fn to_wire(isn: u32, index: u64) -> u32 {
 ///
 /// The answer is exact while peers disagree by less than 2^31 packets (answer E8).
 #[must_use]
+// R-NUM-1
 pub fn from_wire(isn: u32, wire: u32, near: u64) -> Option<u64> {
     let step = wire.wrapping_sub(to_wire(isn, near)) as i32;
     near.checked_add_signed(i64::from(step))
@@ -22,6 +23,7 @@ mod tests {
 
     proptest! {
         #[test]
+        // R-NUM-1
         fn round_trips_within_half_the_circle(isn: u32, near in 0u64..1 << 40, step in -(1i64 << 31) + 1..1i64 << 31) {
             let index = near.checked_add_signed(step);
             prop_assume!(index.is_some());

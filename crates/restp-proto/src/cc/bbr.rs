@@ -34,6 +34,7 @@ enum Phase {
 
 /// BBR's model of the path.
 #[derive(Clone, Debug)]
+// R-CC-5
 pub struct Bbr {
     phase: Phase,
     initial_window: u32,
@@ -164,11 +165,11 @@ impl Controller for Bbr {
         }
     }
 
-    fn on_congestion(&mut self, _now: Instant, _in_flight: u32) {}
+    fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     fn soften(&mut self) {}
 
-    fn on_timeout(&mut self, _now: Instant, _in_flight: u32) {
+    fn on_timeout(&mut self, _now: Instant, _flight: u32) {
         // One cautious round trip; the model of the path stays.
         self.conservation = true;
     }
@@ -207,6 +208,7 @@ mod tests {
     }
 
     #[test]
+    // R-CC-5
     fn settles_at_twice_the_product_of_rate_and_rtt() {
         let mut bbr = Bbr::new(10);
         let mut now = Instant::ZERO;

@@ -19,6 +19,7 @@ const FIRST_CLIMB: u32 = 20;
 
 /// BIC's window and the window at its last loss.
 #[derive(Clone, Debug)]
+// R-CC-3
 pub struct Bic {
     growth: Growth,
     last_max: u32,
@@ -83,7 +84,7 @@ impl Controller for Bic {
         self.growth.advance(rest, per);
     }
 
-    fn on_congestion(&mut self, _now: Instant, _in_flight: u32) {
+    fn on_congestion(&mut self, _now: Instant, _flight: u32) {
         let window = self.reduced();
         self.growth.shrink_to(window);
     }
@@ -92,7 +93,7 @@ impl Controller for Bic {
         self.growth.soften();
     }
 
-    fn on_timeout(&mut self, _now: Instant, _in_flight: u32) {
+    fn on_timeout(&mut self, _now: Instant, _flight: u32) {
         let ssthresh = self.reduced();
         self.growth.restart(ssthresh);
     }
@@ -117,6 +118,7 @@ mod tests {
     }
 
     #[test]
+    // R-CC-3
     fn loss_takes_a_fifth_above_the_low_window_and_half_below() {
         let mut bic = Bic::new(1000);
         bic.on_congestion(Instant::ZERO, 1000);

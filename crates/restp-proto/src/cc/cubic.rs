@@ -10,6 +10,7 @@ const BETA: f64 = 0.7;
 
 /// CUBIC's window and the state of its current epoch.
 #[derive(Clone, Debug)]
+// R-CC-4
 pub struct Cubic {
     growth: Growth,
     epoch: Option<Epoch>,
@@ -101,7 +102,7 @@ impl Controller for Cubic {
         self.epoch = Some(epoch);
     }
 
-    fn on_congestion(&mut self, _now: Instant, _in_flight: u32) {
+    fn on_congestion(&mut self, _now: Instant, _flight: u32) {
         let window = self.reduce();
         self.growth.shrink_to(window);
     }
@@ -111,7 +112,7 @@ impl Controller for Cubic {
         self.growth.soften();
     }
 
-    fn on_timeout(&mut self, _now: Instant, _in_flight: u32) {
+    fn on_timeout(&mut self, _now: Instant, _flight: u32) {
         let ssthresh = self.reduce();
         self.growth.restart(ssthresh);
     }
@@ -138,6 +139,7 @@ mod tests {
     }
 
     #[test]
+    // R-CC-4
     fn returns_to_the_old_maximum_after_k_seconds_and_flattens_there() {
         let rtt = test_rtt(Duration::from_millis(100));
         let mut cubic = Cubic::new(1000);

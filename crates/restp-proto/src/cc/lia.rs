@@ -38,6 +38,7 @@ impl Coupling {
 
 /// LIA's window on one path.
 #[derive(Clone, Debug)]
+// R-CC-6
 pub struct Lia {
     growth: Growth,
     fraction: f64,
@@ -70,16 +71,16 @@ impl Controller for Lia {
         }
     }
 
-    fn on_congestion(&mut self, _now: Instant, _in_flight: u32) {
-        self.growth.shrink_to(self.growth.window / 2);
+    fn on_congestion(&mut self, _now: Instant, flight: u32) {
+        self.growth.shrink_to(self.growth.half(flight));
     }
 
     fn soften(&mut self) {
         self.growth.soften();
     }
 
-    fn on_timeout(&mut self, _now: Instant, _in_flight: u32) {
-        self.growth.restart(self.growth.window / 2);
+    fn on_timeout(&mut self, _now: Instant, flight: u32) {
+        self.growth.restart(self.growth.half(flight));
     }
 
     fn pacing_gain(&self) -> f64 {

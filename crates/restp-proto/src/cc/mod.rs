@@ -51,6 +51,7 @@ pub struct AckSample<'a> {
 }
 
 /// A congestion controller. All sizes are packets.
+// R-CC-1
 pub trait Controller {
     /// Packets that may be in flight.
     fn window(&self) -> u32;
@@ -58,14 +59,15 @@ pub trait Controller {
     /// New packets were acknowledged.
     fn on_ack(&mut self, ack: &AckSample<'_>);
 
-    /// Congestion was seen (loss or ECN mark); the sender calls this at most once per round trip.
-    fn on_congestion(&mut self, now: Instant, in_flight: u32);
+    /// Congestion was seen (loss or ECN mark) with `flight` packets not acknowledged cumulatively (RFC 5681's
+    /// FlightSize); the sender calls this at most once per round trip.
+    fn on_congestion(&mut self, now: Instant, flight: u32);
 
     /// A loss that is probably bit errors, on a path that nobody vouched for: a mild reduction, to 0.85.
     fn soften(&mut self);
 
-    /// The retransmission timer expired: everything in flight is taken for lost.
-    fn on_timeout(&mut self, now: Instant, in_flight: u32);
+    /// The retransmission timer expired: all of `flight` is taken for lost.
+    fn on_timeout(&mut self, now: Instant, flight: u32);
 
     /// Packets per second at which to release packets, given the RTT estimate; `None` means no pacing.
     fn pacing_rate_pps(&self, rtt: &RttEstimator) -> Option<f64> {
@@ -131,16 +133,16 @@ impl Controller for AnyController {
         dispatch!(self, inner => inner.on_ack(ack));
     }
 
-    fn on_congestion(&mut self, now: Instant, in_flight: u32) {
-        dispatch!(self, inner => inner.on_congestion(now, in_flight));
+    fn on_congestion(&mut self, now: Instant, flight: u32) {
+        dispatch!(self, inner => inner.on_congestion(now, flight));
     }
 
     fn soften(&mut self) {
         dispatch!(self, inner => inner.soften());
     }
 
-    fn on_timeout(&mut self, now: Instant, in_flight: u32) {
-        dispatch!(self, inner => inner.on_timeout(now, in_flight));
+    fn on_timeout(&mut self, now: Instant, flight: u32) {
+        dispatch!(self, inner => inner.on_timeout(now, flight));
     }
 
     fn pacing_rate_pps(&self, rtt: &RttEstimator) -> Option<f64> {
@@ -185,6 +187,11 @@ impl Growth {
             self.window = (self.window + self.credit / per_packet).min(MAX_WINDOW);
             self.credit %= per_packet;
         }
+    }
+
+    /// Half of what is really under way: a window that was not used is no measure (RFC 5681 section 3.1).
+    fn half(&self, flight: u32) -> u32 {
+        flight.min(self.window) / 2
     }
 
     fn shrink_to(&mut self, window: u32) {

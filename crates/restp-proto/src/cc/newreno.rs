@@ -5,6 +5,7 @@ use crate::time::Instant;
 
 /// NewReno's window.
 #[derive(Clone, Debug)]
+// R-CC-2
 pub struct NewReno {
     growth: Growth,
 }
@@ -30,16 +31,16 @@ impl Controller for NewReno {
         self.growth.advance(rest, self.growth.window);
     }
 
-    fn on_congestion(&mut self, _now: Instant, _in_flight: u32) {
-        self.growth.shrink_to(self.growth.window / 2);
+    fn on_congestion(&mut self, _now: Instant, flight: u32) {
+        self.growth.shrink_to(self.growth.half(flight));
     }
 
     fn soften(&mut self) {
         self.growth.soften();
     }
 
-    fn on_timeout(&mut self, _now: Instant, _in_flight: u32) {
-        self.growth.restart(self.growth.window / 2);
+    fn on_timeout(&mut self, _now: Instant, flight: u32) {
+        self.growth.restart(self.growth.half(flight));
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -55,6 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
+    // R-CC-1, R-CC-2
     fn slow_start_doubles_then_one_packet_a_round_trip() {
         let rtt = test_rtt(Duration::from_millis(100));
         let mut reno = NewReno::new(10);

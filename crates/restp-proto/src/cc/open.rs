@@ -25,11 +25,11 @@ impl Controller for Open {
 
     fn on_ack(&mut self, _ack: &AckSample<'_>) {}
 
-    fn on_congestion(&mut self, _now: Instant, _in_flight: u32) {}
+    fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     fn soften(&mut self) {}
 
-    fn on_timeout(&mut self, _now: Instant, _in_flight: u32) {}
+    fn on_timeout(&mut self, _now: Instant, _flight: u32) {}
 
     fn pacing_rate_pps(&self, _rtt: &RttEstimator) -> Option<f64> {
         None

@@ -63,7 +63,7 @@ impl Connection {
     }
 
     /// Messages that the peer grants, counted from its acknowledgement number (answers J6, J7, H7).
-    // R-WIN-1
+    // R-WIN-1, R-FC-1
     fn take_window(&mut self, packet: &Packet<'_>, ack: u64) {
         let Some(window) = packet.window else { return };
         let base = match &self.multi {
@@ -81,7 +81,7 @@ impl Connection {
     }
 
     /// Takes SACK, NACK or SNACK; returns the first hole if one was reported.
-    // R-SACK-3, R-SNACK-3
+    // R-ACK-7, R-SNACK-3
     fn take_report(
         &mut self,
         cx: &Cx<'_>,
@@ -167,7 +167,7 @@ impl Connection {
         let gap = cx.now.saturating_since(path.last_dup_at);
         path.last_dup_at = cx.now;
         if spaced && gap >= path.rtt.smoothed() {
-            // A repeat for the sake of repetition is no sign of loss (answer E5). R-ACK-6
+            // A repeat for the sake of repetition is no sign of loss (answer E5). R-ACK-4
             return;
         }
         path.dup_acks += 1;
@@ -202,7 +202,7 @@ impl Connection {
             && packet.payload.is_empty()
             && !packet.header.flags.contains(Flags::SYN)
         {
-            // HARQ: the encoded packet could not repair these (answer G6). R-HARQ-2
+            // HARQ: the encoded packet could not repair these (answer G6). R-HARQ-3
             found += path.tx.lose_range(ack, ack + u64::from(fec.range));
         }
         self.on_losses(cx, index, found);
@@ -228,6 +228,7 @@ impl Connection {
         self.note_cause();
     }
 
+    // R-CC-7, R-HARQ-2
     fn on_echo(&mut self, cx: &mut Cx<'_>, index: usize) {
         self.stats.ecn_echoes += 1;
         let configured = self.configured_cause;
@@ -251,12 +252,12 @@ impl Connection {
     fn slow_down(&mut self, now: crate::time::Instant, index: usize, cause: LossCause) {
         let owned = self.composition.profile().i_own_the_path;
         let path = &mut self.paths[index];
-        let in_flight = path.tx.in_flight();
+        let flight = path.tx.flight();
         match cause {
             LossCause::Corruption if owned => return,
             // Nobody vouched for the path, so the evidence only softens the reaction.
             LossCause::Corruption => path.cc.soften(),
-            _ => path.cc.on_congestion(now, in_flight),
+            _ => path.cc.on_congestion(now, flight),
         }
         path.cwr = true;
         self.stats.congestion_events += 1;

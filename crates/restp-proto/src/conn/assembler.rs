@@ -103,6 +103,7 @@ impl Assembler {
     }
 
     /// Takes the message `index`.
+    // R-ORD-1, R-ORD-2, R-ORD-4, R-MP-13
     pub fn insert(&mut self, now: Instant, index: u64, payload: Bytes, early: bool) -> Inserted {
         let verdict = self.probe(index, payload.len());
         if verdict != Inserted::Readable {

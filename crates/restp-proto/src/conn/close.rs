@@ -66,6 +66,7 @@ impl Connection {
     }
 
     /// The FIN as a numbered packet of path `index`, if it is time for it.
+    // R-NUM-2, R-CM-6, R-MP-10
     pub(super) fn fin_packet(&mut self, index: usize) -> Option<Sent> {
         if self.multi.is_some() {
             // On several paths DATA_FIN ends the data; the FIN of each path follows when all has arrived (answer H10).
@@ -144,6 +145,7 @@ impl Connection {
     }
 
     /// A FIN that was sent three times without answer counts as heard when nothing else is reliable (answer D13).
+    // R-CM-7
     pub(super) fn give_up_unreliable_fin(&mut self, cx: &mut Cx<'_>, index: usize) -> bool {
         if self.composition.profile().reliability.retransmits() {
             return false;

@@ -138,7 +138,7 @@ impl Connection {
     }
 
     /// Decides when the acknowledgement leaves.
-    // R-ACK-1, R-ACK-2
+    // R-ACK-2, R-ACK-3
     fn owe_ack(&mut self, cx: &mut Cx<'_>, index: usize, disorder: bool) {
         if !self.composition.acknowledges() {
             return;
@@ -218,7 +218,7 @@ impl Connection {
         self.check_fin(cx);
     }
 
-    // R-FEC-5, R-HARQ-1
+    // R-FEC-4, R-HARQ-1
     fn on_encoded(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         let (Some(fec), Some(first)) = (packet.fec, numbers.own) else { return };
         let agreed = self.composition.profile().reliability.fec();

@@ -33,6 +33,7 @@ pub(crate) struct Coded {
 }
 
 impl Coded {
+    // R-FEC-3
     fn add_to(&self, sum: &mut Vec<u8>, several_paths: bool) {
         let prefix = prefix_bytes(several_paths);
         let needed = prefix + self.payload.len();
@@ -110,6 +111,7 @@ impl Encoder {
     }
 
     /// Adds new packet `index`; the timer starts with the first one (answer G5).
+    // R-FEC-6
     pub fn add(&mut self, now: Instant, wait: Duration, index: u64, coded: &Coded) {
         let step = self.step();
         let phase = if step == 1 { 0 } else { (index % 2) as usize };
@@ -188,6 +190,7 @@ impl Decoder {
     }
 
     /// Applies an encoded packet over `count` numbers from `first` on; `received` tells what arrived.
+    // R-FEC-7
     pub fn repair(
         &self,
         kind: FecKind,
@@ -248,7 +251,7 @@ mod tests {
     }
 
     proptest! {
-        // R-FEC-3
+        // R-FEC-3, R-FEC-7
         #[test]
         fn one_loss_of_a_group_is_repaired_exactly(packets in arb_packets(), pick: prop::sample::Index) {
             let lost = pick.index(packets.len());
@@ -307,6 +310,7 @@ mod tests {
     }
 
     #[test]
+    // R-FEC-6
     fn g5_the_timer_starts_with_the_first_packet_and_ends_with_a_full_group() {
         let mut encoder = Encoder::new(FecKind::Xor, 2, false);
         encoder.add(Instant::ZERO, WAIT, 1, &coded(1, vec![1]));

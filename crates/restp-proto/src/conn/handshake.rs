@@ -148,7 +148,7 @@ impl Connection {
         None
     }
 
-    // Answers D6 and D7. R-CM-7
+    // Answers D6 and D7. R-OPT-1, R-OPT-5
     fn on_cookie(&mut self, cx: &mut Cx<'_>, packet: &Packet<'_>) -> Option<Cookie> {
         let cookie = packet.cookie?;
         self.cookie_refreshes += 1;
@@ -305,6 +305,7 @@ impl Connection {
     }
 
     /// True if the application's data may be numbered and sent.
+    // R-OPT-2
     pub(super) fn may_send_data(&self) -> bool {
         match self.phase {
             Phase::Established => true,

@@ -44,6 +44,7 @@ impl Connection {
     }
 
     /// Packet `number` of path `index`, with the duplicate SYN on the first one (answer D4).
+    // R-DSS-2, R-DSS-3, R-NUM-4, R-OPT-3
     pub(super) fn data_packet<'a>(&self, index: usize, number: u64, sent: &'a Sent) -> Packet<'a> {
         let mut flags = self.data_flags(index);
         let path = &self.paths[index];
@@ -152,6 +153,7 @@ impl Connection {
     }
 
     /// Payload bytes of one packet; `smallest` is the size that fits every packet of the connection.
+    // R-NUM-4
     pub(super) fn segment_bytes(&self, smallest: bool) -> usize {
         let profile = self.composition.profile();
         let header = &self.shape.header;

@@ -161,6 +161,7 @@ impl Connection {
     }
 
     /// Numbers that an honest peer can have: nobody acknowledges what was never sent (RFC 5961 section 5).
+    // R-SEC-4
     fn plausible(&self, index: usize, numbers: Numbers) -> bool {
         let path = &self.paths[index];
         let window = u64::from(u16::MAX);
@@ -172,6 +173,7 @@ impl Connection {
     }
 
     /// A SYN on an open path is either the other half of a doubled SYN, or an attempt to disturb.
+    // R-OPT-4
     fn expected_syn(&mut self, now: Instant, index: usize, packet: &Packet<'_>, numbers: Numbers) -> bool {
         let path = &mut self.paths[index];
         let flags = packet.header.flags;
@@ -208,7 +210,7 @@ impl Connection {
     }
 
     /// Only a reset with exactly the next expected number is obeyed; one that is near is challenged (RFC 5961; D12).
-    // R-CM-12
+    // R-SEC-3
     fn on_reset(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         let path = &self.paths[index];
         let exact = numbers.own == Some(path.rx.next());
@@ -271,6 +273,7 @@ impl Connection {
     }
 
     /// Probes and keepalives carry a number before the window and want an answer; nothing else without payload does.
+    // R-CM-8
     fn on_bare(&mut self, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         let path = &mut self.paths[index];
         let plain = !packet.header.flags.intersects(Flags::SYN | Flags::FIN);

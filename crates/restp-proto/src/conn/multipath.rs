@@ -183,7 +183,7 @@ impl Connection {
     }
 
     /// Answers the SYN of a join whose token names this connection; `false` if a limit forbids it.
-    // R-MPJ-3
+    // R-MP-3
     pub fn accept_join(
         &mut self,
         cx: &mut Cx<'_>,
@@ -263,6 +263,7 @@ impl Connection {
     }
 
     /// True if `packet` may confirm path `index`: on a joined path the initiator must first prove its keys.
+    // R-MP-3
     pub(super) fn confirmable(&mut self, index: usize, packet: &Packet<'_>) -> bool {
         if index == 0 || self.role == Role::Initiator {
             return true;
@@ -282,6 +283,7 @@ impl Connection {
     }
 
     /// The connection-level parts of a packet.
+    // R-MP-10, R-MP-11
     pub(super) fn on_multipath(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>) {
         if let Some(Multipath::Priority(priority)) = packet.multipath {
             self.paths[index].backup = priority.backup;
@@ -316,7 +318,7 @@ impl Connection {
     }
 
     /// The path for the next new or re-injected message, among those in `allowed`.
-    // R-MP-5, R-MP-6, R-MP-7
+    // R-MP-5, R-MP-6
     pub(super) fn pick_path(&self, allowed: impl Fn(&Path) -> bool) -> Option<usize> {
         let paths = self.composition.profile().paths;
         let fits = |index: &usize| self.paths[*index].is_usable() && allowed(&self.paths[*index]);
@@ -347,7 +349,7 @@ impl Connection {
     }
 
     /// Path `index` failed, by evidence or by dial: others take over.
-    // R-MP-9
+    // R-MP-7, R-MP-8
     pub(super) fn path_failed(&mut self, cx: &mut Cx<'_>, index: usize) {
         let other = (0..self.paths.len())
             .filter(|other| *other != index && self.paths[*other].is_usable())
@@ -528,7 +530,7 @@ impl Connection {
     }
 
     /// Freezes path `index`: the link is gone, not congested (answers I3, I4).
-    // R-LOSS-5
+    // R-LOSS-3
     pub(super) fn enter_outage(&mut self, cx: &mut Cx<'_>, index: usize) {
         let t = &self.composition.profile().tuning;
         let floor = t.outage_probe_floor;
@@ -546,7 +548,7 @@ impl Connection {
     }
 
     /// Thaws path `index`: everything outstanding is repeated at the frozen rate (answer I5).
-    // R-LOSS-6
+    // R-LOSS-5
     pub(super) fn leave_outage(&mut self, cx: &mut Cx<'_>, index: usize) {
         let path = &mut self.paths[index];
         if path.outage.take().is_none() {

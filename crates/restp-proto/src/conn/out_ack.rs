@@ -29,6 +29,7 @@ impl Connection {
     }
 
     /// A packet without payload.
+    // R-ACK-5, R-ACK-6, R-MP-9
     pub(super) fn send_ack(
         &mut self,
         cx: &mut Cx<'_>,
@@ -124,6 +125,7 @@ impl Connection {
     }
 
     /// A plain acknowledgement of everything that path `index` received.
+    // R-ACK-1
     pub(super) fn last_ack(&self, index: usize) -> Packet<'static> {
         let path = &self.paths[index];
         let mut packet = self.base(Flags::ACK);
@@ -152,13 +154,14 @@ impl Connection {
         path.ack.fec_range = None;
         path.stop(Timer::Ack);
         if repeats && path.ack.repeats > 0 {
-            // Answer E5. R-ACK-5
+            // Answer E5. R-ACK-4
             let wait = path.rtt.rto().max(std::time::Duration::from_millis(200));
             path.set(Timer::DuplicateAck, now + wait);
         }
     }
 
     /// The third acknowledgement, and everything like it until the peer is known to have state.
+    // R-MP-1
     pub(super) fn add_confirmation(&self, index: usize, packet: &mut Packet<'_>) {
         let path = &self.paths[index];
         let Some(multi) = &self.multi else { return };

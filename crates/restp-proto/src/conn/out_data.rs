@@ -176,7 +176,7 @@ impl Connection {
         path.set(Timer::Fec, due.unwrap_or(Instant::FAR_FUTURE));
     }
 
-    // R-FEC-4
+    // R-FEC-5
     pub(super) fn send_encoded(
         &mut self,
         cx: &mut Cx<'_>,

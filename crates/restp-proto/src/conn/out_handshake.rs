@@ -46,6 +46,7 @@ impl Connection {
         self.poll_resend(cx, index, out)
     }
 
+    // R-CM-4
     pub(super) fn start_handshake_timer(&mut self, now: Instant, index: usize) {
         let t = &self.composition.profile().tuning;
         let (initial, max) = (t.initial_rto, t.max_rto);
@@ -96,6 +97,7 @@ impl Connection {
         self.composition.profile().reliability.fec().map(|kind| Fec { kind: fec_code(kind), range: 0 })
     }
 
+    // R-MP-12
     pub(super) fn syn_multipath(&self, index: usize) -> Option<Multipath> {
         let multi = self.multi.as_ref()?;
         let path = &self.paths[index];

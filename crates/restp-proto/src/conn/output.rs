@@ -105,7 +105,7 @@ impl Connection {
         let mut abandoned = 0;
         let found = loop {
             let Some(number) = path.tx.next_lost() else { break None };
-            // Answer F6: what comes too late is not repeated. R-PART-2
+            // Answer F6: what comes too late is not repeated. R-ARQ-7
             if path.tx.get(number).is_some_and(|sent| now > sent.deadline) {
                 path.tx.abandon(number);
                 abandoned += 1;
@@ -159,6 +159,7 @@ impl Connection {
     }
 
     /// The peer grants nothing and nothing is under way that would bring news: probe after a while (answer J6).
+    // R-FC-3
     pub(super) fn await_window(&mut self, now: Instant) {
         let active = self.active;
         let path = &mut self.paths[active];
@@ -275,6 +276,7 @@ impl Connection {
         }
     }
 
+    // R-ENCAP-4, R-CC-7
     pub(super) fn data_ecn(&self) -> Ecn {
         if self.ecn_agreed && self.composition.profile().congestion != Congestion::None {
             Ecn::Ect0
@@ -293,7 +295,7 @@ impl Connection {
         let length = packet.encoded_len();
         let addr = self.paths[what.index].addr;
         if let Some(allowance) = &mut self.paths[what.index].allowance_bytes {
-            // Answer D10. R-CM-10
+            // Answer D10. R-SEC-1, R-OPT-9
             if *allowance < length {
                 return None;
             }

@@ -9,6 +9,7 @@ const BURST_PACKETS: u32 = 10;
 
 /// When the next packet may leave.
 #[derive(Clone, Debug)]
+// R-CC-8
 pub(crate) struct Pacer {
     next: Instant,
 }
@@ -36,6 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
+    // R-CC-8
     fn one_burst_then_the_rate() {
         let mut pacer = Pacer::new();
         let start = Instant::ZERO + Duration::from_secs(5);

@@ -142,7 +142,7 @@ impl ReceiveWindow {
     /// Writes at most `out.len()` SACK blocks, the one with the latest arrival first (answer F1), then the oldest.
     ///
     /// The oldest blocks bound the holes that hold up the receiver, and a repeated report survives the loss of an ACK.
-    // R-SACK-1
+    // R-SACK-1, R-ACK-5
     pub fn sack(&self, isn: u32, out: &mut [[u8; 8]]) -> usize {
         if self.held == 0 || out.is_empty() {
             return 0;

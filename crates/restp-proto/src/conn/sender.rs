@@ -145,6 +145,11 @@ impl SendWindow {
         self.records.is_empty()
     }
 
+    /// Packets sent and not acknowledged cumulatively (FlightSize of RFC 5681).
+    pub fn flight(&self) -> u32 {
+        u32::try_from(self.records.len()).unwrap_or(u32::MAX)
+    }
+
     /// Packets in the network, as far as is known.
     pub fn in_flight(&self) -> u32 {
         self.in_flight.saturating_sub(self.departed)
@@ -273,6 +278,7 @@ impl SendWindow {
     }
 
     /// Takes the cumulative number: everything below `ack` is of no more interest to the receiver.
+    // R-ARQ-3
     pub fn acknowledge(&mut self, now: Instant, ack: u64, rtt: &RttEstimator) -> Acked {
         let mut acked = Acked { in_flight_before: self.in_flight(), ..Acked::default() };
         let min_rtt = rtt.min();
@@ -308,6 +314,7 @@ impl SendWindow {
     }
 
     /// Draws the conclusions from one acknowledgement once all its parts were taken.
+    // R-ARQ-6
     pub fn conclude(&mut self, now: Instant, rtt: &RttEstimator, acked: &mut Acked) {
         if acked.delivered > 0 {
             self.delivered_at = now;
@@ -345,6 +352,7 @@ impl SendWindow {
     /// Finds losses from reports: three packets sent later have arrived, or one has and 1.25 RTT have passed.
     ///
     /// Returns the number of packets newly lost and the moment at which the next one would be.
+    // R-ARQ-5
     pub fn detect(&mut self, now: Instant, rtt: &RttEstimator) -> (u32, Option<Instant>) {
         let patience = rtt.smoothed().max(rtt.latest()) * 5 / 4;
         let end = self.reported.min(self.next());
@@ -473,6 +481,7 @@ mod tests {
     }
 
     #[test]
+    // R-ARQ-5
     fn three_later_arrivals_mean_loss_and_two_do_not() {
         let mut window = window(5);
         let mut acked = Acked::default();
@@ -507,6 +516,7 @@ mod tests {
     }
 
     #[test]
+    // R-ARQ-6
     fn no_rtt_from_a_range_with_a_repetition() {
         let mut window = window(3);
         window.lose_range(1, 2);

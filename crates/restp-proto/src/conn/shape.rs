@@ -103,6 +103,7 @@ impl Shape {
 ///
 /// Services that `own` lacks although it could refuse them (several paths, reports, FEC) are left out: the answer
 /// offers the rest (answer D1). `None` if the rest does not go together.
+// R-CM-3, R-FEC-8, R-MP-1
 pub(crate) fn requested(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<Composition> {
     let header = &packet.header;
     let management = if header.flow.contains(Flow::CON) {
@@ -306,7 +307,7 @@ mod tests {
         }
     }
 
-    // R-CM-4
+    // R-CM-3, R-FEC-8
     #[test]
     fn d1_an_exact_listener_offers_a_subset_and_the_initiator_decides() {
         let own = Profile::file_arq();

@@ -143,6 +143,7 @@ impl Connection {
     }
 
     /// Nothing came back in time.
+    // R-ARQ-4
     fn on_timeout(&mut self, cx: &mut Cx<'_>, index: usize, silent: bool, retransmits: bool) {
         self.stats.timeouts += 1;
         let configured = self.configured_cause;
@@ -180,13 +181,13 @@ impl Connection {
             return;
         }
         let path = &mut self.paths[index];
-        let in_flight = path.tx.in_flight();
+        let flight = path.tx.flight();
         let lost = path.tx.lose_all();
         path.tx.take_loss_event();
         path.dup_acks = 0;
         path.rtt.back_off();
         if path.cause(configured) != LossCause::Corruption {
-            path.cc.on_timeout(cx.now, in_flight);
+            path.cc.on_timeout(cx.now, flight);
             path.cwr = true;
             self.stats.congestion_events += 1;
         }
@@ -218,7 +219,7 @@ impl Connection {
     }
 
     /// A path in outage is probed with data, because data might get through (answer I4).
-    // R-LOSS-5
+    // R-LOSS-4
     fn on_outage_probe(&mut self, cx: &mut Cx<'_>, index: usize) {
         let t = &self.composition.profile().tuning;
         let (floor, give_up, which) = (t.outage_probe_floor, t.outage_give_up, t.outage_probe);

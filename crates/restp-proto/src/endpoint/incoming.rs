@@ -27,6 +27,7 @@ struct Stranger<'a> {
     datagram: &'a [u8],
 }
 
+// R-ERR-1, R-PROT-1
 pub(super) fn handle(endpoint: &mut Endpoint, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
     endpoint.stats.datagrams += 1;
     let pseudo = (endpoint.config.encapsulation.incoming())(&path);
@@ -69,6 +70,7 @@ fn deliver(
     }
 }
 
+// R-CM-1
 pub(super) fn send_datagram(endpoint: &mut Endpoint, datagram: &Datagram) -> Result<(), SendError> {
     let listener = endpoint.listeners.get(&datagram.local_port).ok_or(SendError::Unknown)?;
     let profile = listener.composition.profile();

@@ -10,6 +10,7 @@ use super::{
 impl Composition {
     /// The services in force, one sentence a line, the most consequential first.
     #[must_use]
+    // R-COMP-2, R-SEC-6
     pub fn explain(&self) -> String {
         let p = self.profile();
         let mut text = format!("Profile {}.\n", p.name);

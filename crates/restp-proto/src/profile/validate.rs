@@ -66,6 +66,7 @@ impl Profile {
     ///
     /// # Errors
     /// Every conflict, each as a sentence that says what to change.
+    // R-COMP-1, R-PROT-9
     pub fn validate(self) -> Result<Composition, Vec<Conflict>> {
         let mut found = Vec::new();
         self.check_connectionless(&mut found);
@@ -352,6 +353,7 @@ mod tests {
     }
 
     #[test]
+    // R-COMP-2, R-SEC-6
     fn explain_says_clear_text_loudly() {
         let text = Profile::file_arq().validate().unwrap().explain();
         assert!(text.contains("CLEAR TEXT"), "{text}");

@@ -183,6 +183,7 @@ fn every_valid_composition_carries_data_and_every_refusal_has_a_reason() {
 }
 
 #[test]
+// R-CM-1, R-HDR-11
 fn every_preset_carries_data_in_both_variants() {
     for preset in Profile::PRESETS {
         for profile in [Profile::preset(preset).unwrap(), Profile::preset(preset).unwrap().dissertation()] {

@@ -87,6 +87,7 @@ fn quasi_reliable_delivers_more_than_unreliable_without_repeating() {
 
 // J1, J2, R-ORD-3, R-ORD-4
 #[test]
+// R-FC-4
 fn partial_order_passes_over_what_is_too_late() {
     let profile = Profile { tuning: Tuning { hold: MS * 60, ..Profile::voice().tuning }, ..Profile::voice() };
     let (mut pair, conn, accepted) = connected(&profile, &LinkConfig::ideal(MS * 50));
@@ -131,6 +132,7 @@ fn unordered_arq_delivers_each_message_once_and_without_waiting() {
 
 // J6, J7, R-FC-2, R-FC-3
 #[test]
+// R-FC-1
 fn a_reader_that_sleeps_stops_the_sender_and_wakes_it_again() {
     let tuning = Tuning { receive_window_packets: 16, ..Profile::file_arq().tuning };
     let profile = Profile { tuning, ..Profile::file_arq() };
@@ -249,6 +251,7 @@ fn half_close_lets_the_other_direction_go_on() {
 }
 
 #[test]
+// R-CM-8, R-ERR-2
 fn an_idle_timeout_and_keepalives_work_against_each_other() {
     let tuning = Tuning { idle_timeout: Some(Duration::from_secs(10)), ..Profile::file_arq().tuning };
     for (keepalive, alive) in [(None, false), (Some(Duration::from_secs(3)), true)] {

@@ -70,6 +70,7 @@ fn three_way_costs_two_round_trips_and_opportunistic_one() {
 
 // D4, R-OPT-2, R-OPT-3
 #[test]
+// R-OPT-4
 fn opportunistic_survives_the_loss_of_syn_of_syn_ack_and_of_both_without_delay() {
     for (lose_syn, lose_syn_ack) in [(true, false), (false, true), (true, true)] {
         let mut pair = with_cookie(&Profile::web_opt());
@@ -143,6 +144,7 @@ fn early_data_are_marked_and_later_data_are_not() {
 
 // D7, R-OPT-5
 #[test]
+// R-OPT-1
 fn a_cookie_that_the_server_no_longer_knows_is_replaced_and_nothing_is_lost() {
     let mut pair = with_cookie(&Profile::web_opt());
     // Two days later every cookie has expired.

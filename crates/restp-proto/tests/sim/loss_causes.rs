@@ -90,6 +90,7 @@ fn an_outage_beyond_the_limit_ends_the_connection() {
 }
 
 #[test]
+// R-COMP-3
 fn dials_begin_and_end_an_outage_without_waiting_for_timers() {
     let link = LinkConfig::new(10_000_000, MS * 50);
     let mut pair = Pair::new(2, &Profile::satellite_outage(), &link);
@@ -156,6 +157,7 @@ fn knowing_the_cause_pays_on_a_noisy_link() {
 
 // I9, R-CC-7
 #[test]
+// R-ENCAP-4
 fn marks_slow_the_sender_down_without_loss() {
     let link = LinkConfig {
         mark_above_packets: Some(20),

@@ -10,5 +10,6 @@ mod loss_causes;
 mod paths;
 #[cfg(feature = "protected")]
 mod protection;
+mod rules;
 mod soak;
 mod throughput;

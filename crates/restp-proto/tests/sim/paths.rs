@@ -62,6 +62,7 @@ fn download(pair: &mut Pair, conn: ConnId, accepted: ConnId, total: usize) -> Du
 
 // H2, H3, R-MP-1, R-MP-3, R-MPJ-1
 #[test]
+// R-MP-5
 fn two_paths_are_joined_and_spreading_adds_their_rates() {
     let link = LinkConfig::new(5_000_000, MS * 20);
     let total = 4_000_000;
@@ -108,6 +109,7 @@ fn overflow_uses_the_second_path_only_when_the_first_is_full() {
 
 // H9, R-MP-7, R-MP-8
 #[test]
+// R-MP-13
 fn hot_standby_switches_after_two_timeouts_or_at_once_by_dial_and_loses_nothing() {
     for by_dial in [false, true] {
         let link = LinkConfig::new(5_000_000, MS * 20);
