@@ -1,15 +1,15 @@
 //! A connection: messages in both directions, statistics, events, paths.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use restp_proto::profile::Framing;
 use restp_proto::{
-    CloseReason, Composition, ConnId, ConnStats, Dial, EventKind, Instant, Knob, Message, PathAddr, PathId,
-    PathStats, SendError, SendOptions,
+    CloseReason, Composition, ConnId, ConnStats, Dial, EventKind, Instant, Knob, Message, PathAddr,
+    PathError, PathId, PathStats, SendError, SendOptions,
 };
 
 use crate::error::Error;
@@ -29,6 +29,8 @@ struct Inner {
     hold: Hold,
     id: ConnId,
     path: PathAddr,
+    /// The peer's inner port, if this side connected.
+    asked_port: Option<u16>,
 }
 
 impl Drop for Inner {
@@ -38,8 +40,8 @@ impl Drop for Inner {
 }
 
 impl Connection {
-    pub(crate) fn new(hold: Hold, id: ConnId, path: PathAddr) -> Self {
-        Self { inner: Arc::new(Inner { hold, id, path }) }
+    pub(crate) fn new(hold: Hold, id: ConnId, path: PathAddr, asked_port: Option<u16>) -> Self {
+        Self { inner: Arc::new(Inner { hold, id, path, asked_port }) }
     }
 
     /// Runs `step` under the lock at the present time.
@@ -69,7 +71,7 @@ impl Connection {
     /// Waits until the connection stands. Accepted connections do from the start.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the peer refused or did not answer.
+    /// [`Error::Refused`] if the peer refused, [`Error::Closed`] if it did not answer.
     pub async fn established(&self) -> Result<(), Error> {
         poll_fn(|cx| {
             self.with(|state, _, id| {
@@ -79,7 +81,12 @@ impl Connection {
                     return Poll::Ready(Ok(()));
                 }
                 if let Some(ended) = &slot.ended {
-                    return Poll::Ready(Err(Error::Closed(ended.reason)));
+                    let refused = matches!(ended.reason, CloseReason::Refused | CloseReason::Reset);
+                    let asked_port = self.inner.asked_port.filter(|_| refused);
+                    return Poll::Ready(Err(match asked_port {
+                        Some(port) => Error::Refused { addr: self.remote_addr(), port },
+                        None => Error::Closed(ended.reason),
+                    }));
                 }
                 slot.watchers.add(cx.waker());
                 Poll::Pending
@@ -354,19 +361,15 @@ impl Connection {
         });
     }
 
-    /// Opens a further path from the address `local` of this host to `remote`; events tell when it can be used.
+    /// Opens a further path from the address `local` of this host to `remote`; events tell when it can be used. Waits
+    /// until the peer has confirmed the handshake, which joins depend on.
     ///
     /// The endpoint must be bound to a wildcard address for `local` to differ from that of the first path; the port of
     /// `local` is always that of the endpoint.
     ///
     /// # Errors
     /// [`Error::Path`] if this side, the profile or a limit does not allow it.
-    pub fn open_path(
-        &self,
-        local: std::net::IpAddr,
-        remote: SocketAddr,
-        backup: bool,
-    ) -> Result<PathId, Error> {
+    pub async fn open_path(&self, local: IpAddr, remote: SocketAddr, backup: bool) -> Result<PathId, Error> {
         let socket = &self.inner.hold.socket;
         let bound = socket.local_addr();
         let local = socket.native(SocketAddr::new(local, bound.port()))?;
@@ -376,11 +379,19 @@ impl Connection {
             ));
         }
         let path = PathAddr { local, remote: socket.native(remote)? };
-        self.with(|state, now, id| {
-            let opened = state.proto.open_path(now, id, path, backup)?;
-            state.wake_driver();
-            Ok(opened)
+        poll_fn(|cx| {
+            self.with(|state, now, id| {
+                state.check_running()?;
+                let opened = state.proto.open_path(now, id, path, backup);
+                if opened == Err(PathError::TooEarly) && slot(state, id)?.ended.is_none() {
+                    state.arrivals.add(cx.waker());
+                    return Poll::Pending;
+                }
+                state.wake_driver();
+                Poll::Ready(opened.map_err(Error::from))
+            })
         })
+        .await
     }
 
     /// Closes one of several paths.

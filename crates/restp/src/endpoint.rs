@@ -9,6 +9,7 @@ use std::task::Poll;
 
 use restp_proto::log::{JsonLines, Observer};
 use restp_proto::profile::Management;
+use restp_proto::protected::Keys;
 use restp_proto::{
     Composition, ConnectError, Encapsulation, EndpointConfig, EndpointStats, ListenError, PathAddr,
 };
@@ -43,6 +44,12 @@ impl Builder {
     /// Limits, keys and encapsulation.
     pub fn config(mut self, config: EndpointConfig) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Keys for profiles with protection. Both ends need matching ones.
+    pub fn keys(mut self, keys: Keys) -> Self {
+        self.config.keys = Some(keys);
         self
     }
 
@@ -89,6 +96,13 @@ impl Builder {
         let mut resolved =
             lookup_host(address).await.map_err(Error::io("cannot find the address to bind to"))?;
         let address = resolved.next().ok_or(Error::NoAddress { family: "IP" })?;
+        let (endpoint, driver) = self.build(address)?;
+        tokio::spawn(driver);
+        Ok(endpoint)
+    }
+
+    /// The endpoint and its task. Must be called where a runtime is entered.
+    pub(crate) fn build(self, address: SocketAddr) -> Result<(Endpoint, Driver), Error> {
         let (proto_seed, port_seed) = (random()?, random()?);
         let socket = Socket::bind(self.config.encapsulation, address, self.options)?;
         let mut proto = restp_proto::Endpoint::new(self.config, proto_seed);
@@ -98,9 +112,7 @@ impl Builder {
         let first_port = DYNAMIC_PORTS.start() + u16::from_be_bytes(port_seed) % 0x4000;
         let shared = Arc::new(Shared::new(socket, proto, Clock::start(), first_port));
         let driver = Driver::new(Arc::clone(&shared)).map_err(Error::io("cannot create a timer"))?;
-        let hold = Hold::new(shared);
-        tokio::spawn(driver);
-        Ok(Endpoint { hold })
+        Ok((Endpoint { hold: Hold::new(shared) }, driver))
     }
 }
 
@@ -201,7 +213,7 @@ impl Endpoint {
     /// Opens a connection to the inner port `port` of the endpoint at `remote` and waits until it stands.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the peer refuses or does not answer, otherwise what is wrong on this side.
+    /// [`Error::Refused`] if the peer refuses, [`Error::Closed`] if it does not answer, otherwise what is wrong on this side.
     pub async fn connect(
         &self,
         remote: impl ToSocketAddrs,
@@ -249,7 +261,7 @@ impl Endpoint {
                     state.slots.insert(id, Slot { connected, ..Slot::default() });
                     state.wake_driver();
                     drop(state);
-                    return Ok(Connection::new(self.hold.clone(), id, path));
+                    return Ok(Connection::new(self.hold.clone(), id, path, Some(port)));
                 }
             }
         }

@@ -48,6 +48,17 @@ pub enum Error {
     /// The connection ended.
     #[error("the connection ended: {0}")]
     Closed(CloseReason),
+    /// The peer answered a connection attempt with a reset.
+    #[error(
+        "{addr} refused the connection: nobody listens on its inner port {port}, or the listener there lacks a service \
+         that the profile requires; check the port, or mark services as dispensable"
+    )]
+    Refused {
+        /// The peer's outer address.
+        addr: std::net::SocketAddr,
+        /// The inner port that was asked for.
+        port: u16,
+    },
     /// A service that has its own call.
     #[error("{0}")]
     WrongService(&'static str),
@@ -78,7 +89,10 @@ impl Error {
     /// True if the peer, not this program or its settings, ended the connection or never answered.
     #[must_use]
     pub fn is_peer(&self) -> bool {
-        matches!(self, Self::Closed(reason) if *reason != CloseReason::Aborted)
+        match self {
+            Self::Closed(reason) => *reason != CloseReason::Aborted,
+            other => matches!(other, Self::Refused { .. }),
+        }
     }
 }
 
@@ -91,6 +105,7 @@ impl From<Error> for io::Error {
                 io::ErrorKind::InvalidInput
             }
             Error::Connect(_) | Error::Listen(_) | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
+            Error::Refused { .. } => io::ErrorKind::ConnectionRefused,
             Error::Closed(CloseReason::Reset | CloseReason::Refused) => io::ErrorKind::ConnectionReset,
             Error::Closed(CloseReason::Unauthenticated) => io::ErrorKind::PermissionDenied,
             Error::Closed(CloseReason::Aborted) => io::ErrorKind::ConnectionAborted,

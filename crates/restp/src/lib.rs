@@ -1,6 +1,49 @@
-//! ResTP on real sockets.
+//! ResTP on real sockets: a transport whose services are chosen one by one, over UDP or raw IP, async and blocking.
+//!
+//! ```
+//! use restp::{Endpoint, Profile};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), restp::Error> {
+//! let server = Endpoint::bind("127.0.0.1:0").await?;
+//! let listener = server.listen(7, Profile::voice())?;
+//! let address = server.local_addr();
+//!
+//! let client = Endpoint::bind("127.0.0.1:0").await?;
+//! let (outgoing, incoming) =
+//!     tokio::try_join!(client.connect(address, 7, Profile::voice()), listener.accept())?;
+//! outgoing.send("one frame of speech").await?;
+//! let frame = incoming.recv().await?.expect("the peer has not closed");
+//! assert_eq!(frame.payload, "one frame of speech");
+//! println!("{}", outgoing.explain());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `cargo run --example file_transfer -p restp` moves a file and checks its hash.
+//!
+//! # Choosing services
+//! Start from a preset of [`Profile`] (`datagram`, `file_arq`, `file_harq`, `web_opt`, `voice`, `satellite_outage`,
+//! `multipath`), change fields, and pass it to [`Endpoint::listen`] and [`Endpoint::connect`]. A profile whose services
+//! contradict each other is refused with reasons; [`Connection::explain`] tells what is in force.
+//!
+//! **A connection in clear text is neither secret nor authentic: anybody on the path can read, change and end it.** Where
+//! an opponent may be on the path set `protection` of the [`Profile`] to `Protected` and give both endpoints keys
+//! ([`Builder::keys`]).
+//!
+//! # Addresses and ports
+//! An endpoint has one outer address (UDP, 61253 unless chosen otherwise, or raw IP without port). Inside it many services
+//! and connections are told apart by *inner* ports, which is what [`Endpoint::listen`] and the second argument of
+//! [`Endpoint::connect`] name.
+//!
+//! # What runs where
+//! One task per endpoint owns socket, timers and protocol; handles talk to it through one short lock. On UDP it sends trains
+//! of packets that the kernel cuts (GSO), receives them coalesced (GRO, `recvmmsg`), and passes ECN both ways. Packets are
+//! paced by a timer finer than a millisecond. Raw IP has no such offload: there `sendmmsg` batches. The protocol itself is
+//! [`restp_proto`], which knows neither clock nor sockets and runs in a simulator just as well. Linux only.
 #![deny(unsafe_code)]
 
+pub mod blocking;
 mod clock;
 mod connection;
 mod datagram;
@@ -23,8 +66,9 @@ pub use services::Services;
 pub use stream::Stream;
 
 pub use restp_proto::profile;
+pub use restp_proto::protected;
 pub use restp_proto::wire::UDP_PORT;
 pub use restp_proto::{
-    CloseReason, Composition, ConnStats, Dial, EndpointConfig, EndpointStats, EventKind, Knob, Message,
-    PathId, PathStats, Profile, SendOptions, log,
+    CloseReason, Composition, Conflict, ConnId, ConnStats, Dial, Encapsulation, EndpointConfig,
+    EndpointStats, EventKind, Knob, Message, PathId, PathStats, Profile, SendError, SendOptions, log,
 };

@@ -38,7 +38,7 @@ impl Listener {
             };
             if let Some((id, path)) = backlog.waiting.pop_front() {
                 drop(state);
-                return Poll::Ready(Ok(Connection::new(self.hold.clone(), id, path)));
+                return Poll::Ready(Ok(Connection::new(self.hold.clone(), id, path, None)));
             }
             backlog.acceptors.add(cx.waker());
             Poll::Pending

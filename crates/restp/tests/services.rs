@@ -1,0 +1,171 @@
+//! Services that need more than one round: early data, protection, several paths, offload, the event log, raw IP.
+
+mod common;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use common::{HANGS, PORT, pair, transfer};
+use restp::profile::{Paths, Protection, Scheduler};
+use restp::protected::Keys;
+use restp::{CloseReason, Endpoint, Error, EventKind, Profile};
+use tokio::time::timeout;
+
+#[tokio::test]
+async fn with_a_cookie_the_request_travels_with_the_handshake() {
+    let (_server, listener, address) = common::server(&Profile::web_opt()).await;
+    let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let mut early = Vec::new();
+    for _ in 0..2 {
+        let outgoing = client.connect_early(address, PORT, Profile::web_opt()).await.unwrap();
+        outgoing.send("GET /").await.unwrap();
+        let incoming = timeout(HANGS, listener.accept()).await.expect("it hangs").unwrap();
+        let request = timeout(HANGS, incoming.recv()).await.expect("it hangs").unwrap().unwrap();
+        assert_eq!(request.payload, "GET /");
+        early.push(request.early);
+        incoming.send("200 OK").await.unwrap();
+        assert_eq!(outgoing.recv().await.unwrap().unwrap().payload, "200 OK");
+        outgoing.established().await.unwrap();
+        tokio::try_join!(outgoing.finish(), incoming.finish()).unwrap();
+    }
+    // The first connection had to fetch the cookie; the second one used it.
+    assert!(early[1], "{early:?}");
+    assert_eq!(_server.stats().cookies_granted, 1);
+}
+
+fn protected(profile: Profile) -> Profile {
+    Profile { protection: Protection::Protected, ..profile }
+}
+
+#[tokio::test]
+async fn matching_keys_protect_a_stream() {
+    let profile = protected(Profile::file_arq());
+    let bind = || Endpoint::builder().keys(Keys::shared([7; 32])).bind("127.0.0.1:0");
+    let (server, client) = tokio::try_join!(bind(), bind()).unwrap();
+    let listener = server.listen(PORT, &profile).unwrap();
+    let (outgoing, incoming) =
+        tokio::try_join!(client.connect(server.local_addr(), PORT, &profile), listener.accept()).unwrap();
+    let text = outgoing.explain();
+    assert!(text.contains("Protected") && !text.contains("CLEAR TEXT"), "{text}");
+    transfer(outgoing, incoming, 2 << 20).await;
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_refused() {
+    let profile = protected(Profile::file_arq());
+    let bind = |key| Endpoint::builder().keys(Keys::shared([key; 32])).bind("127.0.0.1:0");
+    let (server, client) = tokio::try_join!(bind(1), bind(2)).unwrap();
+    let mut hasty = profile.clone();
+    hasty.tuning.max_handshake_tries = 2;
+    hasty.tuning.initial_rto = std::time::Duration::from_millis(100);
+    let _listener = server.listen(PORT, &profile).unwrap();
+    let connecting = client.connect(server.local_addr(), PORT, &hasty);
+    let error = timeout(HANGS, connecting).await.expect("it hangs").err().expect("the keys differ");
+    let ended = matches!(
+        error,
+        Error::Closed(CloseReason::Unauthenticated | CloseReason::TimedOut | CloseReason::Reset)
+    );
+    assert!(ended, "{error}");
+    assert_eq!(server.connections(), 0, "a stranger must leave nothing behind");
+}
+
+#[tokio::test]
+async fn protection_without_keys_says_what_is_missing() {
+    let endpoint = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let error = endpoint.listen(PORT, protected(Profile::file_arq())).err().expect("no keys");
+    assert!(error.to_string().contains("the endpoint has no keys"), "{error}");
+}
+
+#[tokio::test]
+async fn two_paths_share_a_transfer() {
+    let profile = Profile { paths: Paths::Spreading(Scheduler::RoundRobin), ..Profile::multipath() };
+    let server = Endpoint::bind("0.0.0.0:0").await.unwrap();
+    let client = Endpoint::bind("0.0.0.0:0").await.unwrap();
+    let port = server.local_addr().port();
+    let listener = server.listen(PORT, &profile).unwrap();
+    let (outgoing, incoming) =
+        tokio::try_join!(client.connect(("127.0.0.1", port), PORT, &profile), listener.accept()).unwrap();
+    let second = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+    let id = outgoing.open_path(second, (second, port).into(), false).await.unwrap();
+    let event = timeout(HANGS, outgoing.next_event()).await.expect("it hangs").unwrap();
+    assert_eq!(event, Some(EventKind::PathUp(id)));
+    let paths = outgoing.path_stats();
+    assert_eq!(paths.len(), 2);
+    assert!(paths.iter().any(|(_, stats)| stats.addr.local.ip() == second && stats.usable));
+    transfer(outgoing.clone(), incoming, 2 << 20).await;
+    let used = outgoing.path_stats().iter().filter(|(_, stats)| stats.srtt.is_some()).count();
+    assert!(used == 2 || outgoing.path_stats().is_empty(), "{used} paths carried data");
+}
+
+#[tokio::test]
+async fn a_single_address_has_no_second_path() {
+    let ((_client, outgoing), _server) = pair(&Profile::multipath()).await;
+    let second = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+    let error =
+        outgoing.open_path(second, outgoing.remote_addr(), false).await.err().expect("bound to one address");
+    assert!(error.to_string().contains("bind it to 0.0.0.0"), "{error}");
+}
+
+#[tokio::test]
+async fn without_offload_packets_go_one_by_one() {
+    let server = Endpoint::builder().offload(false).bind("127.0.0.1:0").await.unwrap();
+    let client = Endpoint::builder().offload(false).bind("127.0.0.1:0").await.unwrap();
+    let listener = server.listen(PORT, Profile::file_arq()).unwrap();
+    let (outgoing, incoming) =
+        tokio::try_join!(client.connect(server.local_addr(), PORT, Profile::file_arq()), listener.accept())
+            .unwrap();
+    transfer(outgoing, incoming, 1 << 20).await;
+}
+
+#[tokio::test]
+async fn the_event_log_tells_the_story_in_json_lines() {
+    let path = std::env::temp_dir().join(format!("restp-log-{}.jsonl", std::process::id()));
+    {
+        let server = Endpoint::bind("127.0.0.1:0").await.unwrap();
+        let client = Endpoint::builder().log_file(&path).unwrap().bind("127.0.0.1:0").await.unwrap();
+        let listener = server.listen(PORT, Profile::file_arq()).unwrap();
+        let (outgoing, incoming) = tokio::try_join!(
+            client.connect(server.local_addr(), PORT, Profile::file_arq()),
+            listener.accept()
+        )
+        .unwrap();
+        transfer(outgoing, incoming, 100_000).await;
+        client.idle().await.unwrap();
+        drop(client);
+        // The file is complete when the endpoint's task has ended; it needs a turn for that.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+    assert!(count("packet_sent") > 80, "{}", lines.len());
+    assert!(count("packet_received") > 1);
+    assert_eq!(count("closed"), 1);
+    let times: Vec<f64> = lines.iter().map(|line| line["time_s"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted());
+}
+
+#[tokio::test]
+async fn raw_ip_carries_a_stream_or_says_what_is_missing() {
+    let bind = || Endpoint::builder().raw_ip().bind("127.0.0.1:0");
+    let server = match bind().await {
+        Ok(server) => server,
+        Err(error) => {
+            assert!(matches!(error, Error::NoRawIp), "{error}");
+            eprintln!("skipped: {error}");
+            return;
+        }
+    };
+    // Raw sockets see each other's packets: give every end an address of its own.
+    drop(server);
+    let server = Endpoint::builder().raw_ip().bind("127.0.0.11:0").await.unwrap();
+    let client = Endpoint::builder().raw_ip().bind("127.0.0.12:0").await.unwrap();
+    let listener = server.listen(PORT, Profile::file_arq()).unwrap();
+    let (outgoing, incoming) =
+        tokio::try_join!(client.connect("127.0.0.11:0", PORT, Profile::file_arq()), listener.accept())
+            .unwrap();
+    transfer(outgoing, incoming, 1 << 20).await;
+}
