@@ -1,6 +1,7 @@
 """The checks that the Rust crates make inside a guest: each is a first process of its own."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,16 +13,16 @@ from tests.guest.conftest import ROOT
 
 
 @pytest.mark.parametrize("crate", ["netlab", "workload"])
-def test_selftest_in_the_guest(machine: guest.Machine, crate: str) -> None:
+def test_selftest_in_the_guest(machine: guest.Machine, crate: str, tmp_path: Path) -> None:
     program = _built(crate)
     command = [
         str(machine.kernel), "mem=256M", "rootfstype=hostfs", "root=/dev/root", "rootflags=/", "rw",
         f"init={program}", "time-travel=inf-cpu", f"time-travel-start={guest.BOOT_INSTANT_NS}",
-        "con=null", "con0=null,fd:1", "panic=1", "quiet",
+        "con=null", "con0=null,fd:1", "panic=1", "quiet", f"uml_dir={tmp_path}/", "umid=guest",
     ]  # fmt: skip
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
-        env={"GAUNTLET_SEED": "1", "PATH": "/usr/bin:/bin"},
+        env={**os.environ, "GAUNTLET_SEED": "1", "TMPDIR": str(tmp_path)},
     )  # fmt: skip
     closing = re.search(r"selftest: (\d+) passed, (\d+) failed", done.stdout)
     assert closing, done.stdout[-2000:] + done.stderr[-2000:]
@@ -32,7 +33,7 @@ def test_selftest_in_the_guest(machine: guest.Machine, crate: str) -> None:
 def _built(crate: str) -> Path:
     """The selftest of a crate, built if it is not there yet."""
     done = subprocess.run(
-        ["cargo", "build", "--release", "--quiet", "--package", crate, "--example", "selftest",
+        ["cargo", "build", "--release", "--quiet", "--package", crate, "--example", f"{crate}_selftest",
          "--message-format", "json"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -46,8 +46,8 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     network.topology().check_timeline(&run.timeline)?;
     let taps = taps(run, &network)?;
     let paths = paths(run, &network, &taps)?;
-    for spec in &run.flows {
-        if spec.stack == "udp" {
+    for (spec, flow) in run.flows.iter().zip(&flows) {
+        if flow.wants_release_times() {
             network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()))?;
         }
     }

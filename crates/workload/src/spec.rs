@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::apps::{self, App};
 use crate::error::SpecError;
-use crate::stacks::{self, Stack};
+use crate::stacks::{self, Service, Stack};
 
 /// Who sends what to whom, over which transport. Every key is that of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,13 @@ pub struct Flow {
     pub(crate) start_ns: i64,
     pub(crate) stack: Box<dyn Stack>,
     pub(crate) app: Box<dyn App>,
+}
+
+impl Flow {
+    /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
+    pub fn wants_release_times(&self) -> bool {
+        self.stack.service() == Service::Datagrams
+    }
 }
 
 impl FlowSpec {
