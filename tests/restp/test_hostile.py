@@ -98,6 +98,13 @@ def test_the_first_reason_is_reported(reason: Reason, text: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "text"),
     [
+        # Zero bits of FC one by one; MPT without MP? where nothing else is wrong.
+        (Reason.RESERVED_BITS, "03000000 00210000 9c401f90"),
+        (Reason.RESERVED_BITS, "03000000 00410000 9c401f90"),
+        (Reason.CONTRADICTION, "08021000 00010040 9c401f90" + "00000000" * 5),
+        # MP_JOIN without SYN and ACK; priority with RST.
+        (Reason.CONTRADICTION, "09001000 80010080 9c401f90" + "00000000" * 6),
+        (Reason.CONTRADICTION, "06141000 800100c0 9c401f90" + "00000000" * 3),
         # MP_CAPABLE without SYN, RST and ACK; MP_JOIN with RST; priority without ACK.
         (Reason.CONTRADICTION, "08001000 80010040 9c401f90" + "00000000" * 5),
         (Reason.CONTRADICTION, "0b141000 80010080 9c401f90" + "00000000" * 8),
@@ -106,10 +113,16 @@ def test_the_first_reason_is_reported(reason: Reason, text: str) -> None:
         (Reason.RESERVED_BITS, "08021000 80010040 9c401f90 42000000" + "00000000" * 4),
         (Reason.RESERVED_BITS, "08021000 80010040 9c401f90 02000001" + "00000000" * 4),
         (Reason.RESERVED_BITS, "08021000 80010080 9c401f90 20000000" + "00000000" * 4),
+        (Reason.RESERVED_BITS, "08021000 80010080 9c401f90 01000000" + "00000000" * 4),
         (Reason.RESERVED_BITS, "04001000 80010020 9c401f90 00010000"),
+        # A length of DSS without M.
+        (Reason.CONTRADICTION, "04001000 80010020 9c401f90 00000005"),
         # C of DSS beside the CRC of version 1; a DSS beside a cookie without M.
         (Reason.CONTRADICTION, "19101000 80010020 9c401f90" + "00000000" * 2 + "50000000" + "00000000" * 3),
         (Reason.CONTRADICTION, "09020800 80010020 9c401f90 c0c0c0c0" + "00000000" * 5),
+        # The same with M and A, and with M and C.
+        (Reason.CONTRADICTION, "09020800 80010020 9c401f90 c0c0c0c0 60000000" + "00000000" * 4),
+        (Reason.CONTRADICTION, "09020800 80010020 9c401f90 c0c0c0c0 50000000" + "00000000" * 4),
         # ENC without payload and on a FIN, COR without CRC, words left over on a SYN.
         (Reason.CONTRADICTION, "04001090 00010000 9c401f90 01000001"),
         (Reason.CONTRADICTION, "06111090 00010000 9c401f90 01000001 00000000 00000000 aa"),
@@ -119,6 +132,20 @@ def test_the_first_reason_is_reported(reason: Reason, text: str) -> None:
 )
 def test_rules_without_a_vector(reason: Reason, text: str) -> None:
     assert judge(bytes.fromhex(text)) is reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        # Padding of the CRC extension; C of DSS beside it.
+        (Reason.RESERVED_BITS, "04000020 00010000 9c401f90 00000001"),
+        (Reason.CONTRADICTION, "08001020 80010020 9c401f90 00000000 50000000" + "00000000" * 3),
+    ],
+)
+def test_rules_behind_a_good_header_check(reason: Reason, text: str) -> None:
+    datagram = bytes.fromhex(text)
+    hec = header_check(datagram, 12, len(datagram), None).to_bytes(2)
+    assert judge(datagram[:12] + hec + datagram[14:]) is reason
 
 
 def test_a_wrong_pseudo_header_is_found() -> None:
