@@ -1,7 +1,8 @@
 """`make bench`: how fast virtual time is, as ratios against real time and against ns-3 in the same run.
 
-Each figure is the best of a few repetitions on one pinned core, because the best is the least disturbed. Prints a table and
-writes `build/bench.json`. `--only NAME` runs one part, `--short` a fifth of the data.
+Each figure is the best of a few repetitions on one pinned core, because the best is the least disturbed. Prints
+a table and writes `build/bench.json`. `--only NAME` runs one part, `--short` a
+fifth of the data.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: each carries one plain sentence (what was wrong, where, what would be right)."""
+"""Errors that a user can act on: each one plain sentence (what was wrong, where, what would be right)."""
 
 
 class GauntletError(Exception):
@@ -14,6 +14,6 @@ class UserError(GauntletError):
 
 
 class RunError(GauntletError):
-    """The request was right, but something failed while it was carried out (no kernel, disk full, guest hung, ...)."""
+    """The request was right, but something failed meanwhile (no kernel, disk full, guest hung, ...)."""
 
     exit_code = 1

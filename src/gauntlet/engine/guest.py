@@ -58,8 +58,8 @@ def boot(
 
     `on_event` gets each event that the guest reports (a mapping with `event`). `core` pins the guest to one
     host core: its threads hand over to each other all the time, and moving between cores makes that several
-    times slower. Raises RunError when the guest cannot start, dies or stands still. Runs that the guest itself
-    reports as failed are records.
+    times slower. Raises RunError when the guest cannot start, dies or stands still. Runs that the guest
+    itself reports as failed are records.
     """
     out.mkdir(parents=True, exist_ok=True)
     listen = on_event or (lambda _event: None)
@@ -79,8 +79,8 @@ def boot(
             for line in _lines(process, stall_wall_s):
                 if line is None:
                     raise RunError(
-                        f"The guest has stood still for {stall_wall_s:.0f} s of wall time ({state}): a program "
-                        "in it probably spins on the clock, and time stands still while anything computes."
+                        f"The guest has stood still for {stall_wall_s:.0f} s of wall time ({state}): a "
+                        "program in it probably spins on the clock, and time stands still while it does."
                     )
                 event = _event(line)
                 if event is None:
