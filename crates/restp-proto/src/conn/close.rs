@@ -10,7 +10,7 @@ use crate::wire::PseudoHeader;
 use bytes::Bytes;
 
 /// Transmissions of a FIN that nobody may acknowledge (answer D13).
-const UNRELIABLE_FIN_TRIES: u32 = 3;
+pub(super) const UNRELIABLE_FIN_TRIES: u32 = 3;
 
 impl Connection {
     /// Ends our direction after everything that was sent.
@@ -52,10 +52,13 @@ impl Connection {
         now: Instant,
         pseudo: fn(&PathAddr) -> Option<PseudoHeader>,
     ) -> Vec<(PathAddr, Instant, Vec<u8>)> {
-        if self.phase != Phase::Closed || !self.closed_first || self.local_fin != LocalFin::Acked {
+        // On several paths either end may have forgone the farewell of a path that the other still waits for.
+        let lingers = self.closed_first || self.multi.is_some();
+        if self.phase != Phase::Closed || !lingers || self.local_fin != LocalFin::Acked || self.farewell_said
+        {
             return Vec::new();
         }
-        self.closed_first = false;
+        self.farewell_said = true;
         let until = now + self.composition.profile().tuning.msl * 2;
         (0..self.paths.len())
             .filter_map(|index| {
@@ -70,7 +73,7 @@ impl Connection {
     pub(super) fn fin_packet(&mut self, index: usize) -> Option<Sent> {
         if self.multi.is_some() {
             // On several paths DATA_FIN ends the data; the FIN of each path follows when all has arrived (answer H10).
-            let done = self.local_fin == LocalFin::Acked && self.remote_finished;
+            let done = self.is_complete();
             let path = &mut self.paths[index];
             if !done || path.fin_sent || path.stage != Stage::Established {
                 return None;
@@ -91,7 +94,6 @@ impl Connection {
         let path = &mut self.paths[index];
         path.ack.now = true;
         if path.rx.accepts(number) {
-            path.fin_at = Some(number);
             path.rx.insert(number);
             if self.multi.is_none() {
                 self.remote_fin = Some(number - 1);
@@ -122,16 +124,28 @@ impl Connection {
         self.check_closed(cx);
     }
 
+    /// Everything of both directions has arrived; only farewells of paths may be missing.
+    pub(super) fn is_complete(&self) -> bool {
+        self.local_fin == LocalFin::Acked && self.remote_finished
+    }
+
+    /// Nothing but the acknowledgement of our end of data can be missing.
+    pub(super) fn is_last_ack(&self) -> bool {
+        let only_fin = match &self.multi {
+            Some(multi) => multi.store.is_empty(),
+            None => self.paths[0].tx.iter().all(|(_, sent)| sent.fin),
+        };
+        self.remote_finished && self.queue.is_empty() && self.local_fin == LocalFin::Sent && only_fin
+    }
+
     pub(super) fn check_closed(&mut self, cx: &mut Cx<'_>) {
-        if self.phase == Phase::Closed || self.local_fin != LocalFin::Acked || !self.remote_finished {
+        if self.phase == Phase::Closed || !self.is_complete() {
             return;
         }
         if self.multi.is_some() {
             // Each path says goodbye on its own; a path that is gone must not hold up the rest.
             let open = self.paths.iter().any(|path| {
-                path.stage == Stage::Established
-                    && !path.suspect
-                    && !(path.fin_sent && path.tx.is_empty() && path.fin_at.is_some())
+                path.stage == Stage::Established && !path.suspect && !(path.fin_sent && path.tx.is_empty())
             });
             if open {
                 return;

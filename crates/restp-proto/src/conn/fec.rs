@@ -232,7 +232,7 @@ mod tests {
     const WAIT: Duration = Duration::from_millis(10);
 
     fn coded(index: u64, bytes: Vec<u8>) -> Coded {
-        Coded { data_number: index as u32 ^ 0xABCD, push: index % 3 == 0, payload: bytes.into() }
+        Coded { data_number: index as u32 ^ 0xABCD, push: index.is_multiple_of(3), payload: bytes.into() }
     }
 
     fn encode(kind: FecKind, group: u32, packets: &[Coded]) -> Vec<Encoded> {

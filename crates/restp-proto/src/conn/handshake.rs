@@ -129,6 +129,9 @@ impl Connection {
         let proves = flags.contains(Flags::ACK) && ack >= 1 && ack <= path.tx.next();
         if !proves {
             self.stats.out_of_window += 1;
+            // The peer still has an old connection: it must forget it first (RFC 9293 section 3.10.7.3).
+            let stale = flags.contains(Flags::ACK) && !flags.intersects(Flags::RST | Flags::SYN);
+            path.wants.refuse = stale.then_some(arq.acknowledgement);
             return None;
         }
         if flags.contains(Flags::RST) {
@@ -270,6 +273,7 @@ impl Connection {
             self.phase = Phase::Established;
         } else {
             self.tell(EventKind::PathUp(id));
+            self.rescue_frozen(cx);
         }
     }
 

@@ -229,8 +229,15 @@ impl Connection {
         };
         let alone = self.paths.iter().filter(|path| path.is_open()).count() <= 1;
         if whole || alone {
-            let half_open = self.phase == Phase::Handshake && self.role == Role::Initiator;
-            self.finish(cx, if half_open { CloseReason::Refused } else { CloseReason::Reset });
+            let reason = if self.is_complete() || self.is_last_ack() {
+                // The peer had nothing left to do and has forgotten the connection already.
+                CloseReason::Graceful
+            } else if self.phase == Phase::Handshake && self.role == Role::Initiator {
+                CloseReason::Refused
+            } else {
+                CloseReason::Reset
+            };
+            self.finish(cx, reason);
         } else {
             self.drop_path(cx, index);
         }

@@ -131,6 +131,7 @@ pub(crate) struct Connection {
     remote_finished: bool,
     /// We closed first, so that we keep the memory of the connection (answer D12).
     closed_first: bool,
+    farewell_said: bool,
     assembler: Assembler,
     /// The receiving half of the wait for a hole, as the application set it.
     hold: Duration,
@@ -177,6 +178,7 @@ impl Connection {
             remote_fin: None,
             remote_finished: false,
             closed_first: false,
+            farewell_said: false,
             assembler: Assembler::new(profile.ordering, t.receive_window_packets, limit_bytes),
             hold: t.hold,
             ack_every: t.ack_every,
@@ -366,7 +368,11 @@ impl Connection {
         }
         let limit = u64::from(self.composition.profile().tuning.receive_window_packets);
         let (next, window) = (self.assembler.next(), u64::from(self.assembler.window()));
-        let Some(path) = self.paths.get_mut(self.active).filter(|path| path.is_open()) else { return };
+        let index = self.main_path();
+        let path = &mut self.paths[index];
+        if !path.is_open() {
+            return;
+        }
         let shut = path.ack.granted <= next && window >= (limit / 4).clamp(1, 2);
         if shut || next + window >= path.ack.granted + (limit / 2).max(1) {
             path.ack.now = true;
@@ -381,10 +387,8 @@ impl Connection {
             let path = &mut self.paths[0];
             path.rx.skip_to(target);
         }
-        let active = self.active;
-        if let Some(path) = self.paths.get_mut(active) {
-            path.ack.now = true;
-        }
+        let index = self.main_path();
+        self.paths[index].ack.now = true;
         self.arm_hole_timer();
     }
 
@@ -433,8 +437,7 @@ impl Connection {
     }
 
     fn note_cause(&mut self) {
-        let Some(path) = self.paths.get(self.active) else { return };
-        let cause = path.cause(self.configured_cause);
+        let cause = self.paths[self.main_path()].cause(self.configured_cause);
         if cause != self.reported_cause {
             self.reported_cause = cause;
             self.tell(EventKind::CauseChanged(cause));
@@ -468,6 +471,14 @@ impl Connection {
 
     fn established_paths(&self) -> u8 {
         self.paths.iter().filter(|path| path.stage == Stage::Established).count().min(15) as u8
+    }
+
+    /// The path for what concerns the whole connection: the one in use, or the first that is open.
+    fn main_path(&self) -> usize {
+        if self.paths[self.active].is_open() {
+            return self.active;
+        }
+        self.paths.iter().position(Path::is_open).unwrap_or(self.active)
     }
 
     fn ack_delay(&self) -> Duration {

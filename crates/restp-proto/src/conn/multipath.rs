@@ -227,6 +227,9 @@ impl Connection {
         let acknowledges = seq::from_wire(path.local_isn, arq.acknowledgement, 1) == Some(1);
         if !flags.contains(Flags::ACK) || !acknowledges || packet.frozen_bits() != self.shape.frozen {
             self.stats.out_of_window += 1;
+            // The peer still has a path of ours that we have given up: it must forget it first (RFC 9293 section 3.10.7.3).
+            let stale = flags.contains(Flags::ACK) && !flags.intersects(Flags::RST | Flags::SYN);
+            self.paths[index].wants.refuse = stale.then_some(arq.acknowledgement);
             return;
         }
         if flags.contains(Flags::RST) {
@@ -366,21 +369,12 @@ impl Connection {
             return;
         }
         path.suspect = true;
+        path.outage = None;
         path.healthy_since = None;
-        let (id, outstanding): (PathId, Vec<u64>) = (
-            path.id,
-            path.tx
-                .iter()
-                .filter(|(_, sent)| SendWindow::is_outstanding(sent) && !sent.fin)
-                .map(|(_, sent)| sent.data_index)
-                .collect(),
-        );
+        let id = path.id;
         let wait = self.composition.profile().tuning.standby_probe;
         path.set(Timer::Probe, cx.now + wait);
-        if let Some(multi) = &mut self.multi {
-            let first = multi.data_first;
-            multi.reinject.extend(outstanding.into_iter().filter(|data| *data >= first));
-        }
+        self.reinject(index);
         // Paced, so that the burst does not overrun the path that still works.
         let rescue = &mut self.paths[other];
         if let Some(srtt) = rescue.rtt.measured() {
@@ -393,6 +387,29 @@ impl Connection {
             self.stats.switch_overs += 1;
             cx.log(LogEvent::SwitchOver { from: id.0, to: to.0 });
         }
+    }
+
+    /// A path has become usable: what is frozen on others need not wait any longer.
+    pub(super) fn rescue_frozen(&mut self, cx: &mut Cx<'_>) {
+        for index in 0..self.paths.len() {
+            if self.paths[index].outage.is_some() {
+                self.path_failed(cx, index);
+                self.arm_retransmit(cx.now, index);
+            }
+        }
+    }
+
+    /// Everything outstanding on path `index` is to be sent again on others.
+    // R-MP-8
+    fn reinject(&mut self, index: usize) {
+        let Some(multi) = &mut self.multi else { return };
+        let first = multi.data_first;
+        let outstanding = self.paths[index]
+            .tx
+            .iter()
+            .filter(|(_, sent)| SendWindow::is_outstanding(sent) && !sent.fin && sent.data_index >= first)
+            .map(|(_, sent)| sent.data_index);
+        multi.reinject.extend(outstanding);
     }
 
     /// Path `index` works again, by its answers over some time or by dial.
@@ -410,6 +427,7 @@ impl Connection {
         path.rtt.reset_backoff();
         let (id, backup) = (path.id, path.backup);
         self.tell(EventKind::PathUp(id));
+        self.rescue_frozen(cx);
         let standby = matches!(self.composition.profile().paths, Paths::HotStandby | Paths::Overflow);
         let better = !backup && (self.paths[self.active].backup || index == 0);
         if standby && better {
@@ -462,21 +480,34 @@ impl Connection {
 
     /// Path `index` is given up for good.
     pub(super) fn drop_path(&mut self, cx: &mut Cx<'_>, index: usize) {
-        let was_up = self.paths[index].confirmed;
-        self.path_failed(cx, index);
+        let count = self.paths.len();
+        let others = || (0..count).filter(|other| *other != index);
+        let usable = others().any(|other| self.paths[other].is_usable());
+        let suspect = others()
+            .find(|other| self.paths[*other].stage == Stage::Established && self.paths[*other].suspect);
+        if let Some(other) = suspect.filter(|_| !usable) {
+            // A path that is suspected is better than one that is gone for good.
+            self.path_recovered(cx, other);
+        }
+        let was_suspect = self.paths[index].suspect;
+        if !was_suspect {
+            self.reinject(index);
+        }
         let path = &mut self.paths[index];
         path.stop_all();
         path.stage = Stage::Closed;
         path.outage = None;
         path.wants = Default::default();
         let id = path.id;
-        if !was_up {
+        if !was_suspect {
             self.tell(EventKind::PathDown(id));
         }
-        if index == self.active
-            && let Some(other) = self.paths.iter().position(|path| path.stage == Stage::Established)
-        {
+        let next = others().find(|other| self.paths[*other].is_usable());
+        let next = next.or_else(|| others().find(|other| self.paths[*other].stage == Stage::Established));
+        if let Some(other) = next.filter(|_| index == self.active) {
             self.active = other;
+            self.stats.switch_overs += 1;
+            cx.log(LogEvent::SwitchOver { from: id.0, to: self.paths[other].id.0 });
         }
     }
 

@@ -42,6 +42,8 @@ impl Connection {
         let blocks_wanted = self.composition.profile().tuning.max_sack_blocks.min(BLOCK_ROOM);
         let mut packet = self.last_ack(index);
         let path = &self.paths[index];
+        let unconfirmed = self.role == Role::Initiator && !path.confirmed && number == AckNumber::Next;
+        let number = if unconfirmed { AckNumber::First } else { number };
         if let Sequence::Arq(arq) = &mut packet.sequence {
             match number {
                 AckNumber::Next => {}

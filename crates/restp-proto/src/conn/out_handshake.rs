@@ -21,6 +21,11 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let wants = self.paths[index].wants;
+        if let Some(number) = self.paths[index].wants.refuse.take() {
+            let mut packet = self.base(Flags::RST);
+            packet.sequence = Sequence::Arq(Arq { sequence: number, acknowledgement: 0 });
+            return self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out);
+        }
         if wants.syn {
             self.paths[index].wants.syn = false;
             return self.send_syn(cx, index, out);

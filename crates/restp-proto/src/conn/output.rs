@@ -161,8 +161,8 @@ impl Connection {
     /// The peer grants nothing and nothing is under way that would bring news: probe after a while (answer J6).
     // R-FC-3
     pub(super) fn await_window(&mut self, now: Instant) {
-        let active = self.active;
-        let path = &mut self.paths[active];
+        let index = self.main_path();
+        let path = &mut self.paths[index];
         let blocked =
             !self.queue.is_empty() && self.next_data >= self.flow_limit && path.stage == Stage::Established;
         if blocked && path.tx.is_empty() && !path.is_running(Timer::Retransmit) {

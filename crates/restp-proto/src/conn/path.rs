@@ -132,8 +132,6 @@ pub(crate) struct Path {
     /// Control packets to be sent when possible.
     pub wants: Wants,
     pub join: Option<Box<super::multipath::Join>>,
-    /// Received FIN's number on this path.
-    pub fin_at: Option<u64>,
     pub fin_sent: bool,
     /// A cookie is at hand, so that data need not wait for the handshake.
     pub early: bool,
@@ -152,6 +150,8 @@ pub(crate) struct Wants {
     pub priority: bool,
     /// Packet to be sent again whatever the congestion window says: tail, window or outage probe.
     pub resend: Option<u64>,
+    /// Reset with this number, for an old connection or path that the peer still has.
+    pub refuse: Option<u32>,
 }
 
 impl Path {
@@ -195,7 +195,6 @@ impl Path {
             allowance_bytes: None,
             wants: Wants::default(),
             join: None,
-            fin_at: None,
             fin_sent: false,
             early: false,
         }

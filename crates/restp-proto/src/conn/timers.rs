@@ -27,10 +27,8 @@ impl Connection {
         if self.keepalive_at <= cx.now {
             let period = self.composition.profile().tuning.keepalive;
             self.keepalive_at = period.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
-            let active = self.active;
-            if let Some(path) = self.paths.get_mut(active).filter(|path| path.stage == Stage::Established) {
-                path.wants.probe = true;
-            }
+            let index = self.main_path();
+            self.paths[index].wants.probe |= self.paths[index].stage == Stage::Established;
         }
         if self.hole_at <= cx.now {
             self.hole_at = Instant::FAR_FUTURE;
@@ -152,8 +150,9 @@ impl Connection {
         path.retries += 1;
         let (id, retries) = (path.id.0, path.retries);
         cx.log(LogEvent::Timeout { path: id });
-        if retries >= SWITCH_TIMEOUTS && self.multi.is_some() {
-            self.path_failed_unless_alone(cx, index);
+        if self.is_complete() && retries >= super::close::UNRELIABLE_FIN_TRIES {
+            self.forgo_farewell(cx, index);
+            return;
         }
         let path = &mut self.paths[index];
         let gone = match configured {
@@ -166,7 +165,11 @@ impl Connection {
             }
             _ => false,
         };
-        if gone && retransmits && !path.suspect {
+        let suspect = path.suspect;
+        let others = (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable());
+        if others && (gone || retries >= SWITCH_TIMEOUTS) {
+            self.path_failed(cx, index);
+        } else if gone && retransmits && !suspect && !self.is_complete() {
             self.enter_outage(cx, index);
             self.note_cause();
             return;
@@ -197,6 +200,14 @@ impl Connection {
         self.note_cause();
     }
 
+    /// Only the farewell of path `index` is missing, and the peer may have gone.
+    fn forgo_farewell(&mut self, cx: &mut Cx<'_>, index: usize) {
+        self.drop_path(cx, index);
+        if !self.paths.iter().any(|path| path.stage == Stage::Established) {
+            self.finish(cx, CloseReason::Graceful);
+        }
+    }
+
     /// Without retransmission lost packets are only counted; a FIN is repeated all the same (answer D13).
     pub(super) fn abandon_unless_repeated(&mut self, index: usize) {
         if self.composition.profile().reliability.retransmits() {
@@ -208,13 +219,6 @@ impl Connection {
                 break;
             }
             path.tx.abandon(number);
-        }
-    }
-
-    fn path_failed_unless_alone(&mut self, cx: &mut Cx<'_>, index: usize) {
-        let others = (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable());
-        if others {
-            self.path_failed(cx, index);
         }
     }
 
@@ -232,6 +236,11 @@ impl Connection {
             self.finish(cx, CloseReason::Outage);
             return;
         }
+        if self.is_complete() {
+            self.forgo_farewell(cx, index);
+            return;
+        }
+        let path = &mut self.paths[index];
         let number = match which {
             OutageProbe::LastSent => path.tx.last_outstanding(),
             OutageProbe::FirstUnacked => Some(path.tx.first()).filter(|_| !path.tx.is_empty()),

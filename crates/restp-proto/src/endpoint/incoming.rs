@@ -159,7 +159,7 @@ impl Endpoint {
         }
     }
 
-    /// A FIN whose acknowledgement was lost gets it again.
+    /// A FIN, or the data before it, whose acknowledgement was lost gets it again.
     fn answer_lingering(&mut self, stranger: &Stranger<'_>) -> bool {
         let flags = stranger.decoded.packet.header.flags;
         if flags.contains(Flags::SYN) {
@@ -167,7 +167,9 @@ impl Endpoint {
             return false;
         }
         let Some(answer) = self.linger.answer(stranger.now, &stranger.key) else { return false };
-        if flags.contains(Flags::FIN) {
+        let packet = &stranger.decoded.packet;
+        let data_fin = packet.dss.and_then(|dss| dss.mapping).is_some_and(|mapping| mapping.data_fin);
+        if flags.contains(Flags::FIN) || data_fin || !packet.payload.is_empty() {
             let answer = answer.to_vec();
             self.answer(stranger.now, stranger.key.addr, answer);
         }
@@ -386,13 +388,14 @@ impl Endpoint {
     fn on_first_ack(&mut self, stranger: &Stranger<'_>) {
         let packet = &stranger.decoded.packet;
         let Sequence::Arq(arq) = packet.sequence else { return };
-        let Some((isns, ecn)) = self.recognise(&stranger.key, stranger.now, arq, !packet.payload.is_empty())
-        else {
-            // Data may come from a client whose first packets were all lost: it repeats them.
-            if packet.payload.is_empty() {
-                self.refuse(stranger);
-            } else {
+        // Data and the end of data may overtake what was lost before them.
+        let numbered = !packet.payload.is_empty() || packet.header.flags.contains(Flags::FIN);
+        let Some((isns, ecn)) = self.recognise(&stranger.key, stranger.now, arq, numbered) else {
+            if numbered {
+                // Perhaps the client's first packets were all lost: it repeats them.
                 self.stats.stray += 1;
+            } else {
+                self.refuse(stranger);
             }
             return;
         };
@@ -411,10 +414,10 @@ impl Endpoint {
     ///
     /// The third acknowledgement has the number after the initial one; data of the first flight have one of the next
     /// few, so that the loss of the third acknowledgement costs nothing.
-    fn recognise(&self, key: &Key, now: Instant, arq: Arq, has_payload: bool) -> Option<((u32, u32), bool)> {
+    fn recognise(&self, key: &Key, now: Instant, arq: Arq, numbered: bool) -> Option<((u32, u32), bool)> {
         let local_isn = arq.acknowledgement.wrapping_sub(1);
         let slot = Self::slot(now);
-        let flight = if has_payload { INITIAL_WINDOW } else { 1 };
+        let flight = if numbered { INITIAL_WINDOW + 1 } else { 1 };
         for ahead in 1..=flight {
             let peer_isn = arq.sequence.wrapping_sub(ahead);
             for (slot, ecn) in

@@ -126,9 +126,9 @@ fn d10_an_unproven_opening_gets_at_most_three_times_its_bytes() {
     let syn = bytes(&syn);
     endpoint.handle(now, path, Ecn::NotEct, &syn);
     let accepted = loop {
-        match endpoint.poll_event().expect("the opening is accepted") {
-            restp_proto::Event { conn, kind: EventKind::Accepted { .. } } => break conn,
-            _ => {}
+        let event = endpoint.poll_event().expect("the opening is accepted");
+        if matches!(event.kind, EventKind::Accepted { .. }) {
+            break event.conn;
         }
     };
     assert!(endpoint.recv(now, accepted).expect("early data").early);

@@ -287,7 +287,7 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     // R-ERR-1, R-ERR-3, R-ORD-1, R-ORD-2, R-ARQ-3
     #[test]
