@@ -8,9 +8,10 @@ use crate::wire::{Protection, PseudoHeader};
 #[derive(Clone, Debug)]
 pub enum Keys {}
 
-/// The protection of a connection; there is none in this build.
-pub(crate) enum Impossible {}
+/// Has no values, so that nothing that holds one can exist.
+enum Impossible {}
 
+/// The protection of a connection; there is none in this build.
 pub(crate) struct Seal {
     impossible: Impossible,
     pub message: Vec<u8>,

@@ -8,7 +8,7 @@ use crate::cc::AnyController;
 use crate::crypto;
 use crate::event::{CloseReason, EventKind};
 use crate::path::{PathAddr, PathId};
-use crate::profile::{Composition, FlowControl, JoinHash, Management, Ordering};
+use crate::profile::{Composition, FecKind, FlowControl, JoinHash, Management};
 use crate::protected::Seal;
 use crate::seq;
 use crate::wire::{CapableFlags, Cookie, Flags, Flow, MpCapable, Multipath, Packet, Sequence};
@@ -236,13 +236,12 @@ impl Connection {
                 path.decoder = None;
             }
             Some(kind) => {
-                let encoder = super::fec::Encoder::new(kind, t.fec_group.min(8), composition.several_paths());
+                let most = if kind == FecKind::Interleaved { 8 } else { 16 };
+                let encoder =
+                    super::fec::Encoder::new(kind, t.fec_group.min(most), composition.several_paths());
                 path.encoder = Some(Box::new(encoder));
             }
         }
-        debug_assert!(
-            profile.ordering == self.composition.profile().ordering || profile.ordering == Ordering::Full
-        );
         self.composition = composition;
     }
 

@@ -3,6 +3,7 @@
 mod cookie;
 mod incoming;
 mod linger;
+mod opening;
 mod table;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -1,0 +1,228 @@
+//! When a path fails and when it is back: switch-over, re-injection, probes, outage.
+
+use super::path::{Outage, Stage, Timer};
+use super::sender::SendWindow;
+use super::{Connection, Cx};
+use crate::cc::Controller;
+use crate::error::PathError;
+use crate::event::EventKind;
+use crate::log::LogEvent;
+use crate::path::PathId;
+use crate::profile::Paths;
+use crate::time::Instant;
+
+/// Unanswered probes after which a standby path is suspected (answer H9).
+const PROBE_MISSES: u32 = 2;
+
+impl Connection {
+    /// Path `index` failed, by evidence or by dial: others take over.
+    // R-MP-7, R-MP-8
+    pub(super) fn path_failed(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let other = (0..self.paths.len())
+            .filter(|other| *other != index && self.paths[*other].is_usable())
+            .min_by_key(|other| (self.paths[*other].backup, self.paths[*other].rtt.smoothed(), *other));
+        let Some(other) = other else {
+            // Nothing to switch to. If the layer below is sure, waiting frozen is better than timing out.
+            if self.composition.profile().reliability.retransmits() && self.paths[index].is_open() {
+                self.enter_outage(cx, index);
+            }
+            return;
+        };
+        let path = &mut self.paths[index];
+        if path.suspect || !path.is_open() {
+            return;
+        }
+        path.suspect = true;
+        path.outage = None;
+        path.healthy_since = None;
+        let id = path.id;
+        let wait = self.composition.profile().tuning.standby_probe;
+        path.set(Timer::Probe, cx.now + wait);
+        self.reinject(index);
+        // Paced, so that the burst does not overrun the path that still works.
+        let rescue = &mut self.paths[other];
+        if let Some(srtt) = rescue.rtt.measured() {
+            rescue.forced_pace_pps = Some(f64::from(rescue.cc.window()) / srtt.as_secs_f64().max(1e-6));
+        }
+        let to = rescue.id;
+        self.tell(EventKind::PathDown(id));
+        if self.active == index {
+            self.active = other;
+            self.stats.switch_overs += 1;
+            cx.log(LogEvent::SwitchOver { from: id.0, to: to.0 });
+        }
+    }
+
+    /// A path has become usable: what is frozen on others need not wait any longer.
+    pub(super) fn rescue_frozen(&mut self, cx: &mut Cx<'_>) {
+        for index in 0..self.paths.len() {
+            if self.paths[index].outage.is_some() {
+                self.path_failed(cx, index);
+                self.arm_retransmit(cx.now, index);
+            }
+        }
+    }
+
+    /// Everything outstanding on path `index` is to be sent again on others.
+    // R-MP-8
+    fn reinject(&mut self, index: usize) {
+        let Some(multi) = &mut self.multi else { return };
+        let first = multi.data_first;
+        let outstanding = self.paths[index]
+            .tx
+            .iter()
+            .filter(|(_, sent)| SendWindow::is_outstanding(sent) && !sent.fin && sent.data_index >= first)
+            .map(|(_, sent)| sent.data_index);
+        multi.reinject.extend(outstanding);
+    }
+
+    /// Path `index` works again, by its answers over some time or by dial.
+    pub(super) fn path_recovered(&mut self, cx: &mut Cx<'_>, index: usize) {
+        if self.paths[index].outage.is_some() {
+            self.leave_outage(cx, index);
+        }
+        let path = &mut self.paths[index];
+        if !path.suspect {
+            return;
+        }
+        path.suspect = false;
+        path.probe_misses = 0;
+        path.retries = 0;
+        path.rtt.reset_backoff();
+        let (id, backup) = (path.id, path.backup);
+        self.tell(EventKind::PathUp(id));
+        self.rescue_frozen(cx);
+        let standby = matches!(self.composition.profile().paths, Paths::HotStandby | Paths::Overflow);
+        let better = !backup && (self.paths[self.active].backup || index == 0);
+        if standby && better {
+            let from = self.paths[self.active].id;
+            self.active = index;
+            self.stats.switch_overs += 1;
+            cx.log(LogEvent::SwitchOver { from: from.0, to: id.0 });
+        }
+    }
+
+    /// The probe timer of a path in standby or under suspicion.
+    pub(super) fn on_standby_probe(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let t = &self.composition.profile().tuning;
+        let (period, patience) = (t.standby_probe, t.fail_back_after);
+        let path = &mut self.paths[index];
+        if path.stage != Stage::Established || !path.confirmed {
+            return;
+        }
+        if path.probe_sent_at.is_some() {
+            path.probe_misses += 1;
+            path.healthy_since = None;
+        } else {
+            path.probe_misses = 0;
+        }
+        path.wants.probe = true;
+        path.set(Timer::Probe, cx.now + period);
+        let recovered = path.suspect
+            && path.healthy_since.is_some_and(|since| cx.now.saturating_since(since) >= patience);
+        if recovered {
+            self.path_recovered(cx, index);
+        } else if path.probe_misses >= PROBE_MISSES && !path.suspect && index != self.active {
+            self.path_failed(cx, index);
+        }
+    }
+
+    /// Starts probing paths that carry no data.
+    pub(super) fn watch_standby(&mut self, now: Instant) {
+        if self.multi.is_none() {
+            return;
+        }
+        let period = self.composition.profile().tuning.standby_probe;
+        let standby = !matches!(self.composition.profile().paths, Paths::Spreading(_));
+        for (index, path) in self.paths.iter_mut().enumerate() {
+            let watched = path.suspect || (standby && index != self.active);
+            if watched && path.stage == Stage::Established && path.confirmed && path.outage.is_none() {
+                Self::timer_or_now(path, Timer::Probe, now + period);
+            }
+        }
+    }
+
+    /// Path `index` is given up for good.
+    pub(super) fn drop_path(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let count = self.paths.len();
+        let others = || (0..count).filter(|other| *other != index);
+        let usable = others().any(|other| self.paths[other].is_usable());
+        let suspect = others()
+            .find(|other| self.paths[*other].stage == Stage::Established && self.paths[*other].suspect);
+        if let Some(other) = suspect.filter(|_| !usable) {
+            // A path that is suspected is better than one that is gone for good.
+            self.path_recovered(cx, other);
+        }
+        let was_suspect = self.paths[index].suspect;
+        if !was_suspect {
+            self.reinject(index);
+        }
+        let path = &mut self.paths[index];
+        path.stop_all();
+        path.stage = Stage::Closed;
+        path.outage = None;
+        path.wants = Default::default();
+        let id = path.id;
+        if !was_suspect {
+            self.tell(EventKind::PathDown(id));
+        }
+        let next = others().find(|other| self.paths[*other].is_usable());
+        let next = next.or_else(|| others().find(|other| self.paths[*other].stage == Stage::Established));
+        if let Some(other) = next.filter(|_| index == self.active) {
+            self.active = other;
+            self.stats.switch_overs += 1;
+            cx.log(LogEvent::SwitchOver { from: id.0, to: self.paths[other].id.0 });
+        }
+    }
+
+    /// Closes one path of several at the application's wish.
+    pub fn close_path(&mut self, cx: &mut Cx<'_>, id: PathId) -> Result<(), PathError> {
+        let open = self.paths.iter().filter(|path| path.stage == Stage::Established).count();
+        let index = self.paths.iter().position(|path| path.id == id && path.stage != Stage::Closed);
+        match index {
+            Some(index) if self.paths[index].stage != Stage::Established || open > 1 => {
+                self.reset = Some(index);
+                self.drop_path(cx, index);
+                Ok(())
+            }
+            _ => Err(PathError::NoSuchPath),
+        }
+    }
+
+    /// Freezes path `index`: the link is gone, not congested (answers I3, I4).
+    // R-LOSS-3
+    pub(super) fn enter_outage(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let t = &self.composition.profile().tuning;
+        let floor = t.outage_probe_floor;
+        let path = &mut self.paths[index];
+        if path.outage.is_some() {
+            return;
+        }
+        path.outage = Some(Outage { since: cx.now });
+        path.stop(Timer::Retransmit);
+        path.stop(Timer::Loss);
+        path.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
+        self.stats.outages += 1;
+        let id = path.id.0;
+        cx.log(LogEvent::Outage { path: id, begins: true });
+    }
+
+    /// Thaws path `index`: everything outstanding is repeated at the frozen rate (answer I5).
+    // R-LOSS-5
+    pub(super) fn leave_outage(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let path = &mut self.paths[index];
+        if path.outage.take().is_none() {
+            return;
+        }
+        path.stop(Timer::Probe);
+        path.tx.lose_all();
+        path.tx.take_loss_event();
+        path.retries = 0;
+        path.rtt.reset_backoff();
+        let srtt_s = path.rtt.smoothed().as_secs_f64().max(1e-6);
+        path.forced_pace_pps = Some(f64::from(path.cc.window()) / srtt_s);
+        let id = path.id.0;
+        cx.log(LogEvent::Outage { path: id, begins: false });
+        self.arm_retransmit(cx.now, index);
+    }
+}

@@ -1,0 +1,277 @@
+//! How connections are opened for strangers: without state where that is possible, by cookie, or protected.
+
+use rand_core::Rng;
+
+use super::incoming::{Stranger, deliver};
+use super::table::Key;
+use super::{Endpoint, ISN_SLOT, Listener};
+use crate::cc::INITIAL_WINDOW;
+use crate::conn::handshake::{Opening, Proof, agreed_hash};
+use crate::conn::{Connection, shape};
+use crate::crypto::{self, Purpose};
+use crate::event::EventKind;
+use crate::profile::Composition;
+use crate::protected::Seal;
+use crate::time::Instant;
+use crate::wire::{
+    Arq, Cookie, Fec, Flags, Flow, MpCapable, Multipath, Packet, PayloadCheck, Sequence, Version,
+};
+
+impl Endpoint {
+    /// The initial number of the responder, recomputable from the acknowledgement of it.
+    /// Whether ECN was agreed is part of it, so that this too needs no memory.
+    fn responder_number(&self, key: &Key, peer_isn: u32, slot: u64, ecn: bool) -> u32 {
+        let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
+        let ends = format!("{}{}", key.addr.local, key.addr.remote);
+        let parts: [&[u8]; 6] = [
+            b"responder",
+            ends.as_bytes(),
+            &ports,
+            &peer_isn.to_be_bytes(),
+            &slot.to_be_bytes(),
+            &[u8::from(ecn)],
+        ];
+        self.secret.derive(Purpose::InitialNumber, &parts) as u32
+    }
+
+    /// Our key of a connection with several paths, recomputable in the same way.
+    fn responder_key(&self, key: &Key, peer_isn: u32, peer_key: u64) -> u64 {
+        let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
+        let ends = format!("{}{}", key.addr.local, key.addr.remote);
+        let parts: [&[u8]; 4] = [ends.as_bytes(), &ports, &peer_isn.to_be_bytes(), &peer_key.to_be_bytes()];
+        self.secret.derive(Purpose::PathKey, &parts) as u64
+    }
+
+    fn slot(now: Instant) -> u64 {
+        now.as_nanos() / ISN_SLOT.as_nanos() as u64
+    }
+
+    fn requested(&self, stranger: &Stranger<'_>) -> Option<Composition> {
+        let listener: &Listener = self.listeners.get(&stranger.key.local_port)?;
+        shape::requested(&stranger.decoded.packet, listener.composition.profile(), listener.exact)
+    }
+
+    /// A SYN: with a good cookie it opens a connection, otherwise it is answered without keeping state.
+    pub(super) fn on_syn(&mut self, stranger: &Stranger<'_>) {
+        let packet = &stranger.decoded.packet;
+        let Some(composition) = self.requested(stranger) else {
+            self.refuse(stranger);
+            return;
+        };
+        if packet.header.version == Version::Protected {
+            self.open_protected(stranger, &composition);
+            return;
+        }
+        let opportunistic = packet.header.flow.contains(Flow::OPT);
+        if opportunistic {
+            let client = stranger.key.addr.remote.ip();
+            let good = packet.cookie.is_some_and(|cookie| self.jar.check(stranger.now, client, &cookie));
+            if !good {
+                self.stats.cookies_refused += 1;
+                self.grant_cookie(stranger);
+                return;
+            }
+            if self.open_with_cookie(stranger, &composition) {
+                return;
+            }
+        }
+        self.answer_syn(stranger, &composition);
+    }
+
+    /// Answers the handshake of the protected profile; it needs state, so it is limited like opportunistic openings.
+    // R-PROT-2, R-SEC-2
+    fn open_protected(&mut self, stranger: &Stranger<'_>, composition: &Composition) {
+        let packet = &stranger.decoded.packet;
+        let Sequence::Arq(arq) = packet.sequence else { return };
+        let Some(keys) = self.keys.clone() else {
+            self.refuse(stranger);
+            return;
+        };
+        if self.half_open >= self.config.max_half_open || self.table.len() >= self.config.max_connections {
+            self.stats.limit_refusals += 1;
+            return;
+        }
+        let mut seed = [0; 32];
+        self.rng.fill_bytes(&mut seed);
+        let Some(seal) = Seal::responder(&keys, stranger.datagram, packet.payload, seed) else {
+            // Whoever does not have the right keys learns nothing.
+            self.stats.unauthentic += 1;
+            return;
+        };
+        let ecn = ecn_wanted(packet, composition);
+        let local_isn = self.responder_number(&stranger.key, arq.sequence, Self::slot(stranger.now), ecn);
+        let proof = Proof::Protected { seal: Box::new(seal) };
+        self.open(stranger, composition, (local_isn, arq.sequence), ecn, proof);
+    }
+
+    /// Opens an opportunistic connection unless limits or the replay set forbid it.
+    // R-OPT-7, R-SEC-2
+    fn open_with_cookie(&mut self, stranger: &Stranger<'_>, composition: &Composition) -> bool {
+        let packet = &stranger.decoded.packet;
+        let (Sequence::Arq(arq), Some(cookie)) = (packet.sequence, packet.cookie) else { return false };
+        if stranger.decoded.payload_check == PayloadCheck::Corrupt {
+            return false;
+        }
+        let peer_isn = arq.sequence.wrapping_sub(u32::from(!packet.payload.is_empty()));
+        if self.half_open >= self.config.max_half_open || self.table.len() >= self.config.max_connections {
+            self.stats.limit_refusals += 1;
+            return false;
+        }
+        if !self.replays.admit(stranger.now, self.opening(&stranger.key, peer_isn, &cookie)) {
+            self.stats.replays_refused += 1;
+            return false;
+        }
+        let fresh = self.jar.is_fresh(stranger.now, stranger.key.addr.remote.ip(), &cookie);
+        let ecn = ecn_wanted(packet, composition);
+        let local_isn = self.responder_number(&stranger.key, peer_isn, Self::slot(stranger.now), ecn);
+        self.open(stranger, composition, (local_isn, peer_isn), ecn, Proof::Cookie { fresh })
+    }
+
+    fn opening(&self, key: &Key, peer_isn: u32, cookie: &Cookie) -> u128 {
+        let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
+        let remote = key.addr.remote.to_string();
+        let parts: [&[u8]; 4] = [cookie.as_bytes(), &peer_isn.to_be_bytes(), &ports, remote.as_bytes()];
+        self.secret.derive(Purpose::TableHash, &parts)
+    }
+
+    /// Answers a SYN with a SYN-ACK whose number is all the state there is.
+    // R-CM-2, R-SEC-5
+    fn answer_syn(&mut self, stranger: &Stranger<'_>, composition: &Composition) {
+        let packet = &stranger.decoded.packet;
+        let Sequence::Arq(arq) = packet.sequence else { return };
+        let peer_isn = arq.sequence.wrapping_sub(u32::from(!packet.payload.is_empty()));
+        let shape = shape::Shape::new(composition, stranger.key.local_port, stranger.key.remote_port);
+        let mut reply = Packet::new(shape.header);
+        reply.header.flags = Flags::SYN | Flags::ACK;
+        let profile = composition.profile();
+        let ecn = ecn_wanted(packet, composition);
+        reply.header.flags.set(Flags::ECE, ecn);
+        reply.sequence = Sequence::Arq(Arq {
+            sequence: self.responder_number(&stranger.key, peer_isn, Self::slot(stranger.now), ecn),
+            acknowledgement: peer_isn.wrapping_add(1),
+        });
+        reply.window = shape.window.then_some(profile.tuning.receive_window_packets.min(65_535) as u16);
+        reply.fec = profile.reliability.fec().map(|kind| Fec { kind: shape::fec_code(kind), range: 0 });
+        if composition.several_paths() {
+            let Some(Multipath::Capable(MpCapable::OneKey { flags, key })) = packet.multipath else { return };
+            if agreed_hash(composition, flags).is_none() {
+                self.refuse(stranger);
+                return;
+            }
+            reply.multipath = Some(Multipath::Capable(MpCapable::OneKey {
+                flags: crypto::capable_flags(profile.join_hash),
+                key: self.responder_key(&stranger.key, peer_isn, key),
+            }));
+        }
+        if self.encode_answer(stranger, &reply) {
+            self.stats.stateless_answers += 1;
+        }
+    }
+
+    /// The first acknowledgement: if it acknowledges the number that we would have chosen, the address is proven.
+    // R-CM-2
+    pub(super) fn on_first_ack(&mut self, stranger: &Stranger<'_>) {
+        let packet = &stranger.decoded.packet;
+        let Sequence::Arq(arq) = packet.sequence else { return };
+        // Data and the end of data may overtake what was lost before them.
+        let numbered = !packet.payload.is_empty() || packet.header.flags.contains(Flags::FIN);
+        let Some((isns, ecn)) = self.recognise(&stranger.key, stranger.now, arq, numbered) else {
+            if numbered {
+                // Perhaps the client's first packets were all lost: it repeats them.
+                self.stats.stray += 1;
+            } else {
+                self.refuse(stranger);
+            }
+            return;
+        };
+        let Some(composition) = self.requested(stranger) else {
+            self.refuse(stranger);
+            return;
+        };
+        if self.table.len() >= self.config.max_connections {
+            self.stats.limit_refusals += 1;
+            return;
+        }
+        self.open(stranger, &composition, isns, ecn, Proof::Acknowledged);
+    }
+
+    /// Both initial numbers, and whether ECN was agreed, from a packet that acknowledges the number we would have chosen.
+    ///
+    /// The third acknowledgement has the number after the initial one; data of the first flight have one of the next
+    /// few, so that the loss of the third acknowledgement costs nothing.
+    fn recognise(&self, key: &Key, now: Instant, arq: Arq, numbered: bool) -> Option<((u32, u32), bool)> {
+        let local_isn = arq.acknowledgement.wrapping_sub(1);
+        let slot = Self::slot(now);
+        let flight = if numbered { INITIAL_WINDOW + 1 } else { 1 };
+        for ahead in 1..=flight {
+            let peer_isn = arq.sequence.wrapping_sub(ahead);
+            for (slot, ecn) in
+                [(slot, true), (slot, false), (slot.wrapping_sub(1), true), (slot.wrapping_sub(1), false)]
+            {
+                if self.responder_number(key, peer_isn, slot, ecn) == local_isn {
+                    return Some(((local_isn, peer_isn), ecn));
+                }
+            }
+        }
+        None
+    }
+
+    /// Puts a proven connection into the table and gives it its first packet.
+    fn open(
+        &mut self,
+        stranger: &Stranger<'_>,
+        composition: &Composition,
+        isns: (u32, u32),
+        ecn: bool,
+        proof: Proof,
+    ) -> bool {
+        let packet = &stranger.decoded.packet;
+        let keys = if composition.several_paths() {
+            let (flags, peer_key, shown) = match packet.multipath {
+                Some(Multipath::Capable(MpCapable::OneKey { flags, key })) => (flags, key, None),
+                Some(Multipath::Capable(MpCapable::BothKeys { flags, initiator_key, responder_key })) => {
+                    (flags, initiator_key, Some(responder_key))
+                }
+                _ => return false,
+            };
+            let own = self.responder_key(&stranger.key, isns.1, peer_key);
+            if agreed_hash(composition, flags).is_none() || shown.is_some_and(|shown| shown != own) {
+                self.refuse(stranger);
+                return false;
+            }
+            Some((own, peer_key))
+        } else {
+            None
+        };
+        let key = stranger.key;
+        let id = self.table.next_id();
+        let (cx, _) = self.split(stranger.now, id);
+        let opening = Opening {
+            addr: key.addr,
+            ports: (key.local_port, key.remote_port),
+            isns,
+            keys,
+            window: packet.window,
+        };
+        let mut conn = Connection::accept(&cx, composition.clone(), opening, proof);
+        conn.announce(EventKind::Accepted { port: key.local_port });
+        conn.agree_ecn(ecn);
+        if conn.is_half_open() {
+            self.half_open += 1;
+        }
+        if let Some(token) = conn.multi().map(|multi| multi.token()) {
+            self.tokens.insert(token, id);
+        }
+        self.linger.forget(&key);
+        let id = self.table.insert(conn);
+        self.table.bind(key, id, 0);
+        self.note_ports(key.local_port, key.remote_port, id);
+        deliver(self, stranger.now, id, 0, stranger.ecn, stranger.decoded, stranger.datagram);
+        true
+    }
+}
+
+/// The SYN asks for ECN and the composition has a use for it (answer I9).
+fn ecn_wanted(packet: &Packet<'_>, composition: &Composition) -> bool {
+    packet.header.flags.contains(Flags::ECE | Flags::CWR) && composition.profile().tuning.ecn
+}
