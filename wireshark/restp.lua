@@ -158,10 +158,15 @@ end
 local Reader = {}
 Reader.__index = Reader
 
-function Reader.take(self, bytes, what)
+-- Drops the packet unless the next `bytes` octets are in the header.
+function Reader.require(self, bytes, what)
   if self.at + bytes > self.stop then
     drop("extension_cut", "The header ends inside the " .. what .. " extension")
   end
+end
+
+function Reader.take(self, bytes, what)
+  self:require(bytes, what)
   local range = self.tvb(self.at, bytes)
   self.at = self.at + bytes
   return range
@@ -290,7 +295,6 @@ end
 local function read_cookie(packet, tree, reader)
   local after = multipath_words(packet) + (packet.dss and 3 or 0) + (has_fec(packet) and 1 or 0)
   local words = (reader.stop - reader.at) / 4 - after - numbering_words(packet)
-  if words < 0 then drop("extension_cut", "The header ends inside the cookie extension") end
   if words < 1 or words > 4 then drop("cookie_length", "A cookie has 1 to 4 words") end
   tree:add(fields.cookie, reader:take(words * 4, "cookie"))
 end
@@ -298,10 +302,12 @@ end
 local function read_multipath(packet, tree, reader)
   local words = multipath_words(packet)
   if words == 0 then return end
+  reader:require(words * 4, "multipath")
   local first = reader:take(4, "multipath")
   zeros(first(2, 2), "multipath extension")
   if packet.mpt == 1 then
     zeros(first(1, 1), "MP_CAPABLE extension")
+    if band(first(0, 1):uint(), 0x40) ~= 0 then drop("reserved_bits", "Bit B of the MP_CAPABLE extension is set") end
     tree:add(fields["mp_capable.flags"], first(0, 1))
     for _ = 1, (words - 1) / 2 do
       tree:add(fields["mp_capable.key"], reader:take(8, "multipath"))
@@ -324,11 +330,13 @@ end
 
 local function read_dss(packet, tree, reader, beside_cookie)
   local first = reader:take(4, "data sequence signal")
-  if first(0, 1):bitfield(4, 4) ~= 0 then drop("reserved_bits", "Zero bits of the data sequence signal are set") end
-  zeros(first(1, 1), "data sequence signal")
   local names = { "fin", "mapped", "acked", "checked" }
   local f = {}
   for position, name in ipairs(names) do f[name] = first(0, 1):bitfield(position - 1, 1) == 1 end
+  local words = (f.acked and 1 or 0) + (f.mapped and 2 or 0) + (f.checked and 1 or 0)
+  reader:require(words * 4, "data sequence signal")
+  if first(0, 1):bitfield(4, 4) ~= 0 then drop("reserved_bits", "Zero bits of the data sequence signal are set") end
+  zeros(first(1, 1), "data sequence signal")
   local length = first(2, 2):uint()
   if (f.fin or f.checked or length > 0) and not f.mapped then
     drop("contradiction", "DATA_FIN, CRC and length need a mapping")
@@ -435,7 +443,8 @@ end
 -- R-CRC-5: nothing but the length is believed before.
 local function check_hec(packet, tree, protocol)
   local at = packet.version == 1 and 20 or 12
-  if at + 4 > packet.header_bytes then drop("extension_cut", "The header ends inside the CRC extension") end
+  local crc_bytes = packet.body_bytes > 0 and 8 or 4
+  if at + crc_bytes > packet.header_bytes then drop("extension_cut", "The header ends inside the CRC extension") end
   if not restp.prefs.check_crc then return end
   local header = packet.tvb:raw(0, packet.header_bytes)
   header = header:sub(1, at) .. "\0\0" .. header:sub(at + 3)

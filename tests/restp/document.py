@@ -1,7 +1,10 @@
 """What the specification holds for machines: golden vectors, reasons to drop, sizes of headers."""
 
 import re
+from ipaddress import ip_address
 from pathlib import Path
+
+from gauntlet.restp import PseudoHeader
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "restp-spec.md").read_text(encoding="utf-8")
 
@@ -21,6 +24,20 @@ VECTORS: dict[str, bytes] = {name: bytes.fromhex(octets) for name, _, octets in 
 
 CAPTIONS: dict[str, str] = {name: caption for name, caption, _ in _VECTORS}
 """What the document says of each vector."""
+
+DROPS: dict[str, str] = {
+    name: dropped[1]
+    for name, caption, _ in _VECTORS
+    if (dropped := re.search(r"; dropped: `(\w+)`$", caption))
+}
+"""Reason to drop, of the vectors that must be dropped."""
+
+PSEUDO_HEADERS: dict[str, PseudoHeader] = {
+    name: PseudoHeader(ip_address(outer[1]), ip_address(outer[2]), int(outer[3]))
+    for name, caption, _ in _VECTORS
+    if (outer := re.search(r"; from `(.+)` to `(.+)`, protocol (\d+)$", caption))
+}
+"""Outer addresses, of the vectors that travelled directly over IP."""
 
 REASONS: set[str] = {
     name

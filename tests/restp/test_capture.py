@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from gauntlet.errors import UserError
 from gauntlet.restp import DecodeError, Reason, decode
 from gauntlet.restp.capture import Captured, _ip_packet, _ip_payload, read_capture
-from tests.restp.document import VECTORS
-from tests.restp.test_golden import PSEUDO_HEADERS
+from tests.restp.document import PSEUDO_HEADERS, VECTORS
 
 FOUR = ip_address("192.0.2.1").packed + ip_address("198.51.100.2").packed
 SIX = ip_address("2001:db8::1").packed + ip_address("2001:db8::2").packed

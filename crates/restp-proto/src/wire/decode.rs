@@ -91,7 +91,13 @@ fn open<'a>(datagram: &'a [u8], pseudo: Option<&PseudoHeader>) -> Result<Opened<
         .ok_or(DecodeError::HeaderBeyondDatagram { words, bytes: datagram.len() })?;
     if raw.has_crc() {
         let protection_words = if version == Version::Protected { PROTECTION_WORDS } else { 0 };
-        check_header_crc(header_bytes, BASE_BYTES + protection_words * WORD_BYTES, datagram.len(), pseudo)?;
+        let offset = BASE_BYTES + protection_words * WORD_BYTES;
+        let crc_bytes = if body.is_empty() { 1 } else { 2 } * WORD_BYTES;
+        // The whole extension is looked for: its length follows from HL and HLX, which steer this far anyway.
+        if header_bytes.len() < offset + crc_bytes {
+            return Err(DecodeError::ExtensionCut { extension: Extension::Crc });
+        }
+        check_header_crc(header_bytes, offset, datagram.len(), pseudo)?;
     }
     Ok(Opened { raw, header_bytes, body })
 }
@@ -179,8 +185,8 @@ fn read_cookie(reader: &mut Reader<'_>, presence: &Presence, dss: bool) -> Resul
         + if dss { DSS_BESIDE_COOKIE_WORDS } else { 0 }
         + usize::from(presence.fec)
         + presence.numbering.words();
-    let cut = DecodeError::ExtensionCut { extension: Extension::Cookie };
-    let words = reader.rest.len().checked_sub(after).ok_or(cut)?;
+    // Too little for the others leaves no cookie either; it is not known which of them is cut.
+    let words = reader.rest.len().saturating_sub(after);
     let bytes = reader.words(words, Extension::Cookie)?.as_flattened();
     Cookie::new(bytes).ok_or(DecodeError::CookieLength { words })
 }
@@ -191,11 +197,13 @@ fn read_multipath(reader: &mut Reader<'_>, form: MultipathForm) -> Result<Option
         return Ok(None);
     }
     let extension = Extension::Multipath;
+    let reader = &mut Reader { rest: reader.words(form.words(), extension)? };
     let [flags, address_id, pad @ ..] = reader.word(extension)?;
     require_zero(pad, "multipath extension")?;
     if let MultipathForm::CapableOneKey | MultipathForm::CapableBothKeys = form {
         require_zero([address_id], "MP_CAPABLE extension")?;
-        let flags = CapableFlags::from_bits_retain(flags);
+        let unknown = DecodeError::ReservedBits { field: "MP_CAPABLE extension" };
+        let flags = CapableFlags::from_bits(flags).ok_or(unknown)?;
         let key = reader.u64(extension)?;
         return Ok(Some(Multipath::Capable(if form == MultipathForm::CapableOneKey {
             MpCapable::OneKey { flags, key }
@@ -224,9 +232,12 @@ fn read_multipath(reader: &mut Reader<'_>, form: MultipathForm) -> Result<Option
 
 // H12, C4. R-DSS-1, R-DSS-4
 fn read_dss(reader: &mut Reader<'_>, header: &Header, beside_cookie: bool) -> Result<Dss, DecodeError> {
-    let [flags, zero, length @ ..] = reader.word(Extension::Dss)?;
-    require_zero([flags & 0x0F, zero], "data sequence signal")?;
+    let cut = DecodeError::ExtensionCut { extension: Extension::Dss };
+    let [flags, zero, length @ ..] = *reader.rest.first().ok_or(cut)?;
     let [fin, mapped, acked, checked] = [0x80, 0x40, 0x20, 0x10].map(|bit| flags & bit != 0);
+    let words = 1 + usize::from(acked) + 2 * usize::from(mapped) + usize::from(checked);
+    let reader = &mut Reader { rest: reader.words(words, Extension::Dss)?.get(1..).unwrap_or_default() };
+    require_zero([flags & 0x0F, zero], "data sequence signal")?;
     let length = u16::from_be_bytes(length);
     let rules = [
         (fin && !mapped, "a DATA_FIN needs a mapping"),

@@ -8,7 +8,7 @@ use super::decode::{DSS_BESIDE_COOKIE_RULE, DSS_CRC_RULE, SUBFLOW_BACKUP, has_ot
 use super::error::{EncodeError, Extension};
 use super::extension::Sequence;
 use super::header::{BASE_BYTES, Derived};
-use super::multipath::{Dss, JoinStep, MpCapable, Multipath};
+use super::multipath::{CapableFlags, Dss, JoinStep, MpCapable, Multipath};
 use super::packet::Packet;
 use super::presence::{MultipathForm, Numbering, Presence};
 use super::protected::{PROTECTION_WORDS, fill_checksums};
@@ -169,11 +169,11 @@ fn write_multipath(writer: &mut Writer<'_>, multipath: &Multipath) {
         |backup: bool, address_id: u8| [if backup { SUBFLOW_BACKUP } else { 0 }, address_id, 0, 0];
     match multipath {
         Multipath::Capable(MpCapable::OneKey { flags, key }) => {
-            writer.put(&[flags.bits(), 0, 0, 0]);
+            writer.put(&[flags.bits() & CapableFlags::all().bits(), 0, 0, 0]);
             writer.put(&key.to_be_bytes());
         }
         Multipath::Capable(MpCapable::BothKeys { flags, initiator_key, responder_key }) => {
-            writer.put(&[flags.bits(), 0, 0, 0]);
+            writer.put(&[flags.bits() & CapableFlags::all().bits(), 0, 0, 0]);
             writer.put(&initiator_key.to_be_bytes());
             writer.put(&responder_key.to_be_bytes());
         }

@@ -5,13 +5,11 @@ use bitflags::bitflags;
 use super::presence::MultipathForm;
 
 bitflags! {
-    /// Flags of MP_CAPABLE, most significant bit first (H1).
+    /// Flags of MP_CAPABLE, most significant bit first (H1). B, 0x40, is for future use and always 0.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct CapableFlags: u8 {
         /// A: integrity checks are required.
         const CHECKS = 0x80;
-        /// B: for future use, must be 0.
-        const B = 0x40;
         /// C: algorithm not assigned.
         const C = 0x20;
         /// D: algorithm not assigned.

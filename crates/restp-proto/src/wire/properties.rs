@@ -148,7 +148,7 @@ fn packet(material: &Material) -> Option<Packet<'_>> {
 }
 
 fn multipath(material: &Material, form: MultipathForm) -> Option<Multipath> {
-    let flags = CapableFlags::from_bits_retain(material.octets[0]);
+    let flags = CapableFlags::from_bits_truncate(material.octets[0]);
     let (key, responder_key) = material.keys;
     let (token, nonce) = material.numbers;
     let join = |step| {

@@ -25,7 +25,7 @@ ERROR = {"ENC": 128, "ARQ": 64, "CRC": 32, "FEC": 16, "NAK": 8, "SAK": 4, "DEL":
 ORDER = {"none": 0, "FUL": 1, "PAR": 2}
 PATH_MODE = {"single": 0, "standby": 2, "spreading": 3}
 SCHEDULER = {"none": 0, "FRS": 1, "RRS": 2}
-MP_FLAGS = {"A": 128, "B": 64, "C": 32, "D": 16, "E": 8, "F": 4, "G": 2, "H": 1}
+MP_FLAGS = {"A": 128, "C": 32, "D": 16, "E": 8, "F": 4, "G": 2, "H": 1}
 
 Json = dict[str, Any]
 
@@ -194,12 +194,23 @@ def hex_lines(octets: bytes) -> str:
     return "\n".join(" ".join(words[at : at + 4]) for at in range(0, len(words), 4)) + "\n"
 
 
+def caption(vector: Json) -> str:
+    """What the specification says above a vector: all that a reader needs to judge its octets."""
+    text = str(vector["about"])
+    if drop := vector.get("drop"):
+        return f"{text}; dropped: `{drop}`"
+    if pseudo := vector.get("pseudo_header"):
+        addresses = f"`{pseudo['source']}` to `{pseudo['destination']}`"
+        return f"{text}; from {addresses}, protocol {pseudo['protocol']}"
+    return text
+
+
 def chapter(names: list[str], octets: dict[str, bytes]) -> str:
     """The vectors as they stand in the specification."""
     parts = []
     for name in names:
         vector = json.loads((HERE / f"{name}.json").read_text())
-        parts.append(f"**{name}**: {vector['about']}\n\n```\n{hex_lines(octets[name])}```\n")
+        parts.append(f"**{name}**: {caption(vector)}\n\n```\n{hex_lines(octets[name])}```\n")
     return "\n".join(parts)
 
 
