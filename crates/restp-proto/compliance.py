@@ -64,10 +64,19 @@ def is_test_file(path: Path) -> bool:
     return bool(folders) or path.name in {"tests.rs", "properties.rs"}
 
 
+def function_below(lines: list[str]) -> str:
+    """Name of the function that the comment on the first of `lines` stands above; empty if it does not."""
+    for line in lines:
+        if not line.lstrip().startswith(("//", "#[")):
+            function = FUNCTION.search(line)
+            return function[1] if function else ""
+    return ""
+
+
 def citations(path: Path) -> Iterator[tuple[str, bool, str]]:
     """(requirement, in a test, function) for every citation in a file.
 
-    A doc comment belongs to the function below it, any other comment to the one around it. From
+    A comment directly above a function belongs to that function, any other to the one around it. From
     `#[cfg(test)]` before a module with a body to the end of the file all is test, as unit tests stand last.
     """
     lines = path.read_text().splitlines()
@@ -79,10 +88,7 @@ def citations(path: Path) -> Iterator[tuple[str, bool, str]]:
             yield f"R-{named[1].upper()}-{named[2]}", True, FUNCTION.findall(line)[0]
         if function := FUNCTION.search(line):
             around = function[1]
-        owner = around
-        if line.lstrip().startswith("///"):
-            below = (FUNCTION.search(after) for after in lines[number:])
-            owner = next((match[1] for match in below if match), around)
+        owner = function_below(lines[number:]) or around
         for requirement in CITED.findall(line):
             yield requirement, in_tests, owner
 
