@@ -7,11 +7,11 @@ STAMPS := $(VENV)/stamps
 
 KERNEL_PACKAGES := gcc make flex bison bc xz-utils patch linux-source-6.12 libc6-dev
 BUILD_PACKAGES  := python3-venv util-linux
-TEST_PACKAGES   := tshark
+TEST_PACKAGES   := tshark chromium
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: help demo test bench kernel setup lint test-rust test-python test-guest soak fuzz clean
+.PHONY: help demo test bench kernel setup lint test-rust test-python soak fuzz clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -68,7 +68,8 @@ test-rust:
 	cargo test --workspace --quiet
 
 test-python: setup
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --ignore tests/guest
+	$(BIN)/pytest tests/guest
 
 # --- longer runs ------------------------------------------------------------------------------------------------------
 
