@@ -76,5 +76,16 @@ test-python: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
+soak:
+	cargo run --release --package restp-proto --example soak -- 10000000 7
+
+FUZZ_SECONDS ?= 300
+
+fuzz:
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
+	@rustup toolchain list | grep -q nightly || { echo "Fuzzing needs a nightly Rust: rustup toolchain install nightly"; exit 1; }
+	cd crates/restp-proto && for target in $$(cargo +nightly fuzz list); do \
+	    cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
 clean:
 	rm -rf $(VENV) target
