@@ -41,7 +41,7 @@ class MpCapable:
     def read(cls, words: Words, both_keys: bool) -> Self:
         """Take 3 words, or 5 with both keys; raises DecodeError `extension_cut` or `reserved_bits`."""
         first, *keys = words.take(5 if both_keys else 3, "MP_CAPABLE")
-        # Chapter 18 calls bit B zero with the same word as the zero bits of the base header.
+        # 0x40 is bit B, which R-MPC-2 counts as padding.
         require_zero(first & 0x40FF_FFFF, "MP_CAPABLE")
         octets = octets_of(tuple(keys))
         return cls(CapableFlags(first >> 24), octets[:KEY_BYTES], octets[KEY_BYTES:] if both_keys else None)
