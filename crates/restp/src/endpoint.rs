@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::listener::Listener;
 use crate::services::Services;
 use crate::socket::{Socket, SocketOptions};
-use crate::state::{Backlog, Hold, Inbox, Shared, Slot};
+use crate::state::{Backlog, Hold, Inbox, Shared};
 
 /// Inner ports of outgoing connections: the dynamic range of RFC 6335.
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -258,7 +258,7 @@ impl Endpoint {
                 Ok(id) => {
                     // Without a handshake there is nothing to wait for.
                     let connected = composition.profile().management == Management::Connectionless;
-                    state.slots.insert(id, Slot { connected, ..Slot::default() });
+                    state.insert_slot(id, connected);
                     state.wake_driver();
                     drop(state);
                     return Ok(Connection::new(self.hold.clone(), id, path, Some(port)));
@@ -281,7 +281,7 @@ impl Endpoint {
         Err(last)
     }
 
-    /// Waits until no connection is left: all were closed or dropped, and everything sent was delivered or given up.
+    /// Waits until every connection has ended: all were closed or dropped, and everything sent was delivered or given up.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
@@ -289,7 +289,7 @@ impl Endpoint {
         poll_fn(|cx| {
             let mut state = self.hold.lock();
             state.check_running()?;
-            if state.slots.is_empty() {
+            if state.open_connections() == 0 {
                 return Poll::Ready(Ok(()));
             }
             state.idlers.add(cx.waker());
@@ -307,7 +307,7 @@ impl Endpoint {
     /// Connections that exist at present, those included that are being closed.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.hold.lock().slots.len()
+        self.hold.lock().open_connections()
     }
 }
 

@@ -70,5 +70,6 @@ pub use restp_proto::protected;
 pub use restp_proto::wire::UDP_PORT;
 pub use restp_proto::{
     CloseReason, Composition, Conflict, ConnId, ConnStats, Dial, Encapsulation, EndpointConfig,
-    EndpointStats, EventKind, Knob, Message, PathId, PathStats, Profile, SendError, SendOptions, log,
+    EndpointStats, EventKind, Knob, ListenError, Message, PathId, PathStats, Profile, SendError, SendOptions,
+    log,
 };

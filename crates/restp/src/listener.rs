@@ -54,8 +54,7 @@ impl Drop for Listener {
         let now = self.hold.clock.now();
         if let Some(backlog) = state.listeners.remove(&self.port) {
             for (id, _) in backlog.waiting {
-                state.proto.forget(now, id);
-                state.slots.remove(&id);
+                state.forget(now, id);
             }
         }
         state.wake_driver();

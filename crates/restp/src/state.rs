@@ -59,7 +59,7 @@ pub(crate) struct Slot {
     pub ended: Option<Box<Ended>>,
     pub events: VecDeque<EventKind>,
     /// All handles were dropped: nobody will read or send.
-    pub orphan: bool,
+    orphan: bool,
 }
 
 /// Accepted connections that nobody has taken yet.
@@ -80,6 +80,8 @@ pub(crate) struct Inbox {
 pub(crate) struct State {
     pub proto: Endpoint,
     pub slots: HashMap<ConnId, Slot>,
+    /// Slots whose connection has not ended.
+    open: usize,
     pub listeners: HashMap<u16, Backlog>,
     pub inboxes: HashMap<u16, Inbox>,
     /// Connections without handles, with the end of their patience, oldest first.
@@ -118,6 +120,7 @@ impl Shared {
         let state = State {
             proto,
             slots: HashMap::new(),
+            open: 0,
             listeners: HashMap::new(),
             inboxes: HashMap::new(),
             farewells: VecDeque::new(),
@@ -229,9 +232,29 @@ impl State {
                 inbox.readers.wake();
             }
         }
-        if self.slots.is_empty() {
+        if self.open == 0 {
             self.idlers.wake();
         }
+    }
+
+    /// Connections that have not ended.
+    pub fn open_connections(&self) -> usize {
+        self.open
+    }
+
+    /// Makes room for the user's side of a new connection.
+    pub fn insert_slot(&mut self, conn: ConnId, connected: bool) {
+        self.slots.insert(conn, Slot { connected, ..Slot::default() });
+        self.open += 1;
+    }
+
+    /// Forgets a connection on both sides; a peer that does not know its end yet gets a reset.
+    pub fn forget(&mut self, now: Instant, conn: ConnId) {
+        self.proto.forget(now, conn);
+        if self.slots.remove(&conn).is_some_and(|slot| slot.ended.is_none()) {
+            self.open -= 1;
+        }
+        self.news = true;
     }
 
     fn dispatch_one(&mut self, now: Instant, conn: ConnId, kind: EventKind) {
@@ -246,7 +269,10 @@ impl State {
                 slot.watchers.wake();
                 slot.writers.wake();
             }
-            EventKind::Readable if slot.orphan => while self.proto.recv(now, conn).is_some() {},
+            EventKind::Readable if slot.orphan => {
+                while self.proto.recv(now, conn).is_some() {}
+                self.news = true;
+            }
             EventKind::Readable => slot.readers.wake(),
             EventKind::Writable => slot.writers.wake(),
             EventKind::Finished => {
@@ -255,10 +281,10 @@ impl State {
             }
             EventKind::Closed(reason) => {
                 if slot.orphan {
-                    self.proto.forget(now, conn);
-                    self.slots.remove(&conn);
+                    self.forget(now, conn);
                     return;
                 }
+                self.open -= 1;
                 slot.ended = Some(Box::new(Ended {
                     reason,
                     stats: self.proto.conn_stats(conn).cloned().unwrap_or_default(),
@@ -285,9 +311,9 @@ impl State {
         let path = self.proto.path_stats(conn).first().map(|(_, stats)| stats.addr);
         match backlog.zip(path) {
             Some((backlog, path)) => {
-                self.slots.insert(conn, Slot { connected: true, ..Slot::default() });
                 backlog.waiting.push_back((conn, path));
                 backlog.acceptors.wake();
+                self.insert_slot(conn, true);
             }
             None => self.proto.forget(now, conn),
         }
@@ -297,8 +323,7 @@ impl State {
     pub fn abandon(&mut self, now: Instant, conn: ConnId) {
         let Some(slot) = self.slots.get_mut(&conn) else { return };
         if slot.ended.is_some() {
-            self.proto.forget(now, conn);
-            self.slots.remove(&conn);
+            self.forget(now, conn);
         } else {
             slot.orphan = true;
             self.proto.close(now, conn);
@@ -315,8 +340,7 @@ impl State {
                 self.farewells.pop_front();
             } else if until <= now {
                 self.farewells.pop_front();
-                self.proto.forget(now, conn);
-                self.slots.remove(&conn);
+                self.forget(now, conn);
             } else {
                 return;
             }

@@ -101,7 +101,7 @@ async fn a_single_address_has_no_second_path() {
     let ((_client, outgoing), _server) = pair(&Profile::multipath()).await;
     let second = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
     let error =
-        outgoing.open_path(second, outgoing.remote_addr(), false).await.err().expect("bound to one address");
+        outgoing.open_path(second, outgoing.remote_addr(), false).await.expect_err("bound to one address");
     assert!(error.to_string().contains("bind it to 0.0.0.0"), "{error}");
 }
 

@@ -1,0 +1,217 @@
+//! Profile options: a preset, and single services that differ from it. They also travel to the server of `restp perf`.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use restp::profile::{
+    AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
+    Protection, Reliability, Scheduler,
+};
+use restp::{Composition, Profile};
+use serde::{Deserialize, Serialize};
+
+const MANAGEMENT: &[(&str, Management)] = &[
+    ("connectionless", Management::Connectionless),
+    ("three-way", Management::ThreeWay),
+    ("opportunistic", Management::Opportunistic),
+];
+const FLOW_CONTROL: &[(&str, FlowControl)] = &[("none", FlowControl::None), ("window", FlowControl::Window)];
+const CONGESTION: &[(&str, Congestion)] = &[
+    ("none", Congestion::None),
+    ("newreno", Congestion::NewReno),
+    ("bic", Congestion::Bic),
+    ("cubic", Congestion::Cubic),
+    ("bbr", Congestion::Bbr),
+    ("lia", Congestion::Lia),
+];
+const ORDERING: &[(&str, Ordering)] =
+    &[("none", Ordering::Unordered), ("partial", Ordering::Partial), ("full", Ordering::Full)];
+const RELIABILITY: &[(&str, Reliability)] = &[
+    ("none", Reliability::None),
+    ("xor", Reliability::Quasi(FecKind::Xor)),
+    ("interleaved-xor", Reliability::Quasi(FecKind::Interleaved)),
+    ("arq", Reliability::Arq),
+    ("harq", Reliability::Harq(FecKind::Xor)),
+    ("harq-interleaved", Reliability::Harq(FecKind::Interleaved)),
+];
+const ACK_TIMING: &[(&str, AckTiming)] =
+    &[("none", AckTiming::None), ("positive", AckTiming::Positive), ("delayed", AckTiming::Delayed)];
+const ACK_REPORT: &[(&str, AckReport)] = &[
+    ("cumulative", AckReport::Cumulative),
+    ("nack", AckReport::Nack),
+    ("sack", AckReport::Sack),
+    ("snack", AckReport::Snack),
+];
+const FRAMING: &[(&str, Framing)] = &[("fixed", Framing::Fixed), ("coalesce", Framing::Coalesce)];
+const PATHS: &[(&str, Paths)] = &[
+    ("single", Paths::Single),
+    ("hot-standby", Paths::HotStandby),
+    ("overflow", Paths::Overflow),
+    ("round-robin", Paths::Spreading(Scheduler::RoundRobin)),
+    ("fastest-rtt", Paths::Spreading(Scheduler::FastestRtt)),
+];
+const LOSS_CAUSE: &[(&str, LossCause)] = &[
+    ("congestion", LossCause::Congestion),
+    ("corruption", LossCause::Corruption),
+    ("outage", LossCause::Outage),
+    ("dynamic", LossCause::Dynamic),
+];
+const SWITCH: &[(&str, bool)] = &[("on", true), ("off", false)];
+
+fn names<T>(table: &'static [(&'static str, T)]) -> PossibleValuesParser {
+    PossibleValuesParser::new(table.iter().map(|(name, _)| *name))
+}
+
+/// Replaces `service` if a name was given.
+fn choose<T: Copy>(service: &mut T, name: Option<&str>, table: &[(&str, T)]) -> Result<(), String> {
+    let Some(name) = name else { return Ok(()) };
+    let Some((_, chosen)) = table.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<_> = table.iter().map(|(known, _)| *known).collect();
+        return Err(format!("'{name}' is not a choice here; choose one of {}", known.join(", ")));
+    };
+    *service = *chosen;
+    Ok(())
+}
+
+/// The services of a connection.
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Services")]
+#[serde(deny_unknown_fields, default)]
+pub struct ProfileArgs {
+    /// Preset to start from
+    #[arg(long, default_value = "file_arq", value_parser = PossibleValuesParser::new(Profile::PRESETS))]
+    pub profile: String,
+    /// The dissertation's own algorithms and timers instead of ours
+    #[arg(long)]
+    pub dissertation: bool,
+    /// How the connection begins
+    #[arg(long, value_parser = names(MANAGEMENT))]
+    pub management: Option<String>,
+    /// Receiver protection
+    #[arg(long, value_parser = names(FLOW_CONTROL))]
+    pub flow_control: Option<String>,
+    /// Congestion control
+    #[arg(long, value_parser = names(CONGESTION))]
+    pub congestion: Option<String>,
+    /// Order of delivery
+    #[arg(long, value_parser = names(ORDERING))]
+    pub ordering: Option<String>,
+    /// What is done about losses
+    #[arg(long, value_parser = names(RELIABILITY))]
+    pub reliability: Option<String>,
+    /// When acknowledgements are sent
+    #[arg(long, value_parser = names(ACK_TIMING))]
+    pub ack: Option<String>,
+    /// What acknowledgements report
+    #[arg(long, value_parser = names(ACK_REPORT))]
+    pub ack_report: Option<String>,
+    /// Message boundaries
+    #[arg(long, value_parser = names(FRAMING))]
+    pub framing: Option<String>,
+    /// Number and use of paths
+    #[arg(long, value_parser = names(PATHS))]
+    pub paths: Option<String>,
+    /// What a loss means
+    #[arg(long, value_parser = names(LOSS_CAUSE))]
+    pub loss_cause: Option<String>,
+    /// Header and payload checks
+    #[arg(long, value_parser = names(SWITCH))]
+    pub crc: Option<String>,
+    /// Marking and reaction to congestion marks
+    #[arg(long, value_parser = names(SWITCH))]
+    pub ecn: Option<String>,
+    /// Spread packets over the round trip
+    #[arg(long, value_parser = names(SWITCH))]
+    pub pacing: Option<String>,
+    /// Nobody else's traffic crosses the path
+    #[arg(long)]
+    pub i_own_the_path: bool,
+    /// Largest packet in bytes, ResTP header included
+    #[arg(long)]
+    pub packet_bytes: Option<usize>,
+    /// Receive window in packets
+    #[arg(long)]
+    pub window_packets: Option<u32>,
+    /// Longest wait for a hole with partial ordering, in milliseconds
+    #[arg(long)]
+    pub hold_ms: Option<u64>,
+    /// Encrypt and authenticate; set where keys are known, not by an option of its own
+    #[arg(skip)]
+    pub protected: bool,
+}
+
+impl ProfileArgs {
+    /// The chosen services, checked.
+    ///
+    /// # Errors
+    /// A sentence for each unknown name or contradiction.
+    pub fn compose(&self) -> Result<Composition, String> {
+        let mut profile = Profile::preset(&self.profile).ok_or_else(|| {
+            format!("there is no preset '{}'; choose one of {}", self.profile, Profile::PRESETS.join(", "))
+        })?;
+        if self.dissertation {
+            profile = profile.dissertation();
+        }
+        choose(&mut profile.management, self.management.as_deref(), MANAGEMENT)?;
+        choose(&mut profile.flow_control, self.flow_control.as_deref(), FLOW_CONTROL)?;
+        choose(&mut profile.congestion, self.congestion.as_deref(), CONGESTION)?;
+        choose(&mut profile.ordering, self.ordering.as_deref(), ORDERING)?;
+        choose(&mut profile.reliability, self.reliability.as_deref(), RELIABILITY)?;
+        choose(&mut profile.ack_timing, self.ack.as_deref(), ACK_TIMING)?;
+        choose(&mut profile.ack_report, self.ack_report.as_deref(), ACK_REPORT)?;
+        choose(&mut profile.framing, self.framing.as_deref(), FRAMING)?;
+        choose(&mut profile.paths, self.paths.as_deref(), PATHS)?;
+        choose(&mut profile.loss_cause, self.loss_cause.as_deref(), LOSS_CAUSE)?;
+        choose(&mut profile.crc, self.crc.as_deref(), SWITCH)?;
+        choose(&mut profile.tuning.ecn, self.ecn.as_deref(), SWITCH)?;
+        choose(&mut profile.tuning.pacing, self.pacing.as_deref(), SWITCH)?;
+        profile.i_own_the_path |= self.i_own_the_path;
+        if self.protected {
+            profile.protection = Protection::Protected;
+        }
+        let tuning = &mut profile.tuning;
+        tuning.max_packet_bytes = self.packet_bytes.unwrap_or(tuning.max_packet_bytes);
+        tuning.receive_window_packets = self.window_packets.unwrap_or(tuning.receive_window_packets);
+        tuning.hold = self.hold_ms.map_or(tuning.hold, std::time::Duration::from_millis);
+        profile.validate().map_err(|conflicts| {
+            let reasons: Vec<_> = conflicts.iter().map(ToString::to_string).collect();
+            format!("these services do not go together: {}", reasons.join(" "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preset(name: &str) -> ProfileArgs {
+        ProfileArgs { profile: name.into(), ..ProfileArgs::default() }
+    }
+
+    #[test]
+    fn single_services_replace_those_of_the_preset() {
+        let args = ProfileArgs {
+            congestion: Some("bbr".into()),
+            crc: Some("off".into()),
+            hold_ms: Some(30),
+            ..preset("voice")
+        };
+        let composition = args.compose().unwrap();
+        let profile = composition.profile();
+        assert_eq!((profile.congestion, profile.crc), (Congestion::Bbr, false));
+        assert_eq!(profile.tuning.hold.as_millis(), 30);
+        assert_eq!(profile.ordering, Ordering::Partial);
+    }
+
+    #[test]
+    fn names_from_a_peer_are_checked_too() {
+        let args = ProfileArgs { ordering: Some("sideways".into()), ..preset("voice") };
+        assert!(args.compose().unwrap_err().contains("'sideways' is not a choice here"));
+        assert!(preset("nothing").compose().unwrap_err().contains("no preset 'nothing'"));
+    }
+
+    #[test]
+    fn contradictions_are_sentences() {
+        let args = ProfileArgs { ack: Some("none".into()), ..preset("file_arq") };
+        assert!(args.compose().unwrap_err().contains("Retransmission reads acknowledgements"));
+    }
+}
