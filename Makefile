@@ -37,7 +37,7 @@ $(STAMPS)/venv: pyproject.toml scripts/check-toolchain.sh
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 $(STAMPS)/package: $(STAMPS)/venv $(RUST_SOURCES)
-	cargo build --release --package gauntlet-guest
+	@echo "Building and installing gauntlet (two or three minutes the first time)"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
 	@touch $@
 
