@@ -64,6 +64,8 @@ lint: $(STAMPS)/package
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python crates/restp-proto/compliance.py --check
+	$(BIN)/python crates/restp-proto/tests/vectors/make_vectors.py --check
 
 test-rust:
 	cargo test --workspace --quiet
