@@ -5,9 +5,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 
-KERNEL_PACKAGES := gcc make flex bison bc xz-utils patch linux-source-6.12 libc6-dev
-BUILD_PACKAGES  := python3-venv util-linux
-TEST_PACKAGES   := tshark chromium
+# gcc links Rust programs too; bzip2 unpacks Ubuntu's kernel source.
+BUILD_PACKAGES  := gcc libc6-dev python3-venv util-linux make flex bison bc xz-utils bzip2 patch
+# Debian's and Ubuntu's names for kernel sources, best first; only the first that is to be had is installed.
+KERNEL_SOURCES  := linux-source-6.12 linux-source-6.11 linux-source-6.8.0
+# Optional where a distribution does not have them as packages: the tests that need them say so and are skipped.
+TEST_PACKAGES   := --if-available tshark chromium
+BENCH_PACKAGES  := g++ libns3-dev
 
 export CARGO_TERM_COLOR ?= auto
 
@@ -42,8 +46,9 @@ $(STAMPS)/package: $(STAMPS)/venv $(RUST_SOURCES)
 	@touch $@
 
 kernel: $(STAMPS)/package
-	@$(BIN)/gauntlet kernel path >/dev/null 2>&1 || scripts/system-packages.sh $(KERNEL_PACKAGES)
-	@$(BIN)/gauntlet kernel build
+	@$(BIN)/gauntlet kernel path 2>/dev/null || { \
+	    { [ -n "$$GAUNTLET_KERNEL_SOURCE" ] || scripts/system-packages.sh --first-of $(KERNEL_SOURCES); } && \
+	    $(BIN)/gauntlet kernel build; }
 
 # --- the demo ---------------------------------------------------------------------------------------------------------
 
@@ -77,6 +82,7 @@ test-python: setup
 # --- longer runs ------------------------------------------------------------------------------------------------------
 
 bench: setup
+	@scripts/system-packages.sh $(BENCH_PACKAGES)
 	$(BIN)/python benchmarks/run.py
 
 soak:

@@ -4,16 +4,19 @@ set -euo pipefail
 
 rust_wanted=1.88
 python_wanted=3.11
+install_rust="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --component clippy,rustfmt"
 
 older() { [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
 
-if ! command -v cargo >/dev/null; then
-    echo "Rust $rust_wanted or newer is needed and there is no 'cargo': see https://rustup.rs for the one command that installs it." >&2
+rust=none
+if command -v rustc >/dev/null && command -v cargo >/dev/null; then rust=$(rustc --version | cut -d' ' -f2); fi
+if [ "$rust" = none ] || older "$rust" "$rust_wanted"; then
+    echo "Rust $rust_wanted or newer is needed (found: $rust). Type this, then run make again:" >&2
+    if command -v rustup >/dev/null; then echo "  rustup update stable" >&2; else echo "  $install_rust" >&2; fi
     exit 1
 fi
-rust=$(rustc --version | cut -d' ' -f2)
-if older "$rust" "$rust_wanted"; then
-    echo "Rust $rust is too old; $rust_wanted or newer is needed: type 'rustup update stable', or see https://rustup.rs." >&2
+if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+    echo "The Rust components rustfmt and clippy are needed. Type: rustup component add rustfmt clippy" >&2
     exit 1
 fi
 python=$("${PYTHON:-python3}" -c 'import sys; print("%d.%d" % sys.version_info[:2])')

@@ -42,7 +42,7 @@ def checks() -> list[Check]:
         _guest_program(),
         _boot(),
         _tool("tshark", "reads the packet captures that a run can keep", "apt-get install tshark"),
-        _tool("chromium", "prints reports to PDF without a window", "apt-get install chromium"),
+        _tool("chromium", "runs the tests of the report in a browser", "apt-get install chromium"),
     ]
 
 

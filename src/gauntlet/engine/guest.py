@@ -1,6 +1,7 @@
 """One guest: boot the virtual-time kernel on a plan, watch it, and hand back the folder of records."""
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -87,12 +88,18 @@ def boot(
                     tail.append(line)
                     continue
                 if event["event"] == "refused":
-                    raise RunError(f"The guest refused the plan: {event['reason']}")
+                    raise RunError(_given_up(event["reason"]))
                 state = _state(event, state)
                 listen(event)
             if process.wait() != 0:
                 said = " | ".join(text for text in tail if text.strip()) or "nothing"
                 raise RunError(f"The guest died ({state}; exit {process.returncode}). It last said: {said}")
+
+
+def _given_up(reason: str) -> str:
+    if os.strerror(errno.ENOSPC) in reason:
+        return f"The disk is full: {reason}; free some space, the same command continues."
+    return f"The guest gave up: {reason}"
 
 
 def _event(line: str) -> Mapping[str, Any] | None:

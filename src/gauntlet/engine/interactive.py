@@ -9,6 +9,9 @@ from typing import Any
 from gauntlet.engine import guest, pool
 from gauntlet.errors import RunError
 
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+"""How a shell ends when it cannot execute or cannot find a command (POSIX.1-2017, Shell, 2.8.2)."""
+
 OnOutput = Callable[[str, str, str], None]
 """Called with program id, stream (`stdout` or `stderr`) and text."""
 
@@ -40,10 +43,14 @@ def run_programs(run: Mapping[str, Any], *, writable: Sequence[Path], on_output:
         record = json.loads((out / run["id"] / "record.json").read_text())
     if record["outcome"] != "ok":
         raise RunError(record["reason"])
+    waited = [program["id"] for program in run["programs"] if program.get("wait", True)]
     for program in record["programs"]:
         code = program["exit_code"]
+        if program["id"] not in waited and code in (_NOT_EXECUTABLE, _NOT_FOUND):
+            raise RunError(
+                f"The {program['id']} could not be started (its shell ended with exit code {code})."
+            )
         if program["outcome"] != "ok" and code is None:
             raise RunError(f"{program['reason']}.")
-    waited = [program["id"] for program in run["programs"] if program.get("wait", True)]
     codes = {program["id"]: int(program["exit_code"] or 0) for program in record["programs"]}
     return max((codes[name] for name in waited), default=0)

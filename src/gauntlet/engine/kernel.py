@@ -71,8 +71,8 @@ def find_source() -> Path:
     if not candidates:
         raise RunError(
             "No kernel source was found in /usr/src; on Debian or Ubuntu type `sudo apt-get install "
-            "linux-source-6.12` (any tarball or source folder of Linux 6.6 or newer can be given: "
-            "`gauntlet kernel build --source FILE`)."
+            "linux-source-6.12` (Ubuntu: linux-source-6.8.0; any tarball or folder of Linux 6.6 or newer can "
+            "be given: `gauntlet kernel build --source FILE`)."
         )
     return max(candidates)[1]
 

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar, cast
 
-from gauntlet.errors import GauntletError, RunError
+from gauntlet.errors import GauntletError, RunError, UserError
 
 Job = TypeVar("Job")
 Event = Mapping[str, Any]
@@ -40,14 +40,14 @@ class Pool(Generic[Job]):
     """Play `jobs` with `work` on `workers` processes; a context manager whose end ends the workers.
 
     `results()` yields (job index, kind, content) as things happen: kind `event` with an event, `done` with
-    the outcome, or `failed` with a GauntletError. Raises RunError when more workers are asked than there are
+    the outcome, or `failed` with a GauntletError. Raises UserError when more workers are asked than there are
     cores.
     """
 
     def __init__(self, jobs: Sequence[Job], work: Work, workers: int) -> None:
         cores = usable_cores()
         if not 1 <= workers <= len(cores):
-            raise RunError(
+            raise UserError(
                 f"{workers} workers were asked for and this host lets us use {len(cores)} cores; "
                 f"ask for 1 to {len(cores)}."
             )
@@ -116,6 +116,11 @@ def _serve(pipe: Connection, core: int, work: Work) -> None:
                 outcome = ("done", work(job, core, lambda event: pipe.send(("event", event))))
             except GauntletError as error:
                 outcome = ("failed", error)
+            except OSError as error:
+                outcome = (
+                    "failed",
+                    RunError(f"the system refused {error.filename or 'a file'}: {error.strerror}"),
+                )
             except Exception as error:  # a defect of ours must not end the campaign, and must not be silent
                 outcome = ("failed", RunError(f"internal error: {error!r}\n{traceback.format_exc()}"))
             pipe.send(outcome)

@@ -63,6 +63,9 @@ _ALL = (
     _tcp("vegas", "Vegas", "#332288", "triangle-left", _DASH_DOT),
     _tcp("westwood", "Westwood", "#117733", "stroke", _DASH_DOT),
     _tcp("illinois", "Illinois", "#882255", "arrow", _DASH_DOT),
+    _tcp("bic", "BIC", "#44AA99", "wedge", _DASHED),
+    _tcp("hybla", "Hybla", "#999933", "triangle", _DOTTED),
+    _tcp("veno", "Veno", "#AA4499", "circle", _DASH_DOT),
 )
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({protocol.key: protocol for protocol in _ALL})

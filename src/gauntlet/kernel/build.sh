@@ -20,7 +20,7 @@ source=$1 work=$2 output=$3
 fail() { echo "kernel build: $*" >&2; exit 1; }
 
 for tool in gcc make flex bison bc xz patch; do
-    command -v "$tool" >/dev/null || fail "the program '$tool' is missing; on Debian or Ubuntu: apt-get install gcc make flex bison bc xz-utils patch"
+    command -v "$tool" >/dev/null || fail "the program '$tool' is missing; on Debian or Ubuntu: apt-get install gcc libc6-dev make flex bison bc xz-utils patch"
 done
 [ -e "$source" ] || fail "there is no kernel source at $source"
 mkdir -p "$work"

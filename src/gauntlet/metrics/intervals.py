@@ -3,7 +3,7 @@ independent, so a thousand times more packets make no interval narrower.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -34,6 +34,12 @@ class Mean:
     n: int
     method: str
     """`bootstrap`, `t`, or `none`."""
+
+    def within(self, least: float, most: float) -> "Mean":
+        """The same with its interval cut off at the ends of what the quantity can be."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
 
 
 def mean(values: Sequence[float] | Floats, alpha: float = ALPHA) -> Mean:

@@ -25,6 +25,9 @@ class Kpi:
     shown_factor: float
     higher_is_better: bool
     definition: str
+    least: float = 0.0
+    most: float = float("inf")
+    """The range in which the number can lie; intervals are cut off at its ends."""
     of_flow: Callable[[FlowData], float | None] | None = None
     of_flows: Callable[[Sequence[FlowData]], float | None] | None = None
 

@@ -76,7 +76,7 @@ def overall(campaign: Campaign, kpi: Kpi) -> dict[str, Mean]:
         whole = set.intersection(*(set(each[place]) for place in used)) if used else set()
         if whole:
             averages = [sum(each[place][number] for place in used) / len(used) for number in sorted(whole)]
-            found[key] = mean(averages)
+            found[key] = mean(averages).within(kpi.least, kpi.most)
     return found
 
 

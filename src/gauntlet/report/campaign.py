@@ -176,7 +176,7 @@ class Campaign:
             others = self.values(kpi, name, condition, trusted=False)
             shown = values or others
             cells[name] = Cell(
-                mean=mean(list(shown.values())) if shown else None,
+                mean=mean(list(shown.values())).within(kpi.least, kpi.most) if shown else None,
                 trusted=bool(values) or not others,
                 untrusted_runs=len({row.run for row in rows if row.ok and not row.trusted}),
                 failed_runs=len({row.run for row in rows if not row.ok}),

@@ -39,6 +39,8 @@ class Trust:
     @property
     def verdict(self) -> str:
         """The first screen's line."""
+        if self.trusted == self.planned == 1:
+            return "The run is trusted: its packets show the link that was asked for."
         if self.trusted == self.planned:
             runs = counted(self.planned, "run")
             return f"All {runs} are trusted: their packets show the link that was asked for."

@@ -33,6 +33,9 @@ from gauntlet.results.reader import Results, Run
 
 __all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_failure", "write_run"]
 
+_EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, "runs"}
+"""What a folder holds before its manifest: a campaign that a full disk ended there may begin again."""
+
 _FAILED_RECORD = {
     "format": "gauntlet-record",
     "version": 1,
@@ -57,7 +60,7 @@ def create(
     path = results / layout.MANIFEST
     if path.exists():
         manifest = Manifest.read(results).continued_by(manifest, results)
-    elif results.exists() and (not results.is_dir() or any(e.name != layout.LOCK for e in results.iterdir())):
+    elif results.exists() and (not results.is_dir() or any(e.name not in _EARLY for e in results.iterdir())):
         raise UserError(
             f"{results} is there but is not a results folder of gauntlet; choose another folder or an empty "
             "one"

@@ -26,6 +26,7 @@ def jain_index(flows: Sequence[FlowData]) -> float | None:
 KPIS = (
     Kpi(
         name="jain_index",
+        most=1.0,
         label="Jain's fairness index",
         shown_unit="",
         shown_factor=1.0,

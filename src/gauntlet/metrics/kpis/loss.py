@@ -16,6 +16,7 @@ def message_loss_ratio(flow: FlowData) -> float | None:
 KPIS = (
     Kpi(
         name="message_loss_ratio",
+        most=1.0,
         label="Messages lost",
         shown_unit="%",
         shown_factor=100.0,

@@ -44,6 +44,7 @@ KPIS = (
     ),
     Kpi(
         name="capacity_utilisation",
+        most=1.0,
         label="Capacity used",
         shown_unit="%",
         shown_factor=100.0,
