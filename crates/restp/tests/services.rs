@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use common::{HANGS, PORT, pair, transfer};
 use restp::profile::{Paths, Protection, Scheduler};
@@ -168,4 +168,46 @@ async fn raw_ip_carries_a_stream_or_says_what_is_missing() {
         tokio::try_join!(client.connect("127.0.0.11:0", PORT, Profile::file_arq()), listener.accept())
             .unwrap();
     transfer(outgoing, incoming, 1 << 20).await;
+}
+
+/// Passes datagrams between a client and `server`; every tenth to the server gets the mark "congestion experienced".
+fn marking_relay(server: SocketAddr) -> SocketAddr {
+    const ECT_0: u32 = 2;
+    const CONGESTION_EXPERIENCED: u32 = 3;
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    // Ends with the test program, at the latest after a while without traffic.
+    socket.set_read_timeout(Some(HANGS)).unwrap();
+    std::thread::spawn(move || {
+        let (mut buffer, mut client, mut passed) = ([0; 2000], server, 0);
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            let mut to = server;
+            let mut mark = ECT_0;
+            if from == server {
+                to = client;
+            } else {
+                client = from;
+                passed += 1;
+                if passed % 10 == 0 {
+                    mark = CONGESTION_EXPERIENCED;
+                }
+            }
+            socket2::SockRef::from(&socket).set_tos_v4(mark).unwrap();
+            socket.send_to(&buffer[..length], to).unwrap();
+        }
+    });
+    address
+}
+
+// R-CC-7
+#[tokio::test]
+async fn congestion_marks_come_back_and_slow_the_sender() {
+    let (_server, listener, address) = common::server(&Profile::file_arq()).await;
+    let relay = marking_relay(address);
+    let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let (outgoing, incoming) =
+        tokio::try_join!(client.connect(relay, PORT, Profile::file_arq()), listener.accept()).unwrap();
+    transfer(outgoing.clone(), incoming, 300_000).await;
+    let stats = outgoing.stats();
+    assert!(stats.ecn_echoes > 0 && stats.congestion_events > 0, "{stats:?}");
 }

@@ -142,3 +142,84 @@ fn is_from_network(error: &io::Error) -> bool {
     matches!(error.kind(), Kind::ConnectionRefused | Kind::ConnectionReset | Kind::HostUnreachable)
         || matches!(error.kind(), Kind::NetworkUnreachable)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::os::fd::AsRawFd;
+
+    use nix::libc;
+    use restp_proto::Instant;
+
+    use super::*;
+
+    /// Makes the socket send without UDP checksums: then the kernel refuses to segment.
+    #[expect(unsafe_code, reason = "no library offers this option")]
+    fn without_checksums(socket: &UdpSocket) {
+        let on: libc::c_int = 1;
+        let length = size_of_val(&on) as libc::socklen_t;
+        // SAFETY: the descriptor is open, and the kernel reads `length` bytes of `on`, which lives until the call returns.
+        let result = unsafe {
+            libc::setsockopt(
+                socket.io.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_NO_CHECK,
+                (&raw const on).cast(),
+                length,
+            )
+        };
+        assert_eq!(result, 0);
+    }
+
+    fn bind() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0".parse().unwrap(), SocketOptions { offload: true }).unwrap()
+    }
+
+    async fn send(from: &UdpSocket, to: &UdpSocket, ecn: Ecn, bytes: &[u8], segment_size: usize) {
+        let path = PathAddr { local: from.local_addr(), remote: to.local_addr() };
+        let release_at = Instant::ZERO;
+        let transmit = Transmit { path, ecn, size_bytes: bytes.len(), segment_size, release_at };
+        poll_fn(|cx| from.poll_send(cx, &transmit, bytes)).await.unwrap();
+    }
+
+    /// Receives `count` datagrams: their contents, and the mark of the last.
+    async fn receive(socket: &UdpSocket, count: usize) -> (Vec<Vec<u8>>, Ecn) {
+        let (mut datagrams, mut mark) = (Vec::new(), Ecn::NotEct);
+        let mut buffer = socket.receive_buffer();
+        while datagrams.len() < count {
+            let take = |cx: &mut Context<'_>| {
+                socket.poll_recv(cx, &mut buffer, |train| {
+                    datagrams.extend(train.bytes.chunks(train.stride).map(<[u8]>::to_vec));
+                    mark = train.ecn;
+                    assert_eq!(train.path.local, socket.local_addr());
+                })
+            };
+            poll_fn(take).await.unwrap();
+        }
+        (datagrams, mark)
+    }
+
+    // R-ENCAP-4
+    #[tokio::test]
+    async fn congestion_marks_pass_in_both_directions() {
+        let (one, other) = (bind(), bind());
+        for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
+            send(&one, &other, ecn, b"marked", 6).await;
+            assert_eq!(receive(&other, 1).await, (vec![b"marked".to_vec()], ecn));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_train_arrives_as_packets_with_and_without_segmentation() {
+        let content: Vec<u8> = (0..2500_u32).map(|index| index as u8).collect();
+        let packets: Vec<Vec<u8>> = content.chunks(1000).map(<[u8]>::to_vec).collect();
+        let (one, other) = (bind(), bind());
+        send(&one, &other, Ecn::NotEct, &content, 1000).await;
+        assert_eq!(receive(&other, 3).await.0, packets);
+
+        without_checksums(&one);
+        send(&one, &other, Ecn::NotEct, &content, 1000).await;
+        assert_eq!(receive(&other, 3).await.0, packets);
+        assert_eq!(one.max_segments(), 1, "the refusal must be remembered");
+    }
+}
