@@ -51,7 +51,7 @@ impl DatagramPort {
     /// # Errors
     /// [`Error::Send`] if the message does not fit, [`Error::NoAddress`] if the address is of the wrong family.
     pub async fn send_to(&self, payload: impl Into<Bytes>, peer: Peer) -> Result<(), Error> {
-        let path: PathAddr = self.hold.socket.path_to(peer.addr)?;
+        let path: PathAddr = self.hold.socket.lone_path_to(peer.addr)?;
         let datagram =
             Datagram { path, local_port: self.port, remote_port: peer.port, payload: payload.into() };
         poll_fn(|cx| {

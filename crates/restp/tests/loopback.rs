@@ -116,7 +116,7 @@ async fn answer(port: &DatagramPort) {
 #[tokio::test]
 async fn datagrams_need_no_connection() {
     let one = Endpoint::bind("127.0.0.1:0").await.unwrap();
-    let other = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let other = Endpoint::bind("0.0.0.0:0").await.unwrap();
     let one_port = one.datagrams(5, Profile::datagram()).unwrap();
     let other_port = other.datagrams(6, Profile::datagram()).unwrap();
     let peer = Peer { addr: one.local_addr(), port: 5 };

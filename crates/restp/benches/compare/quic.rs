@@ -116,13 +116,10 @@ async fn pour(settings: Settings, address: SocketAddr, piece: Bytes) {
     connection.closed().await;
 }
 
-fn stream(settings: Settings, unit_bytes: usize, piece: Bytes) -> (Settings, Settings, usize, Bytes) {
-    (settings.clone(), settings, unit_bytes, piece)
-}
-
 fn bulk_with(protected: bool) -> Figure {
-    let (one, other, unit_bytes, piece) = stream(settings(protected), 1, noise::piece());
-    ends::bytes(|announce| count(one, announce, unit_bytes), |address| pour(other, address, piece))
+    let settings = settings(protected);
+    let for_server = settings.clone();
+    ends::bytes(|announce| count(for_server, announce, 1), |address| pour(settings, address, noise::piece()))
 }
 
 pub fn bulk() -> Figure {
@@ -134,9 +131,13 @@ pub fn bulk_unprotected() -> Figure {
 }
 
 pub fn stream_messages() -> Figure {
+    let settings = settings(true);
+    let for_server = settings.clone();
     let message = noise::piece().slice(..MESSAGE_BYTES);
-    let (one, other, unit_bytes, piece) = stream(settings(true), MESSAGE_BYTES, message);
-    ends::messages(|announce| count(one, announce, unit_bytes), |address| pour(other, address, piece))
+    ends::messages(
+        |announce| count(for_server, announce, MESSAGE_BYTES),
+        |address| pour(settings, address, message),
+    )
 }
 
 pub fn messages() -> Figure {

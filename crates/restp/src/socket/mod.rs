@@ -121,6 +121,18 @@ impl Socket {
         Ok(PathAddr { local: SocketAddr::new(local.ip(), bound.port()), remote })
     }
 
+    /// Where a lone message to `remote` goes. Over UDP the system may choose the source address packet by packet; over raw
+    /// IP the checksum covers it, so it is looked up.
+    ///
+    /// # Errors
+    /// As [`Socket::path_to`].
+    pub fn lone_path_to(&self, remote: SocketAddr) -> Result<PathAddr, Error> {
+        match self {
+            Self::Udp(_) => Ok(PathAddr { local: self.local_addr(), remote: self.native(remote)? }),
+            Self::Raw(_) => self.path_to(remote),
+        }
+    }
+
     /// `address` in the family of the socket: an IPv6 socket speaks to IPv4 peers by mapped addresses.
     ///
     /// # Errors

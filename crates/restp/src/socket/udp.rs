@@ -66,7 +66,7 @@ impl UdpSocket {
             ecn: EcnCodepoint::from_bits(transmit.ecn.bits()),
             contents: bytes,
             segment_size: (transmit.segment_size < bytes.len()).then_some(transmit.segment_size),
-            src_ip: self.bound.ip().is_unspecified().then(|| transmit.path.local.ip()),
+            src_ip: Some(transmit.path.local.ip()).filter(|ip| *ip != self.bound.ip()),
         };
         let Some(segment_size) = whole.segment_size else {
             return self.state.try_send(UdpSockRef::from(&self.io), &whole);
