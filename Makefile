@@ -84,6 +84,7 @@ test-python: setup
 bench: setup
 	@scripts/system-packages.sh $(BENCH_PACKAGES)
 	$(BIN)/python benchmarks/run.py
+	cargo bench --package restp --bench compare
 
 soak:
 	cargo run --release --package restp-proto --example soak -- 10000000 7
