@@ -116,9 +116,7 @@ fn taps(run: &Run, network: &Network) -> Result<Vec<String>> {
 }
 
 fn paths(run: &Run, network: &Network, taps: &[String]) -> Result<Vec<FlowPath>> {
-    let tapped = |from: &str, to: &str| -> Result<Vec<String>> {
-        Ok(network.path(from, to)?.into_iter().filter(|link| taps.contains(link)).collect())
-    };
+    let tapped = |from: &str, to: &str| network.topology().tapped_path(from, to, taps);
     let flows = run.flows.iter().map(|flow| (flow.id.clone(), flow.from.as_str(), flow.to.as_str()));
     let programs = run.program_pairs().map(|(from, to)| (format!("{from}-{to}"), from, to));
     flows

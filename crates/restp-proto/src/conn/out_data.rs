@@ -38,10 +38,10 @@ impl Connection {
     ) -> Option<usize> {
         let sent = self.paths[index].tx.get(number)?.clone();
         let packet = self.data_packet(index, number, &sent);
-        if packet.encoded_len() > room {
+        let packet_bytes = packet.encoded_len();
+        if packet_bytes > room {
             return None;
         }
-        let packet_bytes = packet.encoded_len();
         self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: true }, &packet, out)?;
         self.stats.retransmitted += 1;
         self.paths[index].tx.retransmit(cx.now, number);
