@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from gauntlet.errors import RunError
+from gauntlet.errors import RunError, UserError
+from gauntlet.results import store
 from tests.experiment.conftest import CONSTANT
 
 from .conftest import Gauntlet, refused
@@ -42,6 +43,17 @@ def test_a_trace_that_goes_back_in_time(gauntlet: Gauntlet) -> None:
 
 def test_an_experiment_that_is_not_there(gauntlet: Gauntlet) -> None:
     refused(gauntlet("run", "absent.toml"), 2, "absent.toml", "no such file")
+
+
+def test_a_folder_instead_of_an_experiment(gauntlet: Gauntlet) -> None:
+    refused(gauntlet("run", "."), 2, ".:", "folder", "experiment file")
+
+
+def test_results_that_are_to_replace_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    with pytest.raises(UserError, match="taken is a file; results need a folder"), store.exclusive(taken):
+        pass
 
 
 def test_a_missing_kernel(gauntlet: Gauntlet) -> None:

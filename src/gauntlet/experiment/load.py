@@ -58,6 +58,8 @@ def load_experiment(path: Path, *, seed: int | None = None, repetitions: int | N
         raise UserError(
             f"{path}: there is no such file; give the path of an experiment file (TOML)."
         ) from None
+    except IsADirectoryError:
+        raise UserError(f"{path}: that is a folder; give the path of an experiment file (TOML).") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: the file cannot be read ({error}); give a text file in UTF-8.") from None
     return parse_experiment(text, str(path), path.parent, seed=seed, repetitions=repetitions)

@@ -80,8 +80,10 @@ def create(
 def exclusive(results: Path) -> Iterator[None]:
     """Hold a results folder for one campaign; the kernel lets go of it when the process ends in any way.
 
-    Raises UserError when another process holds it.
+    Raises UserError when another process holds it or it is no folder.
     """
+    if results.exists() and not results.is_dir():
+        raise UserError(f"{results} is a file; results need a folder of their own, so choose another name")
     with failures_named(f"open the results folder {results}"):
         results.mkdir(parents=True, exist_ok=True)
         lock = (results / layout.LOCK).open("wb")
