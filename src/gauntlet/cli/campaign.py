@@ -42,14 +42,12 @@ class Wishes:
 def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
-    from gauntlet.engine.guest import Machine
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
     specs, about = expand(experiment), experiment.about
     out = wishes.out or Path("results") / about.name
-    Machine.installed()  # without a kernel nothing should be announced
     present = len(store.done(out) & {spec.id for spec in specs})
     if not wishes.silent:
         console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
