@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::apps::{self, App};
 use crate::error::SpecError;
-use crate::stacks::{self, Service, Stack};
+use crate::stacks::{self, Stack};
 
 /// Who sends what to whom, over which transport. Every key is that of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Flow {
 impl Flow {
     /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
     pub fn wants_release_times(&self) -> bool {
-        self.stack.service() == Service::Datagrams
+        self.stack.wants_release_times()
     }
 }
 

@@ -136,7 +136,7 @@ impl Traffic {
             };
             if ready <= offset {
                 let ready_ns = self.ready_ns(start_ns, offset / size);
-                now_ns = clock.sleep_until(ready_ns.min(end_ns).min(session.ctx.limit_ns));
+                now_ns = connection.pause(clock, ready_ns.min(end_ns).min(session.ctx.limit_ns))?;
                 continue;
             }
             let block = outbox.bytes(offset..ready);

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::context::Clock;
 use crate::error::{Failure, SpecError};
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
@@ -63,6 +64,11 @@ pub trait Stack: Send + Sync {
 
     /// What it promises.
     fn service(&self) -> Service;
+
+    /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
+    fn wants_release_times(&self) -> bool {
+        false
+    }
 
     /// Gets ready to accept a session at the destination of `session`, whose messages are of this size.
     ///
@@ -127,6 +133,15 @@ pub trait Connection: Send {
     /// # Errors
     /// A sentence: the limit was reached or the other half failed.
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure>;
+
+    /// Lets time pass until `instant_ns` while the application has nothing to do, and returns the time then. A transport
+    /// that runs in the program rather than in the kernel does its work meanwhile.
+    ///
+    /// # Errors
+    /// A sentence: the session broke.
+    fn pause(&mut self, clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
+        Ok(clock.sleep_until(instant_ns))
+    }
 
     /// Whether messages can be handed over ahead of time by [`Connection::offer_released`].
     fn takes_release_times(&self) -> bool {

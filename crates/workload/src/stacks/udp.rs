@@ -54,6 +54,10 @@ impl Stack for Udp {
         Service::Datagrams
     }
 
+    fn wants_release_times(&self) -> bool {
+        true
+    }
+
     fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let socket = self.open(session.ctx.destination)?;
         options::enable(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
