@@ -90,11 +90,19 @@ pub struct RecordSpec {
     pub packets: Packets,
     /// Link directions to capture; the network's own choice without.
     pub taps: Option<Vec<String>>,
+    /// The secrets of secure sessions.
+    pub keys: bool,
 }
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        RecordSpec { messages: true, socket_interval_s: None, packets: Packets::Headers, taps: None }
+        RecordSpec {
+            messages: true,
+            socket_interval_s: None,
+            packets: Packets::Headers,
+            taps: None,
+            keys: false,
+        }
     }
 }
 

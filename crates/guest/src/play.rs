@@ -172,6 +172,7 @@ fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured
         messages: run.record.messages,
         wire: captured && run.record.messages,
         wake: false,
+        keys: run.record.keys,
         progress: None,
     })
 }
@@ -297,6 +298,11 @@ fn write_samples(run: &Run, reports: &[FlowReport], folder: &Path) -> Result<()>
     }
     if run.record.socket_interval_s.is_some() {
         sockets.write(&folder.join("sockets.arrow")).map_err(sentence)?;
+    }
+    if run.record.keys {
+        let keys: String = reports.iter().map(|report| report.keys.as_str()).collect();
+        std::fs::write(folder.join("keys.log"), keys)
+            .map_err(|error| Failure::io("write keys.log", &error))?;
     }
     Ok(())
 }

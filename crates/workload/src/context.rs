@@ -96,6 +96,8 @@ pub struct Context {
     /// Whether the receiver wakes for each arrival and reads the clock, where there is a cheaper way too: to check that
     /// way.
     pub wake: bool,
+    /// Whether to keep the secrets of secure sessions, so that a capture can be decrypted.
+    pub keys: bool,
     /// Called as bytes arrive.
     pub progress: Option<OnProgress>,
 }

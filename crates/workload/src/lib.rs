@@ -21,6 +21,7 @@
 //!     messages: true,
 //!     wire: false,
 //!     wake: false,
+//!     keys: false,
 //!     progress: None,
 //! };
 //! let (server, client) = prepare(spec.check()?, ctx)?;
@@ -45,6 +46,7 @@ mod ledger;
 mod log;
 mod payload;
 mod report;
+pub mod secure;
 mod session;
 mod spec;
 pub mod stacks;

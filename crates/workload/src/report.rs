@@ -79,6 +79,8 @@ pub struct FlowReport {
     pub result: FlowResult,
     /// The sender's socket over time.
     pub samples: Vec<SocketSample>,
+    /// Secrets of its secure sessions, for `keys.log`; empty unless they were to be kept.
+    pub keys: String,
     sent: Sent,
     received: Received,
     instants: DeliveryInstants,
@@ -132,7 +134,8 @@ impl FlowReport {
             destination: session.ctx.destination.to_string(),
             delivery_instants: instants.name(),
         };
-        Self { result, samples, sent, received, instants }
+        let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
+        Self { result, samples, keys, sent, received, instants }
     }
 
     /// How the instants of arrival were or are to be taken. After [`DeliveryInstants::Wire`] comes

@@ -10,6 +10,7 @@ use socket2::Socket;
 
 use crate::context::{Context, Progress};
 use crate::error::Failure;
+use crate::secure::KeyLines;
 use crate::sys::poll::{self, Switch, Woken};
 
 /// The state of one flow while it runs. Whichever half fails first ends the other: every socket is shut down,
@@ -20,6 +21,7 @@ pub struct Session {
     state: Mutex<State>,
     changed: Condvar,
     call_off: Switch,
+    keys: Option<Arc<KeyLines>>,
 }
 
 #[derive(Default)]
@@ -43,7 +45,13 @@ pub(crate) struct SenderEnd {
 impl Session {
     pub(crate) fn new(ctx: Context) -> io::Result<Self> {
         let state = Mutex::new(State::default());
-        Ok(Self { ctx, state, changed: Condvar::new(), call_off: Switch::new()? })
+        let keys = ctx.keys.then(Arc::default);
+        Ok(Self { ctx, state, changed: Condvar::new(), call_off: Switch::new()?, keys })
+    }
+
+    /// Where the sender of a secure session writes its secrets, when they are to be kept.
+    pub fn keys(&self) -> Option<Arc<KeyLines>> {
+        self.keys.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -192,6 +192,7 @@ pub fn context(index: usize, clock: Clock, options: &Options) -> Context {
         messages: options.messages,
         wire: options.wire,
         wake: options.wake,
+        keys: false,
         progress: None,
     }
 }

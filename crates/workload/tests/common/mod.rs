@@ -33,6 +33,7 @@ pub fn context() -> Context {
         messages: true,
         wire: false,
         wake: false,
+        keys: false,
         progress: None,
     }
 }
