@@ -1,0 +1,170 @@
+"""What the results say of a claim: reproduced, not reproduced or undecided (how: `gauntlet.studies.rules`).
+
+A rule gives an interval of 95 % confidence, made from repetitions, and a bound that was written down before.
+The whole interval on the claim's side of the bound: reproduced. The whole interval on the other side: not
+reproduced. Anything else, and fewer than three repetitions: undecided.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Protocol
+
+from gauntlet.metrics.ecdf import ALPHA
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.report.numbers import interval_text, mean_text, number
+from gauntlet.studies.model import NotMeasured, Study, Value
+from gauntlet.studies.select import LeftOut
+from gauntlet.studies.summary import Summary
+
+FEWEST_REPETITIONS = 3
+"""Below, an interval rests on one or two differences and says next to nothing: Student's t for two values
+is 12.7 standard errors wide to each side.
+"""
+
+
+class Verdict(StrEnum):
+    """What is said of a claim."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where a number must lie for the claim to hold; None: no limit on that side."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def verdict(self, mean: Mean) -> Verdict:
+        """Compare a whole interval with the bounds."""
+        if mean.low is None or mean.high is None:
+            return Verdict.UNDECIDED
+        least = float("-inf") if self.at_least is None else self.at_least
+        most = float("inf") if self.at_most is None else self.at_most
+        if mean.low >= least and mean.high <= most:
+            return Verdict.REPRODUCED
+        if mean.high < least or mean.low > most:
+            return Verdict.NOT_REPRODUCED
+        return Verdict.UNDECIDED
+
+    def words(self, factor: float = 1.0, unit: str = "") -> str:
+        """The bounds for people: at least 0.95; 0.9 to 1.1."""
+        low, high = (None if end is None else number(end * factor) for end in (self.at_least, self.at_most))
+        suffix = f" {unit}" if unit else ""
+        if low is not None and high is not None:
+            return f"{low} to {high}{suffix}"
+        return f"at least {low}{suffix}" if low is not None else f"at most {high}{suffix}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict and what it rests on. Numbers are in SI units; `unit` and `factor` say how they are shown."""
+
+    verdict: Verdict
+    what: str = ""
+    """What was measured, for people: "Throughput, ratio"."""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    bound: str = ""
+    unit: str = ""
+    factor: float = 1.0
+    reason: str = ""
+    """Why it is undecided, when the interval alone does not say so; what was left out."""
+    parts: tuple["Decision", ...] = ()
+
+    @property
+    def measured(self) -> str:
+        """Value and interval for people: 0.973 [0.961 to 0.985]; a dash without a value."""
+        if self.value is None:
+            return "–"
+        mean = Mean(self.value, self.low, self.high, self.n, "")
+        interval = interval_text(mean, self.factor)
+        exact = self.low == self.high
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{mean_text(mean, self.factor)}{unit}" + (f" [{interval}]" if interval and not exact else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as verdicts.json holds it."""
+        return {
+            "verdict": str(self.verdict),
+            "what": self.what,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+            "bound": self.bound,
+            "measured": self.measured,
+            "reason": self.reason,
+            "parts": [part.to_json() for part in self.parts],
+        }
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule decides from."""
+
+    summary: Summary
+    values: Mapping[str, Value] = field(default_factory=dict)
+    measures: Mapping[str, Kpi] = field(default_factory=dict)
+    alpha: float = ALPHA
+
+    @classmethod
+    def of(cls, study: Study, summary: Summary) -> "Context":
+        """The context of a study's claims."""
+        measures = {measure.name: measure for it in study.experiments for measure in it.measures}
+        return cls(summary, study.values, measures)
+
+    def stricter(self, times: int) -> "Context":
+        """The same for one of several decisions of which none may go wrong (Bonferroni)."""
+        return replace(self, alpha=self.alpha / times)
+
+
+class Rule(Protocol):
+    """How a claim is decided."""
+
+    def decide(self, context: Context) -> Decision:
+        """Raises NotMeasured when the results lack what it needs, UserError when that cannot be."""
+
+
+def judged(
+    mean: Mean,
+    bounds: Bounds,
+    *,
+    what: str,
+    unit: str = "",
+    factor: float = 1.0,
+    left_out: LeftOut | None = None,
+) -> Decision:
+    """The decision that an interval and bounds make."""
+    reason = left_out.words if left_out else ""
+    verdict = bounds.verdict(mean)
+    if mean.n < FEWEST_REPETITIONS and mean.method != "exact":
+        verdict = Verdict.UNDECIDED
+        few = f"too few repetitions: {mean.n}, and at least {FEWEST_REPETITIONS} are needed"
+        reason = f"{few}; {reason}" if reason else few
+    return Decision(
+        verdict=verdict,
+        what=what,
+        value=mean.value,
+        low=mean.low,
+        high=mean.high,
+        n=mean.n,
+        bound=bounds.words(factor, unit),
+        unit=unit,
+        factor=factor,
+        reason=reason,
+    )
+
+
+def decided(rule: Rule, context: Context) -> Decision:
+    """The rule's decision; undecided, with the reason, when the results lack what it needs."""
+    try:
+        return rule.decide(context)
+    except NotMeasured as missing:
+        return Decision(Verdict.UNDECIDED, reason=str(missing))

@@ -1,0 +1,152 @@
+"""What a study is: experiments, figures made from their results, a ledger of claims, a committed summary."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gauntlet.errors import GauntletError, UserError
+from gauntlet.experiment.runspec import Factor
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.kpi import Kpi
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from gauntlet.studies.summary import Summary
+
+PROTOCOLS = "protocols"
+"""Name of the factor that says what a run's flows speak, as in [matrix]: "tcp-bbr" or "tcp-bbr+sctp". A
+flow's own transport is `protocol`.
+"""
+
+
+class NotMeasured(GauntletError):
+    """What a claim or a figure needs is not among the results at hand; the sentence says what is missing.
+
+    It is no mistake: a quick or an unfinished run has less than a full one. Claims become undecided, figures
+    are left out, and both say so.
+    """
+
+
+@dataclass(frozen=True)
+class Quick:
+    """How an experiment is cut down for a first look: some of the full runs, with the same ids and bytes."""
+
+    repetitions: int
+    keep: Mapping[str, Sequence[Factor]] = field(default_factory=dict)
+    """Factor -> values that are kept, both as results have them (`channel_delay_s`, 0.15; `protocols`); a
+    factor that is not named keeps all.
+    """
+
+    def keeps(self, factors: Mapping[str, Factor]) -> bool:
+        """Whether a run of these factors (`RunSpec.factors`) is in the quick subset."""
+        if int(factors["repetition"]) > self.repetitions:
+            return False
+        named = {**factors, PROTOCOLS: factors["protocol"]}
+        return all(named[name] in values for name, values in self.keep.items())
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment file of a study."""
+
+    name: str
+    """Names its results folder and its part of the summary; the file's name without its end."""
+    file: Path
+    quick: Quick | None = None
+    """None: not part of the quick run."""
+    examples: tuple[str, ...] = ()
+    """Ids of the runs whose messages over time are kept for figures."""
+    measures: tuple[Kpi, ...] = ()
+    """Numbers of a flow that only this study needs; they become columns beside the KPIs."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn panel of a figure; its data are saved from the chart itself."""
+
+    caption: str
+    chart: "alt.TopLevelMixin"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A panel that is a plain table; cells are text as shown, and those in a row of numbers align."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Panel = Chart | Table
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A value that the study's text gives for a figure, to stand beside what was measured."""
+
+    what: str
+    value: str
+    """As people read it, with its unit: "2.1 Mbit/s"."""
+    where: str = ""
+    """Section or page of the study, when it is not with the figure."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The counterpart of a figure or table of the study."""
+
+    key: str
+    """"17", "table-8"; for what the study has not: any word, with `beyond` set."""
+    title: str
+    caption: str
+    """What is seen, and how it differs in kind from the study's own."""
+    experiments: tuple[str, ...]
+    draw: "Callable[[Summary], Sequence[Panel]]"
+    printed: tuple[Printed, ...] = ()
+    beyond: bool = False
+    """Whether the study itself has no such figure."""
+
+    @property
+    def name(self) -> str:
+        """What the page calls it: Figure 17, Table 8; nothing for what the study has not."""
+        if self.beyond:
+            return ""
+        kind, _, number = self.key.rpartition("-")
+        return f"{kind.capitalize() or 'Figure'} {number}"
+
+
+Value = Callable[["Summary"], "Mean | float"]
+"""A result that no KPI holds (a formula against its own table): a float is exact, a Mean has an interval."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published study that is done again."""
+
+    key: str
+    title: str
+    citation: str
+    experiments: tuple[Experiment, ...]
+    figures: tuple[Figure, ...]
+    ledger: Path
+    summary: Path
+    """Folder of the committed summary."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """What differs from the study and why: (heading, sentences)."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """Functions that claims of the kind `value` name."""
+
+    def experiment(self, name: str) -> Experiment:
+        """One experiment by name. Raises UserError naming those that there are."""
+        for experiment in self.experiments:
+            if experiment.name == name:
+                return experiment
+        known = ", ".join(experiment.name for experiment in self.experiments)
+        raise UserError(f"The study {self.key} has no experiment '{name}'; it has {known}.")
+
+    def measure(self, name: str) -> Kpi | None:
+        """A measure of one of its experiments, for its label and unit."""
+        every: list[Any] = [measure for it in self.experiments for measure in it.measures]
+        return next((measure for measure in every if measure.name == name), None)

@@ -1,0 +1,83 @@
+"""all: several rules that must all hold, or one rule for each value of some factors.
+
+Reproduced when every part is. Not reproduced when one part is not, at a confidence that allows for having
+looked at several (Bonferroni); a single part that fails by chance shall not sink the claim. Else undecided.
+The number shown is that of the part that decides: the first that fails, else the first that is undecided,
+else the one closest to its bound.
+"""
+
+import itertools
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from gauntlet.experiment.strict import sentence
+from gauntlet.studies.decide import Context, Decision, Verdict, decided
+from gauntlet.studies.rules.base import Ruled
+from gauntlet.studies.select import Selection
+
+KIND = "all"
+
+
+class Rule(Ruled):
+    """parts, each a rule; or part with for_each = { factor = [values] }."""
+
+    parts: list[dict[str, Any]] = Field(default_factory=list)
+    part: dict[str, Any] | None = None
+    for_each: dict[str, list[Any]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Rule":
+        if (self.part is None) != (not self.for_each):
+            raise ValueError("part and for_each belong together; give both, or parts instead")
+        if bool(self.parts) == (self.part is not None):
+            raise ValueError("give either parts, or part and for_each")
+        try:
+            count = len(self.rules())
+        except ValidationError as error:
+            raise ValueError(f"a part: {sentence(error, lambda at: ', '.join(map(str, at)))}") from None
+        if count < 2:
+            raise ValueError("all needs two parts or more; use the one rule itself")
+        return self
+
+    def rules(self) -> list[Ruled]:
+        """The parts as rules."""
+        from gauntlet.studies.rules import rule
+
+        if self.part is None:
+            return [rule(part) for part in self.parts]
+        every = itertools.product(*self.for_each.values())
+        return [rule(self.part).where(dict(zip(self.for_each, values, strict=True))) for values in every]
+
+    def selections(self) -> list[tuple[str, Selection]]:
+        """Those of all parts."""
+        return [it for rule in self.rules() for it in rule.selections()]
+
+    def decide(self, context: Context) -> Decision:
+        """See the module."""
+        rules = self.rules()
+        parts = tuple(decided(rule, context) for rule in rules)
+        strict = [decided(rule, context.stricter(len(rules))) for rule in rules]
+        failed = [part for part in strict if part.verdict == Verdict.NOT_REPRODUCED]
+        open_ = [part for part in parts if part.verdict != Verdict.REPRODUCED]
+        if failed:
+            shown, verdict = failed[0], Verdict.NOT_REPRODUCED
+        elif open_:
+            shown, verdict = open_[0], Verdict.UNDECIDED
+        else:
+            shown, verdict = parts[0], Verdict.REPRODUCED
+        held = sum(part.verdict == Verdict.REPRODUCED for part in parts)
+        reason = f"{held} of {len(parts)} parts hold"
+        return Decision(
+            verdict=verdict,
+            what=shown.what,
+            value=shown.value,
+            low=shown.low,
+            high=shown.high,
+            n=shown.n,
+            bound=shown.bound,
+            unit=shown.unit,
+            factor=shown.factor,
+            reason=f"{reason}; {shown.reason}" if shown.reason else reason,
+            parts=parts,
+        )

@@ -1,0 +1,98 @@
+"""What rules share: selections, quantities and bounds as a ledger writes them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from gauntlet.experiment.strict import Strict
+from gauntlet.studies.decide import Bounds, Context, Decision
+from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selected, Selection, by_repetition, check, shown
+from gauntlet.studies.summary import Summary
+
+
+def _scalars(selection: dict[str, Any]) -> dict[str, Any]:
+    for name, wanted in selection.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        if not values or any(isinstance(value, dict | list) for value in values):
+            raise ValueError(
+                f"{name} = {wanted!r} is no value of a factor; write one value or a list of values"
+            )
+    return selection
+
+
+Selecting = Annotated[dict[str, Any], AfterValidator(_scalars)]
+"""A selection in a ledger: factor = value, or factor = [values]."""
+
+
+class Ruled(Strict):
+    """A rule: it knows the experiments that it reads and decides from a summary."""
+
+    def decide(self, context: Context) -> Decision:
+        """The verdict; see `gauntlet.studies.decide.Rule`."""
+        raise NotImplementedError
+
+    def selections(self) -> list[tuple[str, Selection]]:
+        """What it reads: (experiment, selection)."""
+        return []
+
+    def check(self, summary: Summary) -> None:
+        """Raise UserError when a selection names a factor or a value that its experiment does not have."""
+        for experiment, selection in self.selections():
+            if experiment in summary.experiments:
+                check(summary, experiment, selection)
+
+    def where(self, chosen: dict[str, Any]) -> "Ruled":
+        """The same rule with these factors added to every selection."""
+        raise ValueError("for_each works with rules that have selections, and this one has none")
+
+
+class Bounded(Ruled):
+    """A rule with bounds on a number."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _has_bounds(self) -> "Bounded":
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("there is no bound; add at_least, at_most or both")
+        if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
+            raise ValueError("at_least is not below at_most, so nothing could fulfil both; mend one of them")
+        return self
+
+    @property
+    def bounds(self) -> Bounds:
+        """Where the number must lie."""
+        return Bounds(self.at_least, self.at_most)
+
+
+class Measuring(Ruled):
+    """A rule about a quantity of flows of an experiment."""
+
+    experiment: str
+    kpi: str
+    quantile: float | None = Field(default=None, ge=0, le=1)
+    """Which quantile of a distribution (delay_s, window_throughput_bps, window_capacity_bps)."""
+    over_flows: Literal["mean", "sum", "min", "max"] = "mean"
+    """How several selected flows of one run become one number."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Measuring":
+        if self.kpi in DISTRIBUTIONS and self.quantile is None and self.quantity.between is None:
+            raise ValueError(f"{self.kpi} is a distribution; add quantile, such as 0.5")
+        return self
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is read of each flow."""
+        return Quantity(self.kpi, self.quantile)
+
+    def read(self, context: Context, selection: Selection) -> Selected:
+        """The quantity by repetition."""
+        shown(self.quantity, context.measures)
+        return by_repetition(context.summary, self.experiment, selection, self.quantity, self.over_flows)
+
+    def label(self, context: Context) -> str:
+        """The quantity for people."""
+        words = shown(self.quantity, context.measures).label
+        return words if self.quantile is None else f"{words}, {self.quantile:g} quantile"

@@ -1,0 +1,60 @@
+"""comparison: a quantity under one selection against another, paired by repetition.
+
+The ratio (or difference) `this` over `that` is taken in each repetition, which both rode on the same stretch,
+and its mean's interval is held against the bounds. With both bounds the claim is one of equivalence: the
+whole interval must lie inside the band.
+"""
+
+from typing import Any, Literal, Self
+
+from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.studies.decide import Context, Decision, judged
+from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.rules.base import Bounded, Measuring, Selecting
+from gauntlet.studies.select import LeftOut, Selection, shown
+
+KIND = "comparison"
+
+
+class Rule(Bounded, Measuring):
+    """this over that (or less that), within bounds."""
+
+    this: Selecting
+    that: Selecting
+    measure: Literal["ratio", "difference"] = "ratio"
+
+    def selections(self) -> list[tuple[str, Selection]]:
+        """Both sides."""
+        return [(str(it.get("experiment", self.experiment)), it) for it in (self.this, self.that)]
+
+    def where(self, chosen: dict[str, Any]) -> Self:
+        """The same with these factors on both sides."""
+        return self.model_copy(update={"this": {**self.this, **chosen}, "that": {**self.that, **chosen}})
+
+    def decide(self, context: Context) -> Decision:
+        """See the module."""
+        paired, left_out = self.paired(context)
+        kpi = shown(self.quantity, context.measures)
+        difference = self.measure == "difference"
+        return judged(
+            paired,
+            self.bounds,
+            what=f"{self.label(context)}, {self.measure}",
+            unit=kpi.shown_unit if difference else "",
+            factor=kpi.shown_factor if difference else 1.0,
+            left_out=left_out,
+        )
+
+    def paired(self, context: Context) -> tuple[Mean, LeftOut]:
+        """The mean over repetitions of the ratio or difference. Raises NotMeasured without a pair."""
+        one, other = self.read(context, self.this), self.read(context, self.that)
+        shared = sorted(one.values.keys() & other.values.keys())
+        if self.measure == "difference":
+            pairs = [one.values[number] - other.values[number] for number in shared]
+        else:
+            pairs = [one.values[it] / other.values[it] for it in shared if other.values[it] != 0]
+        left_out = one.left_out + other.left_out
+        if not pairs:
+            reason = left_out.words or "no repetition has both sides"
+            raise NotMeasured(f"{self.experiment}: no pair of {self.kpi} can be compared ({reason}).")
+        return mean(pairs, context.alpha), left_out

@@ -1,0 +1,70 @@
+"""range: a quantity under one selection lies within bounds, or near a printed value.
+
+The quantity is averaged over repetitions (and over what the selection spans). `near` with `tolerance`, a
+share of it, stands for the bounds on both sides.
+"""
+
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from gauntlet.metrics.intervals import mean
+from gauntlet.studies.decide import Bounds, Context, Decision, judged
+from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.rules.base import Measuring, Selecting
+from gauntlet.studies.select import Selection, shown
+
+KIND = "range"
+
+
+class Rule(Measuring):
+    """A mean over repetitions within bounds. Bounds are in SI units."""
+
+    of: Selecting
+    at_least: float | None = None
+    at_most: float | None = None
+    near: float | None = None
+    tolerance: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _bounds_are_one(self) -> "Rule":
+        if (self.near is None) != (self.tolerance is None):
+            raise ValueError("near and tolerance belong together; give both or neither")
+        limited = self.at_least is not None or self.at_most is not None
+        if limited == (self.near is not None):
+            raise ValueError(
+                "there must be one kind of bound; give at_least and/or at_most, or near and tolerance"
+            )
+        return self
+
+    @property
+    def bounds(self) -> Bounds:
+        """Where the mean must lie."""
+        if self.near is None or self.tolerance is None:
+            return Bounds(self.at_least, self.at_most)
+        half = abs(self.near) * self.tolerance
+        return Bounds(self.near - half, self.near + half)
+
+    def selections(self) -> list[tuple[str, Selection]]:
+        """Its one selection."""
+        return [(str(self.of.get("experiment", self.experiment)), self.of)]
+
+    def where(self, chosen: dict[str, Any]) -> Self:
+        """The same with these factors."""
+        return self.model_copy(update={"of": {**self.of, **chosen}})
+
+    def decide(self, context: Context) -> Decision:
+        """See the module."""
+        selected = self.read(context, self.of)
+        if not selected.values:
+            raise NotMeasured(f"{self.experiment}: no run has a {self.kpi} ({selected.left_out.words}).")
+        kpi = shown(self.quantity, context.measures)
+        found = mean(list(selected.values.values()), context.alpha).within(kpi.least, kpi.most)
+        return judged(
+            found,
+            self.bounds,
+            what=self.label(context),
+            unit=kpi.shown_unit,
+            factor=kpi.shown_factor,
+            left_out=selected.left_out,
+        )

@@ -1,0 +1,241 @@
+"""Which flows a claim or a figure speaks of, and one number a repetition from them.
+
+A selection names factors and their values, `{ protocol = "tcp-bbr", loss = 0.01, channel_delay_s = 0.15 }`, a
+list where several are meant; what it does not name is averaged over. Runs that failed or are not trusted take
+no part; they are counted.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import unknown_key
+from gauntlet.metrics.kpi import Kpi, registry
+from gauntlet.metrics.steps import Floats
+from gauntlet.report.campaign import by_flow
+from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.summary import Summary
+
+Selection = Mapping[str, Any]
+"""Factor -> value or list of values. `protocol` is a flow's own transport, `protocols` what the flows of its
+run speak, `flow` its place among them; `experiment` may name another experiment than the rule's.
+"""
+
+DISTRIBUTIONS: dict[str, tuple[str, str, Kpi]] = {
+    name: (table, column, Kpi(name, label, unit, factor, higher, ""))
+    for name, table, column, label, unit, factor, higher in (
+        ("delay_s", "delays", "delay_s", "One-way delay", "ms", 1e3, False),
+        (
+            "window_throughput_bps",
+            "windows",
+            "throughput_bps",
+            "Throughput in 1-s windows",
+            "Mbit/s",
+            1e-6,
+            True,
+        ),
+        ("window_capacity_bps", "windows", "capacity_bps", "Capacity in 1-s windows", "Mbit/s", 1e-6, True),
+    )
+}
+"""Quantities of which quantiles are kept, so that any can be asked for: (table, column, how it is shown)."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is read of a flow: a KPI, a quantile of a distribution, or a share of either."""
+
+    kpi: str
+    quantile: float | None = None
+    between: tuple[float, float] | None = None
+    """The share of the flow's samples between these, ends included; of a KPI 1 or 0."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Flows of the selection that take no part."""
+
+    failed: int = 0
+    untrusted: int = 0
+    without_value: int = 0
+
+    def __add__(self, other: "LeftOut") -> "LeftOut":
+        return LeftOut(
+            self.failed + other.failed,
+            self.untrusted + other.untrusted,
+            self.without_value + other.without_value,
+        )
+
+    @property
+    def words(self) -> str:
+        """What was left out, for people; empty when nothing was."""
+        parts = [
+            f"{count} {word}"
+            for count, word in (
+                (self.failed, "failed"),
+                (self.untrusted, "not trusted"),
+                (self.without_value, "without this value"),
+            )
+            if count
+        ]
+        return f"left out: {', '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """One number a repetition."""
+
+    values: Mapping[int, float]
+    left_out: LeftOut = field(default_factory=LeftOut)
+
+
+def check(summary: Summary, experiment: str, selection: Selection) -> None:
+    """Raise UserError when the selection names a factor or a value that the experiment does not have."""
+    known = summary.factors(experiment)
+    for name, wanted in selection.items():
+        if name in ("flow", "experiment"):
+            continue
+        if name not in known:
+            raise UserError(f"{experiment}: the selection has an {unknown_key(name, known)}")
+        for value in wanted if isinstance(wanted, list | tuple) else [wanted]:
+            if not any(_same(value, have) for have in known[name]):
+                there = ", ".join(str(have) for have in known[name])
+                raise UserError(
+                    f"{experiment}: {name} = {value!r} matches no run of the experiment; it has {there}."
+                )
+
+
+def rows(summary: Summary, experiment: str, selection: Selection) -> pa.Table:
+    """The flows of a selection, untrusted and failed ones too.
+
+    Raises UserError for a selection that the experiment does not have, NotMeasured when no run of it is in
+    the summary.
+    """
+    experiment = str(selection.get("experiment", experiment))
+    table = summary.flows(experiment)
+    check(summary, experiment, selection)
+    mask = np.ones(table.num_rows, dtype=bool)
+    for name, wanted in selection.items():
+        if name == "experiment":
+            continue
+        values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
+        column = table.column(name).to_pylist()
+        mask &= np.array([any(_same(value, have) for value in values) for have in column], dtype=bool)
+    if not mask.any():
+        named = ", ".join(f"{name} = {value}" for name, value in selection.items()) or "anything"
+        raise NotMeasured(f"No run of {experiment} with {named} is among these results.")
+    return table.filter(pa.array(mask))
+
+
+def by_repetition(
+    summary: Summary, experiment: str, selection: Selection, quantity: Quantity, over_flows: str = "mean"
+) -> Selected:
+    """One number a repetition: flows of one run are combined by `over_flows` (mean, sum, min, max), then the
+    conditions that the selection spans are averaged. A repetition that lacks one of them is left out, since
+    it would average over another mix than the rest.
+    """
+    experiment = str(selection.get("experiment", experiment))
+    found = rows(summary, experiment, selection)
+    varied = sorted(summary.factors(experiment).keys() - {"protocol", "repetition"})
+    left_out = LeftOut()
+    flows: dict[int, dict[tuple[Any, ...], list[float]]] = {}
+    for row, value in zip(found.to_pylist(), _values(summary, experiment, found, quantity), strict=True):
+        if not row["trusted"]:
+            failed = row["outcome"] == "failed"
+            left_out += LeftOut(failed=int(failed), untrusted=int(not failed))
+        elif value is None or not math.isfinite(value):
+            left_out += LeftOut(without_value=1)
+        else:
+            condition = tuple(row[name] for name in varied)
+            flows.setdefault(int(row["repetition"]), {}).setdefault(condition, []).append(value)
+    whole = max((len(conditions) for conditions in flows.values()), default=0)
+    return Selected(
+        {
+            repetition: sum(OVER_FLOWS[over_flows](each) for each in conditions.values()) / whole
+            for repetition, conditions in sorted(flows.items())
+            if len(conditions) == whole
+        },
+        left_out,
+    )
+
+
+OVER_FLOWS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": lambda values: sum(values) / len(values),
+    "sum": sum,
+    "min": min,
+    "max": max,
+}
+"""How the flows of one run become one number."""
+
+
+def shown(quantity: Quantity, measures: Mapping[str, Kpi]) -> Kpi:
+    """Label and unit of a quantity. Raises UserError when there is no such quantity."""
+    if quantity.kpi in DISTRIBUTIONS:
+        if quantity.quantile is None and quantity.between is None:
+            raise UserError(f"The quantity {quantity.kpi} is a distribution; add quantile, such as 0.5.")
+        return DISTRIBUTIONS[quantity.kpi][2]
+    known = {**registry(), **measures}
+    if quantity.kpi not in known:
+        raise UserError(f"There is an {unknown_key(quantity.kpi, [*known, *DISTRIBUTIONS])}")
+    if quantity.quantile is not None:
+        raise UserError(
+            f"{quantity.kpi} is one number a flow and has no quantiles; ask {', '.join(DISTRIBUTIONS)} for "
+            "them, or leave quantile out."
+        )
+    return known[quantity.kpi]
+
+
+def _values(summary: Summary, experiment: str, flows: pa.Table, quantity: Quantity) -> list[float | None]:
+    """The quantity of each of these flows; None where there is none."""
+    if quantity.kpi in DISTRIBUTIONS:
+        table, column, _ = DISTRIBUTIONS[quantity.kpi]
+        kept = quantiles(summary, experiment, table, column)
+        keys = zip(flows.column("run").to_pylist(), flows.column("flow").to_pylist(), strict=True)
+        return [_of_distribution(quantity, *kept[key]) if key in kept else None for key in keys]
+    if quantity.kpi not in flows.column_names:
+        raise NotMeasured(f"The flows of {experiment} have no {quantity.kpi}.")
+    values: list[float | None] = flows.column(quantity.kpi).to_pylist()
+    if quantity.between is None:
+        return values
+    low, high = quantity.between
+    return [None if value is None else float(low <= value <= high) for value in values]
+
+
+def _of_distribution(quantity: Quantity, levels: Floats, values: Floats) -> float:
+    """A quantile, or the share of samples between two values; linear between the kept levels."""
+    if quantity.between is None:
+        return float(np.interp(quantity.quantile or 0.0, levels, values))
+    low, high = quantity.between
+    # Of equal quantiles the first level counts at the lower end, the last at the upper: both ends are in.
+    below = np.interp(low, *_rising(values, levels, first=True), left=0.0, right=1.0)
+    up_to = np.interp(high, *_rising(values, levels, first=False), left=0.0, right=1.0)
+    return float(max(up_to - below, 0.0))
+
+
+def _rising(values: Floats, levels: Floats, *, first: bool) -> tuple[Floats, Floats]:
+    """Strictly rising values with the first or the last level of each."""
+    unique, starts = np.unique(values, return_index=True)
+    ends = np.append(starts[1:], values.size) - 1
+    return unique, levels[starts if first else ends]
+
+
+def quantiles(
+    summary: Summary, experiment: str, table: str, column: str
+) -> dict[tuple[str, int], tuple[Floats, Floats]]:
+    """By (run, flow): the levels and the kept quantiles of a column of `delays` or `windows`."""
+    kept = summary.delays(experiment) if table == "delays" else summary.windows(experiment)
+    return {
+        key: (part["level"], part[column].astype(float))
+        for key, part in by_flow(kept, ("level", column)).items()
+    }
+
+
+def _same(wanted: Any, have: Any) -> bool:
+    """Equal, numbers up to rounding (0.15 s however it was worked out)."""
+    if isinstance(wanted, int | float) and isinstance(have, int | float):
+        return math.isclose(wanted, have, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(wanted == have)

@@ -1,0 +1,165 @@
+"""What is kept of a study's run: small enough to commit, enough to decide every claim and draw every figure.
+
+    SUMMARY/
+      manifest.json          per experiment: hashes, seed, versions, factors, runs, trusted, failed, times
+      verdicts.json          what the ledger says of it (gauntlet.studies.reproduce)
+      EXPERIMENT/flows.parquet      one row a flow
+      EXPERIMENT/delays.parquet     quantiles of the one-way delay of each flow
+      EXPERIMENT/windows.parquet    quantiles of each flow's throughput per window, and of the capacity
+      EXPERIMENT/series.parquet     example runs: messages, thinned
+      EXPERIMENT/history.parquet    example runs: windows over time
+
+It is made from results folders by `gauntlet.studies.distil`. docs/formats/ledger.md has the columns.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from gauntlet.errors import RunError, UserError
+from gauntlet.results import parquet
+from gauntlet.results.files import failures_named, json_bytes, read_json
+from gauntlet.studies.model import NotMeasured
+
+MANIFEST = "manifest.json"
+VERDICTS = "verdicts.json"
+FORMAT = {"format": "gauntlet-study-summary", "version": 1}
+TABLES = ("flows", "delays", "windows", "series", "history")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One experiment's share of a summary; tables of a folder are read when they are asked for."""
+
+    manifest: Mapping[str, Any]
+    tables: Mapping[str, pa.Table]
+    folder: Path | None = None
+
+    def table(self, name: str) -> pa.Table:
+        """One of `TABLES`. Raises RunError when the committed file is missing or damaged."""
+        if self.folder is None or name in self.tables:
+            return self.tables[name]
+        path = self.folder / f"{name}.parquet"
+        return parquet.read(path, f"the summary's table {name}")
+
+
+class Summary:
+    """A study's results, reduced. Every accessor raises NotMeasured for an experiment that is not in it."""
+
+    def __init__(self, study: str, parts: Mapping[str, Part]) -> None:
+        self.study = study
+        self._parts = dict(parts)
+        self._read: dict[tuple[str, str], pa.Table] = {}
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Open a summary folder. Raises UserError when there is none, RunError when it is damaged."""
+        if not (folder / MANIFEST).exists():
+            raise UserError(
+                f"{folder} holds no summary of a study; make one with `gauntlet reproduce STUDY --full "
+                "--update-summary DIR`."
+            )
+        whole = read_json(folder / MANIFEST, "the summary's manifest")
+        if {key: whole.get(key) for key in FORMAT} != FORMAT:
+            raise RunError(f"{folder / MANIFEST} is not of this version's format; make the summary again.")
+        parts = {name: Part(part, {}, folder / name) for name, part in whole["experiments"].items()}
+        return cls(str(whole["study"]), parts)
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments that have runs in it."""
+        return tuple(self._parts)
+
+    def flows(self, experiment: str) -> pa.Table:
+        """One row a flow: `run`, every factor, `protocols`, `repetition`, `trusted`, `outcome`, `flow`,
+        `protocol`, counts, all KPIs and the study's own measures. A run that failed has one row without KPIs.
+        """
+        return self._table(experiment, "flows")
+
+    def delays(self, experiment: str) -> pa.Table:
+        """Quantiles of the one-way delay of each flow: `run`, `flow`, `level`, `delay_s`."""
+        return self._table(experiment, "delays")
+
+    def windows(self, experiment: str) -> pa.Table:
+        """Quantiles over the whole windows (1 s) of each flow: `run`, `flow`, `level`, `throughput_bps`,
+        `capacity_bps`.
+        """
+        return self._table(experiment, "windows")
+
+    def series(self, experiment: str) -> pa.Table:
+        """Messages of the example runs: `run`, `flow`, `protocol`, `seq`, `sent_s`, `received_s` (null:
+        lost), `every` (one message in so many is kept).
+        """
+        return self._table(experiment, "series")
+
+    def history(self, experiment: str) -> pa.Table:
+        """Windows of the example runs over time: `run`, `flow`, `start_s`, `duration_s`, `throughput_bps`,
+        `capacity_bps`, `lost_messages`, `cwnd_bytes`, `srtt_s`, `retransmitted_packets`.
+        """
+        return self._table(experiment, "history")
+
+    def manifest(self) -> dict[str, dict[str, Any]]:
+        """Per experiment: `experiment_sha256`, `seed`, `kernel`, `engine`, `versions`, `options`, `factors`,
+        `labels`, `planned`, `runs`, `trusted`, `untrusted` and `failed` (run -> sentence), `wall_s`,
+        `virtual_s`, `host`, `workers`.
+        """
+        return {name: dict(part.manifest) for name, part in self._parts.items()}
+
+    def factors(self, experiment: str) -> dict[str, list[Any]]:
+        """Every factor of the whole experiment with its values, whether this summary has runs of them or not;
+        `protocols` are the runs', `protocol` the flows'.
+        """
+        return dict(self._part(experiment).manifest["factors"])
+
+    def label(self, experiment: str, factor: str, value: Any) -> str:
+        """A factor's value for people: "25 ms"."""
+        labels = self._part(experiment).manifest["labels"].get(factor, {})
+        return str(labels.get(str(value), value))
+
+    @cached_property
+    def runs(self) -> int:
+        """Runs that are in it, failed ones too."""
+        return sum(int(part.manifest["runs"]) for part in self._parts.values())
+
+    def write(self, folder: Path, verdicts: Mapping[str, Any]) -> None:
+        """Write it as a folder, whole or not at all; a summary that was there is replaced.
+
+        Raises UserError when the folder holds something else, RunError when it cannot be written.
+        """
+        if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+            raise UserError(f"{folder} is there but holds no summary; choose an empty or a new folder.")
+        part, old = (folder.with_name(f".{folder.name}.{word}-{os.getpid()}") for word in ("part", "old"))
+        manifest = {**FORMAT, "study": self.study, "experiments": self.manifest()}
+        with failures_named(f"write the summary {folder}"):
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(parents=True)
+            try:
+                for name in self._parts:
+                    (part / name).mkdir()
+                    for table in TABLES:
+                        parquet.write(self._table(name, table), part / name / f"{table}.parquet")
+                (part / MANIFEST).write_bytes(json_bytes(manifest))
+                (part / VERDICTS).write_bytes(json_bytes(dict(verdicts)))
+                if folder.exists():
+                    folder.rename(old)
+                part.rename(folder)
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+                shutil.rmtree(old, ignore_errors=True)
+
+    def _part(self, experiment: str) -> Part:
+        if experiment not in self._parts:
+            raise NotMeasured(f"No run of {experiment} is among these results.")
+        return self._parts[experiment]
+
+    def _table(self, experiment: str, name: str) -> pa.Table:
+        key = (experiment, name)
+        if key not in self._read:
+            self._read[key] = self._part(experiment).table(name)
+        return self._read[key]
