@@ -41,6 +41,7 @@
 pub mod apps;
 mod context;
 mod error;
+mod exchange;
 mod flow;
 mod ledger;
 mod log;
@@ -55,6 +56,7 @@ mod wire;
 
 pub use context::{Clock, Context, OnProgress, Progress};
 pub use error::{Failure, SpecError};
+pub use exchange::{Exchange, ExchangeLog, OK};
 pub use flow::{ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, prepare};
 pub use ledger::{DeliveryInstants, Received, Sent};
 pub use log::{MessageLog, SocketLog, SocketSample};

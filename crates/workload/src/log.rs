@@ -151,13 +151,13 @@ impl SocketLog {
     }
 }
 
-fn column(name: &str, nullable: bool, builder: &mut dyn ArrayBuilder) -> (Field, ArrayRef) {
+pub(crate) fn column(name: &str, nullable: bool, builder: &mut dyn ArrayBuilder) -> (Field, ArrayRef) {
     let array = builder.finish();
     let kind: DataType = array.data_type().clone();
     (Field::new(name, kind, nullable), array)
 }
 
-fn write_file(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ArrowError> {
+pub(crate) fn write_file(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ArrowError> {
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let schema: SchemaRef = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;

@@ -102,6 +102,20 @@ impl Pki {
         })
     }
 
+    /// Authority, certificates and keys as PEM files, for programs that bring their own TLS: `ca.pem` (what is to be
+    /// trusted), `server.pem`, `server.key`, `client.pem`, `client.key` (PKCS #8).
+    pub fn pem_files(&self) -> [(&'static str, String); 5] {
+        let certificate = |der: &CertificateDer| text("CERTIFICATE", der);
+        let key = |key: &PrivatePkcs8KeyDer| text("PRIVATE KEY", key.secret_pkcs8_der());
+        [
+            ("ca.pem", certificate(&self.trusted)),
+            ("server.pem", certificate(&self.server.certificate)),
+            ("server.key", key(&self.server.key)),
+            ("client.pem", certificate(&self.client.certificate)),
+            ("client.key", key(&self.client.key)),
+        ]
+    }
+
     /// The receiver's side of TLS 1.3 (and of QUIC). With `client_auth` it requires a certificate of the sender.
     /// Protocol names (ALPN), tickets and early data are the caller's to add.
     ///
@@ -154,6 +168,10 @@ impl Identity {
     fn present(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(self.key.clone_key()))
     }
+}
+
+fn text(tag: &str, der: &[u8]) -> String {
+    pem::encode(&pem::Pem::new(tag, der))
 }
 
 fn refused(error: impl std::fmt::Display) -> Failure {
@@ -240,6 +258,20 @@ mod tests {
 
     fn pki(fault: Option<Fault>) -> Pki {
         Pki::new(IpAddr::from([127, 0, 0, 1]), fault).expect("the system has randomness")
+    }
+
+    #[test]
+    fn the_pem_files_hold_what_the_configurations_use() {
+        let pki = pki(None);
+        let files = pki.pem_files();
+        let content = |name: &str| {
+            let (_, text) = files.iter().find(|(known, _)| *known == name).expect("the file is there");
+            pem::parse(text).expect("PEM")
+        };
+        assert_eq!(content("ca.pem").contents(), pki.trusted.as_ref());
+        assert_eq!(content("server.pem").contents(), pki.server.certificate.as_ref());
+        assert_eq!(content("server.key").tag(), "PRIVATE KEY");
+        assert_eq!(content("client.key").contents(), pki.client.key.secret_pkcs8_der());
     }
 
     #[test]
