@@ -64,7 +64,7 @@ def axes_of(specs: Sequence[Mapping[str, Any]]) -> tuple[list[Axis], dict[str, s
         for spec in specs:
             value = spec.get("factors", {}).get(name)
             labels.setdefault(value, spec.get("labels", {}).get(name) or str(value))
-        axis = _axis(name, labels)
+        axis = axis_of(name, labels)
         if len(labels) > 1:
             varying.append(axis)
         else:
@@ -72,7 +72,8 @@ def axes_of(specs: Sequence[Mapping[str, Any]]) -> tuple[list[Axis], dict[str, s
     return varying, constant
 
 
-def _axis(name: str, labels: dict[Any, str]) -> Axis:
+def axis_of(name: str, labels: dict[Any, str]) -> Axis:
+    """A factor as an axis: `labels` are its values and how they read."""
     values = tuple(labels)
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if numeric:

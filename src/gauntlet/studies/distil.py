@@ -26,8 +26,8 @@ from gauntlet.studies.summary import Part
 LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.005, 0.01, 0.99, 0.995, 0.998, 0.999]]))
 """Levels of the quantiles that are kept: steps of 2.5 %, finer in the tails."""
 
-SERIES_POINTS = 2000
-"""Messages kept of each flow of an example run: more than a figure has pixels."""
+SERIES_POINTS = 1000
+"""Messages kept of each flow of an example run: two for each pixel of a figure."""
 
 _BITS = 12
 _WHOLE_WINDOW = 0.999

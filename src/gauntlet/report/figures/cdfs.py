@@ -94,14 +94,19 @@ def delay(campaign: Campaign) -> Figure | None:
         campaign,
         name="delay-cdf",
         title="One-way delay of messages",
-        x=_log_axis,
+        x=log_axis,
         sampled="messages",
         of_protocol=of_protocol,
         of_link=None,
     )
 
 
-def _log_axis(cdfs: Sequence[Cdf]) -> alt.X:
+def banded(cdf: Cdf) -> bool:
+    """Whether the band is narrow enough to say something."""
+    return dkw_half_width(cdf.effective_samples) < WIDEST_BAND
+
+
+def log_axis(cdfs: Sequence[Cdf], title: str = "one-way delay (ms, log axis)") -> alt.X:
     """A log axis from the first half percent on, with ticks at 1, 2 and 5: few and round."""
     low = min(float(cdf.values[np.searchsorted(cdf.probability, FIRST_SHOWN)]) for cdf in cdfs)
     high = max(float(cdf.values[-1]) for cdf in cdfs)
@@ -109,8 +114,12 @@ def _log_axis(cdfs: Sequence[Cdf]) -> alt.X:
     ticks = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
     return alt.X(
         "value:Q",
-        title="one-way delay (ms, log axis)",
-        axis=alt.Axis(values=[tick for tick in ticks if low <= tick <= high], labelExpr="'' + datum.value"),
+        title=title,
+        axis=alt.Axis(
+            values=[tick for tick in ticks if low <= tick <= high],
+            labelExpr="'' + datum.value",
+            labelSeparation=6,
+        ),
         scale=alt.Scale(type="log", nice=False, domain=[low, high]),
     )
 
@@ -125,8 +134,8 @@ def _figure(
     of_protocol: Callable[[str, Condition, int], Cdf | None],
     of_link: Callable[[Condition, int], Cdf | None] | None,
 ) -> Figure | None:
-    curves = len(campaign.conditions) * (len(campaign.styles) + (of_link is not None))
-    points = max(min(MOST_POINTS, POINTS_IN_ALL // max(curves, 1)), 20)
+    count = len(campaign.conditions) * (len(campaign.styles) + (of_link is not None))
+    points = max(min(MOST_POINTS, POINTS_IN_ALL // max(count, 1)), 20)
     rows: dict[str, list[object]] = {
         key: [] for key in ("condition", "protocol", "value", "share", "low", "high", "n", "worth")
     }
@@ -135,13 +144,13 @@ def _figure(
     def add(condition: Condition, label: str, cdf: Cdf | None, band: bool) -> None:
         if cdf is None:
             return
-        banded = band and dkw_half_width(cdf.effective_samples) < WIDEST_BAND
+        with_band = band and banded(cdf)
         if band:
             shown.append(cdf)
         for value, share, low, high in zip(cdf.values, cdf.probability, cdf.low, cdf.high, strict=True):
             entry = (campaign.label(condition), label, float(value), float(share))
             worth = round(cdf.effective_samples, 1)
-            limits = (float(low), float(high)) if banded else ("", "")
+            limits = (float(low), float(high)) if with_band else ("", "")
             for key, item in zip(rows, (*entry, *limits, cdf.repetitions, worth), strict=True):
                 rows[key].append(item)
 
@@ -154,7 +163,8 @@ def _figure(
         return None
     text = table(rows)
     look = Look(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
-    chart = _chart(text, x(shown), look, [campaign.label(condition) for condition in campaign.conditions])
+    order = [campaign.label(condition) for condition in campaign.conditions]
+    chart = curves(text, x(shown), order, colour=look.colour, dash=look.dash)
     caption = (
         f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. "
         f"{_band_words(shown)}"
@@ -162,17 +172,33 @@ def _figure(
     return Figure(name, title, caption, finished(chart), text)
 
 
-def _chart(text: str, x: alt.X, look: Look, order: list[str]) -> alt.FacetChart:
+def curves(
+    text: str,
+    x: alt.X,
+    order: Sequence[str],
+    *,
+    colour: alt.Color,
+    dash: alt.StrokeDash,
+    over: Sequence[alt.Chart] = (),
+) -> alt.FacetChart:
+    """Distributions with their bands, one small multiple a condition in `order`.
+
+    `text` is CSV with the columns condition, value, share, low, high, n and what colour and dash encode;
+    `over` is drawn on top and reads the same rows.
+    """
     width = facet_width(max(facet_columns(len(order)), 2))
     base = alt.Chart().encode(x=x)
     share = alt.Axis(format="%", title="share of samples at most this", tickCount=5)
     band = base.mark_area(opacity=1, fillOpacity=0.07, clip=True, interpolate="step-after").encode(
-        color=look.colour, y=alt.Y("low:Q", axis=share, scale=alt.Scale(domain=[0, 1])), y2="high:Q"
+        color=colour,
+        detail=str(dash.shorthand),
+        y=alt.Y("low:Q", axis=share, scale=alt.Scale(domain=[0, 1])),
+        y2="high:Q",
     )
     line = base.mark_line(strokeWidth=1.8, clip=True, interpolate="step-after").encode(
         y=alt.Y("share:Q", axis=share),
-        color=look.colour,
-        strokeDash=look.dash,
+        color=colour,
+        strokeDash=dash,
         tooltip=[
             alt.Tooltip("protocol:N"),
             alt.Tooltip("value:Q", format=".3~s"),
@@ -180,7 +206,9 @@ def _chart(text: str, x: alt.X, look: Look, order: list[str]) -> alt.FacetChart:
             alt.Tooltip("n:Q", title="repetitions"),
         ],
     )
-    layered = alt.layer(band, line, data=data(text)).properties(width=width, height=min(width * 0.62, 210))
+    layered = alt.layer(band, line, *over, data=data(text)).properties(
+        width=width, height=min(width * 0.62, 210)
+    )
     return small_multiples(layered, "condition", order)
 
 
