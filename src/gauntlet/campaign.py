@@ -10,12 +10,16 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gauntlet.engine import guest, kernel, pool
 from gauntlet.errors import GauntletError, RunError
 from gauntlet.experiment.runspec import RunSpec
+
+if TYPE_CHECKING:
+    from gauntlet.experiment import Experiment
 
 LOST_RUNS_IN_A_ROW = 8
 """A campaign gives up when this many runs in a row leave nothing: then the machine is at fault, not a run."""
@@ -112,6 +116,13 @@ def run(
         if outcome.finished or not (out / "tables").is_dir():
             store.finalize(out)
     return outcome
+
+
+def options(experiment: "Experiment", specs: Sequence[RunSpec]) -> dict[str, Any]:
+    """What decides the results besides the experiment file's text and seed; a folder holds one such set."""
+    files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
+    hashes = {f"sha256 of {name}": sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+    return {"repetitions": experiment.about.repetitions, **hashes}
 
 
 def _play_all(jobs: Sequence[_Job], workers: int, outcome: Outcome, tell: Callable[[Event], None]) -> None:

@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -61,7 +60,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 name=about.name,
                 title=about.title,
                 command=["gauntlet", *sys.argv[1:]],
-                options=_options(experiment, specs),
+                options=campaign.options(experiment, specs),
                 workers=wishes.workers,
                 capture=wishes.capture,
                 on_event=progress,
@@ -78,13 +77,6 @@ def play(file: Path, wishes: Wishes) -> int:
     if wishes.open:
         open_in_browser(page)
     return EXIT_FAILED if outcome.failed else 0
-
-
-def _options(experiment: "Experiment", specs: Sequence["RunSpec"]) -> dict[str, Any]:
-    """What decides the results besides the experiment file's text and seed; a folder holds one such set."""
-    files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
-    hashes = {f"sha256 of {name}": sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
-    return {"repetitions": experiment.about.repetitions, **hashes}
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
