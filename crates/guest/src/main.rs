@@ -3,7 +3,9 @@
 
 mod boot;
 mod events;
+mod external;
 mod failure;
+mod flows;
 mod plan;
 mod play;
 mod programs;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use netlab::{
@@ -12,13 +12,11 @@ use netlab::{
     Snap, Timeline,
 };
 use nix::time::{ClockId, clock_getres};
-use workload::{
-    ClientHalf, ClientResult, Clock, Context, DeliveryInstants, FlowReport, FlowSpec, MessageLog, ServerHalf,
-    SocketLog, WireTap,
-};
+use workload::{Clock, Context, DeliveryInstants, ExchangeLog, FlowSpec, MessageLog, SocketLog, WireTap};
 
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
+use crate::flows::{Flow, Played};
 use crate::plan::{Packets, Run};
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, Record};
@@ -35,12 +33,7 @@ const DRAIN_STEP: Duration = Duration::from_millis(250);
 
 /// Plays `run`, leaving its data files in `folder`, and returns its record.
 pub fn play(run: &Run, folder: &Path) -> Result<Record> {
-    let flows = run
-        .flows
-        .iter()
-        .map(FlowSpec::check)
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(sentence)?;
+    let flows = run.flows.iter().map(Flow::check).collect::<Result<Vec<_>>>()?;
     let options = BuildOptions { seed: run.seed, sysctls: run.sysctls.clone() };
     let network = Arc::new(Network::build(&run.network, &options)?);
     network.topology().check_timeline(&run.timeline)?;
@@ -57,31 +50,30 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let capture = start_capture(run, &network, clock, &taps, &paths, folder)?;
     let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
     let (ended, ends) = channel();
-    let mut threads = Vec::with_capacity(flows.len());
-    for (index, (spec, flow)) in run.flows.iter().zip(flows).enumerate() {
+    let mut running = Vec::with_capacity(flows.len());
+    for (index, flow) in flows.into_iter().enumerate() {
         let context = context(run, &network, clock, index, !taps.is_empty())?;
-        let halves =
-            workload::prepare(flow, context).map_err(|error| Failure::io("prepare a flow", &error))?;
-        threads.push(FlowThreads::start(&network, spec, halves, &ended)?);
+        running.push(flow.start(run, index, &network, clock, context, &ended)?);
     }
     let programs = Programs::start(run, &network, clock, &ended)?;
     drop(ended);
     report_until_all_have_ended(run, clock, &ends);
 
-    let mut reports = threads.into_iter().map(FlowThreads::join).collect::<Result<Vec<_>>>()?;
+    let mut played = running.into_iter().map(|flow| flow.join(folder)).collect::<Result<Vec<_>>>()?;
     let programs = programs.join()?;
     let links = drained(&network)?;
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let captured = capture.map(Capture::stop).transpose()?;
     if let Some(captured) = &captured {
-        take_instants_from_the_wire(&mut reports, &paths, captured)?;
+        take_instants_from_the_wire(&mut played, &paths, captured)?;
     }
-    write_samples(run, &reports, folder)?;
+    write_samples(run, &played, folder)?;
     Ok(Record {
         guest: guest(run, &network)?,
         virtual_s,
-        flows: reports.into_iter().map(|report| report.result).collect(),
+        flows: played.iter().map(|flow| flow.result().clone()).collect(),
+        external: played.into_iter().filter_map(Played::into_note).collect(),
         programs,
         links,
         taps: captured.map(|captured| captured.taps).unwrap_or_default(),
@@ -158,15 +150,13 @@ fn receiving_taps(paths: &[FlowPath]) -> Vec<String> {
 
 fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured: bool) -> Result<Context> {
     let spec = &run.flows[index];
-    let number = u16::try_from(index).map_err(|_| Failure::new("a run has at most 20000 flows"))?;
-    let port = spec.port.unwrap_or(FIRST_PORT + number);
+    let number = number(index)?;
     Ok(Context {
         clock: Clock::new(clock.to_monotonic_ns(0), true),
         limit_ns: (run.limit_s * 1e9) as i64,
-        // Flows of one run send different bytes; the constant is that of splitmix64 (Steele et al. 2014).
-        seed: run.seed ^ (u64::from(number) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        seed: flow_seed(run.seed, index),
         source: SocketAddr::new(address(network, &spec.from)?, FIRST_SOURCE_PORT + number),
-        destination: SocketAddr::new(address(network, &spec.to)?, port),
+        destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)?),
         quiet_ns: Context::DEFAULT_QUIET_NS,
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
@@ -177,50 +167,27 @@ fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured
     })
 }
 
+fn number(index: usize) -> Result<u16> {
+    u16::try_from(index).map_err(|_| Failure::new("a run has at most 20000 flows"))
+}
+
+/// The port at which a flow's session is waited for.
+pub fn port(spec: &FlowSpec, index: usize) -> Result<u16> {
+    Ok(spec.port.unwrap_or(FIRST_PORT + number(index)?))
+}
+
+/// What a flow's own randomness starts from: flows of one run send different bytes. The constant is that of splitmix64
+/// (Steele et al. 2014).
+pub fn flow_seed(run_seed: u64, index: usize) -> u64 {
+    run_seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// The address by which a node is reached.
 pub fn address(network: &Network, node: &str) -> Result<IpAddr> {
     let found = network.node(node)?.address();
     found.ok_or_else(|| {
         Failure::new(format!("node \"{node}\" has no address, so nothing can be sent from or to it"))
     })
-}
-
-/// The two threads of a flow, each in its node.
-struct FlowThreads {
-    id: String,
-    server: std::thread::JoinHandle<(ServerHalf, workload::ServerResult)>,
-    client: std::thread::JoinHandle<(ClientHalf, ClientResult)>,
-}
-
-impl FlowThreads {
-    fn start(
-        network: &Network,
-        spec: &FlowSpec,
-        (server, client): (ServerHalf, ClientHalf),
-        ended: &Sender<()>,
-    ) -> Result<FlowThreads> {
-        let (server_ended, client_ended) = (ended.clone(), ended.clone());
-        let server = network.node(&spec.to)?.spawn("receiver", move || {
-            let result = server.run();
-            let _ = server_ended.send(());
-            (server, result)
-        })?;
-        let client = network.node(&spec.from)?.spawn("sender", move || {
-            let result = client.run();
-            let _ = client_ended.send(());
-            (client, result)
-        })?;
-        Ok(FlowThreads { id: spec.id.clone(), server, client })
-    }
-
-    fn join(self) -> Result<FlowReport> {
-        let broken = |_| {
-            Failure::new(format!("flow \"{}\" was ended by a defect of gauntlet-guest (a panic)", self.id))
-        };
-        let server = self.server.join().map_err(broken)?;
-        let client = self.client.join().map_err(broken)?;
-        Ok(workload::join(server, client))
-    }
 }
 
 /// Waits for every thread's end, telling the host now and then how far the run is.
@@ -255,12 +222,9 @@ fn drained(network: &Network) -> Result<Vec<LinkCounters>> {
 }
 
 /// Works out when each message of a byte stream could be read, from the packets that arrived at its receiver.
-fn take_instants_from_the_wire(
-    reports: &mut [FlowReport],
-    paths: &[FlowPath],
-    captured: &Captured,
-) -> Result<()> {
-    for (report, path) in reports.iter_mut().zip(paths) {
+fn take_instants_from_the_wire(played: &mut [Played], paths: &[FlowPath], captured: &Captured) -> Result<()> {
+    for (flow, path) in played.iter_mut().zip(paths) {
+        let Played::Builtin(report) = flow else { continue };
         if report.delivery_instants() != DeliveryInstants::Wire || report.result.received_bytes == 0 {
             continue;
         }
@@ -288,10 +252,14 @@ fn socket_address(text: &str) -> Result<SocketAddr> {
     text.parse().map_err(|_| Failure::new(format!("\"{text}\" is not an address and port")))
 }
 
-fn write_samples(run: &Run, reports: &[FlowReport], folder: &Path) -> Result<()> {
-    let (mut messages, mut sockets) = (MessageLog::new(), SocketLog::new());
-    for (index, report) in reports.iter().enumerate() {
-        report.write_into(index as u16, &mut messages, &mut sockets);
+fn write_samples(run: &Run, played: &[Played], folder: &Path) -> Result<()> {
+    let (mut messages, mut sockets, mut exchanges) =
+        (MessageLog::new(), SocketLog::new(), ExchangeLog::new());
+    for (index, flow) in played.iter().enumerate() {
+        flow.write_into(index as u16, &mut messages, &mut sockets, &mut exchanges);
+    }
+    if !exchanges.is_empty() {
+        exchanges.write(&folder.join("exchanges.arrow")).map_err(sentence)?;
     }
     if run.record.messages {
         messages.write(&folder.join("messages.arrow")).map_err(sentence)?;
@@ -300,7 +268,7 @@ fn write_samples(run: &Run, reports: &[FlowReport], folder: &Path) -> Result<()>
         sockets.write(&folder.join("sockets.arrow")).map_err(sentence)?;
     }
     if run.record.keys {
-        let keys: String = reports.iter().map(|report| report.keys.as_str()).collect();
+        let keys: String = played.iter().map(Played::keys).collect();
         std::fs::write(folder.join("keys.log"), keys)
             .map_err(|error| Failure::io("write keys.log", &error))?;
     }

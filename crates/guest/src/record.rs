@@ -8,6 +8,7 @@ use netlab::{LinkChange, LinkCounters, TapCounters};
 use serde::Serialize;
 use workload::FlowResult;
 
+use crate::external::Note;
 use crate::failure::{Failure, Result};
 
 /// The content of `record.json`.
@@ -34,6 +35,9 @@ pub struct Record {
     /// What became of each program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramResult>,
+    /// The programs of the flows that were carried by some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<Note>,
     /// Counters of every queueing discipline.
     pub links: Vec<LinkCounters>,
     /// Counters of every tap.
@@ -102,6 +106,7 @@ impl Record {
             virtual_s: 0.0,
             flows: Vec::new(),
             programs: Vec::new(),
+            external: Vec::new(),
             links: Vec::new(),
             taps: Vec::new(),
             paths: Vec::new(),
