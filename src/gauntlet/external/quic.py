@@ -1,0 +1,82 @@
+"""What both ends over aioquic share: configuration, and connections that say what happens to them."""
+
+import asyncio
+import struct
+from typing import Any
+
+import aioquic
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
+from aioquic.quic.logger import QuicFileLogger
+
+from gauntlet.external.contract import Task, Unsupported
+
+SOFTWARE = f"aioquic {aioquic.__version__}"
+ALPN = "gauntlet"
+"""Application protocol of both ends; of no meaning to anybody else."""
+
+NUMBER = struct.Struct("!I")
+"""A request for an object: its place in the list that both ends know."""
+
+_CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
+"""aioquic's names of congestion controls by ours; its "reno" is the NewReno of RFC 9002, appendix B."""
+
+
+def configuration(task: Task) -> QuicConfiguration:
+    """aioquic's configuration of this end. Raises Unsupported for a congestion control that it lacks."""
+    wanted = task.parameter("congestion_control") or "newreno"
+    if wanted not in _CONGESTION_CONTROLS:
+        known = " and ".join(_CONGESTION_CONTROLS)
+        raise Unsupported(f"aioquic has no congestion control '{wanted}'; it has {known}")
+    client = task.role == "client"
+    chosen = QuicConfiguration(
+        alpn_protocols=[ALPN],
+        congestion_control_algorithm=_CONGESTION_CONTROLS[wanted],
+        is_client=client,
+        server_name=task.server_name if client else None,
+        quic_logger=QuicFileLogger(str(task.qlog)) if task.qlog else None,
+        # Both ends would log the same secrets.
+        secrets_log_file=task.keylog.open("a") if task.keylog and client else None,
+    )
+    if client:
+        chosen.load_verify_locations(str(task.ca))
+    else:
+        chosen.load_cert_chain(str(task.certificate), str(task.key))
+    return chosen
+
+
+class Connection(QuicConnectionProtocol):
+    """A connection whose streams' arrivals go to `on_data`, and whose end is told in words."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done when the connection has ended, with why; empty when it was closed in order."""
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        """aioquic calls this for every event."""
+        if isinstance(event, StreamDataReceived):
+            self.on_data(event.stream_id, event.data, event.end_stream)
+        elif isinstance(event, ConnectionTerminated) and not self.over.done():
+            self.over.set_result(ending(event))
+
+    def on_data(self, stream_id: int, data: bytes, end: bool) -> None:
+        """Bytes of a stream have arrived; `end`: they are its last."""
+
+    def open_stream(self) -> int:
+        """A new bidirectional stream."""
+        return self._quic.get_next_available_stream_id()
+
+    def send(self, stream_id: int, data: bytes, *, end: bool = False) -> None:
+        """Hand bytes over to aioquic, which takes any number and sends as its congestion control lets it."""
+        self._quic.send_stream_data(stream_id, data, end_stream=end)
+        self.transmit()
+
+
+def ending(event: ConnectionTerminated) -> str:
+    """Why a connection ended, in words; empty when it was closed in order."""
+    if not event.error_code and not event.reason_phrase:
+        return ""
+    reason = event.reason_phrase or "no reason was given"
+    return f"the connection ended: {reason} (QUIC error 0x{event.error_code:x})"
