@@ -12,6 +12,7 @@ from gauntlet.cli.exec import exec_
 from gauntlet.cli.failure import report_failures
 from gauntlet.cli.kernel import kernel
 from gauntlet.cli.report import report
+from gauntlet.cli.reproduce import reproduce
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
 
@@ -43,10 +44,11 @@ def main(debug: bool) -> None:
       gauntlet scenario show hsr                what a link is like
       gauntlet run experiments/hsr-cbr.toml     run an experiment, make its report
       gauntlet report results/hsr-cbr --open    look at results again
+      gauntlet reproduce d34                    check a published study's claims
 
     Exit codes: 0 done, 1 something failed while it ran, 2 the request was wrong.
     """
 
 
-for _command in (doctor, demo, run, report, scenario, exec_, kernel):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, kernel):
     main.add_command(_command)

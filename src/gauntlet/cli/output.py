@@ -47,6 +47,10 @@ class CampaignProgress:
         self._failed = 0
         self._began = time.monotonic()
 
+    def rename(self, title: str) -> None:
+        """Say what the line is about now."""
+        self._bar.update(self._task, description=title)
+
     def __call__(self, event: "Event") -> None:
         """Take in what happened."""
         if event.kind in ("finished", "failed"):

@@ -1,33 +1,20 @@
 """The page: everything the report says put into one HTML file that needs nothing but a browser."""
 
-import contextlib
-import importlib.metadata
-import json
 import re
 import shlex
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any
 
-import jinja2
-import vl_convert
-from markupsafe import Markup
-
-import gauntlet
-from gauntlet.engine import cache_folder
 from gauntlet.report.answer import RULES, sentences
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
+from gauntlet.report.document import render
 from gauntlet.report.figures.link import DIRECTIONS
 from gauntlet.report.heat import HeatCell, HeatTable, heat_table
 from gauntlet.report.numbers import counted, number
-from gauntlet.report.style import lightened
+from gauntlet.report.style import on_dark
 from gauntlet.report.trust import trust
-from gauntlet.results.files import write_whole
 from gauntlet.results.manifest import Manifest
-
-_SNIPPET = "window.vegaEmbed = vegaEmbed;"
-"""What the page needs of the bundled libraries."""
-
 
 INSTANTS = {
     "wire": "from the packets that reached the receiver",
@@ -44,14 +31,13 @@ def html(campaign: Campaign, figures: Figures) -> str:
     found = trust(campaign)
     manifest = campaign.results.manifest
     shown = figures.series.shown if figures.series else []
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     heat = [heat_table(campaign, kpi) for kpi in kpis]
-    page = environment.from_string(_text("report.html.j2")).render(
+    return render(
+        "report.html.j2",
         title=campaign.title,
         question=campaign.question,
         subtitle=_subtitle(campaign),
-        css=Markup(_text("report.css")),
-        protocol_css=Markup(_protocol_css(campaign)),
+        protocol_css=_protocol_css(campaign),
         trust=found,
         sentences=sentences(campaign),
         rules=RULES,
@@ -70,12 +56,8 @@ def html(campaign: Campaign, figures: Figures) -> str:
         provenance=_provenance(manifest, campaign.kernel),
         again=_again(manifest),
         experiment=campaign.results.experiment,
-        version=gauntlet.__version__,
-        library=Markup(_library()),
-        page_data=Markup(_embedded(_page_data(figures))),
-        js=Markup(_text("report.js")),
+        page_data=_page_data(figures),
     )
-    return page.lstrip()
 
 
 def _results(
@@ -90,30 +72,6 @@ def _results(
             rows.append((style.label, position, max((cell.repetitions for cell in cells), default=0), cells))
         found.append((campaign.label(condition), rows))
     return found
-
-
-def _text(name: str) -> str:
-    return files("gauntlet.report").joinpath("templates", name).read_text()
-
-
-def _library() -> str:
-    """Vega, Vega-Lite and vega-embed in one script, kept in the user's cache: bundling takes seconds."""
-    kept = cache_folder() / "report" / f"vega-{importlib.metadata.version('vl-convert-python')}.js"
-    try:
-        return kept.read_text()
-    except OSError:
-        bundle = str(vl_convert.javascript_bundle(snippet=_SNIPPET))
-    # A script element ends at its closing tag wherever that stands.
-    bundle = bundle.replace("</script", "<\\/script")
-    with contextlib.suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(kept, bundle.encode())
-    return bundle
-
-
-def _embedded(value: Any) -> str:
-    """JSON inside a script element."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
 
 def _page_data(figures: Figures) -> dict[str, Any]:
@@ -133,10 +91,7 @@ def _protocol_css(campaign: Campaign) -> str:
     for place, style in enumerate(campaign.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in campaign.styles} | {colour for colour, _ in DIRECTIONS.values()}
-    for colour in sorted(drawn):
-        for part in ("stroke", "fill"):
-            rules.append(f'.chart svg [{part}="{colour}"] {{ {part}: {lightened(colour)}; }}')
-    return "\n".join([*rules, "}"])
+    return "\n".join([*rules, *on_dark(drawn), "}"])
 
 
 def _subtitle(campaign: Campaign) -> str:
@@ -188,7 +143,7 @@ def _provenance(manifest: Manifest, kernel: str) -> list[tuple[str, str]]:
         ("Kernel image hash (SHA-256)", manifest.engine.get("kernel_sha256", "")),
         ("Guest program hash (SHA-256)", manifest.engine.get("guest_sha256", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
-        ("Host", _host(manifest)),
+        ("Host", host_words(manifest.host)),
         ("Started", manifest.sessions[0].started if manifest.sessions else ""),
         (
             "Wall time",
@@ -199,8 +154,8 @@ def _provenance(manifest: Manifest, kernel: str) -> list[tuple[str, str]]:
     return [(what, value) for what, value in rows if value]
 
 
-def _host(manifest: Manifest) -> str:
-    host = manifest.host
+def host_words(host: Mapping[str, str | int]) -> str:
+    """A host as a manifest has it, for people."""
     processor = re.sub(r"\s+", " ", str(host.get("processor", "")))
     cores = f"{counted(int(host['cores']), 'core')}" if "cores" in host else ""
     system = f"{host.get('system', '')} {host.get('release', '')} on {host.get('machine', '')}".strip()

@@ -67,6 +67,15 @@ def lightened(colour: str) -> str:
     return "#" + "".join(f"{round(part * 255):02X}" for part in (red, green, blue))
 
 
+def on_dark(colours: Iterable[str]) -> list[str]:
+    """Style rules that lighten these colours in the drawn figures of a dark page."""
+    return [
+        f'.chart svg [{part}="{colour}"] {{ {part}: {lightened(colour)}; }}'
+        for colour in sorted(set(colours))
+        for part in ("stroke", "fill")
+    ]
+
+
 def contrast(one: tuple[float, float, float], other: tuple[float, float, float]) -> float:
     """Contrast ratio of two sRGB colours as WCAG 2.2 defines it, from 1 to 21."""
     high, low = sorted((_luminance(one), _luminance(other)), reverse=True)

@@ -5,16 +5,14 @@ The whole interval on the claim's side of the bound: reproduced. The whole inter
 reproduced. Anything else, and fewer than three repetitions: undecided.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean
-from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.numbers import interval_text, mean_text, number
-from gauntlet.studies.model import NotMeasured, Study, Value
+from gauntlet.studies.model import NotMeasured, Study
 from gauntlet.studies.select import LeftOut
 from gauntlet.studies.summary import Summary
 
@@ -109,16 +107,9 @@ class Decision:
 class Context:
     """What a rule decides from."""
 
+    study: Study
     summary: Summary
-    values: Mapping[str, Value] = field(default_factory=dict)
-    measures: Mapping[str, Kpi] = field(default_factory=dict)
     alpha: float = ALPHA
-
-    @classmethod
-    def of(cls, study: Study, summary: Summary) -> "Context":
-        """The context of a study's claims."""
-        measures = {measure.name: measure for it in study.experiments for measure in it.measures}
-        return cls(summary, study.values, measures)
 
     def stricter(self, times: int) -> "Context":
         """The same for one of several decisions of which none may go wrong (Bonferroni)."""

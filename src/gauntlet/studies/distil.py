@@ -53,12 +53,13 @@ def distil(
 
     `planned` are the runs that were to be played (the quick subset or all), `every` those of the whole
     experiment, whose factors the summary names. Raises UserError when the folder is of another experiment
-    file, RunError when it is damaged.
+    file or still being written, RunError when it is damaged.
     """
     results = Results.open(folder)
     _same_experiment(experiment, results)
     if not results.has_current_tables():
-        store.finalize(folder)
+        with store.exclusive(folder):
+            store.finalize(folder)
     runs = results.table("runs")
     wanted = {spec.id for spec in planned}
     runs = runs.filter(pc.is_in(runs.column("run"), pa.array(sorted(wanted), pa.string())))
@@ -248,7 +249,7 @@ def _manifest(
     rows = runs.to_pylist()
     failed = {row["run"]: row["reason"] or "no reason was given" for row in rows if row["outcome"] != "ok"}
     doubtful = {row["run"] for row in rows if not row["trusted"]} - failed.keys()
-    factors, labels = _factors(every)
+    factors, labels = factors_of(every)
     return {
         "name": manifest.name,
         "title": manifest.title,
@@ -282,7 +283,7 @@ def _reasons(results: Results, runs: set[str]) -> dict[str, str]:
     return {run: found.get(run, "It has no certificate that holds.") for run in sorted(runs)}
 
 
-def _factors(specs: Sequence[RunSpec]) -> tuple[dict[str, list[Any]], dict[str, dict[str, str]]]:
+def factors_of(specs: Sequence[RunSpec]) -> tuple[dict[str, list[Any]], dict[str, dict[str, str]]]:
     """Every factor's values in the order of the experiment file, and how they read."""
     factors: dict[str, list[Any]] = {}
     labels: dict[str, dict[str, str]] = {}

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gauntlet.errors import GauntletError, UserError
 from gauntlet.experiment.runspec import Factor
@@ -146,7 +147,7 @@ class Study:
         known = ", ".join(experiment.name for experiment in self.experiments)
         raise UserError(f"The study {self.key} has no experiment '{name}'; it has {known}.")
 
-    def measure(self, name: str) -> Kpi | None:
-        """A measure of one of its experiments, for its label and unit."""
-        every: list[Any] = [measure for it in self.experiments for measure in it.measures]
-        return next((measure for measure in every if measure.name == name), None)
+    @cached_property
+    def measures(self) -> dict[str, Kpi]:
+        """The measures of its experiments by name."""
+        return {measure.name: measure for it in self.experiments for measure in it.measures}

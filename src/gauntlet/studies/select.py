@@ -93,9 +93,10 @@ class Selected:
     left_out: LeftOut = field(default_factory=LeftOut)
 
 
-def check(summary: Summary, experiment: str, selection: Selection) -> None:
-    """Raise UserError when the selection names a factor or a value that the experiment does not have."""
-    known = summary.factors(experiment)
+def check(experiment: str, selection: Selection, known: Mapping[str, Sequence[Any]]) -> None:
+    """Raise UserError when the selection names a factor or a value that the experiment does not have; `known`
+    are its factors with their values.
+    """
     for name, wanted in selection.items():
         if name in ("flow", "experiment"):
             continue
@@ -117,7 +118,7 @@ def rows(summary: Summary, experiment: str, selection: Selection) -> pa.Table:
     """
     experiment = str(selection.get("experiment", experiment))
     table = summary.flows(experiment)
-    check(summary, experiment, selection)
+    check(experiment, selection, summary.factors(experiment))
     mask = np.ones(table.num_rows, dtype=bool)
     for name, wanted in selection.items():
         if name == "experiment":

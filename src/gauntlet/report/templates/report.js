@@ -9,6 +9,9 @@
       views[name] = result.view;
     });
 
+  // Charts made from CSV text hold their own data, once.
+  const csvOf = (figure) => figure.csv ?? Object.values(figure.spec.datasets ?? {}).join("\n");
+
   const save = (content, type, file) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([content], { type }));
@@ -20,7 +23,7 @@
   document.querySelectorAll("[data-save]").forEach((button) =>
     button.addEventListener("click", () => {
       const [kind, name] = button.dataset.save.split(":");
-      if (kind === "csv") save(page.figures[name].csv, "text/csv", `${name}.csv`);
+      if (kind === "csv") save(csvOf(page.figures[name]), "text/csv", `${name}.csv`);
       else views[name].toSVG().then((svg) => save(svg, "image/svg+xml", `${name}.svg`));
     })
   );
@@ -29,6 +32,13 @@
     button.addEventListener("click", () => {
       document.querySelectorAll("[data-kpi]").forEach((other) => other.setAttribute("aria-pressed", other === button));
       document.querySelectorAll(".kpi").forEach((table) => { table.hidden = table.id !== button.dataset.kpi; });
+    })
+  );
+
+  document.querySelectorAll("[data-verdict]").forEach((button) =>
+    button.addEventListener("click", () => {
+      document.querySelectorAll("[data-verdict]").forEach((other) => other.setAttribute("aria-pressed", other === button));
+      document.querySelectorAll("[data-is]").forEach((row) => { row.hidden = !["", row.dataset.is].includes(button.dataset.verdict); });
     })
   );
 
@@ -71,5 +81,13 @@
     });
   }
 
-  Promise.all(Object.keys(page.figures).map(draw)).then(() => { document.documentElement.dataset.drawn = "yes"; });
+  // One after the other, so that the page can be read while the last are drawn.
+  const drawAll = async () => {
+    for (const name of Object.keys(page.figures)) {
+      await draw(name);
+      await new Promise((go) => setTimeout(go));
+    }
+    document.documentElement.dataset.drawn = "yes";
+  };
+  drawAll();
 })();

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from gauntlet.experiment.strict import sentence
 from gauntlet.studies.decide import Context, Decision, Verdict, decided
+from gauntlet.studies.model import Study
 from gauntlet.studies.rules.base import Ruled
 from gauntlet.studies.select import Selection
 
@@ -52,6 +53,11 @@ class Rule(Ruled):
     def selections(self) -> list[tuple[str, Selection]]:
         """Those of all parts."""
         return [it for rule in self.rules() for it in rule.selections()]
+
+    def check(self, study: Study) -> None:
+        """Every part's."""
+        for rule in self.rules():
+            rule.check(study)
 
     def decide(self, context: Context) -> Decision:
         """See the module."""

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gauntlet.experiment.strict import Strict
 from gauntlet.studies.decide import Bounds, Context, Decision
-from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selected, Selection, by_repetition, check, shown
-from gauntlet.studies.summary import Summary
+from gauntlet.studies.model import Study
+from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selected, Selection, by_repetition, shown
 
 
 def _scalars(selection: dict[str, Any]) -> dict[str, Any]:
@@ -35,11 +35,8 @@ class Ruled(Strict):
         """What it reads: (experiment, selection)."""
         return []
 
-    def check(self, summary: Summary) -> None:
-        """Raise UserError when a selection names a factor or a value that its experiment does not have."""
-        for experiment, selection in self.selections():
-            if experiment in summary.experiments:
-                check(summary, experiment, selection)
+    def check(self, study: Study) -> None:
+        """Raise UserError when it names a quantity or a function that the study does not have."""
 
     def where(self, chosen: dict[str, Any]) -> "Ruled":
         """The same rule with these factors added to every selection."""
@@ -87,12 +84,16 @@ class Measuring(Ruled):
         """What is read of each flow."""
         return Quantity(self.kpi, self.quantile)
 
+    def check(self, study: Study) -> None:
+        """See `Ruled.check`."""
+        shown(self.quantity, study.measures)
+
     def read(self, context: Context, selection: Selection) -> Selected:
         """The quantity by repetition."""
-        shown(self.quantity, context.measures)
+        shown(self.quantity, context.study.measures)
         return by_repetition(context.summary, self.experiment, selection, self.quantity, self.over_flows)
 
     def label(self, context: Context) -> str:
         """The quantity for people."""
-        words = shown(self.quantity, context.measures).label
+        words = shown(self.quantity, context.study.measures).label
         return words if self.quantile is None else f"{words}, {self.quantile:g} quantile"

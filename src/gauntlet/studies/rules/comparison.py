@@ -34,7 +34,7 @@ class Rule(Bounded, Measuring):
     def decide(self, context: Context) -> Decision:
         """See the module."""
         paired, left_out = self.paired(context)
-        kpi = shown(self.quantity, context.measures)
+        kpi = shown(self.quantity, context.study.measures)
         difference = self.measure == "difference"
         return judged(
             paired,

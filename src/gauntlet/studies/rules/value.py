@@ -7,6 +7,7 @@ For results that no campaign holds, such as a formula against the study's own ta
 from gauntlet.errors import UserError
 from gauntlet.metrics.intervals import Mean
 from gauntlet.studies.decide import Context, Decision, judged
+from gauntlet.studies.model import Study
 from gauntlet.studies.rules.base import Bounded
 
 KIND = "value"
@@ -20,12 +21,16 @@ class Rule(Bounded):
     """What the number is, for people."""
     unit: str = ""
 
+    def check(self, study: Study) -> None:
+        """See `Ruled.check`."""
+        if self.function not in study.values:
+            known = ", ".join(study.values) or "none"
+            raise UserError(f"the study has no value function '{self.function}'; it has {known}.")
+
     def decide(self, context: Context) -> Decision:
         """See the module."""
-        if self.function not in context.values:
-            known = ", ".join(context.values) or "none"
-            raise UserError(f"The study has no value function '{self.function}'; it has {known}.")
-        found = context.values[self.function](context.summary)
+        self.check(context.study)
+        found = context.study.values[self.function](context.summary)
         value = (
             found if isinstance(found, Mean) else Mean(float(found), float(found), float(found), 1, "exact")
         )

@@ -58,7 +58,7 @@ class Rule(Measuring):
         selected = self.read(context, self.of)
         if not selected.values:
             raise NotMeasured(f"{self.experiment}: no run has a {self.kpi} ({selected.left_out.words}).")
-        kpi = shown(self.quantity, context.measures)
+        kpi = shown(self.quantity, context.study.measures)
         found = mean(list(selected.values.values()), context.alpha).within(kpi.least, kpi.most)
         return judged(
             found,

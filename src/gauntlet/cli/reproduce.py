@@ -1,0 +1,224 @@
+"""`gauntlet reproduce`: do a published study again and check its claims one by one."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gauntlet.cli.failure import EXIT_FAILED, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from gauntlet.campaign import Outcome
+    from gauntlet.studies.model import Study
+    from gauntlet.studies.reproduce import Judged, Task
+    from gauntlet.studies.summary import Summary
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What the user asked for."""
+
+    quick: bool
+    out: Path
+    workers: int | None
+    only: tuple[str, ...]
+    play: bool
+    update: Path | None
+    silent: bool
+
+
+@click.command(short_help="Do a published study again and check its claims.")
+@click.argument("study", required=False)
+@click.option("--quick/--full", default=True, help="A subset that takes minutes (default), or all of it.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder (default: results/STUDY-quick or -full)."
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
+@click.option("--only", multiple=True, metavar="EXPERIMENT", help="Only this experiment; can be repeated.")
+@click.option("--no-run", is_flag=True, help="Play nothing: judge the runs that are in the folder.")
+@click.option(
+    "--from-summary", is_flag=True, help="Judge the summary of a full run that comes with Gauntlet."
+)
+@click.option(
+    "--update-summary", type=click.Path(path_type=Path), metavar="DIR", help="Write the summary there."
+)
+@click.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
+@click.option("--quiet", is_flag=True, help="Print only the path of the page.")
+@click.option("--json", "json_", is_flag=True, help="Print the verdicts as JSON.")
+@click.pass_context
+def reproduce(
+    ctx: click.Context,
+    *,
+    study: str | None,
+    quick: bool,
+    out: Path | None,
+    workers: int | None,
+    only: tuple[str, ...],
+    no_run: bool,
+    from_summary: bool,
+    update_summary: Path | None,
+    open_: bool,
+    quiet: bool,
+    json_: bool,
+) -> None:
+    """Do STUDY again with today's stacks and say of each of its claims whether it holds.
+
+    Without STUDY, list the studies. The same command continues where it was stopped. Results that
+    `gauntlet run` made of the study's own experiment files are taken as they are.
+
+    \b
+    Examples:
+      gauntlet reproduce                        which studies there are
+      gauntlet reproduce d34                    a first look, in minutes
+      gauntlet reproduce d34 --full             all of it
+      gauntlet reproduce d34 --from-summary     the verdicts of the last full run, in seconds
+    """
+    from gauntlet import studies
+    from gauntlet.cli.output import open_in_browser
+    from gauntlet.errors import UserError
+
+    if study is None:
+        _list(json_)
+        return
+    chosen = studies.study(study)
+    if from_summary and (no_run or only or update_summary):
+        raise UserError(
+            "--from-summary plays nothing, so --no-run, --only and --update-summary do not go with it; leave "
+            "them out."
+        )
+    if update_summary and quick:
+        raise UserError("--update-summary is for the whole study; use it with --full.")
+    if from_summary:
+        ended: _Ended | None = _from_summary(
+            chosen, out or Path("results") / f"{chosen.key}-summary", silent=quiet or json_
+        )
+    else:
+        folder = out or Path("results") / f"{chosen.key}-{'quick' if quick else 'full'}"
+        wishes = _Wishes(quick, folder, workers, only, not no_run, update_summary, quiet or json_)
+        ended = _done_again(chosen, wishes)
+    if ended is None:
+        ctx.exit(EXIT_INTERRUPTED)
+    _tell(ended, quiet=quiet, as_json=json_)
+    if open_:
+        open_in_browser(ended.page)
+    ctx.exit(EXIT_FAILED if any(outcome.failed for outcome in ended.outcomes.values()) else 0)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What came out."""
+
+    study: "Study"
+    summary: "Summary"
+    judged: Sequence["Judged"]
+    page: Path
+    outcomes: Mapping[str, "Outcome"]
+
+
+def _list(as_json: bool) -> None:
+    from rich.table import Table
+
+    from gauntlet import studies
+    from gauntlet.cli.output import console, print_json
+
+    found = studies.studies()
+    if as_json:
+        print_json([{"key": it.key, "title": it.title, "citation": it.citation} for it in found.values()])
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("study", "title"):
+        table.add_column(heading, overflow="ellipsis", no_wrap=True)
+    for it in found.values():
+        table.add_row(it.key, it.title)
+    console().print(table)
+
+
+def _from_summary(study: "Study", out: Path, *, silent: bool) -> _Ended:
+    from gauntlet.studies import page, reproduce
+    from gauntlet.studies.summary import Summary
+
+    summary = Summary.load(study.summary)
+    judged = reproduce.judge(study, summary)
+    about = page.About(
+        command=["gauntlet", *sys.argv[1:]], words="The committed summary of the last full run"
+    )
+    return _Ended(study, summary, judged, page.write(study, summary, judged, out, about), {})
+
+
+def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
+    """Play, reduce, judge, write; None when the user stopped it."""
+    from gauntlet.studies import ledger, page, reproduce
+
+    claims = ledger.load(study.ledger)
+    todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
+    outcomes: Mapping[str, Outcome] = {}
+    if wishes.play:
+        try:
+            outcomes = _play(study, todo, wishes)
+        except KeyboardInterrupt:
+            click.echo(
+                f"Stopped. What is finished is kept in {wishes.out}; the same command continues.", err=True
+            )
+            return None
+    summary = reproduce.summarise(study, todo, wishes.out)
+    judged = reproduce.judge(study, summary, claims)
+    if wishes.update:
+        summary.write(wishes.update, reproduce.verdicts(study, judged))
+    words = "A first look at a subset of the study's runs" if wishes.quick else "The whole study"
+    about = page.About(command=["gauntlet", *sys.argv[1:]], words=words, quick=wishes.quick)
+    return _Ended(study, summary, judged, page.write(study, summary, judged, wishes.out, about), outcomes)
+
+
+def _play(study: "Study", todo: Sequence["Task"], wishes: _Wishes) -> Mapping[str, "Outcome"]:
+    from gauntlet.cli.output import campaign_progress
+    from gauntlet.results import store
+    from gauntlet.studies import reproduce
+
+    planned = sum(len(task.specs) for task in todo)
+    present = sum(len(store.done(task.folder(wishes.out)) & {it.id for it in task.specs}) for task in todo)
+    with campaign_progress(study.key, planned, present, hidden=wishes.silent) as progress:
+        return reproduce.play(
+            todo,
+            wishes.out,
+            command=["gauntlet", *sys.argv[1:]],
+            workers=wishes.workers,
+            on_event=progress,
+            on_experiment=progress.rename,
+        )
+
+
+def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
+    from gauntlet.cli.output import console, print_json
+    from gauntlet.studies import terminal
+
+    if as_json:
+        print_json(_as_data(ended))
+    elif quiet:
+        click.echo(str(ended.page))
+    else:
+        console().print(terminal.summary_of(ended.study, ended.judged, ended.summary))
+        click.echo(f"Page: {ended.page}")
+    for name, outcome in ended.outcomes.items():
+        for run, reason in list(outcome.failed.items())[:1]:
+            others = len(outcome.failed) - 1
+            more = f" ({others} more of this experiment; the page has all)" if others else ""
+            click.echo(f"{name}: run {run} failed: {reason}{more}", err=True)
+
+
+def _as_data(ended: _Ended) -> dict[str, Any]:
+    from gauntlet.studies import reproduce
+
+    return {
+        "study": ended.study.key,
+        "page": str(ended.page),
+        "counts": {str(verdict): count for verdict, count in reproduce.counts(ended.judged).items()},
+        "claims": [
+            {"id": it.claim.id, "claim": it.claim.claim, "where": it.claim.where, "printed": it.claim.printed}
+            | it.decision.to_json()
+            for it in ended.judged
+        ],
+        "experiments": ended.summary.manifest(),
+    }

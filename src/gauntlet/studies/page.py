@@ -1,0 +1,259 @@
+"""The page of a study: its claims first, then every figure, what differs and why, trust, provenance."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gauntlet.metrics.intervals import Mean
+from gauntlet.report.document import render
+from gauntlet.report.figures.figure import INK, MUTED, finished
+from gauntlet.report.numbers import counted, interval_text, listed, mean_text, number
+from gauntlet.report.page import host_words
+from gauntlet.report.style import on_dark
+from gauntlet.results.files import failures_named, write_whole
+from gauntlet.studies.decide import FEWEST_REPETITIONS, Decision, Verdict
+from gauntlet.studies.model import Chart, Figure, NotMeasured, Panel, Study
+from gauntlet.studies.reproduce import Judged, counts
+from gauntlet.studies.summary import Summary
+
+PAGE = "report.html"
+"""Name of the page in the study's results folder."""
+
+RULES = (
+    "A claim is decided by a rule and a bound that stand in the study's ledger, with the reason for the "
+    "bound, before the result is known.",
+    "The rule gives a mean over repetitions with its 95 % confidence interval (bootstrap by repetition "
+    "from eight repetitions on, Student's t below). n counts repetitions, never packets. Comparisons "
+    "are paired: in one repetition every protocol rode on the same stretch with the same draws.",
+    "Reproduced: the whole interval lies on the claim's side of the bound. Not reproduced: the whole "
+    "interval lies on the other side. Undecided: the bound lies inside the interval, or there are fewer "
+    f"than {FEWEST_REPETITIONS} repetitions, or what is needed was not run.",
+    "A claim of several parts is reproduced when every part is, and not reproduced when one part is not "
+    "at a confidence that allows for the number of parts (Bonferroni). The number shown is that of the "
+    "part that decides.",
+    "Each verdict is made at 95 % for itself: of a hundred claims that sit exactly on their bounds, "
+    "chance would decide up to five.",
+    "Runs that failed or whose certificate did not hold are left out, and said.",
+)
+
+_MARKS = {
+    Verdict.REPRODUCED: {"mark": "✓", "css": "good", "css_class": "reproduced"},
+    Verdict.NOT_REPRODUCED: {"mark": "✗", "css": "bad", "css_class": "not-reproduced"},
+    Verdict.UNDECIDED: {"mark": "?", "css": "undecided", "css_class": "undecided"},
+}
+_COLOUR = re.compile(r'"(#[0-9A-Fa-f]{6})"')
+_NUMBER = re.compile(r"^[−-]?[\d.,]+( ?\S{1,7})?( \[.*\])?$|^–?$")
+
+
+@dataclass(frozen=True)
+class About:
+    """What the page says of how it came about."""
+
+    command: Sequence[str]
+    words: str
+    """Of what results it speaks."""
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A figure with its panels as the template has them."""
+
+    figure: Figure
+    panels: list[dict[str, Any]]
+    specs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    missing: str = ""
+    claims: Sequence[Judged] = ()
+
+
+def write(study: Study, summary: Summary, judged: Sequence[Judged], folder: Path, about: About) -> Path:
+    """Write the page into a folder and return its place. Raises RunError when it cannot be written."""
+    text = html(study, summary, judged, about)
+    place = folder / PAGE
+    with failures_named(f"write the page {place}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(place, text.encode())
+    return place
+
+
+def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About) -> str:
+    """The whole page."""
+    shown = [_drawn(figure, summary, judged) for figure in study.figures]
+    specs = {name: spec for it in shown for name, spec in it.specs.items()}
+    manifest = summary.manifest()
+    trusted = sum(int(part["trusted"]) for part in manifest.values())
+    return render(
+        "study.html.j2",
+        more_css="study.css",
+        protocol_css=_dark(specs),
+        page_data={"figures": {name: {"spec": spec} for name, spec in specs.items()}, "series": []},
+        title=study.title,
+        citation=study.citation,
+        subtitle=_subtitle(study, summary, about),
+        warning=_warning(study, summary, about),
+        marks=_MARKS,
+        counts=[(verdict, count) for verdict, count in counts(judged).items()],
+        tally_words=listed([f"{count} {verdict}" for verdict, count in counts(judged).items()]),
+        claims=[_claim(it, study) for it in judged],
+        figure_names={figure.key: figure.name or figure.title for figure in study.figures},
+        rules=RULES,
+        figures=[_figure(it) for it in shown],
+        notes=study.notes,
+        runs=summary.runs,
+        trusted=trusted,
+        trust_words=f"{trusted} of {counted(summary.runs, 'run')} are trusted.",
+        trust=[{**part, "name": name} for name, part in manifest.items()],
+        provenance=_provenance(manifest, about),
+        times=_times(manifest),
+    )
+
+
+def _drawn(figure: Figure, summary: Summary, judged: Sequence[Judged]) -> _Shown:
+    """The figure drawn from what there is; where something is missing, without panels and with the reason."""
+    claims = [it for it in judged if figure.key in it.claim.figures]
+    try:
+        panels = figure.draw(summary)
+    except NotMeasured as missing:
+        return _Shown(figure, [], missing=f"Not drawn: {missing}", claims=claims)
+    shown, specs = [], {}
+    for place, panel in enumerate(panels):
+        name = f"{figure.key}-{place + 1}"
+        shown.append(_panel(panel, name))
+        if isinstance(panel, Chart):
+            specs[name] = finished(panel.chart)
+    return _Shown(figure, shown, specs, claims=claims)
+
+
+def _panel(panel: Panel, name: str) -> dict[str, Any]:
+    if isinstance(panel, Chart):
+        return {"id": name, "caption": panel.caption, "rows": None}
+    numeric = [all(_NUMBER.match(cell) for cell in column) for column in zip(*panel.rows, strict=True)]
+    numeric += [False] * (len(panel.header) - len(numeric))
+    return {"caption": panel.caption, "header": panel.header, "rows": panel.rows, "numeric": numeric}
+
+
+def _figure(shown: _Shown) -> dict[str, Any]:
+    figure = shown.figure
+    return {
+        "key": figure.key,
+        "name": figure.name,
+        "title": figure.title,
+        "caption": figure.caption,
+        "printed": figure.printed,
+        "panels": shown.panels,
+        "missing": shown.missing,
+        "claims": shown.claims,
+    }
+
+
+def _claim(judged: Judged, study: Study) -> dict[str, Any]:
+    figures = {figure.key for figure in study.figures}
+    return {
+        "claim": judged.claim,
+        "decision": _decision(judged.decision),
+        "experiments": listed(list(judged.claim.experiments)) if judged.claim.experiments else "",
+        "figures": [key for key in judged.claim.figures if key in figures],
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    unit = f" {decision.unit}" if decision.unit else ""
+    shown, interval = "–", ""
+    if decision.value is not None:
+        mean = Mean(decision.value, decision.low, decision.high, decision.n, "")
+        shown = mean_text(mean, decision.factor) + unit
+        if decision.low != decision.high:
+            interval = interval_text(mean, decision.factor)
+    return {
+        "verdict": decision.verdict,
+        "what": decision.what,
+        "shown": shown,
+        "interval": interval,
+        "n": decision.n,
+        "bound": decision.bound,
+        "reason": decision.reason,
+        "parts": [_decision(part) for part in decision.parts],
+    }
+
+
+def _dark(specs: Mapping[str, Any]) -> str:
+    """Lighter colours for a dark page, of whatever colours the figures use."""
+    used = set(_COLOUR.findall(json.dumps(specs))) - {INK, MUTED}
+    return "\n".join(["@media screen and (prefers-color-scheme: dark) {", *on_dark(used), "}"])
+
+
+def _subtitle(study: Study, summary: Summary, about: About) -> str:
+    parts = summary.manifest().values()
+    kernels = sorted({str(part["kernel"]) for part in parts} - {""})
+    words = [
+        about.words,
+        f"{len(summary.experiments)} of {counted(len(study.experiments), 'experiment')}",
+        counted(summary.runs, "run"),
+        f"{_time(sum(part['virtual_s'] for part in parts))} of virtual time",
+    ]
+    return " · ".join(words + ([f"Linux {', '.join(kernels)}"] if kernels else []))
+
+
+def _warning(study: Study, summary: Summary, about: About) -> str:
+    missing = [it.name for it in study.experiments if it.name not in summary.experiments]
+    if about.quick:
+        return (
+            "This is a first look at some of the runs: few repetitions and conditions leave many claims "
+            f"undecided. `gauntlet reproduce {study.key} --full` plays all."
+        )
+    return (
+        f"Not among these results: {listed(missing)}. Claims that need them are undecided." if missing else ""
+    )
+
+
+def _provenance(manifest: Mapping[str, Mapping[str, Any]], about: About) -> list[tuple[str, str]]:
+    parts = list(manifest.values())
+    wall_s, virtual_s = (sum(part[key] for part in parts) for key in ("wall_s", "virtual_s"))
+    rows = [
+        ("Command", shlex.join(about.command)),
+        ("Kernel", _each(parts, lambda part: part["kernel"])),
+        ("Kernel image hash (SHA-256)", _each(parts, lambda part: part["engine"].get("kernel_sha256", ""))),
+        ("Guest program hash (SHA-256)", _each(parts, lambda part: part["engine"].get("guest_sha256", ""))),
+        ("Versions", _each(parts, lambda part: ", ".join(f"{k} {v}" for k, v in part["versions"].items()))),
+        ("Host", _each(parts, lambda part: host_words(part["host"]))),
+        ("Workers", _each(parts, lambda part: str(part["workers"] or ""))),
+        ("Virtual time", _time(virtual_s)),
+        (
+            "Wall time",
+            f"{_time(wall_s)}, {number(virtual_s / wall_s)} times as fast as real time" if wall_s else "",
+        ),
+    ]
+    return [(what, value) for what, value in rows if value]
+
+
+def _each(parts: Sequence[Mapping[str, Any]], of: Any) -> str:
+    """What the experiments have in common, or all that they have."""
+    return "; ".join(dict.fromkeys(value for part in parts if (value := of(part))))
+
+
+def _times(manifest: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(manifest.items(), key=lambda item: -item[1]["wall_s"])
+    return [
+        {
+            "name": name,
+            "runs": part["runs"],
+            "seed": part["seed"],
+            "virtual": _time(part["virtual_s"]),
+            "wall": _time(part["wall_s"]),
+            "speed": number(part["virtual_s"] / part["wall_s"]) if part["wall_s"] else "–",
+            "hash": part["experiment_sha256"][:12],
+        }
+        for name, part in ordered
+    ]
+
+
+def _time(seconds: float) -> str:
+    """A duration for people: 42.1 s, 12.3 min, 4.56 h."""
+    for limit, unit, size in ((120, "s", 1), (7200, "min", 60)):
+        if seconds < limit:
+            return f"{number(seconds / size)} {unit}"
+    return f"{number(seconds / 3600)} h"

@@ -1,0 +1,192 @@
+"""A study done again: its experiments played, their results reduced to a summary, its claims decided."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from gauntlet import campaign
+from gauntlet.campaign import Event, Outcome
+from gauntlet.errors import UserError
+from gauntlet.experiment import Experiment as ExperimentFile
+from gauntlet.experiment import RunSpec, expand, load_experiment
+from gauntlet.results import layout, store
+from gauntlet.results.manifest import Manifest
+from gauntlet.studies import ledger
+from gauntlet.studies.decide import Context, Decision, Verdict, decided
+from gauntlet.studies.distil import distil, factors_of
+from gauntlet.studies.ledger import Claim
+from gauntlet.studies.model import Experiment, Study
+from gauntlet.studies.select import check
+from gauntlet.studies.summary import Summary
+
+VERDICTS_FORMAT = {"format": "gauntlet-study-verdicts", "version": 1}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One experiment and the runs of it that are to be there."""
+
+    experiment: Experiment
+    file: ExperimentFile
+    every: list[RunSpec]
+    quick: bool
+
+    @cached_property
+    def specs(self) -> list[RunSpec]:
+        """The runs: all, or the quick subset."""
+        chosen = self.experiment.quick
+        if not self.quick or chosen is None:
+            return self.every
+        return [spec for spec in self.every if chosen.keeps(spec.factors)]
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """What decides the results besides file and seed; for all runs the same as of `gauntlet run`."""
+        whole = campaign.options(self.file, self.every)
+        chosen = self.experiment.quick
+        if not self.quick or chosen is None:
+            return whole
+        kept = {name: list(values) for name, values in sorted(chosen.keep.items())}
+        return {**whole, "repetitions": chosen.repetitions, "kept": kept}
+
+    def folder(self, out: Path) -> Path:
+        """Where its results lie under those of the study."""
+        return out / self.experiment.name
+
+    def is_whole(self, out: Path) -> bool:
+        """Whether results of exactly this are there with every run at its end, whoever made them.
+
+        Then nothing has to be played, and no kernel is needed.
+        """
+        folder = self.folder(out)
+        if not (folder / layout.MANIFEST).exists() or {spec.id for spec in self.specs} - store.done(folder):
+            return False
+        manifest = Manifest.read(folder)
+        mine = (sha256(self.file.text.encode()).hexdigest(), self.file.about.seed, self.options)
+        return (manifest.experiment_sha256, manifest.seed, manifest.options) == mine
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what the results say of it."""
+
+    claim: Claim
+    decision: Decision
+
+
+def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
+    """The experiments to be played, with their runs.
+
+    Raises UserError for an unknown name in `only`, for one that has no quick subset, and for whatever is
+    wrong in an experiment file.
+    """
+    named = [study.experiment(name) for name in dict.fromkeys(only)]
+    for experiment in named:
+        if quick and experiment.quick is None:
+            raise UserError(f"The experiment '{experiment.name}' has no quick subset; play it with --full.")
+    chosen = named or [it for it in study.experiments if it.quick is not None or not quick]
+    found = []
+    for experiment in chosen:
+        file = load_experiment(experiment.file)
+        found.append(Task(experiment, file, expand(file), quick))
+    return found
+
+
+def play(
+    todo: Sequence[Task],
+    out: Path,
+    *,
+    command: Sequence[str],
+    workers: int | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    on_experiment: Callable[[str], None] | None = None,
+) -> dict[str, Outcome]:
+    """Play what is missing, one experiment after the other, and return how each ended.
+
+    Results that are whole are taken as they are. Raises what `campaign.run` raises; what is finished stays.
+    """
+    outcomes = {}
+    for task in todo:
+        if task.is_whole(out):
+            continue
+        if on_experiment:
+            on_experiment(task.experiment.name)
+        outcomes[task.experiment.name] = campaign.run(
+            task.specs,
+            task.folder(out),
+            experiment=task.file.text,
+            seed=task.file.about.seed,
+            name=task.file.about.name,
+            title=task.file.about.title,
+            command=command,
+            options=task.options,
+            workers=workers,
+            on_event=on_event,
+        )
+    return outcomes
+
+
+def summarise(study: Study, todo: Sequence[Task], out: Path) -> Summary:
+    """Reduce the results that are there. Raises UserError when there are none."""
+    parts = {
+        task.experiment.name: distil(task.experiment, task.folder(out), task.specs, task.every)
+        for task in todo
+        if (task.folder(out) / layout.MANIFEST).exists()
+    }
+    if not parts:
+        raise UserError(f"{out} holds no results of the study {study.key} yet; play it first.")
+    return Summary(study.key, parts)
+
+
+def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None) -> list[Judged]:
+    """Decide every claim of the study's ledger. Raises UserError for what is wrong in the ledger."""
+    context = Context(study, summary)
+    return [Judged(claim, _decided(claim, context)) for claim in claims or ledger.load(study.ledger)]
+
+
+def _decided(claim: Claim, context: Context) -> Decision:
+    try:
+        return decided(claim.rule, context)
+    except UserError as error:
+        raise UserError(f"claim '{claim.id}': {error}") from None
+
+
+def counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
+    """How many claims have each verdict."""
+    return {verdict: sum(it.decision.verdict == verdict for it in judged) for verdict in Verdict}
+
+
+def verdicts(study: Study, judged: Sequence[Judged]) -> dict[str, Any]:
+    """The content of verdicts.json."""
+    return {
+        **VERDICTS_FORMAT,
+        "study": study.key,
+        "claims": {it.claim.id: it.decision.to_json() for it in judged},
+    }
+
+
+def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
+    """Hold the ledger against the study: experiments, factors, values, figures and functions that it names.
+
+    Raises UserError with the first that is wrong. It needs no results, so a claim that could never be decided
+    is found before anything is played.
+    """
+    figures = {figure.key for figure in study.figures}
+    known: dict[str, Mapping[str, Sequence[Any]]] = {}
+    for claim in claims:
+        try:
+            for experiment, selection in claim.rule.selections():
+                if experiment not in known:
+                    known[experiment] = factors_of(
+                        expand(load_experiment(study.experiment(experiment).file))
+                    )[0]
+                check(experiment, selection, known[experiment])
+            for key in claim.figures:
+                if key not in figures:
+                    raise UserError(f"there is no figure '{key}'; there are {', '.join(sorted(figures))}.")
+            claim.rule.check(study)
+        except UserError as error:
+            raise UserError(f"{study.ledger}: claim '{claim.id}': {error}") from None
