@@ -43,14 +43,15 @@ class Axis:
     values: tuple[AxisValue, ...]
 
 
-def axes(matrix: Mapping[str, Any]) -> tuple[list[str], list[Axis]]:
-    """Split [matrix] into the list of protocols and the other axes, in the file's order.
+def axes(matrix: Mapping[str, Any], known: Mapping[str, protocols.Protocol]) -> tuple[list[str], list[Axis]]:
+    """Split [matrix] into the list of protocols (of those `known`) and the other axes, in the file's order.
 
     Raises UserError for an unknown key, a value that is no list, an empty list or a value that stands twice.
     """
     flat = _flatten(matrix)
     chosen = [
-        _protocols(str(text), n) for n, text in enumerate(_values("protocols", flat.pop("protocols", [])))
+        _protocols(str(text), n, known)
+        for n, text in enumerate(_values("protocols", flat.pop("protocols", [])))
     ]
     found = [_axis(key, _values(key, values)) for key, values in flat.items()]
     if len(set(chosen)) != len(chosen):
@@ -73,9 +74,9 @@ def overlay(sections: Mapping[str, Any], axis: Axis, value: AxisValue) -> dict[s
     return changed
 
 
-def _protocols(text: str, index: int) -> str:
+def _protocols(text: str, index: int, known: Mapping[str, protocols.Protocol]) -> str:
     for part in text.split("+"):
-        protocols.protocol(part, f"[matrix] protocols, value {index + 1}")
+        protocols.protocol(part, f"[matrix] protocols, value {index + 1}", known)
     return text
 
 

@@ -63,7 +63,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
     ]
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
-            chosen = flows.flows(point.condition.flow, entry, ride.max_rate_bps)
+            chosen = flows.flows(point.condition.flow, entry, ride.max_rate_bps, experiment.known)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -152,7 +152,7 @@ def _run(
     limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in sent)
     start_s, duration_s = _stretch(point.condition, ride.scenario, link_seed, limit_s)
     factors: dict[str, Factor] = {"protocol": key}
-    labels = {"protocol": protocols.label(key)}
+    labels = {"protocol": protocols.label(key, experiment.known)}
     slugs = [key]
     for axis, value in point.chosen:
         factors[axis.factor] = value.factor

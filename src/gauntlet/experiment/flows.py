@@ -1,9 +1,10 @@
 """From flow sections to the flows of a run: which protocol each gets, and what "max" is for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import protocols
+from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.runspec import FlowSpec
 from gauntlet.experiment.schema import FlowSection
 
@@ -19,14 +20,20 @@ _OPTIONS = {
 
 
 def flows(
-    sections: tuple[FlowSection, ...], entry: str | None, max_rate_bps: MaxRate
+    sections: tuple[FlowSection, ...],
+    entry: str | None,
+    max_rate_bps: MaxRate,
+    known: Mapping[str, protocols.Protocol] = protocols.PROTOCOLS,
 ) -> tuple[FlowSpec, ...]:
     """The flows of a run. `entry` is one of [matrix] protocols; `max_rate_bps` says what "max" is.
 
     Raises UserError when protocols and flows do not fit together.
     """
     keys = _assigned(sections, entry)
-    return tuple(_flow(section, key, max_rate_bps) for section, key in zip(sections, keys, strict=True))
+    chosen = [protocols.protocol(key, known=known) for key in keys]
+    return tuple(
+        _flow(section, protocol, max_rate_bps) for section, protocol in zip(sections, chosen, strict=True)
+    )
 
 
 def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]:
@@ -52,8 +59,8 @@ def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]
     return [section.protocol or next(rest) for section in sections]
 
 
-def _flow(section: FlowSection, key: str, max_rate_bps: MaxRate) -> FlowSpec:
-    protocol = protocols.protocol(key)
+def _flow(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> FlowSpec:
+    key = protocol.key
     options = {}
     for name, plan_name in _OPTIONS.items():
         value = getattr(section, name)
@@ -74,7 +81,28 @@ def _flow(section: FlowSection, key: str, max_rate_bps: MaxRate) -> FlowSpec:
         duration_s=section.duration,
         size_bytes=section.size,
         options=options,
+        external=_external(section, protocol, options),
     )
+
+
+def _external(
+    section: FlowSection, protocol: protocols.Protocol, options: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """The programs that carry the flow: the application's, else the protocol's."""
+    app = workloads.app(section.app)
+    if app.stacks is not None and protocol.stack not in app.stacks:
+        raise UserError(
+            f"the application '{app.name}' cannot be carried by {protocol.key}; it needs a protocol of the "
+            f"stack {' or '.join(sorted(app.stacks))}."
+        )
+    stack = app.external or protocol.external
+    if stack is None:
+        return None
+    if app.external is not None and options:
+        raise UserError(
+            f"the application '{app.name}' does not take '{next(iter(options))}'; leave that key out."
+        )
+    return stack.to_json({**protocol.stack_params, **options}, receiver_opens=app.receiver_opens)
 
 
 def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> int | None:

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.axes import Axis, AxisValue, axes, overlay
+from gauntlet.experiment.protocols import PROTOCOLS, Protocol
+from gauntlet.experiment.protocols import own as own_protocols
 from gauntlet.experiment.schema import (
     MAX_REPETITIONS,
     Condition,
@@ -45,6 +47,8 @@ class Experiment:
     protocols: tuple[str, ...]
     """Entries of [matrix] protocols; empty when every flow has its own."""
     points: tuple[Point, ...]
+    known: Mapping[str, Protocol]
+    """Every protocol that it can name, its own among them."""
 
 
 def load_experiment(path: Path, *, seed: int | None = None, repetitions: int | None = None) -> Experiment:
@@ -79,11 +83,13 @@ def parse_experiment(
         raise UserError(f"{source}: {sentence(error, _section)}") from None
     try:
         about = _about(file.experiment, seed, repetitions)
-        chosen, found = axes(file.matrix)
-        points = tuple(_points(file, found))
+        own = {name: (section.stack(name, folder), section.label) for name, section in file.stack.items()}
+        known = own_protocols(own)
+        chosen, found = axes(file.matrix, known)
+        points = tuple(_points(file, found, known))
     except UserError as error:
         raise UserError(f"{source}: {error}") from None
-    return Experiment(source, folder, text, about, file.record, tuple(chosen), points)
+    return Experiment(source, folder, text, about, file.record, tuple(chosen), points, known)
 
 
 def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) -> ExperimentSection:
@@ -95,7 +101,7 @@ def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) 
     return about.model_copy(update={key: value for key, value in changes.items() if value is not None})
 
 
-def _points(file: ExperimentFile, found: list[Axis]) -> list[Point]:
+def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protocol]) -> list[Point]:
     if file.workload is not None and file.flow:
         raise UserError(
             "[workload] and [[flow]] both stand here; use [workload] for one flow, [[flow]] for several."
@@ -111,14 +117,22 @@ def _points(file: ExperimentFile, found: list[Axis]) -> list[Point]:
         for axis, value in chosen:
             raw = overlay(raw, axis, value)
         place = partial(_place, chosen=chosen, single_flow=file.workload is not None)
-        points.append(Point(chosen, check_condition({**raw, "flow": tuple(raw["flow"])}, place)))
+        checked = check_condition({**raw, "flow": tuple(raw["flow"])}, place, known)
+        points.append(Point(chosen, checked))
     return points
 
 
-def check_condition(raw: Mapping[str, Any], place: Callable[[Location], str] | None = None) -> Condition:
-    """Check raw sections (scenario, link, flow, sysctl); UserError names the key, in the words of `place`."""
+def check_condition(
+    raw: Mapping[str, Any],
+    place: Callable[[Location], str] | None = None,
+    known: Mapping[str, Protocol] = PROTOCOLS,
+) -> Condition:
+    """Check raw sections (scenario, link, flow, sysctl); UserError names the key, in the words of `place`.
+
+    `known` are the protocols that a flow can name.
+    """
     try:
-        return Condition.model_validate(raw)
+        return Condition.model_validate(raw, context=known)
     except ValidationError as error:
         raise UserError(sentence(error, place or _section)) from None
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gauntlet.experiment import links, networks, workloads
+from gauntlet.experiment import external, links, networks, workloads
 from gauntlet.experiment.protocols import protocol
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
 
@@ -31,12 +31,16 @@ def plan(specs: Sequence[RunSpec]) -> dict[str, Any]:
 
 
 def _flow(spec: RunSpec, flow: FlowSpec, index: int) -> dict[str, Any]:
-    chosen = protocol(flow.protocol)
+    if flow.external is not None:
+        stack, stack_params = external.STACK, external.started(flow.external)
+    else:
+        chosen = protocol(flow.protocol)
+        stack, stack_params = chosen.stack, {**chosen.stack_params, **flow.options}
     sender, receiver = networks.endpoints(spec.link.network, flow, index)
     return {
         "id": f"f{index}",
-        "stack": chosen.stack,
-        "stack_params": {**chosen.stack_params, **flow.options},
+        "stack": stack,
+        "stack_params": stack_params,
         "app": flow.app,
         "app_params": workloads.app(flow.app).params(flow),
         "from": sender,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
+from gauntlet.experiment.external import AIOQUIC, STACK, ExternalStack
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Protocol:
     key: str
     label: str
     stack: str
-    """The guest's stack: tcp, mptcp, sctp or udp."""
+    """The guest's stack: tcp, mptcp, sctp or udp; external: programs that carry it."""
     colour: str
     marker: str
     """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
@@ -30,6 +31,8 @@ class Protocol:
     stack_params: Mapping[str, str] = field(default_factory=dict)
     options: frozenset[str] = frozenset()
     """The flow keys of an experiment that this protocol's stack understands."""
+    external: ExternalStack | None = None
+    """The programs, when its stack is external."""
 
     @property
     def reliable(self) -> bool:
@@ -52,6 +55,12 @@ def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...
     return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
 
 
+def _aioquic(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+    params = MappingProxyType({"congestion_control": name})
+    key, shown = f"quic-aioquic-{name}", f"QUIC aioquic {label}"
+    return Protocol(key, shown, STACK, colour, marker, dash, params, external=AIOQUIC)
+
+
 _ALL = (
     _tcp("cubic", "CUBIC", "#0072B2", "circle", _SOLID),
     _tcp("bbr", "BBR", "#D55E00", "square", _DASHED),
@@ -66,25 +75,40 @@ _ALL = (
     _tcp("bic", "BIC", "#44AA99", "wedge", _DASHED),
     _tcp("hybla", "Hybla", "#999933", "triangle", _DOTTED),
     _tcp("veno", "Veno", "#AA4499", "circle", _DASH_DOT),
+    _aioquic("newreno", "NewReno", "#44BB99", "diamond", _DOTTED),
+    _aioquic("cubic", "CUBIC", "#225555", "diamond", _SOLID),
 )
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({protocol.key: protocol for protocol in _ALL})
 """Every protocol by its key, in the order in which reports list them."""
 
 
-def protocol(key: str, where: str | None = None) -> Protocol:
-    """Look a protocol up by its key, such as "tcp-bbr".
+def own(stacks: Mapping[str, tuple[ExternalStack, str | None]]) -> Mapping[str, Protocol]:
+    """All protocols of an experiment that brings stacks of its own (by name, with what reports call it).
+
+    Raises UserError for the name of a protocol that is there already.
+    """
+    found = dict(PROTOCOLS)
+    for name, (stack, shown) in stacks.items():
+        if name in PROTOCOLS:
+            raise UserError(f"[stack.{name}]: there is a protocol of this name already; choose another name.")
+        found[name] = Protocol(name, shown or name, STACK, "#666666", "square", _DASHED, external=stack)
+    return found
+
+
+def protocol(key: str, where: str | None = None, known: Mapping[str, Protocol] = PROTOCOLS) -> Protocol:
+    """Look a protocol up by its key, such as "tcp-bbr"; `known` are those of the experiment.
 
     Raises UserError naming the protocols there are, with the nearest first where one is near.
     """
-    if key in PROTOCOLS:
-        return PROTOCOLS[key]
-    close = difflib.get_close_matches(key, PROTOCOLS, n=1)
+    if key in known:
+        return known[key]
+    close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean '{close[0]}'?" if close else "choose one that is known"
     place = f"{where}: " if where else ""
-    raise UserError(f"{place}unknown protocol '{key}'; {hint} (known: {', '.join(PROTOCOLS)}).")
+    raise UserError(f"{place}unknown protocol '{key}'; {hint} (known: {', '.join(known)}).")
 
 
-def label(key: str) -> str:
+def label(key: str, known: Mapping[str, Protocol] = PROTOCOLS) -> str:
     """What people read: "tcp-bbr" is "TCP BBR"; "tcp-bbr+sctp", two flows at once, is "TCP BBR + SCTP"."""
-    return " + ".join(protocol(part).label for part in key.split("+"))
+    return " + ".join(protocol(part, known=known).label for part in key.split("+"))

@@ -33,6 +33,8 @@ class FlowSpec:
     size_bytes: int | None = None
     options: Mapping[str, int | bool] = dataclasses.field(default_factory=dict)
     """Parameters of the stack beyond the protocol's own, by their names in the plan."""
+    external: Mapping[str, Any] | None = None
+    """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""
 
 
 @dataclass(frozen=True)

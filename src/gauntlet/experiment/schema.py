@@ -7,10 +7,11 @@ the rest is checked once.
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
+from gauntlet.experiment.external import StackSection
 from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, Time
 from gauntlet.experiment.strict import Strict
 
@@ -34,9 +35,10 @@ def _sysctl_text(value: object) -> str:
     return str(value)
 
 
-def _known_protocol(key: str) -> str:
+def _known_protocol(key: str, info: ValidationInfo) -> str:
+    """`info.context` holds the experiment's own protocols beside the others."""
     try:
-        return protocols.protocol(key).key
+        return protocols.protocol(key, known=info.context or protocols.PROTOCOLS).key
     except UserError as error:
         raise ValueError(str(error)) from None
 
@@ -176,6 +178,8 @@ class ExperimentFile(Strict):
     flow: list[dict[str, Any]] = Field(default_factory=list)
     record: RecordSection = RecordSection()
     sysctl: dict[str, Any] = Field(default_factory=dict)
+    stack: dict[str, StackSection] = Field(default_factory=dict)
+    """Protocols of the user's own."""
 
 
 class Condition(Strict):

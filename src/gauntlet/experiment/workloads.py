@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gauntlet.errors import UserError
+from gauntlet.experiment.external import FTP, STACK, ExternalStack
 from gauntlet.experiment.runspec import FlowSpec
 
 DRAIN_S = 300.0
@@ -26,6 +27,12 @@ class App:
     params: Callable[[FlowSpec], dict[str, Any]]
     longest_s: Callable[[FlowSpec], float]
     """Virtual seconds from its start after which it has surely failed."""
+    stacks: frozenset[str] | None = None
+    """Stacks of the guest that can carry it; None: any, as far as the guest knows."""
+    external: ExternalStack | None = None
+    """Programs that are this application; None: the guest plays it, or the protocol's programs do."""
+    receiver_opens: bool = False
+    """Whether the receiving end opens the session and asks; else the sending end does."""
 
 
 def _cbr_params(flow: FlowSpec) -> dict[str, Any]:
@@ -48,9 +55,35 @@ def _bulk_longest_s(flow: FlowSpec) -> float:
     return (flow.size_bytes or 0) * 8 / SLOWEST_BPS + DRAIN_S
 
 
+def _files_params(flow: FlowSpec) -> dict[str, Any]:
+    return {"size_bytes": flow.size_bytes, "objects": [{"object": "file", "size_bytes": flow.size_bytes}]}
+
+
+def _ftp(name: str) -> App:
+    return App(
+        name,
+        ("size",),
+        _files_params,
+        _bulk_longest_s,
+        stacks=frozenset({"tcp"}),
+        external=FTP,
+        receiver_opens=True,
+    )
+
+
 _ALL = (
     App("cbr", ("rate", "duration"), _cbr_params, _cbr_longest_s),
     App("bulk", ("size",), _bulk_params, _bulk_longest_s),
+    _ftp("ftp"),
+    _ftp("ftps"),
+    App(
+        "files",
+        ("size",),
+        _files_params,
+        _bulk_longest_s,
+        stacks=frozenset({STACK}),
+        receiver_opens=True,
+    ),
 )
 APPS: Mapping[str, App] = MappingProxyType({entry.name: entry for entry in _ALL})
 """Every application by name."""

@@ -1,0 +1,106 @@
+"""Stacks that programs carry (docs/formats/external-stack.md): those that ship, and an experiment's own."""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import Strict
+
+STACK = "external"
+"""The stack of the plan that such flows have."""
+PYTHON = "{python}"
+"""In a command: the interpreter that runs gauntlet, put in when the plan is made."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class ExternalStack:
+    """A client and a server command."""
+
+    name: str
+    client: tuple[str, ...]
+    server: tuple[str, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Reach the programs as GAUNTLET_... variables, as an application's parameters do."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    working_directory: str = "/"
+
+    def to_json(self, parameters: Mapping[str, Any], *, receiver_opens: bool) -> dict[str, Any]:
+        """As `stack_params` of a flow, with further parameters and `PYTHON` not yet put in."""
+        return {
+            "name": self.name,
+            "client": list(self.client),
+            "server": list(self.server),
+            "client_at": "to" if receiver_opens else "from",
+            "parameters": {**self.parameters, **parameters},
+            "environment": dict(self.environment),
+            "working_directory": self.working_directory,
+        }
+
+
+def _shipped(name: str, client: str, server: str) -> ExternalStack:
+    # -B: the guest's root cannot be written. A fixed hash seed: the same bytes in every run of a seed.
+    start = (PYTHON, "-B", "-m")
+    return ExternalStack(
+        name,
+        (*start, f"gauntlet.external.{client}"),
+        (*start, f"gauntlet.external.{server}"),
+        environment=MappingProxyType({"PYTHONHASHSEED": "0"}),
+    )
+
+
+AIOQUIC = _shipped("aioquic", "aioquic_client", "aioquic_server")
+FTP = _shipped("ftp", "ftp_client", "ftp_server")
+
+
+def started(stack_params: Mapping[str, Any]) -> dict[str, Any]:
+    """`stack_params` with `PYTHON` put in."""
+    own = {
+        role: [sys.executable if word == PYTHON else word for word in stack_params[role]]
+        for role in ("client", "server")
+    }
+    return {**stack_params, **own}
+
+
+class StackSection(Strict):
+    """[stack.NAME]: a stack of the user's own; NAME is then a protocol."""
+
+    client: Annotated[list[str], Field(min_length=1)]
+    server: Annotated[list[str], Field(min_length=1)]
+    label: str | None = None
+    """What reports call it; None: its name."""
+    parameters: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    environment: dict[str, str] = Field(default_factory=dict)
+
+    def stack(self, name: str, folder: Path) -> ExternalStack:
+        """The stack that it describes; programs given by a relative path are looked for in `folder`.
+
+        Raises UserError when the name cannot be that of a protocol.
+        """
+        if not _NAME.fullmatch(name):
+            raise UserError(
+                f"[stack.{name}]: the name is not usable; write small letters, digits, dots and dashes."
+            )
+        return ExternalStack(
+            name,
+            _found(self.client, folder),
+            _found(self.server, folder),
+            self.parameters,
+            self.environment,
+            str(folder.resolve()),
+        )
+
+
+def _found(argv: list[str], folder: Path) -> tuple[str, ...]:
+    program = argv[0]
+    if program != PYTHON and "/" in program:
+        program = str((folder / program).resolve())
+    return (program, *argv[1:])
