@@ -1,6 +1,6 @@
 """A flow for tests, from plain lists."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ def flow(
     duration_s: float | None = 10.0,
     transfer_bytes: int | None = None,
     capacity: list[tuple[float, float]] | None = None,
+    exchanges: Sequence[Mapping[str, Any]] = (),
     **record: Any,
 ) -> FlowData:
     """Messages handed over and received at the given instants (None: lost), observed from 0 s."""
@@ -46,4 +47,5 @@ def flow(
         ),
         size_bytes=np.full(len(sent_s), size_bytes, dtype=np.int64),
         capacity_bps=Steps.of(capacity) if capacity else None,
+        exchanges=exchanges,
     )

@@ -49,6 +49,17 @@ def test_delay_is_of_arrived_messages_only() -> None:
     assert message_loss_ratio(some) == pytest.approx(0.25)
 
 
+def test_download_time_of_several_objects_runs_from_the_first_request_to_the_last_byte() -> None:
+    def one(requested_s: float, completed_s: float | None, outcome: str = "ok") -> dict[str, object]:
+        completed_ns = None if completed_s is None else round(completed_s * 1e9)
+        return {"requested_ns": round(requested_s * 1e9), "completed_ns": completed_ns, "outcome": outcome}
+
+    page = flow([], [], duration_s=None, exchanges=[one(1.5, 4.0), one(2.0, 3.0)])
+    assert download_time_s(page) == pytest.approx(2.5)
+    broken = flow([], [], duration_s=None, exchanges=[one(1.5, 4.0), one(2.0, None, "the server closed")])
+    assert download_time_s(broken) is None
+
+
 def test_download_time_runs_from_the_start_and_needs_every_byte() -> None:
     whole = flow([0.5, 0.6], [1, 4.5], duration_s=None, transfer_bytes=2000, established_s=0.4)
     assert download_time_s(whole) == pytest.approx(4.5)

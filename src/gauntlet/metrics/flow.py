@@ -1,6 +1,6 @@
 """One flow of one run as arrays, and the interval over which it is judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,8 @@ class FlowData:
     """IP-layer rate of the narrowest link on the flow's way over time; None where no link is limited."""
     sockets: Mapping[str, Floats] = field(default_factory=dict)
     """Samples of the sender's socket by column name; NaN where a value is unset."""
+    exchanges: Sequence[Mapping[str, Any]] = ()
+    """The objects that the flow exchanged, in order (docs/formats/record.md, exchanges.arrow)."""
 
     @property
     def arrived(self) -> npt.NDArray[np.bool_]:
@@ -100,7 +102,7 @@ class FlowData:
 
 def flows_of(run: Run) -> list[FlowData]:
     """The flows of a run, in the order of its record; empty for a run without a record."""
-    messages, sockets = run.messages(), run.sockets()
+    messages, sockets, exchanges = run.messages(), run.sockets(), run.exchanges()
     flows = []
     protocols = [flow.get("protocol") for flow in run.spec.get("flows", [])]
     plans = {flow["id"]: flow for flow in run.plan.get("flows", [])}
@@ -119,6 +121,7 @@ def flows_of(run: Run) -> list[FlowData]:
                 size_bytes=size_bytes,
                 capacity_bps=path_capacity(run.record, record["id"]),
                 sockets=_sockets_of(sockets, index),
+                exchanges=_exchanges_of(exchanges, index),
             )
         )
     return flows
@@ -175,3 +178,9 @@ def _sockets_of(table: pa.Table | None, index: int) -> dict[str, Floats]:
         for name in table.column_names
         if name != "flow"
     }
+
+
+def _exchanges_of(table: pa.Table | None, index: int) -> list[dict[str, Any]]:
+    if table is None:
+        return []
+    return [row for row in table.to_pylist() if row["flow"] == index]

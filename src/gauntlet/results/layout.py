@@ -16,6 +16,7 @@ RECORD = "record.json"
 CERTIFICATE = "certificate.json"
 MESSAGES = "messages.parquet"
 SOCKETS = "sockets.parquet"
+EXCHANGES = "exchanges.parquet"
 TRACE = "trace.parquet"
 CAPTURE = "capture.pcapng"
 

@@ -65,6 +65,10 @@ class Run:
         """One row a socket sample, by flow and instant; None when sockets were not sampled."""
         return self._table(layout.SOCKETS, "the socket samples", columns)
 
+    def exchanges(self, columns: list[str] | None = None) -> pa.Table | None:
+        """One row an object that a flow exchanged, by flow and number; None when no flow exchanges any."""
+        return self._table(layout.EXCHANGES, "the exchanges", columns)
+
     def trace(self) -> pa.Table | None:
         """The stretch of trace of each bearer, with a first column `bearer`; None when there is none."""
         return self._table(layout.TRACE, "the trace", None)

@@ -36,6 +36,9 @@ __all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_f
 _EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, "runs"}
 """What a folder holds before its manifest: a campaign that a full disk ended there may begin again."""
 
+_COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges": ["flow", "seq"]}
+"""The columnar files of a record, with the columns that they are sorted by."""
+
 _FAILED_RECORD = {
     "format": "gauntlet-record",
     "version": 1,
@@ -124,7 +127,7 @@ def write_run(
         raise RunError(f"the record in {record_dir} is of run {record.get('run')!r}, not of {spec['id']!r}")
     with _placing(results, str(spec["id"])) as part:
         _write_json_files(part, spec, plan_run, record, certificate)
-        for name, order in (("messages", ["flow", "seq"]), ("sockets", ["flow", "t_ns"])):
+        for name, order in _COLUMNS.items():
             source = record_dir / f"{name}.arrow"
             if source.exists():
                 table = _read_arrow(source).sort_by([(column, "ascending") for column in order])

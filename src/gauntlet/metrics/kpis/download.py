@@ -1,14 +1,21 @@
 """Time that a transfer takes."""
 
-from gauntlet.metrics.flow import FlowData
+from gauntlet.metrics.flow import NS_PER_S, FlowData
 from gauntlet.metrics.kpi import Kpi
 
 
 def download_time_s(flow: FlowData) -> float | None:
     """From the start of the flow (before its connection is set up) to the arrival of its last byte.
 
-    None for flows that are no transfer, and for transfers that did not complete.
+    A flow of several objects: from the first request (or the set-up for it) to the end of the last object.
+    None for flows that are no transfer, for transfers that did not complete, and where an object failed.
     """
+    if flow.exchanges and "interval_s" not in flow.plan.get("app_params", {}):
+        if any(exchange["outcome"] != "ok" for exchange in flow.exchanges):
+            return None
+        first_ns = min(int(exchange["requested_ns"]) for exchange in flow.exchanges)
+        last_ns = max(int(exchange["completed_ns"]) for exchange in flow.exchanges)
+        return (last_ns - first_ns) / NS_PER_S
     if flow.plan.get("app_params", {}).get("size_bytes") is None or not flow.complete:
         return None
     return float(flow.record["last_received_s"]) - float(flow.record["start_s"])
@@ -22,7 +29,7 @@ KPIS = (
         shown_factor=1.0,
         higher_is_better=False,
         definition="From the start of a transfer, connection set-up included, to the arrival of its last "
-        "byte. Transfers that did not complete have none.",
+        "byte; a page or several files: of the last byte of all. Transfers that did not complete have none.",
         of_flow=download_time_s,
     ),
 )
