@@ -76,7 +76,7 @@ pub enum PathError {
     #[error("the connection has one path; choose a profile with several paths that the peer accepts")]
     SinglePath,
     /// Joins need the keys of the handshake.
-    #[error("the connection is not established yet; open paths after the event Connected")]
+    #[error("the connection is not established yet; open paths after the event PathsAllowed")]
     TooEarly,
     /// The path exists.
     #[error("the connection already has a path with these addresses")]

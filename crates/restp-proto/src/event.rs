@@ -45,6 +45,8 @@ pub enum EventKind {
     Writable,
     /// The peer will send nothing more; what came before can still be read.
     Finished,
+    /// Further paths can be opened from now on: told to the side that connected, with a profile of several paths.
+    PathsAllowed,
     /// A path can be used.
     PathUp(PathId),
     /// A path failed or was closed; it may come back.
@@ -70,6 +72,8 @@ pub enum CloseReason {
     Aborted,
     /// The peer reset the connection.
     Reset,
+    /// Nobody listens on the port of the peer.
+    NotListening,
     /// The peer does not offer a service that the profile requires.
     Refused,
     /// No answer in spite of all repetitions.
@@ -88,6 +92,7 @@ impl fmt::Display for CloseReason {
             Self::Graceful => "closed by both sides",
             Self::Aborted => "aborted by this side",
             Self::Reset => "reset by the peer",
+            Self::NotListening => "nobody listens on this port of the peer",
             Self::Refused => "the peer does not offer a service that the profile requires",
             Self::TimedOut => "no answer from the peer",
             Self::Idle => "nothing was heard from the peer for the idle timeout",

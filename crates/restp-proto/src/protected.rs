@@ -1,5 +1,6 @@
 //! The protected profile: a Noise handshake on SYN and SYN-ACK, then an AEAD over every packet (specification, 16).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand_chacha::ChaCha12Rng;
@@ -215,15 +216,25 @@ impl ReplayWindow {
     }
 }
 
+/// Packet numbers of one subflow. They live as long as the keys: a subflow id that is used again goes on counting, or a
+/// nonce would be used twice.
+#[derive(Debug, Default)]
+struct Counters {
+    sent: u64,
+    seen: ReplayWindow,
+}
+
 /// The keys of an established connection.
 struct Traffic {
     aead: Aead,
     send: Key,
+    /// Packets of all subflows, for the change of keys.
     sent: u64,
     receive: Key,
     next: Option<Key>,
     previous: Option<Key>,
-    seen: ReplayWindow,
+    /// By subflow: at most 256, and only for those that a packet was sealed or opened on.
+    subflows: BTreeMap<u8, Counters>,
     /// Plaintext of the packet being sealed.
     plain: Vec<u8>,
 }
@@ -294,7 +305,7 @@ impl Seal {
                     next: receive.next(aead),
                     receive,
                     previous: None,
-                    seen: ReplayWindow::default(),
+                    subflows: BTreeMap::new(),
                     plain: Vec::new(),
                 })));
             }
@@ -308,16 +319,18 @@ impl Seal {
         matches!(self.stage, Some(Stage::Traffic(_)))
     }
 
-    /// The Protection extension of the next sealed packet.
+    /// The Protection extension of the next sealed packet on `subflow`.
     // R-PROT-4, R-PROT-5
-    pub fn next_packet(&mut self) -> Option<Protection> {
+    pub fn next_packet(&mut self, subflow: u8) -> Option<Protection> {
         let Some(Stage::Traffic(traffic)) = &mut self.stage else { return None };
         if traffic.sent > 0 && traffic.sent.is_multiple_of(PACKETS_PER_EPOCH) {
             traffic.send = traffic.send.next(traffic.aead)?;
         }
-        let packet_number = traffic.sent;
         traffic.sent += 1;
-        Some(Protection { epoch: traffic.send.epoch, subflow: 0, packet_number })
+        let counters = traffic.subflows.entry(subflow).or_default();
+        let packet_number = counters.sent;
+        counters.sent += 1;
+        Some(Protection { epoch: traffic.send.epoch, subflow, packet_number })
     }
 
     /// Seals a packet that was encoded with its plaintext and room for the tag.
@@ -348,7 +361,8 @@ impl Seal {
     ) -> bool {
         let Some(Stage::Traffic(traffic)) = &mut self.stage else { return false };
         let number = protection.packet_number;
-        if protection.subflow != 0 || !traffic.seen.is_fresh(number) {
+        let counters = traffic.subflows.get(&protection.subflow);
+        if counters.is_some_and(|counters| !counters.seen.is_fresh(number)) {
             return false;
         }
         let mut buffer = [0; wire::MAX_HEADER_BYTES];
@@ -366,7 +380,7 @@ impl Seal {
         plain.resize(body.len(), 0);
         let Ok(length) = key.cipher.decrypt(protection.nonce(), header, body, plain) else { return false };
         plain.truncate(length);
-        traffic.seen.mark(number);
+        traffic.subflows.entry(protection.subflow).or_default().seen.mark(number);
         if moves && let Some(key) = traffic.next.take() {
             traffic.next = key.next(traffic.aead);
             traffic.previous = Some(std::mem::replace(&mut traffic.receive, key));

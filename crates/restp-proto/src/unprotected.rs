@@ -35,7 +35,7 @@ impl Seal {
         match self.impossible {}
     }
 
-    pub fn next_packet(&mut self) -> Option<Protection> {
+    pub fn next_packet(&mut self, _subflow: u8) -> Option<Protection> {
         match self.impossible {}
     }
 

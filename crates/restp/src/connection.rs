@@ -71,7 +71,7 @@ impl Connection {
     /// Waits until the connection stands. Accepted connections do from the start.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the peer refused, [`Error::Closed`] if it did not answer.
+    /// [`Error::NotListening`] or [`Error::Refused`] if the peer refused, [`Error::Closed`] if it did not answer.
     pub async fn established(&self) -> Result<(), Error> {
         poll_fn(|cx| {
             self.with(|state, _, id| {
@@ -81,11 +81,13 @@ impl Connection {
                     return Poll::Ready(Ok(()));
                 }
                 if let Some(ended) = &slot.ended {
-                    let refused = matches!(ended.reason, CloseReason::Refused | CloseReason::Reset);
-                    let asked_port = self.inner.asked_port.filter(|_| refused);
-                    return Poll::Ready(Err(match asked_port {
-                        Some(port) => Error::Refused { addr: self.remote_addr(), port },
-                        None => Error::Closed(ended.reason),
+                    let addr = self.remote_addr();
+                    return Poll::Ready(Err(match (ended.reason, self.inner.asked_port) {
+                        (CloseReason::NotListening, Some(port)) => Error::NotListening { addr, port },
+                        (CloseReason::Refused | CloseReason::Reset, Some(port)) => {
+                            Error::Refused { addr, port }
+                        }
+                        (reason, _) => Error::Closed(reason),
                     }));
                 }
                 slot.watchers.add(cx.waker());
@@ -384,7 +386,7 @@ impl Connection {
                 state.check_running()?;
                 let opened = state.proto.open_path(now, id, path, backup);
                 if opened == Err(PathError::TooEarly) && slot(state, id)?.ended.is_none() {
-                    state.arrivals.add(cx.waker());
+                    slot(state, id)?.watchers.add(cx.waker());
                     return Poll::Pending;
                 }
                 state.wake_driver();

@@ -105,9 +105,6 @@ impl Driver {
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
         state.dispatch(now);
-        if received {
-            state.arrivals.wake();
-        }
         if received || expired || sending || state.news {
             return Ok(true);
         }

@@ -213,7 +213,8 @@ impl Endpoint {
     /// Opens a connection to the inner port `port` of the endpoint at `remote` and waits until it stands.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the peer refuses, [`Error::Closed`] if it does not answer, otherwise what is wrong on this side.
+    /// [`Error::NotListening`] or [`Error::Refused`] if the peer refuses, [`Error::Closed`] if it does not answer, otherwise
+    /// what is wrong on this side.
     pub async fn connect(
         &self,
         remote: impl ToSocketAddrs,

@@ -48,10 +48,18 @@ pub enum Error {
     /// The connection ended.
     #[error("the connection ended: {0}")]
     Closed(CloseReason),
-    /// The peer answered a connection attempt with a reset.
+    /// The peer is there, but nobody listens on the port.
+    #[error("{addr} refused the connection: nobody listens on its inner port {port}; check the port")]
+    NotListening {
+        /// The peer's outer address.
+        addr: std::net::SocketAddr,
+        /// The inner port that was asked for.
+        port: u16,
+    },
+    /// The listener does not take the services of the profile, or has no room.
     #[error(
-        "{addr} refused the connection: nobody listens on its inner port {port}, or the listener there lacks a service \
-         that the profile requires; check the port, or mark services as dispensable"
+        "{addr} refused the connection: the listener on its inner port {port} lacks a service that the profile \
+         requires, or can take no more connections; mark services as dispensable, or try again later"
     )]
     Refused {
         /// The peer's outer address.
@@ -91,7 +99,7 @@ impl Error {
     pub fn is_peer(&self) -> bool {
         match self {
             Self::Closed(reason) => *reason != CloseReason::Aborted,
-            other => matches!(other, Self::Refused { .. }),
+            other => matches!(other, Self::Refused { .. } | Self::NotListening { .. }),
         }
     }
 }
@@ -105,7 +113,7 @@ impl From<Error> for io::Error {
                 io::ErrorKind::InvalidInput
             }
             Error::Connect(_) | Error::Listen(_) | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
-            Error::Refused { .. } => io::ErrorKind::ConnectionRefused,
+            Error::Refused { .. } | Error::NotListening { .. } => io::ErrorKind::ConnectionRefused,
             Error::Closed(CloseReason::Reset | CloseReason::Refused) => io::ErrorKind::ConnectionReset,
             Error::Closed(CloseReason::Unauthenticated) => io::ErrorKind::PermissionDenied,
             Error::Closed(CloseReason::Aborted) => io::ErrorKind::ConnectionAborted,

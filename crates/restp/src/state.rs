@@ -94,8 +94,6 @@ pub(crate) struct State {
     handles: usize,
     /// Wait for all connections to end.
     pub idlers: Waiters,
-    /// Wait for something that shows in no event, such as the confirmation of a handshake: look again after a packet.
-    pub arrivals: Waiters,
     /// Wait for the queue of connectionless messages to leave.
     pub flushers: Waiters,
     /// Connectionless messages handed over since the driver last sent everything.
@@ -128,7 +126,6 @@ impl Shared {
             driver: None,
             handles: 0,
             idlers: Waiters::default(),
-            arrivals: Waiters::default(),
             flushers: Waiters::default(),
             unsent_datagrams: 0,
             largest_packet_bytes: 0,
@@ -212,7 +209,6 @@ impl State {
         self.listeners.values_mut().for_each(|backlog| backlog.acceptors.wake());
         self.inboxes.values_mut().for_each(|inbox| inbox.readers.wake());
         self.idlers.wake();
-        self.arrivals.wake();
         self.flushers.wake();
     }
 

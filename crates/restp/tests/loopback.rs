@@ -262,7 +262,7 @@ async fn a_taken_port_says_what_to_do() {
 #[tokio::test]
 async fn ipv6_endpoints_speak_to_both_families() {
     let Ok(server) = Endpoint::bind("[::]:0").await else {
-        eprintln!("skipped: this host has no IPv6");
+        common::skipped("ipv6_endpoints_speak_to_both_families", "this host has no IPv6");
         return;
     };
     let listener = server.listen(PORT, Profile::file_arq()).unwrap();

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::content;
+use common::{content, skipped};
 use sha2::{Digest, Sha256};
 
 /// Address plan, the same in each pair.
@@ -35,7 +35,7 @@ impl Pair {
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let made = Command::new("ip").args(["netns", "add", &names[0]]).output();
         if !made.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: network namespaces need root and the program 'ip'");
+            skipped(test, "network namespaces need root and the program 'ip'");
             std::fs::remove_dir_all(&folder).expect("the folder is ours");
             return None;
         }

@@ -42,6 +42,10 @@ impl Connection {
             self.on_encoded(cx, index, packet, numbers);
             return;
         }
+        if self.lacks_check(index, packet) {
+            self.stats.out_of_window += 1;
+            return;
+        }
         let payload = packet.payload;
         match numbers.own {
             None => self.deliver_unnumbered(cx, payload),
@@ -54,6 +58,14 @@ impl Connection {
                 self.on_numbered(cx, index, number, data, payload, push);
             }
         }
+    }
+
+    /// A payload without the check that was agreed; what left before the peer knew of the agreement is excused.
+    // R-DSS-4
+    fn lacks_check(&self, index: usize, packet: &Packet<'_>) -> bool {
+        let agreed = self.multi.as_ref().is_some_and(|multi| multi.checks);
+        let mapping = packet.dss.and_then(|dss| dss.mapping);
+        agreed && self.paths[index].confirmed && mapping.is_none_or(|mapping| mapping.payload_crc.is_none())
     }
 
     /// The message number of packet `number`.
@@ -227,6 +239,10 @@ impl Connection {
             return;
         };
         if fec.range > most {
+            return;
+        }
+        if self.multi.as_ref().is_some_and(|multi| multi.checks) {
+            // What an encoded packet yields would be the only data without a check. R-DSS-4
             return;
         }
         let several = self.multi.is_some();

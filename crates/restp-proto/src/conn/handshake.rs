@@ -16,7 +16,7 @@ use crate::wire::{CapableFlags, Cookie, Flags, Flow, MpCapable, Multipath, Packe
 /// Fresh cookies that a client takes before it gives up: a server that refuses its own cookies is broken.
 const MAX_COOKIE_REFRESHES: u32 = 2;
 /// Bytes that may be answered per byte received before an address is proven (answer D10).
-const AMPLIFICATION: usize = 3;
+pub(super) const AMPLIFICATION: usize = 3;
 
 /// What a responder learns from the packet that opens a connection.
 pub(crate) struct Opening {
@@ -25,10 +25,29 @@ pub(crate) struct Opening {
     pub ports: (u16, u16),
     /// Our initial number and the peer's.
     pub isns: (u32, u32),
-    /// Our key and the peer's, if several paths were agreed.
-    pub keys: Option<(u64, u64)>,
+    /// What MP_CAPABLE told, if several paths were agreed.
+    pub keys: Option<Keys>,
     /// Window of that packet.
     pub window: Option<u16>,
+}
+
+/// Why a SYN is answered with a reset: the number of that reset (specification, R-CM-9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// No listener, or no connection of that name.
+    NothingHere = 0,
+    /// The services asked for, or one that is missing.
+    Services = 1,
+    /// Too many paths or joins.
+    Limit = 2,
+}
+
+/// What a responder knows of a connection over several paths.
+pub(crate) struct Keys {
+    pub own: u64,
+    pub peer: u64,
+    /// The initiator's offer.
+    pub flags: CapableFlags,
 }
 
 /// How a responder knows that the peer's address is not forged.
@@ -69,8 +88,7 @@ impl Connection {
         conn.paths[0].early = cookie.is_some();
         conn.cookie = cookie;
         if conn.composition.several_paths() {
-            let hash = conn.composition.profile().join_hash;
-            conn.multi = Some(Box::new(Multi::new(hash, local_key)));
+            conn.multi = Some(Box::new(Multi::new(&conn.composition, local_key)));
         }
         conn
     }
@@ -80,10 +98,10 @@ impl Connection {
         let Opening { addr, ports, isns, keys, window } = opening;
         let mut path = Path::new(PathId(0), addr, &composition, isns.0, cx.now);
         path.peer_isn = isns.1;
-        let hash = composition.profile().join_hash;
-        let multi = keys.map(|(local, peer)| {
-            let mut multi = Multi::new(hash, local);
+        let multi = keys.map(|Keys { own, peer, flags }| {
+            let mut multi = Multi::new(&composition, own);
             multi.learn(peer);
+            multi.hear_flags(flags, &composition);
             Box::new(multi)
         });
         let acknowledged = matches!(proof, Proof::Acknowledged);
@@ -135,7 +153,8 @@ impl Connection {
             return None;
         }
         if flags.contains(Flags::RST) {
-            self.finish(cx, CloseReason::Refused);
+            let nobody = arq.sequence == Refusal::NothingHere as u32;
+            self.finish(cx, if nobody { CloseReason::NotListening } else { CloseReason::Refused });
             return None;
         }
         if !flags.contains(Flags::SYN) {
@@ -184,6 +203,7 @@ impl Connection {
             match packet.multipath {
                 Some(Multipath::Capable(MpCapable::OneKey { flags, key })) if multi.accepts(flags) => {
                     multi.learn(key);
+                    multi.hear_flags(flags, &self.composition);
                 }
                 _ => {
                     self.abort_with(cx, CloseReason::Refused);
@@ -270,6 +290,9 @@ impl Connection {
         let id = path.id;
         if index == 0 {
             self.phase = Phase::Established;
+            if self.role == Role::Initiator && self.multi.is_some() {
+                self.tell(EventKind::PathsAllowed);
+            }
         } else {
             self.tell(EventKind::PathUp(id));
             self.rescue_frozen(cx);
@@ -303,6 +326,9 @@ impl Connection {
             // A third acknowledgement that is never answered is not fatal: data has its own timers.
             Stage::Established if !path.confirmed && !exhausted => path.wants.confirm = true,
             Stage::Established if !path.confirmed && index != 0 => self.drop_path(cx, index),
+            Stage::Established if path.unproven_from.is_some() && !exhausted => {
+                self.probe_address(cx.now, index)
+            }
             Stage::Established | Stage::Closed => {}
         }
     }

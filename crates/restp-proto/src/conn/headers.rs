@@ -95,16 +95,17 @@ impl Connection {
         if let Some(multi) = self.multi.as_ref().filter(|_| !sent.payload.is_empty()) {
             // Beside a cookie, and before anything was received, there is no Data ACK.
             let data_ack = packet.dss.and_then(|dss| dss.data_ack);
-            packet.dss = Some(Dss {
-                data_ack,
-                mapping: Some(DssMapping {
-                    data_sequence: multi.local_number(sent.data_index),
-                    subflow_sequence: seq::to_wire(path.local_isn, number),
-                    length: 1,
-                    data_fin: false,
-                    payload_crc: None,
-                }),
-            });
+            let mapping = DssMapping {
+                data_sequence: multi.local_number(sent.data_index),
+                subflow_sequence: seq::to_wire(path.local_isn, number),
+                length: 1,
+                data_fin: false,
+                payload_crc: None,
+            };
+            // Early data leave before the peer's wish is known; beside a cookie a DSS has no room for a check.
+            let checked = multi.checks && packet.cookie.is_none();
+            let mapping = if checked { mapping.with_payload_crc(&sent.payload) } else { mapping };
+            packet.dss = Some(Dss { data_ack, mapping: Some(mapping) });
         }
         packet
     }
@@ -121,13 +122,25 @@ impl Connection {
             data_ack: ack.then(|| multi.peer_number(self.assembler.next())),
             mapping: None,
         });
-        // SYNs carry the handshake of a protected connection; everything after it is sealed. The number is set on sealing.
-        let protection = (header.version == Version::Protected).then(|| {
-            let sealed =
-                !flags.contains(Flags::SYN) && self.seal.as_ref().is_some_and(|seal| seal.is_ready());
-            Protection { epoch: u8::from(sealed), subflow: 0, packet_number: 0 }
-        });
+        // SYNs carry the handshake of a protected connection; everything after it is sealed.
+        let protection =
+            (header.version == Version::Protected).then(|| self.protection(!flags.contains(Flags::SYN)));
         Packet { window, dss, protection, ..Packet::new(header) }
+    }
+
+    /// The Protection extension before subflow and number are known, which are set on sealing.
+    fn protection(&self, sealed: bool) -> Protection {
+        let sealed = sealed && self.seal.as_ref().is_some_and(|seal| seal.is_ready());
+        Protection { epoch: u8::from(sealed), subflow: 0, packet_number: 0 }
+    }
+
+    /// The SYN and SYN-ACK of a join are sealed with the keys of the connection.
+    // R-PROT-8
+    pub(super) fn seal_join(&self, index: usize, packet: &mut Packet<'_>) {
+        if index != 0 && packet.protection.is_some() {
+            packet.protection = Some(self.protection(true));
+            packet.payload = &[];
+        }
     }
 
     /// Bytes besides the payload of an ordinary data packet on path `index`.
@@ -140,8 +153,7 @@ impl Connection {
             + usize::from(self.shape.window)
             + match (&self.multi, flags.contains(Flags::ACK)) {
                 (None, _) => 0,
-                (Some(_), true) => 4,
-                (Some(_), false) => 3,
+                (Some(multi), ack) => 3 + usize::from(ack) + usize::from(multi.checks),
             }
             + match self.sequence(index, 0, flags) {
                 Sequence::Arq(_) => 2,
@@ -164,7 +176,7 @@ impl Connection {
         }
         overhead += if profile.crc { 2 * WORD_BYTES } else { 0 };
         overhead += if self.shape.window { WORD_BYTES } else { 0 };
-        overhead += if several { 4 * WORD_BYTES } else { 0 };
+        overhead += self.multi.as_ref().map_or(0, |multi| (4 + usize::from(multi.checks)) * WORD_BYTES);
         overhead += 2 * WORD_BYTES;
         if profile.reliability.fec().is_some() {
             overhead += WORD_BYTES + super::fec::prefix_bytes(several);

@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 
+use super::handshake::AMPLIFICATION;
 use super::multipath::{Join, MAX_PATHS};
 use super::path::{Path, Stage, Timer};
 use super::{Connection, Cx, Phase, Role};
@@ -10,7 +11,7 @@ use crate::error::PathError;
 use crate::path::{PathAddr, PathId};
 use crate::seq;
 use crate::time::Instant;
-use crate::wire::{Flags, JoinStep, MpJoin, Multipath, Packet, Sequence};
+use crate::wire::{Decoded, Flags, JoinStep, MpJoin, Multipath, Packet, Sequence};
 
 /// Joins that may wait for their proof at the same time.
 const MAX_PENDING_JOINS: usize = 4;
@@ -74,10 +75,11 @@ impl Connection {
         &mut self,
         cx: &mut Cx<'_>,
         addr: PathAddr,
-        packet: &Packet<'_>,
+        decoded: &Decoded<'_>,
+        datagram: &[u8],
         isn: u32,
-        bytes: usize,
     ) -> Option<usize> {
+        let packet = &decoded.packet;
         let Some(Multipath::Join(MpJoin { backup, address_id, step: JoinStep::Syn { nonce, .. } })) =
             packet.multipath
         else {
@@ -95,12 +97,15 @@ impl Connection {
             self.stats.frozen_mismatch += 1;
             return None;
         }
+        if !self.opens_join(cx, decoded, datagram, address_id) {
+            return None;
+        }
         let mut path = self.new_path(addr, isn, address_id, cx.now);
         path.peer_isn = arq.sequence;
         path.stage = Stage::SynReceived;
         path.backup = backup;
         path.wants.syn_ack = true;
-        path.allowance_bytes = Some(bytes * 3);
+        path.allowance_bytes = Some(datagram.len() * AMPLIFICATION);
         path.join = Some(Box::new(Join { local_nonce: cx.rng.next_u32(), peer_nonce: nonce }));
         Some(self.place(path))
     }
@@ -189,10 +194,39 @@ impl Connection {
         })
     }
 
-    /// Path `index` goes on at another address.
-    pub fn move_path(&mut self, index: usize, addr: PathAddr) {
+    /// Path `index` goes on at another address, which `bytes` came from. Until a packet sent there is acknowledged, or one
+    /// from there opened under the AEAD, it is not proven.
+    // R-ENCAP-3, R-SEC-1
+    pub fn move_path(&mut self, now: Instant, index: usize, addr: PathAddr, bytes: usize) {
+        let sealed = self.seal.is_some();
         if let Some(path) = self.paths.get_mut(index) {
             path.addr = addr;
+            path.probe_sent_at = None;
+            if !sealed {
+                path.unproven_from = Some(path.tx.next());
+                path.allowance_bytes = Some(bytes * AMPLIFICATION);
+                path.handshake_tries = 0;
+                self.probe_address(now, index);
+            }
+        }
+    }
+
+    /// Asks the peer at its new address for a packet, again and again until one comes: the allowance may be too small for
+    /// any packet of data.
+    pub(super) fn probe_address(&mut self, now: Instant, index: usize) {
+        self.start_handshake_timer(now, index);
+        self.paths[index].wants.probe = true;
+    }
+
+    /// A packet on path `index` acknowledges what came before `ack`, or answers a probe: the peer's new address is proven
+    /// if a packet that was first sent there is among it.
+    // R-ENCAP-3
+    pub(super) fn prove_address(&mut self, index: usize, ack: Option<u64>, answers_probe: bool) {
+        let path = &mut self.paths[index];
+        if path.unproven_from.is_some_and(|first| answers_probe || ack.is_some_and(|ack| ack > first)) {
+            path.unproven_from = None;
+            path.allowance_bytes = None;
+            path.stop(Timer::Handshake);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{Connection, Cx, LocalFin};
 use crate::crypto;
 use crate::error::PathError;
 use crate::path::PathId;
-use crate::profile::{JoinHash, Paths, Scheduler};
+use crate::profile::{Composition, JoinHash, Paths, Profile, Protection, Scheduler};
 use crate::seq;
 use crate::time::Instant;
 use crate::wire::{CapableFlags, Multipath, Packet};
@@ -39,6 +39,24 @@ pub(crate) struct Multi {
     /// Messages to be sent again on another path.
     pub reinject: VecDeque<u64>,
     pub next_address_id: u8,
+    /// We ask for a check of every payload, and what we or the peer asked is in force (answer C4).
+    asks_checks: bool,
+    pub checks: bool,
+}
+
+/// True if nothing else would check the payloads of several paths (answer C4).
+fn unchecked(profile: &Profile) -> bool {
+    profile.paths != Paths::Single && !profile.crc && profile.protection == Protection::ClearText
+}
+
+/// Whether an end with this profile asks for a check of every payload.
+pub(crate) fn asks_checks(profile: &Profile) -> bool {
+    profile.tuning.path_checks && unchecked(profile)
+}
+
+/// Flag A of MP_CAPABLE.
+pub(crate) fn checks_flag(asked: bool) -> CapableFlags {
+    if asked { CapableFlags::CHECKS } else { CapableFlags::empty() }
 }
 
 /// The authentication of one join.
@@ -49,8 +67,12 @@ pub(crate) struct Join {
 }
 
 impl Multi {
-    pub fn new(hash: JoinHash, local_key: u64) -> Self {
+    pub fn new(composition: &Composition, local_key: u64) -> Self {
+        let hash = composition.profile().join_hash;
+        let asks_checks = asks_checks(composition.profile());
         Self {
+            asks_checks,
+            checks: asks_checks,
             hash,
             local_key,
             peer_key: None,
@@ -66,6 +88,17 @@ impl Multi {
     pub fn learn(&mut self, key: u64) {
         self.peer_key = Some(key);
         self.peer_idsn = crypto::initial_data_number(self.hash, key);
+    }
+
+    /// What we announce in MP_CAPABLE: the hash, and whether we ask for checks.
+    pub fn flags(&self) -> CapableFlags {
+        crypto::capable_flags(self.hash) | checks_flag(self.asks_checks)
+    }
+
+    /// Either end may ask for checks of the payload.
+    // R-DSS-4
+    pub fn hear_flags(&mut self, flags: CapableFlags, composition: &Composition) {
+        self.checks |= flags.contains(CapableFlags::CHECKS) && unchecked(composition.profile());
     }
 
     pub fn accepts(&self, flags: CapableFlags) -> bool {

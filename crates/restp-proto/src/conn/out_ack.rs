@@ -3,7 +3,6 @@
 use super::output::{AckNumber, Outgoing};
 use super::path::{Stage, Timer};
 use super::{Connection, Cx, LocalFin, Role};
-use crate::crypto;
 use crate::path::{Ecn, Transmit};
 use crate::profile::AckReport;
 use crate::seq;
@@ -48,10 +47,11 @@ impl Connection {
             match number {
                 AckNumber::Next => {}
                 AckNumber::Previous => arq.sequence = arq.sequence.wrapping_sub(1),
+                AckNumber::BeforeUnacked => arq.sequence = seq::to_wire(path.local_isn, path.tx.first() - 1),
                 AckNumber::First => arq.sequence = seq::to_wire(path.local_isn, 1),
             }
         }
-        let probe = number == AckNumber::Previous;
+        let probe = matches!(number, AckNumber::Previous | AckNumber::BeforeUnacked);
         packet.header.corruption_echo = path.ack.corruption && packet.header.error.contains(ErrorBits::CRC);
         if path.ack.echo || path.ack.echo_once {
             packet.header.flags |= Flags::ECE;
@@ -172,7 +172,7 @@ impl Connection {
         }
         packet.multipath = match (&path.join, multi.peer_key) {
             (None, Some(responder_key)) => Some(Multipath::Capable(MpCapable::BothKeys {
-                flags: crypto::capable_flags(multi.hash),
+                flags: multi.flags(),
                 initiator_key: multi.local_key,
                 responder_key,
             })),

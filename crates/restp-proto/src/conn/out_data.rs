@@ -96,9 +96,14 @@ impl Connection {
             return None;
         }
         let queued = self.cut_segment(segment)?;
+        let sent = Sent::new(self.next_data, queued.payload.clone(), false, queued.push, queued.deadline);
+        let Some(length) = self.send_new(cx, index, sent, usize::MAX, out) else {
+            // The peer's address is not proven and may not be sent more for now.
+            self.queue_bytes += queued.payload.len();
+            self.queue.push_front(queued);
+            return None;
+        };
         let stored = Stored { payload: queued.payload, push: queued.push, deadline: queued.deadline };
-        let sent = Sent::new(self.next_data, stored.payload.clone(), false, stored.push, stored.deadline);
-        let length = self.send_new(cx, index, sent, usize::MAX, out)?;
         if let Some(multi) = &mut self.multi {
             multi.store.push_back(stored);
         }

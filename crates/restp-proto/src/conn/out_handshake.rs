@@ -42,8 +42,13 @@ impl Connection {
         if wants.probe {
             let path = &mut self.paths[index];
             path.wants.probe = false;
-            path.probe_sent_at = Some(cx.now);
-            return self.send_ack(cx, index, AckNumber::Previous, out);
+            let moved = path.unproven_from.is_some();
+            let number = if moved { AckNumber::BeforeUnacked } else { AckNumber::Previous };
+            let transmit = self.send_ack(cx, index, number, out);
+            if transmit.is_some() {
+                self.paths[index].probe_sent_at = Some(cx.now);
+            }
+            return transmit;
         }
         if wants.priority {
             self.paths[index].ack.now = true;
@@ -65,7 +70,8 @@ impl Connection {
     pub(super) fn send_syn(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
         self.start_handshake_timer(cx.now, index);
         let message = self.handshake_message();
-        let packet = Packet { payload: &message, ..self.syn_packet(index) };
+        let mut packet = Packet { payload: &message, ..self.syn_packet(index) };
+        self.seal_join(index, &mut packet);
         self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out)
     }
 
@@ -108,10 +114,9 @@ impl Connection {
         let path = &self.paths[index];
         match &path.join {
             None if self.phase == Phase::CookieRequest => None,
-            None => Some(Multipath::Capable(MpCapable::OneKey {
-                flags: crypto::capable_flags(multi.hash),
-                key: multi.local_key,
-            })),
+            None => {
+                Some(Multipath::Capable(MpCapable::OneKey { flags: multi.flags(), key: multi.local_key }))
+            }
             Some(join) => Some(Multipath::Join(MpJoin {
                 backup: path.backup,
                 address_id: path.id.0,
@@ -139,10 +144,9 @@ impl Connection {
         packet.header.error |= report_bits(self.composition.profile().ack_report);
         packet.fec = self.offered_fec();
         packet.multipath = match (&self.multi, &path.join) {
-            (Some(multi), None) => Some(Multipath::Capable(MpCapable::OneKey {
-                flags: crypto::capable_flags(multi.hash),
-                key: multi.local_key,
-            })),
+            (Some(multi), None) => {
+                Some(Multipath::Capable(MpCapable::OneKey { flags: multi.flags(), key: multi.local_key }))
+            }
             (Some(_), Some(join)) => {
                 let proof = self.join_proof(index)?;
                 let mut mac = [0; 8];
@@ -153,7 +157,8 @@ impl Connection {
             (None, _) => None,
         };
         let message = self.handshake_message();
-        let packet = Packet { payload: &message, ..packet };
+        let mut packet = Packet { payload: &message, ..packet };
+        self.seal_join(index, &mut packet);
         self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out)
     }
 
@@ -181,8 +186,7 @@ impl Connection {
             && let Some(key) = multi.peer_key
         {
             // The peer's own key proves the right to end the whole connection (answer H6).
-            packet.multipath =
-                Some(Multipath::Capable(MpCapable::OneKey { flags: crypto::capable_flags(multi.hash), key }));
+            packet.multipath = Some(Multipath::Capable(MpCapable::OneKey { flags: multi.flags(), key }));
         }
         self.emit(cx, Outgoing { index, ecn: Ecn::NotEct, retransmission: false }, &packet, out)
     }

@@ -16,6 +16,8 @@ pub(super) enum AckNumber {
     Next,
     /// The one before, so that the peer must answer.
     Previous,
+    /// The one before the oldest not acknowledged: as `Previous`, but whatever is in flight may be lost.
+    BeforeUnacked,
     /// The first one: the third packet of a handshake, from which a responder without state finds the initial number.
     First,
 }
@@ -303,7 +305,7 @@ impl Connection {
         }
         let start = out.len();
         let pseudo = (cx.pseudo)(&addr);
-        self.write(packet, pseudo.as_ref(), out)?;
+        self.write(packet, self.paths[what.index].id.0, pseudo.as_ref(), out)?;
         self.stats.packets_sent += 1;
         self.stats.bytes_sent += (out.len() - start) as u64;
         if cx.observer.is_some() {
@@ -321,17 +323,18 @@ impl Connection {
         Some(Transmit { path: addr, ecn: what.ecn, size_bytes, segment_size: size_bytes, release_at: cx.now })
     }
 
-    /// Encodes a packet and seals it if the connection is protected.
+    /// Encodes a packet of `subflow` and seals it if the connection is protected.
     pub(super) fn write(
         &mut self,
         packet: &Packet<'_>,
+        subflow: u8,
         pseudo: Option<&PseudoHeader>,
         out: &mut Vec<u8>,
     ) -> Option<()> {
         let start = out.len();
         let seal = self.seal.as_mut().filter(|_| packet.is_sealed());
         let protection = match seal {
-            Some(seal) => Some(seal.next_packet()?),
+            Some(seal) => Some(seal.next_packet(subflow)?),
             None => packet.protection,
         };
         let packet = Packet { protection, ..*packet };
@@ -356,7 +359,8 @@ impl Connection {
     ) -> Option<Vec<u8>> {
         let packet = self.last_ack(index);
         let mut bytes = Vec::with_capacity(packet.encoded_len());
-        self.write(&packet, pseudo(&self.paths[index].addr).as_ref(), &mut bytes)?;
+        let (subflow, addr) = (self.paths[index].id.0, self.paths[index].addr);
+        self.write(&packet, subflow, pseudo(&addr).as_ref(), &mut bytes)?;
         Some(bytes)
     }
 }

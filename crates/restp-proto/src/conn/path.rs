@@ -129,6 +129,8 @@ pub(crate) struct Path {
     pub cwr: bool,
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
     pub allowance_bytes: Option<usize>,
+    /// First number that can be sent to the new address of a peer that moved, until one of these is acknowledged.
+    pub unproven_from: Option<u64>,
     /// Control packets to be sent when possible.
     pub wants: Wants,
     pub join: Option<Box<super::multipath::Join>>,
@@ -193,6 +195,7 @@ impl Path {
             healthy_since: None,
             cwr: false,
             allowance_bytes: None,
+            unproven_from: None,
             wants: Wants::default(),
             join: None,
             fin_sent: false,

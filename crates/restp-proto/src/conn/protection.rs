@@ -29,9 +29,13 @@ impl Connection {
     ) -> Option<Decoded<'p>> {
         let protection = decoded.packet.protection?;
         if protection.epoch == 0 {
-            return self.on_handshake_packet(index, decoded);
+            return if index == 0 { self.on_handshake_packet(index, decoded) } else { None };
         }
         let path = self.paths.get_mut(index)?;
+        if protection.subflow != path.id.0 {
+            self.stats.unauthentic += 1;
+            return None;
+        }
         if decoded.payload_check == PayloadCheck::Corrupt {
             // The header was intact, so this is evidence of bit errors; nothing else of the packet is believed.
             self.stats.corrupt_payloads += 1;
@@ -46,6 +50,25 @@ impl Connection {
             return None;
         }
         Some(Decoded { packet: Packet { payload: plain, ..decoded.packet }, ..*decoded })
+    }
+
+    /// True if the SYN of a join may be believed: in clear text its MACs speak for it, else the keys of the connection.
+    // R-PROT-8
+    pub(super) fn opens_join(
+        &mut self,
+        cx: &mut Cx<'_>,
+        decoded: &Decoded<'_>,
+        datagram: &[u8],
+        id: u8,
+    ) -> bool {
+        let Some(protection) = decoded.packet.protection else { return self.seal.is_none() };
+        let Some(seal) = &mut self.seal else { return false };
+        let genuine = protection.epoch > 0
+            && protection.subflow == id
+            && decoded.payload_check != PayloadCheck::Corrupt
+            && seal.open(&protection, datagram, decoded.header_bytes, cx.scratch);
+        self.stats.unauthentic += u64::from(!genuine);
+        genuine
     }
 
     /// A packet in clear text that carries the handshake: only what the state of the handshake expects is taken.

@@ -2,6 +2,7 @@
 
 use super::Endpoint;
 use super::table::Key;
+use crate::conn::handshake::Refusal;
 use crate::conn::shape;
 use crate::error::SendError;
 use crate::event::{ConnId, Datagram};
@@ -137,7 +138,7 @@ impl Endpoint {
             .get(&port)
             .is_some_and(|listener| listener.composition.profile().management != Management::Connectionless);
         if !known {
-            self.refuse(stranger);
+            self.refuse(stranger, Refusal::NothingHere);
             return;
         }
         let syn = flags.contains(Flags::SYN);
@@ -150,7 +151,7 @@ impl Endpoint {
             (false, true) => self.stats.stray += 1,
             // Early data whose SYN is still missing: the client repeats it with SYN (answer D4).
             (false, false) => self.stats.stray += 1,
-            (true, true) => self.refuse(stranger),
+            (true, true) => self.refuse(stranger, Refusal::NothingHere),
         }
     }
 
@@ -186,7 +187,7 @@ impl Endpoint {
     }
 
     /// A reset for a packet that belongs to nothing (RFC 9293 section 3.10.7.1). R-CM-9
-    pub(super) fn refuse(&mut self, stranger: &Stranger<'_>) {
+    pub(super) fn refuse(&mut self, stranger: &Stranger<'_>, why: Refusal) {
         self.stats.stray += 1;
         let packet = &stranger.decoded.packet;
         let flags = packet.header.flags;
@@ -198,8 +199,10 @@ impl Endpoint {
         } else {
             reply.header.flags = Flags::RST | Flags::ACK;
             let consumed = u32::from(flags.intersects(Flags::SYN | Flags::FIN) || !packet.payload.is_empty());
-            reply.sequence =
-                Sequence::Arq(Arq { sequence: 0, acknowledgement: arq.sequence.wrapping_add(consumed) });
+            reply.sequence = Sequence::Arq(Arq {
+                sequence: why as u32,
+                acknowledgement: arq.sequence.wrapping_add(consumed),
+            });
         }
         let error = reply.header.error;
         let fec_due = error.contains(crate::wire::ErrorBits::FEC | crate::wire::ErrorBits::ARQ)
@@ -232,25 +235,27 @@ impl Endpoint {
     // R-MP-3, R-MP-4
     fn on_join(&mut self, stranger: &Stranger<'_>, join: &MpJoin) {
         let JoinStep::Syn { token, .. } = join.step else {
-            self.refuse(stranger);
+            self.refuse(stranger, Refusal::NothingHere);
             return;
         };
         let Some(id) = self.tokens.get(&token).copied() else {
-            self.refuse(stranger);
+            self.refuse(stranger, Refusal::NothingHere);
             return;
         };
         let isn = self.initial_number(stranger.now, &stranger.key);
         let ports = (stranger.key.local_port, stranger.key.remote_port);
-        let packet = &stranger.decoded.packet;
-        let (addr, bytes) = (stranger.key.addr, stranger.datagram.len());
+        let (addr, decoded, datagram) = (stranger.key.addr, stranger.decoded, stranger.datagram);
         let place = self
             .with(stranger.now, id, |conn, cx| {
-                (conn.ports() == ports).then(|| conn.accept_join(cx, addr, packet, isn, bytes)).flatten()
+                (conn.ports() == ports).then(|| conn.accept_join(cx, addr, decoded, datagram, isn)).flatten()
             })
             .flatten();
         match place {
             Some(index) => self.table.bind(stranger.key, id, index),
-            None => self.stats.limit_refusals += 1,
+            None => {
+                self.stats.limit_refusals += 1;
+                self.refuse(stranger, Refusal::Limit);
+            }
         }
     }
 
@@ -264,13 +269,20 @@ impl Endpoint {
         let key = stranger.key;
         let Some((id, index)) = self.find_moved(&key, &stranger.decoded.packet) else { return false };
         let old = self.table.get(id).and_then(|conn| conn.path_addrs().nth(index)).map(|(_, addr)| addr);
+        // Its numbers are those of the peer; under protection it must open, too, before anything follows it.
+        let taken = |endpoint: &Self| endpoint.table.get(id).map(|conn| conn.stats().packets_received);
+        let before = taken(self);
+        deliver(self, stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
+        if taken(self) == before {
+            return true;
+        }
         if let Some(addr) = old {
             self.table.unbind(&Key { addr, ..key });
         }
-        self.with(stranger.now, id, |conn, _| conn.move_path(index, key.addr));
+        let bytes = stranger.datagram.len();
+        self.with(stranger.now, id, |conn, cx| conn.move_path(cx.now, index, key.addr, bytes));
         self.table.bind(key, id, index);
         self.stats.rebindings += 1;
-        deliver(self, stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
         true
     }
 

@@ -6,7 +6,9 @@ use super::incoming::{Stranger, deliver};
 use super::table::Key;
 use super::{Endpoint, ISN_SLOT, Listener};
 use crate::cc::INITIAL_WINDOW;
-use crate::conn::handshake::{Opening, Proof, agreed_hash};
+use crate::conn::handshake::Refusal;
+use crate::conn::handshake::{Keys, Opening, Proof, agreed_hash};
+use crate::conn::multipath::{asks_checks, checks_flag};
 use crate::conn::{Connection, shape};
 use crate::crypto::{self, Purpose};
 use crate::event::EventKind;
@@ -55,7 +57,7 @@ impl Endpoint {
     pub(super) fn on_syn(&mut self, stranger: &Stranger<'_>) {
         let packet = &stranger.decoded.packet;
         let Some(composition) = self.requested(stranger) else {
-            self.refuse(stranger);
+            self.refuse(stranger, Refusal::Services);
             return;
         };
         if packet.header.version == Version::Protected {
@@ -84,7 +86,7 @@ impl Endpoint {
         let packet = &stranger.decoded.packet;
         let Sequence::Arq(arq) = packet.sequence else { return };
         let Some(keys) = self.keys.clone() else {
-            self.refuse(stranger);
+            self.refuse(stranger, Refusal::Services);
             return;
         };
         if self.half_open >= self.config.max_half_open || self.table.len() >= self.config.max_connections {
@@ -155,11 +157,11 @@ impl Endpoint {
         if composition.several_paths() {
             let Some(Multipath::Capable(MpCapable::OneKey { flags, key })) = packet.multipath else { return };
             if agreed_hash(composition, flags).is_none() {
-                self.refuse(stranger);
+                self.refuse(stranger, Refusal::Services);
                 return;
             }
             reply.multipath = Some(Multipath::Capable(MpCapable::OneKey {
-                flags: crypto::capable_flags(profile.join_hash),
+                flags: crypto::capable_flags(profile.join_hash) | checks_flag(asks_checks(profile)),
                 key: self.responder_key(&stranger.key, peer_isn, key),
             }));
         }
@@ -180,12 +182,12 @@ impl Endpoint {
                 // Perhaps the client's first packets were all lost: it repeats them.
                 self.stats.stray += 1;
             } else {
-                self.refuse(stranger);
+                self.refuse(stranger, Refusal::Services);
             }
             return;
         };
         let Some(composition) = self.requested(stranger) else {
-            self.refuse(stranger);
+            self.refuse(stranger, Refusal::Services);
             return;
         };
         if self.table.len() >= self.config.max_connections {
@@ -236,10 +238,10 @@ impl Endpoint {
             };
             let own = self.responder_key(&stranger.key, isns.1, peer_key);
             if agreed_hash(composition, flags).is_none() || shown.is_some_and(|shown| shown != own) {
-                self.refuse(stranger);
+                self.refuse(stranger, Refusal::Services);
                 return false;
             }
-            Some((own, peer_key))
+            Some(Keys { own, peer: peer_key, flags })
         } else {
             None
         };

@@ -50,6 +50,8 @@ pub struct Tuning {
     pub max_sack_blocks: usize,
     /// Keep every header within 15 words (answer A5).
     pub strict_header: bool,
+    /// Ask for a CRC-32C of every payload on several paths where no other check is in force (flag A of MP_CAPABLE).
+    pub path_checks: bool,
     /// Packets per encoded packet: at most 16 for XOR, at most 8 per phase when interleaved.
     pub fec_group: u32,
     /// The encoded packet leaves at the latest after RTT divided by this (dissertation section 3.5.8: 4).
@@ -98,6 +100,7 @@ impl Default for Tuning {
             duplicate_ack_limit: 3,
             max_sack_blocks: 4,
             strict_header: false,
+            path_checks: false,
             fec_group: 8,
             fec_timer_divisor: 4,
             tail_probe: true,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::conn::multipath::asks_checks;
+
 use super::{
     AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
     Profile, Protection, Reliability,
@@ -199,9 +201,11 @@ impl Profile {
     }
 
     fn check_paths(&self, found: &mut Vec<Conflict>) {
-        if self.protection == Protection::Protected && self.paths != Paths::Single {
+        // Answer C4: encoded packets have no check of their own. R-DSS-4
+        if asks_checks(self) && self.reliability.fec().is_some() {
             found.push(Conflict::new(
-                "The protected profile covers one path: choose a single path, or clear text on paths that you trust.",
+                "tuning.path_checks forbids repair from encoded packets, which it does not cover: switch the CRC on \
+                 instead, or leave out FEC.",
             ));
         }
         if self.protection == Protection::Protected && self.management == Management::Opportunistic {

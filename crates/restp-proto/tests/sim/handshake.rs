@@ -193,6 +193,48 @@ fn a_port_without_listener_refuses() {
     pair.connect();
     pair.net.run_for(Duration::from_secs(1));
     let events = pair.net.with(pair.client, |host, _| host.take_events());
+    let reason = restp_proto::EventKind::Closed(restp_proto::CloseReason::NotListening);
+    assert!(events.iter().any(|event| event.kind == reason), "{events:?}");
+}
+
+// R-CM-3, R-CM-9
+#[test]
+fn services_that_a_listener_does_not_take_are_told_from_a_port_without_listener() {
+    let link = LinkConfig::ideal(DELAY);
+    let config = restp_proto::EndpointConfig::default();
+    let own = Profile { crc: false, ..Profile::file_arq() };
+    let mut pair = Pair::with_config(1, &Profile::file_arq(), &own, &[(link.clone(), link)], &config);
+    pair.net.with(pair.server, |host, _| {
+        host.endpoint.unlisten(restp_sim::restp::SERVER_PORT);
+        host.endpoint.listen(restp_sim::restp::SERVER_PORT, own.validate().unwrap(), true).unwrap();
+    });
+    pair.connect();
+    pair.net.run_for(Duration::from_secs(1));
+    let events = pair.net.with(pair.client, |host, _| host.take_events());
     let reason = restp_proto::EventKind::Closed(restp_proto::CloseReason::Refused);
     assert!(events.iter().any(|event| event.kind == reason), "{events:?}");
+}
+
+// R-OPT-9
+#[test]
+fn an_answer_longer_than_an_unproven_client_may_get_waits_and_arrives_whole() {
+    let mut pair = with_cookie(&Profile::web_opt());
+    // Old enough that the address may have gone to somebody else.
+    pair.net.run_for(Duration::from_secs(600));
+    let (client, server) = (pair.client, pair.server);
+    let conn = pair.connect();
+    pair.send(client, conn, "GET everything").unwrap();
+    let answer: Vec<u8> = (0..100_000).map(restp_sim::restp::pattern).collect();
+    let (mut answered, mut received) = (false, Vec::new());
+    for _ in 0..2000 {
+        if let Some(accepted) = pair.accepted()
+            && !pair.receive(server, accepted).is_empty()
+        {
+            pair.send(server, accepted, answer.clone()).unwrap();
+            answered = true;
+        }
+        received.extend(pair.receive(client, conn).into_iter().flat_map(|message| message.payload));
+        pair.net.run_for(MS);
+    }
+    assert!(answered && received == answer, "{} bytes", received.len());
 }

@@ -1,11 +1,14 @@
 //! Several paths: joins, schedulers, failure and return, moving peers.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use restp_proto::profile::{Congestion, Paths, Scheduler};
-use restp_proto::{ConnId, Dial, EventKind, Instant, PathId, Profile};
+use restp_proto::profile::{Congestion, Management, Paths, Scheduler, Tuning};
+use restp_proto::wire::Packet as Wire;
+use restp_proto::{ConnId, Dial, EndpointConfig, EventKind, Instant, PathId, Profile};
 use restp_sim::restp::{Pair, client_ip, client_path, server_ip};
-use restp_sim::{LinkConfig, Loss, Outage};
+use restp_sim::{DropRule, LinkConfig, Loss, Outage, Packet};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -267,4 +270,159 @@ fn k3_a_peer_behind_a_forgetful_nat_keeps_its_connection() {
         assert_eq!(got, 20_000, "round {round}");
     }
     assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 5);
+}
+
+// K3, R-ENCAP-3
+#[test]
+fn k3_a_download_goes_on_when_the_nat_forgets_in_the_middle() {
+    let link = LinkConfig::new(5_000_000, MS * 10);
+    // Who only receives must say something now and then, or nothing tells the server where he went.
+    let tuning = Tuning { keepalive: Some(MS * 100), ..Profile::file_arq().tuning };
+    let mut pair = Pair::new(31, &Profile { tuning, ..Profile::file_arq() }, &link);
+    let outside = "198.51.100.7".parse().unwrap();
+    pair.net.add_nat(client_ip(0), outside);
+    let (there, back) = pair.links[0];
+    pair.net.route(outside, server_ip(0), &[there]);
+    pair.net.route(server_ip(0), outside, &[back]);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("the handshake passes the translator");
+    let data: Vec<u8> = (0..2_000_000).map(restp_sim::restp::pattern).collect();
+    pair.send(pair.server, accepted, data.clone()).unwrap();
+    let mut received = Vec::new();
+    for round in 0..8000 {
+        if round % 600 == 200 {
+            pair.net.rebind_nat(client_ip(0));
+        }
+        received.extend(pair.receive(pair.client, conn).into_iter().flat_map(|message| message.payload));
+        pair.net.run_for(MS);
+    }
+    assert!(received == data, "{} bytes", received.len());
+    assert!(pair.net.host(pair.server).endpoint.stats().rebindings >= 5);
+}
+
+// R-ENCAP-3, R-SEC-1
+#[test]
+fn a_new_address_gets_at_most_three_times_what_came_from_it_until_it_answers() {
+    let link = LinkConfig::new(5_000_000, MS * 10);
+    let mut pair = Pair::new(31, &Profile::file_arq(), &link);
+    let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
+    let tap = Arc::clone(&seen);
+    let note = move |packet: &Packet| {
+        tap.lock().unwrap().push(packet.clone());
+        false
+    };
+    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    pair.send(pair.server, accepted, vec![7; 1_000_000]).unwrap();
+    pair.net.run_for(MS * 300);
+    // Somebody who can see the packets repeats the newest in the name of a victim.
+    let mut copy = seen.lock().unwrap().last().expect("acknowledgements").clone();
+    copy.source = "203.0.113.9:4000".parse().unwrap();
+    let (victim, injected) = (copy.source.ip(), copy.data.len());
+    let to_victim = pair.net.add_link(LinkConfig::ideal(MS));
+    pair.net.route(server_ip(0), victim, &[to_victim]);
+    let sent_bytes = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent_bytes);
+    let note = move |packet: &Packet| {
+        count.fetch_add(packet.data.len(), Ordering::Relaxed);
+        false
+    };
+    pair.net.add_rule(to_victim, DropRule::first(u64::MAX, note));
+    pair.net.inject(copy);
+    assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 1);
+    // The peer has nothing more to say, so nothing leads the connection back.
+    pair.net.with(pair.client, |host, now| host.endpoint.forget(now, conn));
+    pair.net.run_for(Duration::from_secs(20));
+    let got = sent_bytes.load(Ordering::Relaxed);
+    assert!(got > 0 && got <= injected * 3, "{got} bytes for {injected}");
+}
+
+// R-MP-4, R-CM-9
+#[test]
+fn joins_beyond_the_limit_are_refused_at_once() {
+    let link = LinkConfig::ideal(MS * 10);
+    let links: Vec<_> = (0..7).map(|_| (link.clone(), link.clone())).collect();
+    let mut pair = Pair::with_paths(31, &profile(Paths::Spreading(Scheduler::RoundRobin)), &links);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    for index in 1..7 {
+        pair.net.with(pair.client, |host, now| {
+            host.endpoint.open_path(now, conn, client_path(index), false).unwrap();
+        });
+    }
+    pair.net.run_for(MS * 200);
+    let events = &pair.net.host(pair.client).events;
+    let count = |wanted: fn(&EventKind) -> bool| events.iter().filter(|event| wanted(&event.kind)).count();
+    let up = count(|kind| matches!(kind, EventKind::PathUp(_)));
+    let down = count(|kind| matches!(kind, EventKind::PathDown(_)));
+    assert_eq!((up, down), (4, 2), "{events:?}");
+}
+
+#[test]
+fn an_event_tells_when_paths_can_be_opened() {
+    for profile in
+        [Profile::multipath(), Profile { management: Management::Opportunistic, ..Profile::multipath() }]
+    {
+        let link = LinkConfig::ideal(MS * 10);
+        let mut pair = Pair::with_paths(31, &profile, &[(link.clone(), link.clone()), (link.clone(), link)]);
+        let conn = pair.connect();
+        let allowed = |host: &restp_sim::restp::RestpHost| {
+            host.events.iter().any(|event| event.kind == EventKind::PathsAllowed)
+        };
+        let (client, server) = (pair.client, pair.server);
+        assert!(pair.net.run_while(Duration::from_secs(2), |net| allowed(net.host(client))));
+        pair.net.with(client, |host, now| {
+            host.endpoint.open_path(now, conn, client_path(1), false).expect("it was allowed");
+        });
+        pair.net.run_for(MS * 200);
+        assert!(!allowed(pair.net.host(server)), "only the side that connected opens paths");
+    }
+}
+
+// C4, R-DSS-4
+#[test]
+fn c4_checks_of_every_payload_are_in_force_if_either_end_asks() {
+    let plain = Profile { crc: false, ..profile(Paths::Spreading(Scheduler::RoundRobin)) };
+    let asking = Profile { tuning: Tuning { path_checks: true, ..plain.tuning.clone() }, ..plain.clone() };
+    let noisy = LinkConfig { bit_error_ratio: 2e-6, ..LinkConfig::new(5_000_000, MS * 10) };
+    for (client, server, checked) in
+        [(&plain, &plain, false), (&asking, &plain, true), (&plain, &asking, true), (&asking, &asking, true)]
+    {
+        let link = if checked { noisy.clone() } else { LinkConfig::ideal(MS * 10) };
+        let links = [(link.clone(), link.clone()), (link.clone(), link)];
+        let mut pair = Pair::with_config(5, client, server, &links, &EndpointConfig::default());
+        let seen: Arc<Mutex<(u32, u32)>> = Arc::default();
+        for index in 0..2 {
+            let tap = Arc::clone(&seen);
+            let note = move |packet: &Packet| {
+                let decoded = Wire::decode(&packet.data, None).expect("our own packets are legal");
+                let mapping = decoded.packet.dss.and_then(|dss| dss.mapping);
+                if !decoded.packet.payload.is_empty() {
+                    let mut counts = tap.lock().unwrap();
+                    match mapping.and_then(|mapping| mapping.payload_crc) {
+                        Some(_) => counts.0 += 1,
+                        None => counts.1 += 1,
+                    }
+                }
+                false
+            };
+            pair.net.add_rule(pair.links[index].0, DropRule::first(u64::MAX, note));
+        }
+        let conn = pair.connect();
+        pair.net.run_for(MS * 500);
+        pair.net.with(pair.client, |host, now| {
+            host.endpoint.open_path(now, conn, client_path(1), false).unwrap();
+        });
+        pair.net.run_for(MS * 500);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        download(&mut pair, conn, accepted, 1_000_000);
+        let (with, without) = *seen.lock().unwrap();
+        assert_eq!((with > 800, without > 800), (checked, !checked), "{with} with, {without} without");
+        assert!(!(checked && without > 0), "{without} without a check");
+        let stats = pair.net.host(pair.server).endpoint.conn_stats(accepted).unwrap();
+        assert_eq!(stats.corrupt_payloads > 0, checked, "{stats:?}");
+    }
 }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use restp_proto::profile::Protection;
+use restp_proto::profile::{Paths, Protection, Scheduler};
 use restp_proto::protected::{Aead, Keys, Pattern};
 use restp_proto::{CloseReason, EndpointConfig, EventKind, Profile};
-use restp_sim::restp::Pair;
+use restp_sim::restp::{Pair, client_path};
 use restp_sim::{DropRule, LinkConfig, Loss, Packet};
 
 const MS: Duration = Duration::from_millis(1);
@@ -118,6 +118,83 @@ fn without_the_right_keys_nothing_is_opened() {
         let timed_out = EventKind::Closed(CloseReason::TimedOut);
         assert!(events.iter().any(|event| event.kind == timed_out), "{events:?}");
     }
+}
+
+// R-PROT-5, R-PROT-8
+#[test]
+fn several_paths_are_protected_and_joins_cannot_be_forged_or_repeated() {
+    for (pattern, aead) in
+        [(Pattern::NnPsk0, Aead::AesGcm), (Pattern::Ik, Aead::ChaChaPoly), (Pattern::Xx, Aead::AesGcm)]
+    {
+        let profile =
+            protected(Profile { paths: Paths::Spreading(Scheduler::RoundRobin), ..Profile::multipath() });
+        let link = LinkConfig { loss: Loss::Bernoulli(0.02), ..LinkConfig::new(5_000_000, MS * 10) };
+        let config = EndpointConfig { keys: Some(keys(pattern, aead)), ..EndpointConfig::default() };
+        let links = [(link.clone(), link.clone()), (link.clone(), link)];
+        let mut pair = Pair::with_config(8, &profile, &profile, &links, &config);
+        let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
+        let tap = Arc::clone(&seen);
+        pair.net.add_rule(
+            pair.links[1].0,
+            DropRule::first(u64::MAX, move |packet| {
+                tap.lock().unwrap().push(packet.clone());
+                false
+            }),
+        );
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(4));
+        pair.net.with(pair.client, |host, now| {
+            host.endpoint.open_path(now, conn, client_path(1), false).unwrap();
+        });
+        pair.net.run_for(Duration::from_secs(4));
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        let join = seen.lock().unwrap()[0].clone();
+        // The same join from another address is a repetition, and with any octet changed a forgery.
+        for place in 0..join.data.len() {
+            let mut forged = Packet { source: "203.0.113.9:4000".parse().unwrap(), ..join.clone() };
+            pair.net.inject(forged.clone());
+            forged.data[place] ^= 1;
+            pair.net.inject(forged);
+        }
+        let paths = pair.net.host(pair.server).endpoint.path_stats(accepted);
+        assert_eq!(paths.iter().filter(|(_, path)| path.usable).count(), 2, "{pattern:?}: {paths:?}");
+        let data: Vec<u8> = (0..600_000).map(restp_sim::restp::pattern).collect();
+        pair.send(pair.client, conn, data.clone()).unwrap();
+        let mut received = Vec::new();
+        for _ in 0..6000 {
+            received
+                .extend(pair.receive(pair.server, accepted).into_iter().flat_map(|message| message.payload));
+            pair.net.run_for(MS);
+        }
+        assert!(received == data, "{pattern:?}: {} bytes", received.len());
+        for (there, _) in &pair.links {
+            assert!(pair.net.link_stats(*there).entered > 150, "{pattern:?}: both paths are used");
+        }
+    }
+}
+
+// R-ENCAP-3, R-PROT-7
+#[test]
+fn a_copied_packet_does_not_lead_a_protected_connection_to_another_address() {
+    let profile = protected(Profile::file_arq());
+    let mut pair = pair(&profile, keys(Pattern::NnPsk0, Aead::AesGcm), &LinkConfig::ideal(MS * 10), 4);
+    let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
+    let tap = Arc::clone(&seen);
+    let note = move |packet: &Packet| {
+        tap.lock().unwrap().push(packet.clone());
+        false
+    };
+    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
+    let conn = pair.connect();
+    pair.net.run_for(MS * 100);
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    pair.send(pair.client, conn, SECRET.to_vec()).unwrap();
+    pair.net.run_for(MS * 100);
+    let copy = seen.lock().unwrap().last().expect("data").clone();
+    pair.net.inject(Packet { source: "203.0.113.9:4000".parse().unwrap(), ..copy });
+    let server = &pair.net.host(pair.server).endpoint;
+    assert_eq!(server.stats().rebindings, 0);
+    assert_eq!(server.path_stats(accepted)[0].1.addr.remote, client_path(0).local);
 }
 
 // R-PROT-1

@@ -13,6 +13,12 @@ pub const PORT: u16 = 7;
 /// After this time something hangs. No test depends on it otherwise.
 pub const HANGS: Duration = Duration::from_secs(30);
 
+/// Says that a test could not run here. Not through `eprintln`, which test programs hold back when a test passes.
+pub fn skipped(test: &str, why: &str) {
+    use std::io::Write;
+    writeln!(std::io::stderr(), "SKIPPED {test}: {why}").expect("standard error is open");
+}
+
 /// `size_bytes` bytes that differ from place to place.
 pub fn content(size_bytes: usize) -> Vec<u8> {
     (0..size_bytes.div_ceil(8) as u64)

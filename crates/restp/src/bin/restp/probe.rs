@@ -126,7 +126,7 @@ impl Probe {
                 connection.abort();
                 Ok(Answer::Stood { handshake, explain })
             }
-            Err(error @ Error::Refused { .. }) => Ok(Answer::Refused(error)),
+            Err(error @ (Error::Refused { .. } | Error::NotListening { .. })) => Ok(Answer::Refused(error)),
             Err(error @ Error::Closed(_)) => Ok(Answer::Nothing(error)),
             Err(error) => Err(error),
         }
