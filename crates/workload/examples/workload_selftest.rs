@@ -1,11 +1,15 @@
-//! Checks every transport in a guest kernel: run it as the first process. One line a check, then the totals.
+//! Checks every transport in a guest kernel: run it as the first process. One line a check, then the totals. With the
+//! word `conformance` it makes the checks that all transports share, else those of single transports.
 
+mod conformance;
 mod harness;
 
 use std::io::Read;
 use std::net::TcpListener;
+use std::rc::Rc;
 use std::time::Duration;
 
+use conformance::ensure;
 use harness::{
     CLOCK_READINGS_NS, Line, Options, Outcome, check_same_instants, context, flow, in_virtual_time,
     run_as_first_process,
@@ -13,9 +17,8 @@ use harness::{
 use serde_json::{Value, json};
 use workload::{Clock, FlowReport, FlowSpec, join, join_alone, prepare};
 
-/// A line without loss, and one that loses and delays much.
+/// A line without loss, and one that loses.
 const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0 };
-const HARSH: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.3, loss: 0.05 };
 const LOSSY: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.01 };
 
 /// How far two runs may drift apart by readings of the clock when their receivers wake more or less often.
@@ -24,28 +27,15 @@ const DRIFT_NS: i64 = 100_000;
 type Check = fn() -> Outcome<()>;
 
 const CHECKS: &[(&str, Check)] = &[
-    (
-        "tcp: a million bytes arrive intact, and the sender sees the end after the last byte",
-        || arrives(tcp()),
-    ),
-    ("sctp: a million bytes arrive intact, and the sender sees the end after the last byte", || {
-        arrives(sctp())
-    }),
-    ("mptcp: a million bytes arrive intact, and the sender sees the end after the last byte", || {
-        arrives(mptcp())
-    }),
-    ("tcp: everything arrives at 5 % loss and 300 ms one way", || survives(tcp())),
-    ("sctp: everything arrives at 5 % loss and 300 ms one way", || survives(sctp())),
-    ("mptcp: everything arrives at 5 % loss and 300 ms one way", || survives(mptcp())),
-    ("four transports at once do not mix", side_by_side),
-    ("tcp: nobody listens", || refused(tcp())),
-    ("sctp: nobody listens", || refused(sctp())),
-    ("mptcp: nobody listens", || refused(mptcp())),
-    ("udp: nobody listens", udp_refused),
     ("tcp: the receiver dies half-way", peer_dies),
     ("tcp: the receiver vanishes without a word", || vanishes(tcp())),
     ("sctp: the receiver vanishes without a word", || vanishes(sctp())),
-    ("tcp: instants from the wire are those of a receiver that wakes, at 1 % loss", wire_equals_application),
+    ("tcp: instants from the wire are those of a receiver that wakes, at 1 % loss", || {
+        wire_equals_application(tcp())
+    }),
+    ("tls: instants from the wire are those of a receiver that wakes, at 1 % loss", || {
+        wire_equals_application(tls())
+    }),
     ("sctp: stamps of the kernel are the instants of a receiver that wakes, at 1 % loss", sctp_stamps),
     ("sctp: messages on eight streams, each in order", sctp_streams),
     ("sctp: messages in fragments", sctp_fragments),
@@ -66,6 +56,10 @@ fn mptcp() -> (&'static str, Value) {
     ("mptcp", json!({"congestion_control": "cubic"}))
 }
 
+fn tls() -> (&'static str, Value) {
+    ("tls", json!({"congestion_control": "cubic"}))
+}
+
 fn sctp() -> (&'static str, Value) {
     ("sctp", json!({}))
 }
@@ -82,10 +76,10 @@ fn cbr((stack, params): (&str, Value), rate_bps: Option<f64>, message_size_bytes
 fn main() {
     let wanted = std::env::args().nth(1);
     run_as_first_process(|| {
+        let conformance = wanted.as_deref() == Some("conformance");
+        let all = if conformance { conformance_checks() } else { own_checks(wanted.as_deref()) };
         let (mut passed, mut failed) = (0, 0);
-        for (name, check) in
-            CHECKS.iter().filter(|(name, _)| wanted.as_ref().is_none_or(|part| name.contains(part)))
-        {
+        for (name, check) in all {
             match check() {
                 Ok(()) => {
                     passed += 1;
@@ -102,9 +96,27 @@ fn main() {
     });
 }
 
-/// An error unless the condition holds.
-fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Outcome<()> {
-    if condition { Ok(()) } else { Err(otherwise().into()) }
+type Named = (String, Box<dyn Fn() -> Outcome<()>>);
+
+/// The checks of this file, or those whose name has this part.
+fn own_checks(part: Option<&str>) -> Vec<Named> {
+    let wanted = CHECKS.iter().filter(|(name, _)| part.is_none_or(|part| name.contains(part)));
+    wanted
+        .map(|(name, check)| ((*name).to_owned(), Box::new(check) as Box<dyn Fn() -> Outcome<()>>))
+        .collect()
+}
+
+/// The shared checks, each for every transport.
+fn conformance_checks() -> Vec<Named> {
+    let candidates = conformance::candidates().into_iter().map(Rc::new);
+    let each = |candidate: Rc<conformance::Candidate>| {
+        conformance::CHECKS.iter().map(move |(name, check)| {
+            let subject = Rc::clone(&candidate);
+            let run: Box<dyn Fn() -> Outcome<()>> = Box::new(move || check(&subject));
+            (format!("{}: {name}", candidate.name), run)
+        })
+    };
+    candidates.flat_map(each).collect()
 }
 
 fn run_one(line: Line, spec: &FlowSpec, options: &Options) -> Outcome<FlowReport> {
@@ -129,47 +141,6 @@ fn all_arrived(report: &FlowReport) -> Outcome<()> {
     Ok(())
 }
 
-fn arrives(stack: (&str, Value)) -> Outcome<()> {
-    let report = run_ok(CLEAN, &bulk(stack, 1_000_001), &Options::default())?;
-    all_arrived(&report)?;
-    let result = &report.result;
-    ensure(result.received_bytes == 1_000_001, || format!("{result:?}"))?;
-    let instants = [
-        Some(result.start_s),
-        result.established_s,
-        result.first_received_s,
-        result.last_received_s,
-        result.finished_s,
-    ];
-    ensure(instants.iter().all(Option::is_some) && instants.is_sorted(), || {
-        format!("{instants:?} do not rise")
-    })?;
-    // The end comes back over the line after the last byte has crossed it.
-    let back_s = result.finished_s.unwrap_or(0.0) - result.last_received_s.unwrap_or(0.0);
-    ensure(back_s >= CLEAN.delay_s, || format!("the end came back after {back_s} s"))
-}
-
-fn survives(stack: (&str, Value)) -> Outcome<()> {
-    let options = Options { limit_s: 2000, ..Options::default() };
-    all_arrived(&run_ok(HARSH, &bulk(stack, 500_000), &options)?)
-}
-
-fn side_by_side() -> Outcome<()> {
-    let specs = [
-        bulk(tcp(), 700_000),
-        bulk(sctp(), 700_000),
-        bulk(mptcp(), 700_000),
-        cbr(("udp", json!({})), Some(400_000.0), 500),
-    ];
-    for (report, bytes) in
-        CLEAN.run(&specs, &Options::default())?.iter().zip([700_000, 700_000, 700_000, 500_000])
-    {
-        ensure(report.result.outcome == "ok", || format!("{:?}", report.result))?;
-        ensure(report.result.received_bytes == bytes, || format!("{:?}", report.result))?;
-    }
-    Ok(())
-}
-
 /// Runs only the sender of a flow; `server` happens in the receiving node meanwhile.
 fn run_alone(spec: &FlowSpec, limit_s: i64, server: impl FnOnce() + Send + 'static) -> Outcome<FlowReport> {
     let network = CLEAN.build()?;
@@ -185,16 +156,6 @@ fn run_alone(spec: &FlowSpec, limit_s: i64, server: impl FnOnce() + Send + 'stat
 fn fails_with(report: &FlowReport, beginning: &str) -> Outcome<()> {
     let said = report.result.reason.as_deref().is_some_and(|reason| reason.starts_with(beginning));
     ensure(report.result.outcome == "failed" && said, || format!("{:?}", report.result))
-}
-
-fn refused(stack: (&str, Value)) -> Outcome<()> {
-    let report = run_alone(&bulk(stack, 1000), 100, || ())?;
-    fails_with(&report, "refused")?;
-    ensure(report.result.sent_messages == 0, || format!("{:?}", report.result))
-}
-
-fn udp_refused() -> Outcome<()> {
-    fails_with(&run_alone(&cbr(("udp", json!({})), Some(100_000.0), 500), 100, || ())?, "refused")
 }
 
 fn peer_dies() -> Outcome<()> {
@@ -225,10 +186,10 @@ fn vanishes(stack: (&str, Value)) -> Outcome<()> {
     ensure(report.result.received_messages > 0, || format!("{:?}", report.result))
 }
 
-fn wire_equals_application() -> Outcome<()> {
+fn wire_equals_application(stack: (&str, Value)) -> Outcome<()> {
     // With both, the line compares the instants itself.
     let both = Options { wire: true, wake: true, ..Options::default() };
-    let report = run_ok(LOSSY, &bulk(tcp(), 5_000_000), &both)?;
+    let report = run_ok(LOSSY, &bulk(stack, 5_000_000), &both)?;
     all_arrived(&report)?;
     ensure(report.result.delivery_instants == "wire", || format!("{:?}", report.result))
 }

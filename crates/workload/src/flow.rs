@@ -9,6 +9,7 @@ use crate::error::Failure;
 use crate::ledger::{DeliveryInstants, Received, Sent};
 use crate::log::SocketSample;
 use crate::report::FlowReport;
+use crate::secure::RecordMap;
 use crate::session::Session;
 use crate::spec::Flow;
 use crate::stacks::{Connection, Sampler};
@@ -23,6 +24,17 @@ pub fn prepare(flow: Flow, ctx: Context) -> io::Result<(ServerHalf, ClientHalf)>
     let session = Arc::new(Session::new(ctx)?);
     let server = ServerHalf { flow: Arc::clone(&flow), session: Arc::clone(&session) };
     Ok((server, ClientHalf { flow, session }))
+}
+
+/// Splits a flow as [`prepare`] does into halves that know of each other only what crosses the network: the failure of
+/// one does not end the other. The sender is to be run by [`ClientHalf::run_alone`].
+///
+/// # Errors
+/// As for [`prepare`].
+pub fn prepare_apart(flow: Flow, ctx: Context) -> io::Result<(ServerHalf, ClientHalf)> {
+    let flow = Arc::new(flow);
+    let server = ServerHalf { flow: Arc::clone(&flow), session: Arc::new(Session::new(ctx.clone())?) };
+    Ok((server, ClientHalf { flow, session: Arc::new(Session::new(ctx)?) }))
 }
 
 /// The receiving half.
@@ -42,6 +54,7 @@ pub struct ClientHalf {
 pub struct ServerResult {
     pub(crate) received: Received,
     pub(crate) instants: DeliveryInstants,
+    pub(crate) records: Option<RecordMap>,
 }
 
 /// What the sending half noted.
@@ -49,6 +62,7 @@ pub struct ServerResult {
 pub struct ClientResult {
     pub(crate) sent: Sent,
     pub(crate) samples: Vec<SocketSample>,
+    pub(crate) transport_established_ns: Option<i64>,
     pub(crate) established_ns: Option<i64>,
     pub(crate) finished_ns: Option<i64>,
 }
@@ -60,11 +74,17 @@ impl ServerHalf {
         let mut result = ServerResult {
             received: Received::new(self.session.ctx.messages),
             instants: DeliveryInstants::Application,
+            records: None,
         };
         if let Err(failure) = self.serve(&mut result) {
             self.session.fail(failure);
         }
         result
+    }
+
+    /// Ends this half from another thread, as if it were killed: its sockets are closed, whatever is in them.
+    pub fn call_off(&self, why: &str) {
+        self.session.fail(Failure::new(why));
     }
 
     fn serve(&self, result: &mut ServerResult) -> Result<(), Failure> {
@@ -75,7 +95,9 @@ impl ServerHalf {
         let mut connection = listener.accept()?;
         drop(listener);
         result.instants = connection.instants();
-        app.receive(connection.as_mut(), &self.session, stack.service(), &mut result.received)?;
+        let received = app.receive(connection.as_mut(), &self.session, stack.service(), &mut result.received);
+        result.records = connection.records();
+        received?;
         self.session.failure().map_or(Ok(()), Err)
     }
 }
@@ -87,6 +109,7 @@ impl ClientHalf {
         let mut result = ClientResult {
             sent: Sent::new(self.flow.app.message_bytes(), self.session.ctx.messages),
             samples: Vec::new(),
+            transport_established_ns: None,
             established_ns: None,
             finished_ns: None,
         };
@@ -108,6 +131,7 @@ impl ClientHalf {
         let Flow { stack, app, start_ns, .. } = self.flow.as_ref();
         self.session.pause_until(*start_ns)?;
         let mut connection = stack.connect(&self.session, app.message_bytes())?;
+        result.transport_established_ns = connection.transport_established_ns();
         result.established_ns = connection.established_ns();
         let sampler = connection.sampler()?;
         std::thread::scope(|scope| {

@@ -57,7 +57,9 @@ mod wire;
 pub use context::{Clock, Context, OnProgress, Progress};
 pub use error::{Failure, SpecError};
 pub use exchange::{Exchange, ExchangeLog, OK};
-pub use flow::{ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, prepare};
+pub use flow::{
+    ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, prepare, prepare_apart,
+};
 pub use ledger::{DeliveryInstants, Received, Sent};
 pub use log::{MessageLog, SocketLog, SocketSample};
 pub use payload::HEADER_BYTES;

@@ -8,6 +8,7 @@ use crate::error::Failure;
 use crate::flow::{ClientResult, ServerResult};
 use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
 use crate::log::{MessageLog, SocketLog, SocketSample};
+use crate::secure::RecordMap;
 use crate::session::Session;
 use crate::spec::Flow;
 use crate::stacks::Service;
@@ -32,7 +33,10 @@ pub struct FlowResult {
     pub reason: Option<String>,
     /// When the sender was to start.
     pub start_s: f64,
-    /// When the sender could send; absent for a transport without sessions.
+    /// When the handshake of the transport was over; absent for a transport without sessions.
+    pub transport_established_s: Option<f64>,
+    /// When the sender could send, which takes a secure session a handshake more; absent for a transport without
+    /// sessions.
     pub established_s: Option<f64>,
     /// When the first byte arrived.
     pub first_received_s: Option<f64>,
@@ -84,6 +88,8 @@ pub struct FlowReport {
     sent: Sent,
     received: Received,
     instants: DeliveryInstants,
+    /// Where the messages stand in the stream on the wire; without it, one to one.
+    records: Option<RecordMap>,
 }
 
 fn seconds(t_ns: i64) -> f64 {
@@ -98,11 +104,12 @@ impl FlowReport {
         client: ClientResult,
     ) -> Self {
         let alone = server.is_none();
-        let (received, instants) = server.map_or_else(
-            || (Received::default(), DeliveryInstants::Application),
-            |s| (s.received, s.instants),
-        );
-        let ClientResult { sent, samples, established_ns, finished_ns } = client;
+        let ServerResult { received, instants, records } = server.unwrap_or_else(|| ServerResult {
+            received: Received::default(),
+            instants: DeliveryInstants::Application,
+            records: None,
+        });
+        let ClientResult { sent, samples, transport_established_ns, established_ns, finished_ns } = client;
         let failure = session
             .failure()
             .or_else(|| (!alone).then(|| missing(flow.stack.service(), &sent, &received)).flatten());
@@ -121,6 +128,7 @@ impl FlowReport {
             outcome: if failure.is_some() { "failed" } else { "ok" },
             reason: failure.map(|failure| failure.to_string()),
             start_s: spec.start_s,
+            transport_established_s: transport_established_ns.map(seconds),
             established_s: established_ns.map(seconds),
             first_received_s: received.first_ns.map(seconds),
             last_received_s: received.last_ns.map(seconds),
@@ -135,7 +143,7 @@ impl FlowReport {
             delivery_instants: instants.name(),
         };
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
-        Self { result, samples, keys, sent, received, instants }
+        Self { result, samples, keys, sent, received, instants, records }
     }
 
     /// How the instants of arrival were or are to be taken. After [`DeliveryInstants::Wire`] comes
@@ -150,21 +158,26 @@ impl FlowReport {
     /// The capture and the receiver disagree on what arrived: packets are missing from it, or the kernel did not keep
     /// what it shows. The instants then stay unknown.
     pub fn apply_wire(&mut self, wire: &StreamInstants) -> Result<(), Failure> {
-        if wire.bytes() < self.received.bytes {
+        if self.received.bytes == 0 {
+            return Ok(());
+        }
+        let records = self.records.as_ref();
+        let instant_ns = |bytes| match records {
+            Some(records) => wire.instant_ns(records.stream_bytes(bytes)?),
+            None => wire.instant_ns(bytes),
+        };
+        let (first_ns, last_ns) = (instant_ns(1), instant_ns(self.received.bytes));
+        if last_ns.is_none() {
             return Err(Failure::new(format!(
-                "the capture at the receiver shows {} bytes in order, and {} were received",
+                "the capture at the receiver shows {} bytes in order, too few for the {} that were received",
                 wire.bytes(),
                 self.received.bytes
             )));
         }
-        if self.received.bytes == 0 {
-            return Ok(());
-        }
         let size = u64::from(self.sent.message_bytes);
-        for (seq, instant_ns) in (1..).zip(&mut self.received.instants_ns) {
-            *instant_ns = wire.instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
+        for (seq, received_ns) in (1..).zip(&mut self.received.instants_ns) {
+            *received_ns = instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
         }
-        let (first_ns, last_ns) = (wire.first_ns(), wire.instant_ns(self.received.bytes));
         if first_ns > self.received.first_ns || last_ns > self.received.last_ns {
             return Err(Failure::new(
                 "the receiver had bytes before the capture shows their arrival: it is not of this run, or lost packets",

@@ -104,11 +104,6 @@ impl StreamInstants {
         self.steps.last().map_or(0, |(end, _)| *end)
     }
 
-    /// When the first byte could be read.
-    pub fn first_ns(&self) -> Option<i64> {
-        self.steps.first().map(|(_, t_ns)| *t_ns)
-    }
-
     /// When the first `bytes` bytes (more than none) could be read; `None` when they never arrived.
     pub fn instant_ns(&self, bytes: u64) -> Option<i64> {
         let step = self.steps.partition_point(|(end, _)| *end < bytes);
@@ -168,7 +163,7 @@ mod tests {
         tap.packet(5, &packet(SOURCE, 105, 0x10, 15));
         tap.packet(6, &packet(SOURCE, 100, 0x11, 30));
         let instants = tap.finish().expect("the SYN was seen");
-        assert_eq!((instants.bytes(), instants.first_ns()), (30, Some(2)));
+        assert_eq!((instants.bytes(), instants.instant_ns(1)), (30, Some(2)));
         assert_eq!([10, 11, 30].map(|n| instants.instant_ns(n)), [Some(2), Some(5), Some(5)]);
     }
 

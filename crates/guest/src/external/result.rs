@@ -203,6 +203,9 @@ pub(super) fn outcome(
         outcome,
         reason,
         start_s: of_client(|report| report.started_ns).unwrap_or(spec.start_s),
+        transport_established_s: of_client(|report| {
+            report.transport_established_ns.or(report.established_ns)
+        }),
         established_s: of_client(|report| report.established_ns),
         first_received_s: received.first().map(|step| seconds(step.0)),
         last_received_s: received.last().map(|step| seconds(step.0)),

@@ -10,7 +10,7 @@ use netlab::{
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use serde_json::{Value, json};
-use workload::{Clock, Context, FlowReport, FlowSpec, Message, WireTap, join, prepare};
+use workload::{Clock, Context, DeliveryInstants, FlowReport, FlowSpec, Message, WireTap, join, prepare};
 
 /// What goes wrong in an example ends it.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -123,9 +123,12 @@ impl Line {
         let mut reports = run_flows(&network, specs, clock, options)?;
         let captured = capture.stop()?;
         let records = captured.records(&tap).ok_or("the tap was not kept")?;
-        for (index, report) in
-            reports.iter_mut().enumerate().filter(|(_, report)| report.result.stack == "tcp")
-        {
+        // Of those whose receiver woke they can be worked out all the same.
+        let derived = |report: &FlowReport| {
+            report.delivery_instants() == DeliveryInstants::Wire
+                || options.wake && matches!(report.result.stack.as_str(), "tcp" | "tls")
+        };
+        for (index, report) in reports.iter_mut().enumerate().filter(|(_, report)| derived(report)) {
             let mut tap = WireTap::new(source(index), destination(index));
             for packet in records.iter() {
                 tap.packet(packet.t_ns, packet.data);

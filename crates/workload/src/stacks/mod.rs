@@ -9,6 +9,8 @@ mod socket;
 mod stream;
 mod tcp;
 pub mod tcp_info;
+mod tls;
+mod tls_connection;
 mod udp;
 
 use std::sync::Arc;
@@ -19,13 +21,19 @@ use crate::context::Clock;
 use crate::error::{Failure, SpecError};
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
+use crate::secure::RecordMap;
 use crate::session::Session;
 
 type Build = fn(&Map<String, Value>) -> Result<Box<dyn Stack>, SpecError>;
 
 /// Every transport by the name that a plan gives it.
-const REGISTRY: &[(&str, Build)] =
-    &[("tcp", tcp::build), ("sctp", sctp::build), ("udp", udp::build), ("mptcp", mptcp::build)];
+const REGISTRY: &[(&str, Build)] = &[
+    ("tcp", tcp::build),
+    ("sctp", sctp::build),
+    ("udp", udp::build),
+    ("mptcp", mptcp::build),
+    ("tls", tls::build),
+];
 
 /// The names of all transports.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -111,6 +119,11 @@ pub trait Connection: Send {
     /// When data could flow, or `None` for a transport without sessions.
     fn established_ns(&self) -> Option<i64>;
 
+    /// When the handshake of the transport below was over, where the session needs one more of its own (TLS).
+    fn transport_established_ns(&self) -> Option<i64> {
+        self.established_ns()
+    }
+
     /// Hands over as much of `block` as the transport takes without waiting. `block` holds messages of
     /// `message_bytes` (its first and last may be cut), the first of which has the number `seq`. Returns the bytes
     /// taken: any number on a stream, whole messages otherwise.
@@ -166,6 +179,12 @@ pub trait Connection: Send {
 
     /// How the instants of [`Connection::receive`] are taken.
     fn instants(&self) -> DeliveryInstants;
+
+    /// Where the bytes that were received stood in the transport's own stream, when it wraps them into records: needed
+    /// to work out their instants from a capture.
+    fn records(&mut self) -> Option<RecordMap> {
+        None
+    }
 
     /// Waits for something to arrive and passes it on: at most `most_messages` messages of a message transport, at
     /// most `most_bytes` of a stream.

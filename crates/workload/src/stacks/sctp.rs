@@ -40,20 +40,15 @@ fn one() -> u16 {
     1
 }
 
-struct Sctp {
+/// SCTP with its parameters.
+pub(super) struct Sctp {
     nodelay: bool,
     streams: u16,
     buffers: Buffers,
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    let Params { nodelay, streams, send_buffer_bytes, receive_buffer_bytes } =
-        parse_params("stack_params", "sctp", params)?;
-    if streams == 0 {
-        return Err(SpecError::new("`stack_params` of `sctp`: `streams` must be at least 1"));
-    }
-    let buffers = Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
-    Ok(Box::new(Sctp { nodelay, streams, buffers }))
+    Ok(Box::new(Sctp::parse("sctp", params)?))
 }
 
 /// Socket options of linux/sctp.h.
@@ -117,7 +112,25 @@ unsafe impl Plain for Status {}
 unsafe impl Plain for AssociationStats {}
 
 impl Sctp {
-    fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
+    /// SCTP as `params` of the stack `owner` describe it.
+    pub(super) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
+        let Params { nodelay, streams, send_buffer_bytes, receive_buffer_bytes } =
+            parse_params("stack_params", owner, params)?;
+        if streams == 0 {
+            return Err(SpecError::new(format!("`stack_params` of `{owner}`: `streams` must be at least 1")));
+        }
+        let buffers =
+            Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
+        Ok(Self { nodelay, streams, buffers })
+    }
+
+    /// Over how many streams messages are spread.
+    pub(super) fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// A socket bound to `at`.
+    pub(super) fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
         let socket = socket::open("sctp", Type::STREAM, Some(Protocol::from(libc::IPPROTO_SCTP)), at)?;
         let init = InitMessage {
             out_streams: self.streams,
@@ -320,9 +333,10 @@ impl Connection for SctpConnection {
 }
 
 /// Reads the state of the association and of its primary path.
-struct SctpSampler {
-    socket: Socket,
-    message_bytes: u32,
+pub(super) struct SctpSampler {
+    pub(super) socket: Socket,
+    /// Size of the messages that are handed over.
+    pub(super) message_bytes: u32,
 }
 
 impl Sampler for SctpSampler {

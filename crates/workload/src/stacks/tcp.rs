@@ -28,21 +28,29 @@ fn yes() -> bool {
     true
 }
 
-struct Tcp {
+/// TCP with its parameters.
+pub(super) struct Tcp {
     congestion_control: String,
     nodelay: bool,
     buffers: Buffers,
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    let Params { congestion_control, nodelay, send_buffer_bytes, receive_buffer_bytes } =
-        parse_params("stack_params", "tcp", params)?;
-    let buffers = Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
-    Ok(Box::new(Tcp { congestion_control, nodelay, buffers }))
+    Ok(Box::new(Tcp::parse("tcp", params)?))
 }
 
 impl Tcp {
-    fn open(&self, at: std::net::SocketAddr) -> Result<Socket, Failure> {
+    /// TCP as `params` of the stack `owner` describe it.
+    pub(super) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
+        let Params { congestion_control, nodelay, send_buffer_bytes, receive_buffer_bytes } =
+            parse_params("stack_params", owner, params)?;
+        let buffers =
+            Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
+        Ok(Self { congestion_control, nodelay, buffers })
+    }
+
+    /// A socket bound to `at`.
+    pub(super) fn open(&self, at: std::net::SocketAddr) -> Result<Socket, Failure> {
         let socket = socket::open("tcp", Type::STREAM, Some(Protocol::TCP), at)?;
         set_congestion_control(&socket, &self.congestion_control)?;
         socket
