@@ -37,6 +37,12 @@ def _highest_rate(_: Summary) -> float:
     return load_scenario("hsr").max_rate_bps / 1e6
 
 
+def _regional_capacity(_: Summary) -> float:
+    """Mean capacity over the whole journey, the regional line's over the high-speed line's."""
+    regional, fast = (scenario(line).trace.mean("rate_up_bps") for line in ("regional", "hsr"))
+    return regional / fast
+
+
 def _formula(name: str) -> Value:
     """NL by the formula, from the printed DR on, over the printed NL."""
     row = _ROWS[name]
@@ -80,6 +86,7 @@ VALUES: Mapping[str, Value] = {
     "most-others-regional": lambda _: most_others(scenario("regional")),
     "most-others-5min": lambda _: most_others(scenario("hsr", 300.0)),
     "shared-part-ratio": lambda _: shared_part(scenario("hsr", 300.0)) / shared_part(scenario("hsr")),
+    "regional-capacity": _regional_capacity,
     "highest-rate-mbps": _highest_rate,
     "average-rate-mbps": lambda _: average_rate_bps() / 1e6,
     **{f"formula-{name.lower()}": _formula(name) for name in _ROWS},
