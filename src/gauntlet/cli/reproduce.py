@@ -199,7 +199,8 @@ def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
     elif quiet:
         click.echo(str(ended.page))
     else:
-        console().print(terminal.summary_of(ended.study, ended.judged, ended.summary))
+        screen = console()
+        screen.print(terminal.summary_of(ended.study, ended.judged, ended.summary, screen.width))
         click.echo(f"Page: {ended.page}")
     for name, outcome in ended.outcomes.items():
         for run, reason in list(outcome.failed.items())[:1]:

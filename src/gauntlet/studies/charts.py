@@ -26,8 +26,7 @@ from gauntlet.report.figures import cdfs
 from gauntlet.report.figures.figure import (
     INK,
     data,
-    facet_columns,
-    facet_width,
+    multiple_width,
     small_multiples,
     table,
 )
@@ -105,7 +104,15 @@ def cdf(
         else alt.X("value:Q", title=title, scale=alt.Scale(zero=True))
     )
     look, stars = grid.look(), _cdf_marks(grid, printed, what)
-    return cdfs.curves(table(columns), x, grid.facets, colour=look.colour, dash=look.dash, over=stars)
+    return cdfs.curves(
+        table(columns),
+        x,
+        grid.facets,
+        colour=look.colour,
+        dash=look.dash,
+        over=stars,
+        width=multiple_width(len(grid.facets)),
+    )
 
 
 def against(
@@ -191,7 +198,7 @@ def _against_chart(
     ]
     if "printed" in columns["dash"]:
         layers.append(_star(base.transform_filter("datum.dash === 'printed'").encode(y=y)))
-    width = facet_width(max(facet_columns(len(grid.facets)), 2))
+    width = multiple_width(len(grid.facets))
     layered = alt.layer(*layers, data=data(table(columns))).properties(width=width, height=220)
     return small_multiples(layered, "condition", grid.facets)
 

@@ -8,8 +8,7 @@ from gauntlet.report.figures.figure import (
     CAPACITY,
     PAGE_WIDTH,
     data,
-    facet_columns,
-    facet_width,
+    multiple_width,
     small_multiples,
     table,
 )
@@ -59,7 +58,7 @@ def arrivals(
             strokeDash=dash,
         )
     )
-    width = facet_width(max(facet_columns(len(names)), 2))
+    width = multiple_width(len(names))
     layered = alt.layer(lines, data=data(table(columns))).properties(width=width, height=240)
     return small_multiples(layered, "condition", list(names.values()))
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean
-from gauntlet.report.numbers import interval_text, mean_text, number
+from gauntlet.report.numbers import MISSING, interval_text, number
 from gauntlet.studies.model import NotMeasured, Study
 from gauntlet.studies.select import LeftOut
 from gauntlet.studies.summary import Summary
@@ -20,6 +20,10 @@ FEWEST_REPETITIONS = 3
 """Below, an interval rests on one or two differences and says next to nothing: Student's t for two values
 is 12.7 standard errors wide to each side.
 """
+
+
+EXACT = "exact"
+"""Method of a `Mean` that no repetition can change: a formula's value."""
 
 
 class Verdict(StrEnum):
@@ -69,6 +73,7 @@ class Decision:
     low: float | None = None
     high: float | None = None
     n: int = 0
+    """Repetitions; 0 for a value that is exact."""
     bound: str = ""
     unit: str = ""
     factor: float = 1.0
@@ -77,15 +82,25 @@ class Decision:
     parts: tuple["Decision", ...] = ()
 
     @property
-    def measured(self) -> str:
-        """Value and interval for people: 0.973 [0.961 to 0.985]; a dash without a value."""
+    def shown(self) -> str:
+        """The value for people, with its unit; a dash without one."""
         if self.value is None:
-            return "–"
-        mean = Mean(self.value, self.low, self.high, self.n, "")
-        interval = interval_text(mean, self.factor)
-        exact = self.low == self.high
+            return MISSING
+        exact = self.n == 0 and float(self.value * self.factor).is_integer()
         unit = f" {self.unit}" if self.unit else ""
-        return f"{mean_text(mean, self.factor)}{unit}" + (f" [{interval}]" if interval and not exact else "")
+        return number(self.value * self.factor, 0 if exact else None) + unit
+
+    @property
+    def interval(self) -> str:
+        """The interval for people in the unit of `shown`; empty without one or without spread."""
+        if self.value is None or self.low == self.high:
+            return ""
+        return interval_text(Mean(self.value, self.low, self.high, self.n, ""), self.factor)
+
+    @property
+    def measured(self) -> str:
+        """Value and interval for people: 0.973 [0.961 to 0.985]."""
+        return f"{self.shown} [{self.interval}]" if self.interval else self.shown
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as verdicts.json holds it."""
@@ -135,7 +150,8 @@ def judged(
     """The decision that an interval and bounds make."""
     reason = left_out.words if left_out else ""
     verdict = bounds.verdict(mean)
-    if mean.n < FEWEST_REPETITIONS and mean.method != "exact":
+    exact = mean.method == EXACT
+    if mean.n < FEWEST_REPETITIONS and not exact:
         verdict = Verdict.UNDECIDED
         few = f"too few repetitions: {mean.n}, and at least {FEWEST_REPETITIONS} are needed"
         reason = f"{few}; {reason}" if reason else few
@@ -145,7 +161,7 @@ def judged(
         value=mean.value,
         low=mean.low,
         high=mean.high,
-        n=mean.n,
+        n=0 if exact else mean.n,
         bound=bounds.words(factor, unit),
         unit=unit,
         factor=factor,

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gauntlet.metrics.intervals import Mean
 from gauntlet.report.document import render
-from gauntlet.report.figures.figure import INK, MUTED, finished
-from gauntlet.report.numbers import counted, interval_text, listed, mean_text, number
+from gauntlet.report.figures.figure import GRID, HALF_WIDTH, INK, MUTED, PAGE_WIDTH, finished
+from gauntlet.report.numbers import counted, listed, number
 from gauntlet.report.page import host_words
 from gauntlet.report.style import on_dark
 from gauntlet.results.files import failures_named, write_whole
-from gauntlet.studies.decide import FEWEST_REPETITIONS, Decision, Verdict
-from gauntlet.studies.model import Chart, Figure, NotMeasured, Panel, Study
+from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
+from gauntlet.studies.model import Chart, Figure, NotMeasured, Study, Table
 from gauntlet.studies.reproduce import Judged, counts
 from gauntlet.studies.summary import Summary
 
@@ -122,15 +121,25 @@ def _drawn(figure: Figure, summary: Summary, judged: Sequence[Judged]) -> _Shown
     shown, specs = [], {}
     for place, panel in enumerate(panels):
         name = f"{figure.key}-{place + 1}"
-        shown.append(_panel(panel, name))
         if isinstance(panel, Chart):
             specs[name] = finished(panel.chart)
+            narrow = _width(specs[name]) <= HALF_WIDTH
+            shown.append({"id": name, "caption": panel.caption, "rows": None, "narrow": narrow})
+        else:
+            shown.append(_table(panel))
     return _Shown(figure, shown, specs, claims=claims)
 
 
-def _panel(panel: Panel, name: str) -> dict[str, Any]:
-    if isinstance(panel, Chart):
-        return {"id": name, "caption": panel.caption, "rows": None}
+def _width(spec: Mapping[str, Any]) -> float:
+    """How wide the views of a chart are, side by side."""
+    if "facet" in spec:
+        columns = min(int(spec.get("columns", 1)), len(spec["facet"].get("sort") or [0]))
+        return columns * _width(spec["spec"])
+    width = spec.get("width", PAGE_WIDTH)
+    return float(width) if isinstance(width, int | float) else PAGE_WIDTH
+
+
+def _table(panel: Table) -> dict[str, Any]:
     numeric = [all(_NUMBER.match(cell) for cell in column) for column in zip(*panel.rows, strict=True)]
     numeric += [False] * (len(panel.header) - len(numeric))
     return {"caption": panel.caption, "header": panel.header, "rows": panel.rows, "numeric": numeric}
@@ -154,35 +163,15 @@ def _claim(judged: Judged, study: Study) -> dict[str, Any]:
     figures = {figure.key for figure in study.figures}
     return {
         "claim": judged.claim,
-        "decision": _decision(judged.decision),
+        "decision": judged.decision,
         "experiments": listed(list(judged.claim.experiments)) if judged.claim.experiments else "",
         "figures": [key for key in judged.claim.figures if key in figures],
     }
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
-    unit = f" {decision.unit}" if decision.unit else ""
-    shown, interval = "–", ""
-    if decision.value is not None:
-        mean = Mean(decision.value, decision.low, decision.high, decision.n, "")
-        shown = mean_text(mean, decision.factor) + unit
-        if decision.low != decision.high:
-            interval = interval_text(mean, decision.factor)
-    return {
-        "verdict": decision.verdict,
-        "what": decision.what,
-        "shown": shown,
-        "interval": interval,
-        "n": decision.n,
-        "bound": decision.bound,
-        "reason": decision.reason,
-        "parts": [_decision(part) for part in decision.parts],
-    }
-
-
 def _dark(specs: Mapping[str, Any]) -> str:
     """Lighter colours for a dark page, of whatever colours the figures use."""
-    used = set(_COLOUR.findall(json.dumps(specs))) - {INK, MUTED}
+    used = set(_COLOUR.findall(json.dumps(specs))) - {INK, MUTED, GRID}
     return "\n".join(["@media screen and (prefers-color-scheme: dark) {", *on_dark(used), "}"])
 
 

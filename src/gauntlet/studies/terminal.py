@@ -21,19 +21,22 @@ MARKS: Mapping[Verdict, tuple[str, str]] = {
 """How each verdict looks."""
 
 
-def table(judged: Sequence[Judged]) -> RenderableType:
-    """The verdicts; a line is cut rather than wrapped."""
+def table(judged: Sequence[Judged], width: int) -> RenderableType:
+    """The verdicts in `width` letters; what does not fit is cut rather than wrapped."""
     shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    shown.add_column("", no_wrap=True, min_width=1)
-    shown.add_column("claim", no_wrap=True, overflow="ellipsis")
-    shown.add_column("measured", no_wrap=True, overflow="ellipsis", justify="right", min_width=26)
-    shown.add_column("n", no_wrap=True, justify="right", min_width=2)
-    shown.add_column("printed", no_wrap=True, overflow="ellipsis")
+    measured = max(len(it.decision.measured) for it in judged)
+    claim = min(max(len(it.claim.id) for it in judged), max(width - measured - 24, 16))
+    shown.add_column("", no_wrap=True)
+    shown.add_column("claim", no_wrap=True, overflow="ellipsis", max_width=claim)
+    shown.add_column("measured", no_wrap=True, justify="right")
+    shown.add_column("n", no_wrap=True, justify="right")
+    printed = max(width - claim - measured - 11, 7)
+    shown.add_column("printed", no_wrap=True, overflow="ellipsis", max_width=printed)
     for it in judged:
         mark, colour = MARKS[it.decision.verdict]
         n = str(it.decision.n) if it.decision.n else ""
         shown.add_row(
-            Text(mark, style=colour), Text(it.claim.id), Text(it.decision.measured), n, it.claim.printed
+            Text(mark, style=colour), Text(it.claim.id), Text(it.decision.measured), n, Text(it.claim.printed)
         )
     return shown
 
@@ -58,11 +61,11 @@ def trust(summary: Summary) -> Text:
     return Text(f"{trusted} of {counted(runs, 'run')} are trusted; {', '.join(rest)}.", style="bold red")
 
 
-def summary_of(study: Study, judged: Sequence[Judged], summary: Summary) -> RenderableType:
+def summary_of(study: Study, judged: Sequence[Judged], summary: Summary, width: int) -> RenderableType:
     """What `gauntlet reproduce` prints at the end."""
     return Group(
         Text(study.title, style="bold"),
-        Padding(table(judged), (1, 0)),
+        Padding(table(judged, width), (1, 0)),
         tally(judged),
         trust(summary),
     )

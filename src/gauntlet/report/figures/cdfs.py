@@ -180,13 +180,14 @@ def curves(
     colour: alt.Color,
     dash: alt.StrokeDash,
     over: Sequence[alt.Chart] = (),
+    width: float | None = None,
 ) -> alt.FacetChart:
     """Distributions with their bands, one small multiple a condition in `order`.
 
     `text` is CSV with the columns condition, value, share, low, high, n and what colour and dash encode;
-    `over` is drawn on top and reads the same rows.
+    `over` is drawn on top and reads the same rows. `width` of each is worked out unless given.
     """
-    width = facet_width(max(facet_columns(len(order)), 2))
+    width = width or facet_width(max(facet_columns(len(order)), 2))
     base = alt.Chart().encode(x=x)
     share = alt.Axis(format="%", title="share of samples at most this", tickCount=5)
     band = base.mark_area(opacity=1, fillOpacity=0.07, clip=True, interpolate="step-after").encode(

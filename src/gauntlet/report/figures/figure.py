@@ -15,6 +15,9 @@ from gauntlet.report.style import Style
 PAGE_WIDTH = 1130
 """Pixels between the margins of the page: what a figure may take."""
 
+HALF_WIDTH = 375
+"""A chart of at most this width leaves room for another one beside it, with their axes and legends."""
+
 SPACING = 18
 ROOM_FOR_AXIS_AND_LEGEND = 200
 
@@ -107,6 +110,11 @@ def small_multiples(
         # A shared axis would also stand under the empty places of the last row.
         faceted = faceted.resolve_axis(x="independent")
     return faceted
+
+
+def multiple_width(count: int) -> float:
+    """Width of each of `count` small multiples; a single one leaves room for another chart beside it."""
+    return HALF_WIDTH if count == 1 else facet_width(facet_columns(count))
 
 
 def facet_width(columns: int) -> int:

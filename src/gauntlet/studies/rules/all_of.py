@@ -73,7 +73,7 @@ class Rule(Ruled):
         else:
             shown, verdict = parts[0], Verdict.REPRODUCED
         held = sum(part.verdict == Verdict.REPRODUCED for part in parts)
-        reason = f"{held} of {len(parts)} parts hold"
+        reason = "" if shown.value is None else f"{held} of {len(parts)} parts hold"
         return Decision(
             verdict=verdict,
             what=shown.what,
@@ -84,6 +84,6 @@ class Rule(Ruled):
             bound=shown.bound,
             unit=shown.unit,
             factor=shown.factor,
-            reason=f"{reason}; {shown.reason}" if shown.reason else reason,
+            reason="; ".join(part for part in (reason, shown.reason) if part),
             parts=parts,
         )

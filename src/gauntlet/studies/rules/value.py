@@ -6,7 +6,7 @@ For results that no campaign holds, such as a formula against the study's own ta
 
 from gauntlet.errors import UserError
 from gauntlet.metrics.intervals import Mean
-from gauntlet.studies.decide import Context, Decision, judged
+from gauntlet.studies.decide import EXACT, Context, Decision, judged
 from gauntlet.studies.model import Study
 from gauntlet.studies.rules.base import Bounded
 
@@ -31,7 +31,5 @@ class Rule(Bounded):
         """See the module."""
         self.check(context.study)
         found = context.study.values[self.function](context.summary)
-        value = (
-            found if isinstance(found, Mean) else Mean(float(found), float(found), float(found), 1, "exact")
-        )
+        value = found if isinstance(found, Mean) else Mean(float(found), float(found), float(found), 1, EXACT)
         return judged(value, self.bounds, what=self.what, unit=self.unit)
