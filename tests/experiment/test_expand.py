@@ -155,6 +155,56 @@ def test_flows_side_by_side_take_their_protocols_in_order(parse: Parse) -> None:
     assert sent == [("tcp", "tc1", "tsb1"), ("sctp", "tc2", "tsc1")]
 
 
+VBR = 'app = "vbr"\nmean_on = "1.2s"\nmean_off = "1800ms"'
+
+
+def test_an_on_off_source_is_greedy_where_a_stream_is(parse: Parse) -> None:
+    runs = by_id(parse(CONSTANT, ('app = "cbr"', VBR)))
+    sent = {
+        name: plan_run(runs[f"{name}_delay-25ms_loss-0pct_rep-001"])["flows"][0]
+        for name in ("tcp-cubic", "udp")
+    }
+    assert {flow["app"] for flow in sent.values()} == {"vbr"}
+    assert sent["udp"]["app_params"] == {
+        "peak_rate_bps": 5_200_000,
+        "message_size_bytes": 1448,
+        "mean_on_s": 1.2,
+        "mean_off_s": 1.8,
+        "duration_s": 120.0,
+    }
+    assert sent["tcp-cubic"]["app_params"] == {**sent["udp"]["app_params"], "peak_rate_bps": None}
+
+
+def test_an_on_off_source_keeps_to_a_rate_above_the_line(parse: Parse) -> None:
+    runs = by_id(parse(CONSTANT, ('app = "cbr"', VBR), ('rate = "max"', 'rate = "9Mbit/s"')))
+    plan = plan_run(runs["tcp-cubic_delay-25ms_loss-0pct_rep-001"])
+    assert plan["flows"][0]["app_params"]["peak_rate_bps"] == 9_000_000
+
+
+def test_means_of_an_on_off_source_can_be_varied(parse: Parse) -> None:
+    changes = (('app = "cbr"', VBR), ('loss = ["0%", "1%"]', 'mean_off = ["1s", "2s"]'))
+    runs = expand(parse(CONSTANT, *changes))
+    assert {run.factors["mean_off_s"]: run.flows[0].mean_off_s for run in runs} == {1.0: 1.0, 2.0: 2.0}
+
+
+def test_a_transfer_may_have_a_rate(parse: Parse) -> None:
+    bulk = 'app = "bulk"\nsize = "1MB"'
+    paced = (
+        ('app = "cbr"\nrate = "max"\nduration = "2min"', f'{bulk}\nrate = "2.6Mbit/s"'),
+        ('"udp"', '"sctp"'),
+    )
+    (run, *_) = expand(parse(CONSTANT, *paced))
+    assert plan_run(run)["flows"][0]["app_params"] == {
+        "size_bytes": 1_000_000,
+        "message_size_bytes": 1448,
+        "rate_bps": 2_600_000,
+    }
+    slow = expand(parse(CONSTANT, *paced, ('"2.6Mbit/s"', '"8kbit/s"')))[0]
+    assert slow.limit_s > 1000 + 1, "the transfer is granted the time that its rate takes"
+    (greedy, *_) = expand(parse(CONSTANT, *paced, ('"2.6Mbit/s"', '"max"')))
+    assert "rate_bps" not in plan_run(greedy)["flows"][0]["app_params"]
+
+
 def test_flows_may_fix_their_protocols(parse: Parse) -> None:
     flows = (
         '[[flow]]\napp = "cbr"\nrate = "64kbit/s"\nduration = "10s"\nprotocol = "udp"\n'

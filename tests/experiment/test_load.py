@@ -36,6 +36,8 @@ MISTAKES = [
     ('rate = "max"', "rate = 5200000", ["[workload] rate", "5200000", "no unit"]),
     ('rate = "max"\n', "", ["[workload]", "'cbr' needs the key 'rate'"]),
     ('rate = "max"', 'rate = "max"\nsize = "1MB"', ["[workload]", "no key 'size'"]),
+    ('app = "cbr"', 'app = "cbr"\nmean_on = "1s"', ["[workload]", "'cbr' has no key 'mean_on'"]),
+    ('app = "cbr"', 'app = "vbr"\nmean_on = "1s"', ["[workload]", "'vbr' needs the key 'mean_off'"]),
     ('app = "cbr"', 'app = "cbt"', ["[workload] app", "'cbt'", "did you mean 'cbr'"]),
     (
         'app = "cbr"',

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 
 use common::{context, flow, free_port, run};
-use serde_json::json;
+use serde_json::{Value, json};
 use workload::{FlowReport, join_alone, prepare};
 
 fn assert_every_message_once_and_in_order(report: &FlowReport) {
@@ -79,6 +79,50 @@ fn greedy_cbr_ends_with_its_duration() {
     assert!(report.result.received_bytes > 1_000_000);
     assert_eq!(report.result.received_bytes % 1448, 0);
     assert_every_message_once_and_in_order(&report);
+}
+
+#[test]
+fn a_paced_transfer_takes_its_time_and_arrives_whole() {
+    let bulk = json!({"size_bytes": 100_100, "message_size_bytes": 1000, "rate_bps": 2_000_000});
+    let report = run(&flow("tcp", json!({"congestion_control": "cubic"}), "bulk", bulk), context());
+    ok(&report);
+    assert_eq!((report.result.received_messages, report.result.received_bytes), (101, 100_100));
+    assert_every_message_once_and_in_order(&report);
+    for message in report.messages() {
+        assert!(message.sent_ns >= i64::from(message.seq) * 4_000_000, "{message:?} left too early");
+    }
+}
+
+/// Nanoseconds between the hand-over of one message and the next, where they are longer than `than_ns`.
+fn pauses_ns(report: &FlowReport, than_ns: i64) -> Vec<i64> {
+    let sent: Vec<_> = report.messages().map(|message| message.sent_ns).collect();
+    sent.windows(2).map(|pair| pair[1] - pair[0]).filter(|pause| *pause > than_ns).collect()
+}
+
+#[test]
+fn an_on_off_source_pauses_and_leaves_nothing_out() {
+    let vbr = |peak_rate_bps: Value| {
+        json!({"peak_rate_bps": peak_rate_bps, "message_size_bytes": 1000, "mean_on_s": 0.03, "mean_off_s": 0.05,
+               "duration_s": 0.6})
+    };
+    let stacks = [
+        ("tcp", json!({"congestion_control": "cubic"}), json!(1_000_000)),
+        ("tcp", json!({"congestion_control": "cubic"}), Value::Null),
+        ("udp", json!({}), json!(1_000_000)),
+    ];
+    let mut paced = Vec::new();
+    for (stack, params, rate) in stacks {
+        let report = run(&flow(stack, params, "vbr", vbr(rate.clone())), context());
+        ok(&report);
+        assert_eq!(report.result.sent_messages, report.result.received_messages);
+        assert_every_message_once_and_in_order(&report);
+        // A message is ready each 8 ms while the source is on.
+        assert!(pauses_ns(&report, 20_000_000).len() > 2, "{stack} at {rate} never paused");
+        if rate.is_number() {
+            paced.push(report.result.sent_messages);
+        }
+    }
+    assert_eq!(paced[0], paced[1], "both transports are offered the same");
 }
 
 #[test]

@@ -11,9 +11,19 @@ fn flow() -> Value {
     })
 }
 
-/// The sentence about a flow of which the value at `pointer` is another one.
-fn sentence(pointer: &str, value: Value) -> String {
+/// Parameters of `vbr` of which one is another.
+fn vbr(key: &str, value: f64) -> Value {
+    let mut params = json!({
+        "peak_rate_bps": 80_000, "message_size_bytes": 200, "mean_on_s": 1.2, "mean_off_s": 1.8, "duration_s": 120
+    });
+    params[key] = json!(value);
+    params
+}
+
+/// The sentence about a flow of this application of which the value at `pointer` is another one.
+fn sentence(app: &str, pointer: &str, value: Value) -> String {
     let mut changed = flow();
+    changed["app"] = json!(app);
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer has a slash");
     changed.pointer_mut(parent).expect("the parent is there")[key] = value;
     match serde_json::from_value::<FlowSpec>(changed) {
@@ -45,9 +55,15 @@ fn every_mistake_is_named() {
         ("/app_params/message_size_bytes", json!(0), vec!["`message_size_bytes` is 0", "from 8"]),
         ("/app_params/duration_s", json!(1e7), vec!["`duration_s`", "messages; there must be"]),
         ("/app_params/message_size_bytes", json!(-1), vec!["`app_params` of `cbr`", "-1"]),
+        ("/app", json!("vbr"), vec!["`app_params` of `vbr`", "unknown field `rate_bps`", "peak_rate_bps"]),
+        ("/app_params", vbr("mean_on_s", 0.0), vec!["`mean_on_s` is 0", "from 0.001"]),
+        ("/app_params", vbr("mean_off_s", -1.8), vec!["`mean_off_s` is -1.8"]),
+        ("/app_params", vbr("peak_rate_bps", 0.0), vec!["`vbr`", "`peak_rate_bps` is 0"]),
+        ("/app_params", vbr("duration_s", 1e7), vec!["`vbr`", "`duration_s`", "periods"]),
     ];
     for (pointer, value, parts) in cases {
-        let sentence = sentence(pointer, value.clone());
+        let app = if value.get("mean_on_s").is_some() { "vbr" } else { "cbr" };
+        let sentence = sentence(app, pointer, value.clone());
         for part in parts {
             assert!(sentence.contains(part), "{pointer} = {value}: \"{sentence}\" lacks \"{part}\"");
         }
@@ -59,6 +75,10 @@ fn what_needs_reliable_delivery_is_refused_over_udp() {
     for (app, params) in [
         ("bulk", json!({"size_bytes": 1000})),
         ("cbr", json!({"rate_bps": null, "message_size_bytes": 1000, "duration_s": 1})),
+        (
+            "vbr",
+            json!({"peak_rate_bps": null, "message_size_bytes": 1000, "mean_on_s": 1, "mean_off_s": 1, "duration_s": 1}),
+        ),
     ] {
         let mut changed = flow();
         changed["stack"] = json!("udp");

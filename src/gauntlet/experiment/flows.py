@@ -79,6 +79,8 @@ def _flow(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxR
         packet_bytes=section.packet,
         rate_bps=_rate_bps(section, protocol, max_rate_bps),
         duration_s=section.duration,
+        mean_on_s=section.mean_on,
+        mean_off_s=section.mean_off,
         size_bytes=section.size,
         options=options,
         external=_external(section, protocol, options),
@@ -106,9 +108,14 @@ def _external(
 
 
 def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> int | None:
-    """What is offered: a reliable stack that is to send what the line can carry at best sends all it can."""
+    """What is offered: a reliable stack that is to send what the line can carry at best sends all it can.
+
+    An on-off source with a number for its rate keeps to it, above the line's best too: its pauses make up for it.
+    """
     if section.rate is None:
         return None
+    if section.mean_off is not None and section.rate != "max":
+        return int(section.rate)
     line_bps = round(max_rate_bps(section.direction))
     rate = line_bps if section.rate == "max" else int(section.rate)
     return None if protocol.reliable and rate >= line_bps else rate

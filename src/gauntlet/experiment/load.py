@@ -107,7 +107,7 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
             "[workload] and [[flow]] both stand here; use [workload] for one flow, [[flow]] for several."
         )
     if file.workload is None and not file.flow:
-        raise UserError('nothing is sent; add [workload] with app = "cbr" or "bulk".')
+        raise UserError('nothing is sent; add [workload] with an app, such as "cbr" or "bulk".')
     flows = [file.workload] if file.workload is not None else file.flow
     sections = {"scenario": file.scenario, "link": file.link, "flow": flows, "sysctl": file.sysctl}
     points = []

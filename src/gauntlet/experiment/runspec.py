@@ -20,7 +20,11 @@ class ScenarioRef:
 
 @dataclass(frozen=True)
 class FlowSpec:
-    """One flow in base units; `protocol` is a key of protocols.PROTOCOLS, `rate_bps` None means greedy."""
+    """One flow in base units; `protocol` is a key of protocols.PROTOCOLS, `rate_bps` None means greedy.
+
+    For an on-off source `rate_bps` is that of its on periods; these last `mean_on_s` and the others
+    `mean_off_s` on average.
+    """
 
     protocol: str
     app: str
@@ -31,6 +35,8 @@ class FlowSpec:
     rate_bps: int | None = None
     duration_s: float | None = None
     size_bytes: int | None = None
+    mean_on_s: float | None = None
+    mean_off_s: float | None = None
     options: Mapping[str, int | bool] = dataclasses.field(default_factory=dict)
     """Parameters of the stack beyond the protocol's own, by their names in the plan."""
     external: Mapping[str, Any] | None = None

@@ -130,6 +130,8 @@ class FlowSection(Strict):
     app: Annotated[str, AfterValidator(_known_app)]
     rate: RateOrMax | None = None
     duration: Duration | None = None
+    mean_on: Duration | None = None
+    mean_off: Duration | None = None
     size: Size | None = None
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
@@ -150,7 +152,7 @@ class FlowSection(Strict):
         for key in application.keys:
             if getattr(self, key) is None:
                 raise ValueError(f"the application '{self.app}' needs the key '{key}'; add it.")
-        for key in sorted(workloads.ALL_KEYS - set(application.keys)):
+        for key in sorted(workloads.ALL_KEYS - {*application.keys, *application.optional}):
             if getattr(self, key) is not None:
                 raise ValueError(f"the application '{self.app}' has no key '{key}'; leave it out.")
         return self

@@ -24,6 +24,8 @@ class App:
     name: str
     keys: tuple[str, ...]
     """Keys of a flow that it needs; the other applications' keys are refused."""
+    optional: tuple[str, ...]
+    """Keys that it may have besides."""
     params: Callable[[FlowSpec], dict[str, Any]]
     longest_s: Callable[[FlowSpec], float]
     """Virtual seconds from its start after which it has surely failed."""
@@ -43,16 +45,28 @@ def _cbr_params(flow: FlowSpec) -> dict[str, Any]:
     }
 
 
-def _cbr_longest_s(flow: FlowSpec) -> float:
+def _vbr_params(flow: FlowSpec) -> dict[str, Any]:
+    return {
+        "peak_rate_bps": flow.rate_bps,
+        "message_size_bytes": flow.packet_bytes,
+        "mean_on_s": flow.mean_on_s,
+        "mean_off_s": flow.mean_off_s,
+        "duration_s": flow.duration_s,
+    }
+
+
+def _longest_of_duration_s(flow: FlowSpec) -> float:
     return (flow.duration_s or 0.0) + DRAIN_S
 
 
 def _bulk_params(flow: FlowSpec) -> dict[str, Any]:
-    return {"size_bytes": flow.size_bytes, "message_size_bytes": flow.packet_bytes}
+    params = {"size_bytes": flow.size_bytes, "message_size_bytes": flow.packet_bytes}
+    return params if flow.rate_bps is None else {**params, "rate_bps": flow.rate_bps}
 
 
 def _bulk_longest_s(flow: FlowSpec) -> float:
-    return (flow.size_bytes or 0) * 8 / SLOWEST_BPS + DRAIN_S
+    slowest_bps = min(SLOWEST_BPS, flow.rate_bps or SLOWEST_BPS)
+    return (flow.size_bytes or 0) * 8 / slowest_bps + DRAIN_S
 
 
 def _files_params(flow: FlowSpec) -> dict[str, Any]:
@@ -63,6 +77,7 @@ def _ftp(name: str) -> App:
     return App(
         name,
         ("size",),
+        (),
         _files_params,
         _bulk_longest_s,
         stacks=frozenset({"tcp"}),
@@ -72,13 +87,15 @@ def _ftp(name: str) -> App:
 
 
 _ALL = (
-    App("cbr", ("rate", "duration"), _cbr_params, _cbr_longest_s),
-    App("bulk", ("size",), _bulk_params, _bulk_longest_s),
+    App("cbr", ("rate", "duration"), (), _cbr_params, _longest_of_duration_s),
+    App("bulk", ("size",), ("rate",), _bulk_params, _bulk_longest_s),
+    App("vbr", ("rate", "mean_on", "mean_off", "duration"), (), _vbr_params, _longest_of_duration_s),
     _ftp("ftp"),
     _ftp("ftps"),
     App(
         "files",
         ("size",),
+        (),
         _files_params,
         _bulk_longest_s,
         stacks=frozenset({STACK}),
@@ -87,7 +104,7 @@ _ALL = (
 )
 APPS: Mapping[str, App] = MappingProxyType({entry.name: entry for entry in _ALL})
 """Every application by name."""
-ALL_KEYS = frozenset(key for entry in _ALL for key in entry.keys)
+ALL_KEYS = frozenset(key for entry in _ALL for key in (*entry.keys, *entry.optional))
 """Keys of a flow that belong to some applications only."""
 
 

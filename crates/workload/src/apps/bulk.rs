@@ -1,17 +1,13 @@
-//! `bulk`: a given number of bytes, as fast as the transport takes them. Its KPI is the download time.
-
-use std::sync::Arc;
+//! `bulk`: a given number of bytes, at a rate or as fast as the transport takes them. Its KPI is the download time.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::one_way::{Amount, Pace, Traffic};
-use super::{App, check_count, check_message_size};
-use crate::error::{Failure, SpecError};
-use crate::ledger::{Received, Sent};
-use crate::session::Session;
+use super::one_way::{OneWay, Traffic};
+use super::{App, check_count, check_message_size, check_rate};
+use crate::error::SpecError;
 use crate::spec::parse_params;
-use crate::stacks::{Connection, Service, Stack};
+use crate::stacks::{Service, Stack};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +15,7 @@ struct Bulk {
     size_bytes: u64,
     #[serde(default = "one_segment")]
     message_size_bytes: u32,
+    rate_bps: Option<f64>,
 }
 
 /// The payload of a full TCP segment with time stamps on an Ethernet of 1500 bytes (RFC 9293, RFC 7323).
@@ -27,20 +24,12 @@ fn one_segment() -> u32 {
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecError> {
-    Ok(Box::new(parse_params::<Bulk>("app_params", "bulk", params)?))
+    let bulk: Bulk = parse_params("app_params", "bulk", params)?;
+    check_rate("bulk", "rate_bps", bulk.rate_bps)?;
+    Ok(Box::new(bulk))
 }
 
-impl Bulk {
-    fn traffic(&self) -> Traffic {
-        Traffic {
-            message_bytes: self.message_size_bytes,
-            pace: Pace::Greedy,
-            amount: Amount::Bytes(self.size_bytes),
-        }
-    }
-}
-
-impl App for Bulk {
+impl OneWay for Bulk {
     fn name(&self) -> &'static str {
         "bulk"
     }
@@ -60,23 +49,7 @@ impl App for Bulk {
         check_count("bulk", "size_bytes", self.size_bytes.div_ceil(u64::from(self.message_size_bytes)))
     }
 
-    fn send(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure> {
-        self.traffic().send(connection, session, start_ns, sent)
-    }
-
-    fn receive(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure> {
-        self.traffic().receive(connection, session, service, received)
+    fn traffic(&self, _seed: u64) -> Traffic {
+        Traffic::of_bytes(self.size_bytes, self.message_size_bytes, self.rate_bps)
     }
 }

@@ -3,6 +3,8 @@
 mod bulk;
 mod cbr;
 mod one_way;
+mod timetable;
+mod vbr;
 
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use crate::stacks::{Connection, Service, Stack};
 type Build = fn(&Map<String, Value>) -> Result<Box<dyn App>, SpecError>;
 
 /// Every application by the name that a plan gives it.
-const REGISTRY: &[(&str, Build)] = &[("bulk", bulk::build), ("cbr", cbr::build)];
+const REGISTRY: &[(&str, Build)] = &[("bulk", bulk::build), ("cbr", cbr::build), ("vbr", vbr::build)];
 
 /// The names of all applications.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -81,6 +83,32 @@ pub trait App: Send + Sync {
 const LONGEST_STREAM_MESSAGE: u32 = 1 << 20;
 /// Longest datagram: the 16-bit length of UDP less its header and that of IPv4 (RFC 768, RFC 791).
 const LONGEST_DATAGRAM: u32 = 65_507;
+
+/// A nanosecond: the shortest duration that can be told from none.
+const SHORTEST_S: f64 = 1e-9;
+/// Rates that a flow may ask for: from a bit in a quarter of an hour to a terabit per second.
+const RATES_BPS: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
+
+/// Checks a rate that a plan gives under `key`.
+fn check_rate(app: &str, key: &str, rate_bps: Option<f64>) -> Result<(), SpecError> {
+    match rate_bps.filter(|rate| !RATES_BPS.contains(rate)) {
+        None => Ok(()),
+        Some(rate) => Err(SpecError::new(format!(
+            "`app_params` of `{app}`: `{key}` is {rate}; it must be from 0.001 to 1e12, or null for greedy"
+        ))),
+    }
+}
+
+/// Checks that who sends as much as is taken does so over a transport that holds the sender back.
+fn check_greedy(app: &str, key: &str, rate_bps: Option<f64>, stack: &dyn Stack) -> Result<(), SpecError> {
+    if rate_bps.is_some() || stack.service() != Service::Datagrams {
+        return Ok(());
+    }
+    Err(SpecError::new(format!(
+        "`{app}` over `{}` needs a `{key}`: nothing slows a greedy sender of datagrams down",
+        stack.name()
+    )))
+}
 
 /// Checks that messages can be numbered with 32 bits; `key` is what makes them so many.
 fn check_count(app: &str, key: &str, messages: u64) -> Result<(), SpecError> {

@@ -1,33 +1,76 @@
-//! Messages of one size in one direction: what `bulk` and `cbr` have in common.
+//! Messages of one size in one direction: what `bulk`, `cbr` and `vbr` have in common.
 //!
 //! A sender stamps many messages with one system call: whatever the transport takes in one call it takes at one
 //! instant. It sleeps between calls, so that virtual time can go on.
 
 use std::sync::Arc;
 
-use crate::error::Failure;
+use super::App;
+use super::timetable::{Period, Timetable};
+use crate::error::{Failure, SpecError};
 use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
 use crate::payload::{Outbox, Payload};
 use crate::session::{SenderEnd, Session};
-use crate::stacks::{Arrival, Connection, Service};
+use crate::stacks::{Arrival, Connection, Service, Stack};
+
+/// An application of which the sender only sends and the receiver only receives.
+pub(super) trait OneWay: Send + Sync {
+    /// As [`App::name`].
+    fn name(&self) -> &'static str;
+
+    /// As [`App::message_bytes`].
+    fn message_bytes(&self) -> u32;
+
+    /// As [`App::suits`].
+    fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError>;
+
+    /// What is sent, the same at both ends; whatever chance decides follows from `seed`.
+    fn traffic(&self, seed: u64) -> Traffic;
+}
+
+impl<T: OneWay> App for T {
+    fn name(&self) -> &'static str {
+        OneWay::name(self)
+    }
+
+    fn message_bytes(&self) -> u32 {
+        OneWay::message_bytes(self)
+    }
+
+    fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError> {
+        OneWay::suits(self, stack)
+    }
+
+    fn send(
+        &self,
+        connection: &mut dyn Connection,
+        session: &Arc<Session>,
+        start_ns: i64,
+        sent: &mut Sent,
+    ) -> Result<(), Failure> {
+        self.traffic(session.ctx.seed).send(connection, session, start_ns, sent)
+    }
+
+    fn receive(
+        &self,
+        connection: &mut dyn Connection,
+        session: &Arc<Session>,
+        service: Service,
+        received: &mut Received,
+    ) -> Result<(), Failure> {
+        self.traffic(session.ctx.seed).receive(connection, session, service, received)
+    }
+}
 
 /// What is sent.
 pub(super) struct Traffic {
-    pub(super) message_bytes: u32,
-    pub(super) pace: Pace,
-    pub(super) amount: Amount,
-}
-
-/// When the next message is ready.
-pub(super) enum Pace {
-    /// At once.
-    Greedy,
-    /// Message k at k times its size over the rate; `scheduled` messages in all.
-    Constant { rate_bps: f64, scheduled: u64 },
+    message_bytes: u32,
+    timetable: Timetable,
+    amount: Amount,
 }
 
 /// How much is sent.
-pub(super) enum Amount {
+enum Amount {
     /// This many bytes; the last message is short when they do not divide.
     Bytes(u64),
     /// Whole messages, until so long after the start.
@@ -38,44 +81,31 @@ pub(super) enum Amount {
 const MOST_BYTES_AT_ONE_INSTANT: u64 = 1 << 30;
 
 impl Traffic {
+    /// So many bytes, at a rate or (None) as fast as the transport takes them.
+    pub(super) fn of_bytes(size_bytes: u64, message_bytes: u32, rate_bps: Option<f64>) -> Self {
+        let most = size_bytes.div_ceil(u64::from(message_bytes));
+        let timetable = Timetable::new(message_bytes, rate_bps, vec![Period::ENDLESS], most);
+        Self { message_bytes, timetable, amount: Amount::Bytes(size_bytes) }
+    }
+
+    /// Messages within `periods` (in order, the first from 0 on), at a rate or as fast as the transport takes them,
+    /// none after `duration_ns`.
+    pub(super) fn within(
+        periods: Vec<Period>,
+        duration_ns: i64,
+        message_bytes: u32,
+        rate_bps: Option<f64>,
+    ) -> Self {
+        // Messages are numbered with 32 bits.
+        let timetable = Timetable::new(message_bytes, rate_bps, periods, u64::from(u32::MAX));
+        Self { message_bytes, timetable, amount: Amount::For { duration_ns } }
+    }
+
     /// Bytes of the whole transfer, as far as they are known beforehand.
     fn total_bytes(&self) -> u64 {
-        match (&self.amount, &self.pace) {
-            (Amount::Bytes(bytes), _) => *bytes,
-            (Amount::For { .. }, Pace::Constant { scheduled, .. }) => {
-                scheduled * u64::from(self.message_bytes)
-            }
-            // Messages are numbered with 32 bits.
-            (Amount::For { .. }, Pace::Greedy) => u64::from(u32::MAX) * u64::from(self.message_bytes),
-        }
-    }
-
-    /// The instant at which message `seq` is ready.
-    fn ready_ns(&self, start_ns: i64, seq: u64) -> i64 {
-        match self.pace {
-            Pace::Greedy => start_ns,
-            Pace::Constant { rate_bps, .. } => {
-                start_ns + (seq as f64 * f64::from(self.message_bytes) * 8e9 / rate_bps).round() as i64
-            }
-        }
-    }
-
-    /// Messages that are ready at `now_ns`.
-    fn ready_messages(&self, start_ns: i64, now_ns: i64) -> u64 {
-        match self.pace {
-            Pace::Greedy => u64::from(u32::MAX),
-            Pace::Constant { rate_bps, scheduled } => {
-                let passed = (now_ns - start_ns).max(0) as f64;
-                let mut ready = (passed * rate_bps / (f64::from(self.message_bytes) * 8e9)) as u64;
-                // Rounding may put the division a message off either way; the instants decide.
-                while self.ready_ns(start_ns, ready) <= now_ns {
-                    ready += 1;
-                }
-                while ready > 0 && self.ready_ns(start_ns, ready - 1) > now_ns {
-                    ready -= 1;
-                }
-                ready.min(scheduled)
-            }
+        match self.amount {
+            Amount::Bytes(bytes) => bytes,
+            Amount::For { .. } => self.timetable.messages() * u64::from(self.message_bytes),
         }
     }
 
@@ -89,7 +119,7 @@ impl Traffic {
     ) -> Result<(), Failure> {
         let payload = Payload::new(session.ctx.seed, self.message_bytes);
         let mut outbox = Outbox::new(&payload);
-        let result = if connection.takes_release_times() && matches!(self.pace, Pace::Constant { .. }) {
+        let result = if connection.takes_release_times() && !self.timetable.is_greedy() {
             self.send_ahead(connection, start_ns, &mut outbox, sent)
         } else {
             self.send_when_ready(connection, session, start_ns, &mut outbox, sent)
@@ -128,15 +158,13 @@ impl Traffic {
             if now_ns >= end_ns && whole {
                 break;
             }
-            // A message that is half handed over is completed even after the end.
-            let ready = if now_ns >= end_ns {
-                offset.next_multiple_of(size)
-            } else {
-                (self.ready_messages(start_ns, now_ns) * size).min(total)
-            };
+            let ready = if now_ns >= end_ns { 0 } else { self.timetable.ready_messages(now_ns - start_ns) };
+            // A message that is half handed over is completed whatever the time.
+            let ready = (ready * size).min(total).max(offset.next_multiple_of(size).min(total));
             if ready <= offset {
-                let ready_ns = self.ready_ns(start_ns, offset / size);
-                now_ns = connection.pause(clock, ready_ns.min(end_ns).min(session.ctx.limit_ns))?;
+                let ready_ns = self.timetable.ready_ns(offset / size, now_ns - start_ns);
+                let next_ns = start_ns.saturating_add(ready_ns);
+                now_ns = connection.pause(clock, next_ns.min(end_ns).min(session.ctx.limit_ns))?;
                 continue;
             }
             let block = outbox.bytes(offset..ready);
@@ -153,7 +181,8 @@ impl Traffic {
             sent.note(complete(offset) - complete(before), taken as u64, now_ns);
             still.check(now_ns, taken as u64)?;
             if taken < offered {
-                let until_ns = if offset.is_multiple_of(size) { end_ns } else { i64::MAX };
+                let offer_ends_ns = start_ns.saturating_add(self.timetable.offer_ends_ns(now_ns - start_ns));
+                let until_ns = if offset.is_multiple_of(size) { end_ns.min(offer_ends_ns) } else { i64::MAX };
                 connection.wait_until_writable(now_ns, until_ns)?;
                 now_ns = clock.now_ns();
             } else {
@@ -178,7 +207,7 @@ impl Traffic {
             let block = outbox.bytes(seq * size..total * size);
             let releases: Vec<i64> = (seq..)
                 .take((block.len() as u64 / size).min(crate::sys::batch::LONGEST_BATCH as u64) as usize)
-                .map(|seq| self.ready_ns(start_ns, seq))
+                .map(|seq| start_ns + self.timetable.ready_ns(seq, 0))
                 .collect();
             let (taken, earliest_ns) = connection.offer_released(
                 &block[..releases.len() * size as usize],
