@@ -1,0 +1,96 @@
+"""A made-up summary of the whole of D3.4: every condition of every experiment, numbers by a rule."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gauntlet.experiment import expand, load_experiment
+from gauntlet.studies.d34 import STUDY
+from gauntlet.studies.model import Experiment
+from gauntlet.studies.summary import Part, Summary
+
+REPETITIONS = 3
+LEVELS = np.linspace(0, 1, 11)
+KPIS = (
+    "throughput_bps",
+    "delay_median_s",
+    "delay_p95_s",
+    "download_time_s",
+    "message_loss_ratio",
+    "capacity_utilisation",
+    "packets_before_loss",
+    "rate_while_on_bps",
+)
+
+Numbers = Callable[[str, str, Mapping[str, Any]], Mapping[str, float]]
+"""(experiment, protocol of the flow, factors) -> KPIs that replace the usual ones."""
+
+
+def summary(numbers: Numbers | None = None) -> Summary:
+    """Three repetitions of everything; `numbers` replaces KPIs of its choice."""
+    return Summary("d34", {it.name: _part(it, numbers) for it in STUDY.experiments})
+
+
+def usual(protocol: str, factors: Mapping[str, Any], repetition: int) -> dict[str, float]:
+    """KPIs that no test depends on, different for each protocol and repetition."""
+    rank = 1 + ("tcp-cubic", "tcp-bbr", "sctp", "udp").index(protocol) if protocol in _RANKED else 5
+    value = rank + 0.01 * repetition
+    delay_s = float(factors.get("channel_delay_s", 0.0))
+    return {
+        **dict.fromkeys(KPIS, value),
+        "throughput_bps": 1e6 * value,
+        "delay_median_s": delay_s + 0.01 * value,
+        "delay_p95_s": delay_s + 0.02 * value,
+        "message_loss_ratio": 0.0,
+        "capacity_utilisation": 0.9,
+    }
+
+
+_RANKED = ("tcp-cubic", "tcp-bbr", "sctp", "udp")
+
+
+def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
+    specs = [
+        spec for spec in expand(load_experiment(experiment.file)) if spec.factors["repetition"] <= REPETITIONS
+    ]
+    flows, delays, windows, series = [], [], [], []
+    factors: dict[str, list[Any]] = {"protocols": [], "protocol": []}
+    labels: dict[str, dict[str, str]] = {}
+    for spec in specs:
+        of_run = {name: value for name, value in spec.factors.items() if name != "protocol"}
+        of_run["protocols"] = spec.factors["protocol"]
+        for name, value in [*of_run.items(), *(("protocol", flow.protocol) for flow in spec.flows)]:
+            if value not in factors.setdefault(name, []):
+                factors[name].append(value)
+            labels.setdefault(name, {})[str(value)] = spec.labels.get(name, str(value))
+        for place, flow in enumerate(spec.flows):
+            kpis = usual(flow.protocol, of_run, int(of_run["repetition"]))
+            kpis.update((numbers or _none)(experiment.name, flow.protocol, of_run))
+            key = {"run": spec.id, "flow": place}
+            flows.append(
+                {**of_run, **key, "protocol": flow.protocol, **kpis}
+                | {"trusted": True, "outcome": "ok", "received_messages": 100, "jain_index": 0.8}
+            )
+            for level in LEVELS.tolist():
+                delays.append({**key, "level": level, "delay_s": kpis["delay_median_s"] * (0.5 + level)})
+                throughput_bps = kpis["throughput_bps"] * (0.5 + level)
+                windows.append({**key, "level": level, "throughput_bps": throughput_bps, "capacity_bps": 5e6})
+            if spec.id in experiment.examples:
+                series += [
+                    {**key, "protocol": flow.protocol, "seq": seq, "sent_s": 1 + 0.1 * seq, "every": 1}
+                    | {"received_s": 1.2 + 0.1 * seq + 0.01 * place}
+                    for seq in range(5)
+                ]
+    tables = {
+        "flows": pa.Table.from_pylist(flows),
+        "delays": pa.Table.from_pylist(delays),
+        "windows": pa.Table.from_pylist(windows),
+        "series": pa.Table.from_pylist(series),
+    }
+    return Part({"factors": factors, "labels": labels, "runs": len(specs)}, tables)
+
+
+def _none(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+    return {}

@@ -1,0 +1,51 @@
+"""Every figure and table of D3.4 has its counterpart, and each draws from a small made-up summary."""
+
+import re
+
+import pytest
+
+from gauntlet.report.figures.figure import finished
+from gauntlet.studies import ledger
+from gauntlet.studies.d34 import STUDY
+from gauntlet.studies.model import Chart, Figure
+from gauntlet.studies.summary import Summary
+from tests.studies.d34 import summary
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Summary:
+    return summary()
+
+
+def test_every_figure_of_the_results_has_its_counterpart() -> None:
+    keys = [figure.key for figure in STUDY.figures if not figure.beyond]
+    assert keys == [*("11", "12", "13"), *map(str, range(15, 44)), "table-8", "table-9"]
+
+
+def test_keys_and_titles_are_unique() -> None:
+    for words in ([it.key for it in STUDY.figures], [it.title for it in STUDY.figures]):
+        assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize("figure", STUDY.figures, ids=lambda figure: figure.key)
+def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
+    panels = figure.draw(made_up)
+    assert panels
+    for panel in panels:
+        assert panel.caption.endswith((".", "%."))
+        if isinstance(panel, Chart):
+            spec = finished(panel.chart)
+            assert re.search(r"vega-lite/v\d", spec["$schema"])
+        else:
+            assert panel.rows
+            assert {len(row) for row in panel.rows} == {len(panel.header)}
+
+
+def test_figures_and_claims_name_experiments_and_figures_that_exist() -> None:
+    experiments = {experiment.name for experiment in STUDY.experiments}
+    figures = {figure.key for figure in STUDY.figures}
+    for figure in STUDY.figures:
+        assert set(figure.experiments) <= experiments, figure.key
+    for claim in ledger.load(STUDY.ledger):
+        assert set(claim.experiments) <= experiments, claim.id
+        assert set(claim.figures) <= figures, claim.id

@@ -1,0 +1,75 @@
+"""Table 9's rule on made-up results: each need decides, and says where it fails."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gauntlet.studies.d34.recommend import CLASSES, JITTER_S, of_class
+from tests.studies.d34 import Numbers, summary
+
+SIGNALLING, VOICE, DATA = (CLASSES[place] for place in (0, 1, 2))
+
+
+def _equal(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+    """Everything is as good as everything else, and good."""
+    delay_s = float(factors.get("channel_delay_s", 0.0))
+    return {
+        "throughput_bps": 1e6,
+        "download_time_s": 10.0,
+        "delay_p95_s": delay_s + 0.01,
+        "message_loss_ratio": 0.0,
+    }
+
+
+def _but(change: Numbers) -> Numbers:
+    return lambda *given: {**_equal(*given), **change(*given)}
+
+
+@pytest.mark.parametrize("service", CLASSES, ids=lambda service: service.name)
+def test_equals_all_serve_every_class(service) -> None:  # type: ignore[no-untyped-def]
+    found = of_class(summary(_equal), service)
+    assert found.always == service.candidates
+    assert found.without_loss == ()
+
+
+def test_one_bad_condition_is_enough_and_is_named() -> None:
+    def slow(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+        at_fault = protocol == "sctp" and factors.get("channel_delay_s") == 0.15 and factors["loss"] == 0.01
+        return {"throughput_bps": 0.89e6} if at_fault else {}
+
+    found = of_class(summary(_but(slow)), DATA)
+    assert found.always == ("tcp-cubic", "tcp-bbr")
+    assert found.without_loss == ("sctp",)
+    (finding,) = [it for it in found.findings if it.protocol == "sctp" and it.need.kpi == "throughput_bps"]
+    assert (finding.kept, finding.kept_without_loss) == (False, True)
+    assert (finding.worst_delay_s, finding.worst_loss) == (0.15, 0.01)
+    assert finding.worst == pytest.approx(0.89e6)
+    assert finding.worst_limit == pytest.approx(1e6 / 1.1)
+
+
+def test_within_ten_per_cent_of_the_best_is_as_good() -> None:
+    def near(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+        factor = {"tcp-cubic": 1.0, "tcp-bbr": 1.09, "sctp": 1.11}.get(protocol, 1.0)
+        return {"delay_p95_s": 0.2 * factor}
+
+    found = of_class(summary(_but(near)), SIGNALLING)
+    assert found.always == ("tcp-cubic", "tcp-bbr")
+    assert found.without_loss == ()
+
+
+def test_the_channels_own_delay_is_nobodys_fault() -> None:
+    def added(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+        own_s = float(factors.get("channel_delay_s", 0.0))
+        return {"delay_p95_s": own_s + JITTER_S + (0.001 if protocol == "sctp" else -0.001)}
+
+    found = of_class(summary(_but(added)), VOICE)
+    assert found.always == ("tcp-cubic", "tcp-bbr", "udp")
+
+
+def test_more_loss_than_voice_bears_rules_a_protocol_out() -> None:
+    def lossy(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+        return {"message_loss_ratio": 0.04 if protocol == "udp" else 0.0}
+
+    found = of_class(summary(_but(lossy)), VOICE)
+    assert "udp" not in (*found.always, *found.without_loss)
