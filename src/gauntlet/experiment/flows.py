@@ -110,7 +110,8 @@ def _external(
 def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> int | None:
     """What is offered: a reliable stack that is to send what the line can carry at best sends all it can.
 
-    An on-off source with a number for its rate keeps to it, above the line's best too: its pauses make up for it.
+    An on-off source with a number for its rate keeps to it, above the line's best too: its pauses make up
+    for it.
     """
     if section.rate is None:
         return None
