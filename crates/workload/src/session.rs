@@ -153,13 +153,25 @@ impl Session {
         &self,
         socket: &Socket,
         events: libc::c_short,
+        now_ns: i64,
+        until_ns: i64,
+        doing: &str,
+    ) -> Result<(), Failure> {
+        self.wait_any(&[socket.as_fd()], events, now_ns, until_ns, doing)
+    }
+
+    /// The same for one of several descriptors.
+    pub(crate) fn wait_any(
+        &self,
+        fds: &[BorrowedFd<'_>],
+        events: libc::c_short,
         mut now_ns: i64,
         until_ns: i64,
         doing: &str,
     ) -> Result<(), Failure> {
         loop {
             let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
-            match poll::wait(socket.as_fd(), events, self.call_off.fd(), left_ns) {
+            match poll::wait(fds, events, self.call_off.fd(), left_ns) {
                 Ok(Woken::Ready) => return Ok(()),
                 Ok(Woken::CalledOff) => return Err(self.called_off()),
                 Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(()),

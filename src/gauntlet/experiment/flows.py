@@ -16,6 +16,9 @@ _OPTIONS = {
     "receive_buffer": "receive_buffer_bytes",
     "nodelay": "nodelay",
     "streams": "streams",
+    "congestion": "congestion",
+    "encapsulation": "encapsulation",
+    "loss_cause": "loss_cause",
 }
 
 

@@ -22,7 +22,7 @@ class Protocol:
     key: str
     label: str
     stack: str
-    """The guest's stack: tcp, mptcp, sctp or udp; external: programs that carry it."""
+    """The guest's stack: tcp, mptcp, sctp, udp or restp; external: programs that carry it."""
     colour: str
     marker: str
     """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
@@ -33,15 +33,13 @@ class Protocol:
     """The flow keys of an experiment that this protocol's stack understands."""
     external: ExternalStack | None = None
     """The programs, when its stack is external."""
-
-    @property
-    def reliable(self) -> bool:
-        """Whether it holds the sender back and repeats what was lost; only then can a sender be greedy."""
-        return self.stack != "udp"
+    reliable: bool = True
+    """Whether it holds the sender back and delivers everything; only then can a sender be greedy."""
 
 
 _BUFFERS = frozenset({"send_buffer", "receive_buffer"})
 _STREAM = _BUFFERS | {"nodelay"}
+_RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
 _SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
 
 
@@ -55,6 +53,23 @@ def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...
     return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
 
 
+def _restp(
+    name: str,
+    label: str,
+    colour: str,
+    dash: tuple[int, ...],
+    *,
+    reliable: bool = True,
+    **services: str,
+) -> Protocol:
+    key = f"restp-{name}"
+    params = MappingProxyType(services)
+    options = _RESTP if reliable else _RESTP - {"loss_cause"}
+    return Protocol(
+        key, f"ResTP {label}", "restp", colour, "triangle-up", dash, params, options, reliable=reliable
+    )
+
+
 def _aioquic(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     key, shown = f"quic-aioquic-{name}", f"QUIC aioquic {label}"
@@ -66,7 +81,7 @@ _ALL = (
     _tcp("bbr", "BBR", "#D55E00", "square", _DASHED),
     _tcp("reno", "Reno", "#009E73", "triangle-up", _DOTTED),
     Protocol("sctp", "SCTP", "sctp", "#CC79A7", "diamond", _DASH_DOT, options=_STREAM | {"streams"}),
-    Protocol("udp", "UDP", "udp", "#666666", "cross", _SOLID, options=_BUFFERS),
+    Protocol("udp", "UDP", "udp", "#666666", "cross", _SOLID, options=_BUFFERS, reliable=False),
     _mptcp("cubic", "CUBIC", "#56B4E9", "triangle-down", _SOLID),
     _mptcp("bbr", "BBR", "#E69F00", "triangle-right", _DASHED),
     _tcp("vegas", "Vegas", "#332288", "triangle-left", _DASH_DOT),
@@ -75,6 +90,14 @@ _ALL = (
     _tcp("bic", "BIC", "#44AA99", "wedge", _DASHED),
     _tcp("hybla", "Hybla", "#999933", "triangle", _DOTTED),
     _tcp("veno", "Veno", "#AA4499", "circle", _DASH_DOT),
+    _restp("file", "file", "#000000", _SOLID, profile="file_arq"),
+    _restp("file-bbr", "file BBR", "#A6761D", _DASHED, profile="file_arq", congestion="bbr"),
+    _restp("file-harq", "file HARQ", "#661100", _DASH_DOT, profile="file_harq"),
+    _restp("web", "web", "#6699CC", _DOTTED, profile="web_opt"),
+    _restp("satellite", "satellite", "#1B9E77", _DASHED, profile="satellite_outage"),
+    _restp("multipath", "multipath", "#7570B3", _DASH_DOT, profile="multipath"),
+    _restp("voice", "voice", "#E7298A", _SOLID, profile="voice", reliable=False),
+    _restp("datagram", "datagram", "#A9A9A9", _DOTTED, profile="datagram", reliable=False),
     _aioquic("newreno", "NewReno", "#44BB99", "diamond", _DOTTED),
     _aioquic("cubic", "CUBIC", "#225555", "diamond", _SOLID),
 )

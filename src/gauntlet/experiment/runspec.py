@@ -37,7 +37,7 @@ class FlowSpec:
     size_bytes: int | None = None
     mean_on_s: float | None = None
     mean_off_s: float | None = None
-    options: Mapping[str, int | bool] = dataclasses.field(default_factory=dict)
+    options: Mapping[str, int | bool | str] = dataclasses.field(default_factory=dict)
     """Parameters of the stack beyond the protocol's own, by their names in the plan."""
     external: Mapping[str, Any] | None = None
     """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""

@@ -145,6 +145,12 @@ class FlowSection(Strict):
     receive_buffer: Size | None = None
     nodelay: bool | None = None
     streams: int | None = Field(default=None, ge=1, le=65535)
+    congestion: Literal["none", "newreno", "bic", "cubic", "bbr", "lia"] | None = None
+    """ResTP's congestion control; None: the preset's."""
+    encapsulation: Literal["udp", "ip"] | None = None
+    """What carries ResTP's packets; None: UDP."""
+    loss_cause: Literal["congestion", "corruption", "outage", "dynamic"] | None = None
+    """What ResTP takes a loss to mean; None: as the preset says."""
 
     @model_validator(mode="after")
     def _complete(self) -> "FlowSection":

@@ -4,6 +4,7 @@
 //! session set-up has its own instants in the record.
 
 mod mptcp;
+mod restp;
 mod sctp;
 mod socket;
 mod stream;
@@ -33,6 +34,7 @@ const REGISTRY: &[(&str, Build)] = &[
     ("udp", udp::build),
     ("mptcp", mptcp::build),
     ("tls", tls::build),
+    ("restp", restp::build),
 ];
 
 /// The names of all transports.

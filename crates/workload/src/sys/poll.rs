@@ -14,29 +14,27 @@ pub(crate) enum Woken {
     TimedOut,
 }
 
-/// Waits at most `timeout_ns` for `events` (POLLIN, POLLOUT) on `fd`, or until `call_off` can be read.
+/// Waits at most `timeout_ns` for `events` (POLLIN, POLLOUT) on one of `fds`, or until `call_off` can be read.
 pub(crate) fn wait(
-    fd: BorrowedFd<'_>,
+    fds: &[BorrowedFd<'_>],
     events: libc::c_short,
     call_off: BorrowedFd<'_>,
     timeout_ns: i64,
 ) -> io::Result<Woken> {
-    let mut polled = [
-        libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 },
-        libc::pollfd { fd: call_off.as_raw_fd(), events: libc::POLLIN, revents: 0 },
-    ];
+    let switch = libc::pollfd { fd: call_off.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut polled = vec![switch];
+    polled.extend(fds.iter().map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }));
     let timeout_ns = timeout_ns.max(0);
     let timeout = libc::timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
-    // SAFETY: both structures live across the call and the count is that of the array.
-    let ready = unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &timeout, std::ptr::null()) };
-    if ready < 0 {
-        return Err(io::Error::last_os_error());
+    // SAFETY: the structures live across the call and the count is theirs.
+    let ready =
+        unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &timeout, std::ptr::null()) };
+    match ready {
+        0 => Ok(Woken::TimedOut),
+        1.. if polled[0].revents != 0 => Ok(Woken::CalledOff),
+        1.. => Ok(Woken::Ready),
+        _ => Err(io::Error::last_os_error()),
     }
-    Ok(match (polled[0].revents, polled[1].revents) {
-        (0, 0) => Woken::TimedOut,
-        (_, 0) => Woken::Ready,
-        _ => Woken::CalledOff,
-    })
 }
 
 /// A switch that many threads can wait for: once thrown it stays thrown.

@@ -1,0 +1,198 @@
+//! Drives the protocol: packets from the sockets and the time go in, packets and events come out. One thread a side.
+//!
+//! The protocol's core is driven by this loop rather than by the library's endpoint, whose thread would have to wake the
+//! application's thread for each arrival: a wake-up of a guest costs as much wall time as handling a packet.
+
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use restp_proto::{
+    CloseReason, ConnId, Encapsulation, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Transmit,
+};
+
+use super::socket::{Outer, receive_batch};
+use crate::error::Failure;
+use crate::session::Session;
+use crate::sys::packets::PacketBatch;
+
+/// Packets of equal length that the protocol hands out at once; they leave with one system call.
+const TRAIN_PACKETS: usize = 64;
+
+/// The protocol, which the sampling thread may look at too.
+pub(super) type Shared = Arc<Mutex<Endpoint>>;
+
+/// The lock of the protocol. A panic elsewhere ends the run anyway.
+pub(super) fn lock(proto: &Shared) -> MutexGuard<'_, Endpoint> {
+    proto.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A ResTP endpoint with one connection, driven by the thread that calls it.
+pub(super) struct Engine {
+    pub(super) session: Arc<Session>,
+    pub(super) proto: Shared,
+    sockets: Vec<Outer>,
+    inbound: PacketBatch,
+    outbound: Vec<u8>,
+    /// The time as last seen.
+    now_ns: i64,
+    pub(super) state: State,
+}
+
+/// What the protocol has told of its connection.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) conn: Option<ConnId>,
+    pub(super) connected: bool,
+    /// The peer will send nothing more.
+    pub(super) finished: bool,
+    pub(super) closed: Option<CloseReason>,
+}
+
+impl Engine {
+    /// An endpoint over these sockets; its packets have at most `packet_bytes`.
+    pub(super) fn new(
+        session: &Arc<Session>,
+        config: EndpointConfig,
+        seed: [u8; 32],
+        sockets: Vec<Outer>,
+        packet_bytes: usize,
+    ) -> Self {
+        Self {
+            session: Arc::clone(session),
+            proto: Arc::new(Mutex::new(Endpoint::new(config, seed))),
+            sockets,
+            inbound: receive_batch(packet_bytes),
+            outbound: Vec::new(),
+            now_ns: session.ctx.clock.now_ns(),
+            state: State::default(),
+        }
+    }
+
+    /// The time now, for a caller that has let none pass since the engine last waited, and for a first call.
+    pub(super) fn now_ns(&mut self) -> i64 {
+        self.now_ns = self.session.ctx.clock.after(self.now_ns);
+        self.now_ns
+    }
+
+    /// The time, after the caller may have waited elsewhere.
+    pub(super) fn look_at_clock(&mut self) -> i64 {
+        self.now_ns = self.session.ctx.clock.now_ns();
+        self.now_ns
+    }
+
+    /// Runs `step` on the protocol at the present time.
+    pub(super) fn with<T>(&mut self, step: impl FnOnce(&mut Endpoint, Instant) -> T) -> T {
+        let now = instant(self.now_ns());
+        step(&mut lock(&self.proto), now)
+    }
+
+    /// Sends everything that may leave now, and takes note of what the protocol tells.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        let now = instant(self.now_ns());
+        loop {
+            self.outbound.clear();
+            let transmit = lock(&self.proto).poll_transmit(now, TRAIN_PACKETS, &mut self.outbound);
+            let Some(transmit) = transmit else { break };
+            self.send(&transmit)?;
+        }
+        let mut proto = lock(&self.proto);
+        while let Some(event) = proto.poll_event() {
+            self.state.note(event.conn, event.kind);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, transmit: &Transmit) -> Result<(), Failure> {
+        match self.sockets.iter_mut().find(|socket| socket.local() == transmit.path.local) {
+            Some(socket) => socket.send(transmit, &self.outbound),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for a packet, a timer of the protocol or `until_ns`, whichever is first, and lets the protocol act on it.
+    ///
+    /// # Errors
+    /// A sentence: the other half failed, or the limit was reached while `doing`.
+    pub(super) fn turn(&mut self, until_ns: i64, doing: &str) -> Result<(), Failure> {
+        self.flush()?;
+        let deadline_ns = lock(&self.proto).poll_timeout().map_or(i64::MAX, nanoseconds);
+        let wake_ns = deadline_ns.min(until_ns);
+        if wake_ns > self.now_ns {
+            let fds: Vec<BorrowedFd<'_>> = self.sockets.iter().map(Outer::fd).collect();
+            self.session.wait_any(&fds, libc::POLLIN, self.now_ns, wake_ns, doing)?;
+            self.look_at_clock();
+            self.take_packets()?;
+        } else if self.now_ns >= self.session.ctx.limit_ns {
+            return Err(self.session.limit_reached(doing));
+        }
+        if deadline_ns <= self.now_ns {
+            lock(&self.proto).handle_timeout(instant(self.now_ns));
+        }
+        self.flush()
+    }
+
+    fn take_packets(&mut self) -> Result<(), Failure> {
+        let now = instant(self.now_ns);
+        let mut proto = lock(&self.proto);
+        for socket in &self.sockets {
+            socket.receive(&mut self.inbound, |path, ecn, packet| proto.handle(now, path, ecn, packet))?;
+        }
+        Ok(())
+    }
+
+    /// The sentence for a connection that ended before its work was done.
+    pub(super) fn broken(&self, reason: CloseReason, doing: &str) -> Failure {
+        let to = self.session.ctx.destination;
+        self.session.failure().unwrap_or_else(|| match reason {
+            CloseReason::Reset | CloseReason::Aborted => {
+                Failure::new(format!("reset: the other side broke the connection off while {doing}"))
+            }
+            CloseReason::Refused | CloseReason::NotListening => {
+                Failure::new(format!("refused while {doing}: {reason} ({to})"))
+            }
+            CloseReason::TimedOut | CloseReason::Idle | CloseReason::Outage => {
+                Failure::new(format!("timed out while {doing}: {reason}"))
+            }
+            _ => Failure::new(format!("the connection ended while {doing}: {reason}")),
+        })
+    }
+}
+
+impl State {
+    fn note(&mut self, conn: ConnId, kind: EventKind) {
+        if let EventKind::Accepted { .. } = kind
+            && self.conn.is_none()
+        {
+            self.conn = Some(conn);
+            self.connected = true;
+        }
+        if self.conn != Some(conn) {
+            return;
+        }
+        match kind {
+            EventKind::Connected => self.connected = true,
+            EventKind::Finished => self.finished = true,
+            EventKind::Closed(reason) => self.closed = Some(reason),
+            _ => {}
+        }
+    }
+}
+
+/// Time of the run as the protocol counts it. Nothing happens before the run's zero.
+pub(super) fn instant(t_ns: i64) -> Instant {
+    Instant::from_nanos(t_ns.max(0) as u64)
+}
+
+fn nanoseconds(at: Instant) -> i64 {
+    i64::try_from(at.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// The outer path between two addresses of the session.
+pub(super) fn path(
+    encapsulation: Encapsulation,
+    local: std::net::SocketAddr,
+    remote: std::net::SocketAddr,
+) -> PathAddr {
+    use super::socket::outer_address;
+    PathAddr { local: outer_address(encapsulation, local), remote: outer_address(encapsulation, remote) }
+}

@@ -1,0 +1,153 @@
+//! ResTP over the loopback interface, in every way in which its services deliver.
+
+mod common;
+
+use common::{context, flow, run};
+use serde_json::{Value, json};
+use workload::{Context, FlowReport, FlowSpec};
+
+fn ok(report: &FlowReport) {
+    assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
+}
+
+fn bulk(stack_params: Value, size_bytes: u64) -> FlowReport {
+    run(
+        &flow("restp", stack_params, "bulk", json!({"size_bytes": size_bytes, "message_size_bytes": 1000})),
+        context(),
+    )
+}
+
+fn assert_in_order(report: &FlowReport) {
+    let received: Vec<_> = report.messages().map(|message| message.received_ns).collect();
+    assert!(received.iter().all(Option::is_some));
+    assert!(received.is_sorted());
+}
+
+#[test]
+fn every_preset_that_promises_it_brings_a_file_whole() {
+    for profile in ["file_arq", "file_harq", "web_opt", "satellite_outage", "multipath"] {
+        let report = bulk(json!({"profile": profile}), 300_001);
+        ok(&report);
+        assert_eq!((report.result.sent_bytes, report.result.received_bytes), (300_001, 300_001), "{profile}");
+        assert_eq!(report.result.received_messages, 301, "{profile}");
+        assert_in_order(&report);
+        assert_eq!(report.result.delivery_instants, "application");
+        assert!(report.result.established_s <= report.result.first_received_s);
+        assert!(report.result.last_received_s <= report.result.finished_s);
+    }
+}
+
+#[test]
+fn single_services_replace_those_of_the_preset() {
+    for services in [
+        json!({"congestion": "bbr"}),
+        json!({"congestion": "newreno", "ack_report": "nack", "crc": false}),
+        json!({"dissertation": true}),
+        json!({"protection": "protected"}),
+        json!({"loss_cause": "dynamic", "pacing": false, "packet_bytes": 400}),
+    ] {
+        let report = bulk(services.clone(), 100_000);
+        assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None), "{services}");
+        assert_eq!(report.result.received_bytes, 100_000, "{services}");
+    }
+}
+
+#[test]
+fn messages_keep_their_boundaries_with_fixed_framing() {
+    for ordering in ["full", "none"] {
+        let report = bulk(json!({"framing": "fixed", "ordering": ordering}), 100_000);
+        ok(&report);
+        assert_eq!(report.result.received_messages, 100, "{ordering}");
+    }
+}
+
+#[test]
+fn live_messages_arrive_with_and_without_a_connection() {
+    let cbr = json!({"rate_bps": 640_000, "message_size_bytes": 160, "duration_s": 0.2});
+    for (profile, connects) in [("voice", true), ("datagram", false)] {
+        let report = run(&flow("restp", json!({"profile": profile}), "cbr", cbr.clone()), context());
+        ok(&report);
+        assert_eq!((report.result.sent_messages, report.result.received_messages), (100, 100), "{profile}");
+        assert_in_order(&report);
+        assert_eq!(report.result.established_s.is_some(), connects, "{profile}");
+    }
+}
+
+#[test]
+fn a_greedy_sender_is_held_back_and_sampled() {
+    let cbr = json!({"rate_bps": null, "message_size_bytes": 1448, "duration_s": 0.3});
+    let report = run(&flow("restp", json!({}), "cbr", cbr), context());
+    ok(&report);
+    assert!(report.result.received_bytes > 1_000_000);
+    assert_in_order(&report);
+    assert!(report.samples.len() > 5, "{} samples", report.samples.len());
+    assert!(report.samples.iter().any(|sample| sample.cwnd_bytes > 0 && sample.srtt_ns > Some(0)));
+}
+
+#[test]
+fn a_small_send_buffer_keeps_messages_with_the_application() {
+    let cbr = json!({"rate_bps": null, "message_size_bytes": 1000, "duration_s": 0.2});
+    let delay_ns = |stack_params: Value| {
+        let report = run(&flow("restp", stack_params, "cbr", cbr.clone()), context());
+        ok(&report);
+        let delays = report.messages().map(|m| m.received_ns.map(|at| at - m.sent_ns));
+        delays.max().flatten().expect("messages arrived")
+    };
+    // With a constant window the way through the network is the same; what differs is the wait in front of it.
+    let window = |bytes: u64| json!({"send_buffer_bytes": bytes, "congestion": "none", "i_own_the_path": true, "open_window_packets": 4});
+    assert!(delay_ns(window(4_000)) < delay_ns(window(4_000_000)));
+}
+
+#[test]
+fn a_path_beside_the_first_is_opened() {
+    let stack_params = json!({
+        "profile": "multipath",
+        "further_paths": [{"source": "127.0.0.2", "destination": "127.0.0.3"}]
+    });
+    ok(&bulk(stack_params, 1_000_000));
+}
+
+#[test]
+fn nobody_to_talk_to_is_said_at_the_limit() {
+    let spec = flow("restp", json!({}), "bulk", json!({"size_bytes": 1000})).check().expect("a sound flow");
+    let ctx = Context { limit_ns: 300_000_000, ..context() };
+    let (_, client) = workload::prepare(spec, ctx).expect("descriptors are left");
+    let sent = client.run_alone();
+    let report = workload::join_alone((client, sent));
+    let reason = report.result.reason.expect("nobody answered");
+    assert!(reason.contains("did not answer the connection request"), "{reason}");
+}
+
+#[test]
+fn the_limit_ends_a_sender_that_pauses() {
+    let cbr = json!({"rate_bps": 8, "message_size_bytes": 100, "duration_s": 1000});
+    let ctx = Context { limit_ns: 400_000_000, ..context() };
+    let report = run(&flow("restp", json!({}), "cbr", cbr), ctx);
+    let reason = report.result.reason.expect("the limit was reached");
+    assert!(reason.starts_with("the limit of"), "{reason}");
+    assert_eq!(report.result.sent_messages, 1);
+}
+
+#[test]
+fn a_message_that_fits_no_packet_is_refused() {
+    let cbr = json!({"rate_bps": 100_000, "message_size_bytes": 1490, "duration_s": 1});
+    let report = run(&flow("restp", json!({"profile": "voice"}), "cbr", cbr), context());
+    let reason = report.result.reason.expect("the message is too long");
+    assert!(reason.contains("1490 bytes does not fit"), "{reason}");
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    let cases = [
+        (json!({"profil": "voice"}), "unknown field `profil`"),
+        (json!({"profile": "fax"}), "no `profile` `fax`"),
+        (json!({"encapsulation": "tcp"}), "`encapsulation` is `tcp`; choose one of udp, ip"),
+        (json!({"lifetime_s": 1.0}), "`lifetime_s` means something with partial ordering only"),
+        (json!({"send_buffer_bytes": 0}), "`send_buffer_bytes` must be at least 1"),
+    ];
+    for (params, part) in cases {
+        let spec: FlowSpec = flow("restp", params, "bulk", json!({"size_bytes": 1000}));
+        let sentence = spec.check().err().expect("the flow is wrong").to_string();
+        assert!(sentence.contains(part), "{sentence}");
+    }
+}
