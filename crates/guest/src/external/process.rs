@@ -204,7 +204,7 @@ impl Process {
         match (status.code(), status.signal()) {
             (Some(0), _) => Ok(()),
             (Some(UNSUPPORTED), _) => Err(Bad::Unsupported(format!("the {role} does not do this: {said}"))),
-            (Some(code), _) => Err(Bad::Failed(format!("the {role} ended with exit code {code}: {said}"))),
+            (Some(code), _) => Err(Bad::Failed(format!("the {role} failed: {said} (exit code {code})"))),
             // Asked to end, it may do so without a word.
             (None, _) if self.asked_to_end => Ok(()),
             (None, Some(signal)) => Err(Bad::Failed(format!("the {role} was ended by signal {signal}"))),
