@@ -125,7 +125,7 @@ impl Played {
         exchanges: &mut ExchangeLog,
     ) {
         match self {
-            Played::Builtin(report) => report.write_into(flow, messages, sockets),
+            Played::Builtin(report) => report.write_into(flow, messages, sockets, exchanges),
             Played::External(outcome) => {
                 for message in &outcome.messages {
                     let (sent_ns, received_ns) = (message.sent_ns, message.received_ns);

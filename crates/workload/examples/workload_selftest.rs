@@ -45,6 +45,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("tcp: a greedy sender's messages enter the socket in time to keep the line full", greedy_fills_the_line),
     ("tcp: an unknown congestion control names the known ones", unknown_congestion_control),
     ("tcp, mptcp, sctp: the socket is sampled at the asked interval", sampled),
+    ("periodic messages take the round trips that their sessions need", periodic_round_trips),
+    ("periodic messages to nobody: each has its outcome, and the flow says why", periodic_refused),
+    ("periodic datagrams: those that are lost are said to be", periodic_datagrams),
     ("the same run gives the same instants, but for readings of the clock", same_again),
 ];
 
@@ -313,6 +316,76 @@ fn sampled() -> Outcome<()> {
         ensure((50_000_000..2_000_000_000).contains(&rtt_ns), || format!("{name}: an RTT of {rtt_ns} ns"))?;
     }
     Ok(())
+}
+
+fn periodic((stack, params): (&str, Value), connection: &str) -> FlowSpec {
+    let app =
+        json!({"message_size_bytes": 1000, "interval_s": 3.0, "duration_s": 12.0, "connection": connection});
+    flow(stack, params, "periodic", app)
+}
+
+fn periodic_round_trips() -> Outcome<()> {
+    const TRIP_NS: i64 = 25_000_000;
+    // Trips until the transport is there and then until TLS is, for a message with a session of its own.
+    let cases = [
+        (tcp(), "kept", None, None),
+        (tcp(), "fresh", Some(2), None),
+        (sctp(), "kept", None, None),
+        // The association is there for its sender after four messages (RFC 9260, section 5.1).
+        (sctp(), "fresh", Some(4), None),
+        (mptcp(), "fresh", Some(2), None),
+        (tls(), "kept", None, None),
+        (tls(), "fresh", Some(2), Some(2)),
+        (("tls", json!({"transport": "sctp"})), "fresh", Some(4), Some(2)),
+    ];
+    for (stack, connection, until_connected, until_secured) in cases {
+        let name = format!("{} {connection}", stack.0);
+        let report =
+            run_ok(CLEAN, &periodic(stack, connection), &Options { wire: true, ..Options::default() })?;
+        ensure(report.exchanges.len() == 4, || format!("{name}: {:?}", report.exchanges))?;
+        all_arrived(&report)?;
+        for (index, exchange) in (0..).zip(&report.exchanges) {
+            let steps = [exchange.connected_ns, exchange.secured_ns];
+            let said = || format!("{name}: {exchange:?}");
+            ensure(exchange.outcome == "ok", said)?;
+            // A session that is kept is not there yet when the first message is due.
+            let open_ns = (report.result.established_s.unwrap_or(0.0) * 1e9) as i64;
+            let due_ns =
+                ((1 + 3 * index) * 1_000_000_000).max(if connection == "kept" { open_ns } else { 0 });
+            ensure((0..CLOCK_READINGS_NS).contains(&(exchange.requested_ns - due_ns)), said)?;
+            let mut before_ns = exchange.requested_ns;
+            for (step, trips) in steps.into_iter().zip([until_connected, until_secured]) {
+                ensure(step.is_some() == trips.is_some(), said)?;
+                if let Some((at_ns, trips)) = step.zip(trips) {
+                    // A handshake's packets take up to 3 ms on a line of this rate.
+                    ensure((0..3_000_000).contains(&(at_ns - before_ns - trips * TRIP_NS)), said)?;
+                    before_ns = at_ns;
+                }
+            }
+            let (first_ns, whole_ns) = exchange.first_byte_ns.zip(exchange.completed_ns).ok_or_else(said)?;
+            ensure(first_ns <= whole_ns, said)?;
+            ensure((0..3_000_000).contains(&(whole_ns - before_ns - TRIP_NS)), said)?;
+        }
+    }
+    Ok(())
+}
+
+fn periodic_refused() -> Outcome<()> {
+    let report = run_alone(&periodic(tls(), "fresh"), 100, || ())?;
+    fails_with(&report, "refused")?;
+    ensure(report.exchanges.len() == 4, || format!("{:?}", report.exchanges))?;
+    ensure(report.exchanges.iter().all(|exchange| exchange.outcome.starts_with("refused")), || {
+        format!("{:?}", report.exchanges)
+    })
+}
+
+fn periodic_datagrams() -> Outcome<()> {
+    let app = json!({"message_size_bytes": 1000, "interval_s": 0.1, "duration_s": 100.0});
+    let report = run_ok(LOSSY, &flow("udp", json!({}), "periodic", app), &Options::default())?;
+    let lost = report.exchanges.iter().filter(|exchange| exchange.outcome != "ok").count() as u64;
+    let result = &report.result;
+    ensure(result.sent_messages == 1000 && lost > 0, || format!("{lost} lost: {result:?}"))?;
+    ensure(result.received_messages + lost == 1000, || format!("{lost} lost: {result:?}"))
 }
 
 fn same_again() -> Outcome<()> {

@@ -33,6 +33,13 @@ pub struct Exchange {
     pub outcome: String,
 }
 
+impl Exchange {
+    /// Whether it went wrong.
+    pub fn failed(&self) -> bool {
+        self.outcome != OK
+    }
+}
+
 /// Collects the exchanges of the flows of one run.
 #[derive(Debug, Default)]
 pub struct ExchangeLog {

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::apps::App;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::ledger::{DeliveryInstants, Received, Sent};
@@ -12,7 +11,7 @@ use crate::report::FlowReport;
 use crate::secure::RecordMap;
 use crate::session::Session;
 use crate::spec::Flow;
-use crate::stacks::{Connection, Sampler};
+use crate::stacks::{Connection, Sampler, Stack};
 use crate::sys::clock;
 
 /// Splits a flow into its receiving and its sending half.
@@ -21,7 +20,7 @@ use crate::sys::clock;
 /// The process has no file descriptors left.
 pub fn prepare(flow: Flow, ctx: Context) -> io::Result<(ServerHalf, ClientHalf)> {
     let flow = Arc::new(flow);
-    let session = Arc::new(Session::new(ctx)?);
+    let session = Arc::new(open_session(&flow, ctx)?);
     let server = ServerHalf { flow: Arc::clone(&flow), session: Arc::clone(&session) };
     Ok((server, ClientHalf { flow, session }))
 }
@@ -33,8 +32,16 @@ pub fn prepare(flow: Flow, ctx: Context) -> io::Result<(ServerHalf, ClientHalf)>
 /// As for [`prepare`].
 pub fn prepare_apart(flow: Flow, ctx: Context) -> io::Result<(ServerHalf, ClientHalf)> {
     let flow = Arc::new(flow);
-    let server = ServerHalf { flow: Arc::clone(&flow), session: Arc::new(Session::new(ctx.clone())?) };
-    Ok((server, ClientHalf { flow, session: Arc::new(Session::new(ctx)?) }))
+    let server = ServerHalf { session: Arc::new(open_session(&flow, ctx.clone())?), flow: Arc::clone(&flow) };
+    Ok((server, ClientHalf { session: Arc::new(open_session(&flow, ctx)?), flow }))
+}
+
+fn open_session(flow: &Flow, mut ctx: Context) -> io::Result<Session> {
+    if flow.app.opens_many_sessions() {
+        // The kernel keeps a port that was used for a while, so each session takes another one.
+        ctx.source.set_port(0);
+    }
+    Session::new(ctx)
 }
 
 /// The receiving half.
@@ -90,14 +97,7 @@ impl ServerHalf {
     fn serve(&self, result: &mut ServerResult) -> Result<(), Failure> {
         prepare_thread()?;
         let Flow { stack, app, .. } = self.flow.as_ref();
-        let mut listener = stack.listen(&self.session, app.message_bytes())?;
-        self.session.announce_listening();
-        let mut connection = listener.accept()?;
-        drop(listener);
-        result.instants = connection.instants();
-        let received = app.receive(connection.as_mut(), &self.session, stack.service(), &mut result.received);
-        result.records = connection.records();
-        received?;
+        app.run_server(stack.as_ref(), &self.session, result)?;
         self.session.failure().map_or(Ok(()), Err)
     }
 }
@@ -130,30 +130,64 @@ impl ClientHalf {
         self.session.wait_until_listening()?;
         let Flow { stack, app, start_ns, .. } = self.flow.as_ref();
         self.session.pause_until(*start_ns)?;
-        let mut connection = stack.connect(&self.session, app.message_bytes())?;
-        result.transport_established_ns = connection.transport_established_ns();
-        result.established_ns = connection.established_ns();
-        let sampler = connection.sampler()?;
-        std::thread::scope(|scope| {
-            let watch = scope.spawn(|| watch(&self.session, sampler));
-            let outcome = transfer(app.as_ref(), connection.as_mut(), &self.session, *start_ns, result);
-            self.session.announce_sender_over();
-            result.samples = watch.join().map_err(|_| Failure::new("the sampling thread broke down"))?;
-            outcome
-        })
+        app.run_client(stack.as_ref(), &self.session, *start_ns, result)
     }
 }
 
-fn transfer(
-    app: &dyn App,
-    connection: &mut dyn Connection,
+/// The receiving half of a flow with one session, over which `receive` receives.
+pub(crate) fn receive_over_one_session(
+    stack: &dyn Stack,
     session: &Arc<Session>,
-    start_ns: i64,
-    result: &mut ClientResult,
+    message_bytes: u32,
+    result: &mut ServerResult,
+    receive: &mut dyn FnMut(&mut dyn Connection, &mut Received) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    app.send(connection, session, start_ns, &mut result.sent)?;
-    result.finished_ns = connection.finish()?;
-    Ok(())
+    let mut listener = stack.listen(session, message_bytes)?;
+    session.announce_listening();
+    let mut connection = listener.accept()?;
+    drop(listener);
+    result.instants = connection.instants();
+    let received = receive(connection.as_mut(), &mut result.received);
+    result.records = connection.records();
+    received
+}
+
+/// The sending half of a flow with one session, over which `send` sends.
+pub(crate) fn send_over_one_session(
+    stack: &dyn Stack,
+    session: &Arc<Session>,
+    message_bytes: u32,
+    result: &mut ClientResult,
+    send: &mut dyn FnMut(&mut dyn Connection, &mut Sent) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut connection = stack.connect(session, message_bytes)?;
+    result.transport_established_ns = connection.transport_established_ns();
+    result.established_ns = connection.established_ns();
+    let sampler = connection.sampler()?;
+    let (outcome, samples) = watched(session, sampler, || {
+        send(connection.as_mut(), &mut result.sent)?;
+        result.finished_ns = connection.finish()?;
+        Ok(())
+    });
+    result.samples = samples;
+    outcome
+}
+
+/// Does `work` while another thread samples the sender's socket and ends the flow at its limit.
+pub(crate) fn watched(
+    session: &Arc<Session>,
+    sampler: Option<Box<dyn Sampler>>,
+    work: impl FnOnce() -> Result<(), Failure>,
+) -> (Result<(), Failure>, Vec<SocketSample>) {
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| watch(session, sampler));
+        let outcome = work();
+        session.announce_sender_over();
+        match watch.join() {
+            Ok(samples) => (outcome, samples),
+            Err(_) => (Err(Failure::new("the sampling thread broke down")), Vec::new()),
+        }
+    })
 }
 
 /// Samples the sender's socket until the sender is over, and ends the flow at its limit.

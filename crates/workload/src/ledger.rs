@@ -1,5 +1,9 @@
 //! What each half of a flow notes down: which message went when, which message came when.
 
+use std::collections::BTreeMap;
+
+use crate::exchange::Exchange;
+
 /// Marks a message that never arrived, or whose instant is not known yet.
 pub(crate) const NEVER: i64 = i64::MIN;
 
@@ -16,6 +20,8 @@ pub struct Sent {
     pub(crate) instants_ns: Vec<i64>,
     /// The latest instant.
     pub(crate) last_ns: Option<i64>,
+    /// Objects, by their number, as far as the sender knows of them.
+    pub(crate) exchanges: Vec<Exchange>,
     keep: bool,
 }
 
@@ -71,6 +77,8 @@ pub struct Received {
     pub(crate) last_ns: Option<i64>,
     /// The instant of each message by number, or [`NEVER`]; empty when only totals are kept.
     pub(crate) instants_ns: Vec<i64>,
+    /// When the first byte and the last byte of each object arrived, by its number.
+    pub(crate) wholes: BTreeMap<u32, (i64, i64)>,
     /// Whether a message was here already, when only totals are kept of datagrams.
     seen: Vec<bool>,
     keep: bool,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::Failure;
+use crate::exchange::{Exchange, ExchangeLog};
 use crate::flow::{ClientResult, ServerResult};
 use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
 use crate::log::{MessageLog, SocketLog, SocketSample};
@@ -83,6 +84,8 @@ pub struct FlowReport {
     pub result: FlowResult,
     /// The sender's socket over time.
     pub samples: Vec<SocketSample>,
+    /// The objects that were exchanged one by one; none for an application without any.
+    pub exchanges: Vec<Exchange>,
     /// Secrets of its secure sessions, for `keys.log`; empty unless they were to be kept.
     pub keys: String,
     sent: Sent,
@@ -109,10 +112,15 @@ impl FlowReport {
             instants: DeliveryInstants::Application,
             records: None,
         });
-        let ClientResult { sent, samples, transport_established_ns, established_ns, finished_ns } = client;
+        let ClientResult { mut sent, samples, transport_established_ns, established_ns, finished_ns } =
+            client;
+        let exchanges = whole_exchanges(&mut sent, &received);
+        // Where each message has a session of its own, one that fails is its own outcome and not the flow's.
+        let service = if flow.app.opens_many_sessions() { Service::Datagrams } else { flow.stack.service() };
         let failure = session
             .failure()
-            .or_else(|| (!alone).then(|| missing(flow.stack.service(), &sent, &received)).flatten());
+            .or_else(|| exchanges.iter().all(Exchange::failed).then(|| first_failure(&exchanges)).flatten())
+            .or_else(|| (!alone).then(|| missing(service, &sent, &received)).flatten());
         let last_event = if flow.stack.service() == Service::Datagrams {
             sent.last_ns.max(received.last_ns)
         } else {
@@ -143,7 +151,7 @@ impl FlowReport {
             delivery_instants: instants.name(),
         };
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
-        Self { result, samples, keys, sent, received, instants, records }
+        Self { result, samples, exchanges, keys, sent, received, instants, records }
     }
 
     /// How the instants of arrival were or are to be taken. After [`DeliveryInstants::Wire`] comes
@@ -204,8 +212,17 @@ impl FlowReport {
         })
     }
 
-    /// Adds messages and samples to the logs of the run; `flow` is the flow's place in it.
-    pub fn write_into(&self, flow: u16, messages: &mut MessageLog, sockets: &mut SocketLog) {
+    /// Adds messages, samples and objects to the logs of the run; `flow` is the flow's place in it.
+    pub fn write_into(
+        &self,
+        flow: u16,
+        messages: &mut MessageLog,
+        sockets: &mut SocketLog,
+        exchanges: &mut ExchangeLog,
+    ) {
+        for (seq, exchange) in (0..).zip(&self.exchanges) {
+            exchanges.push(flow, seq, exchange);
+        }
         for Message { seq, size_bytes, sent_ns, received_ns } in self.messages() {
             messages.push(flow, seq, size_bytes, sent_ns, received_ns);
         }
@@ -213,6 +230,25 @@ impl FlowReport {
             sockets.push(flow, sample);
         }
     }
+}
+
+/// The sender's notes of its objects with those of the receiver.
+fn whole_exchanges(sent: &mut Sent, received: &Received) -> Vec<Exchange> {
+    let mut exchanges = std::mem::take(&mut sent.exchanges);
+    for (seq, exchange) in (0..).zip(&mut exchanges) {
+        match received.wholes.get(&seq) {
+            Some((first_ns, whole_ns)) => {
+                (exchange.first_byte_ns, exchange.completed_ns) = (Some(*first_ns), Some(*whole_ns));
+            }
+            None if !exchange.failed() => exchange.outcome = "it never arrived".to_owned(),
+            None => {}
+        }
+    }
+    exchanges
+}
+
+fn first_failure(exchanges: &[Exchange]) -> Option<Failure> {
+    exchanges.first().map(|exchange| Failure::new(exchange.outcome.clone()))
 }
 
 /// The failure of a flow that ended in order and yet lacks what its transport promised.

@@ -30,7 +30,17 @@ struct State {
     failure: Option<Failure>,
     sender_end: Option<SenderEnd>,
     sender_over: bool,
+    last_session_over: bool,
     sockets: Vec<Socket>,
+}
+
+impl State {
+    fn shut_sockets(&self) {
+        for socket in &self.sockets {
+            // A socket that is already closed has nothing left to end.
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+        }
+    }
 }
 
 /// What the sender had handed over when it was done.
@@ -87,10 +97,7 @@ impl Session {
     pub(crate) fn fail(&self, failure: Failure) {
         let mut state = self.state();
         state.failure.get_or_insert(failure);
-        for socket in &state.sockets {
-            // A socket that is already closed has nothing left to end.
-            let _ = socket.shutdown(std::net::Shutdown::Both);
-        }
+        state.shut_sockets();
         drop(state);
         self.call_off.throw();
         self.changed.notify_all();
@@ -114,6 +121,20 @@ impl Session {
     pub(crate) fn announce_sender_over(&self) {
         self.state().sender_over = true;
         self.changed.notify_all();
+    }
+
+    /// Says that no further session will be opened, to a receiver that waits for one.
+    pub(crate) fn announce_last_session_over(&self) {
+        let mut state = self.state();
+        state.last_session_over = true;
+        state.shut_sockets();
+        drop(state);
+        self.call_off.throw();
+    }
+
+    /// Whether the sender has said so.
+    pub(crate) fn last_session_is_over(&self) -> bool {
+        self.state().last_session_over
     }
 
     /// Waits until `instant_ns`; returns early, with `false`, when the sending half is over or the flow has failed.

@@ -3,6 +3,7 @@
 mod bulk;
 mod cbr;
 mod one_way;
+mod periodic;
 mod timetable;
 mod vbr;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::error::{Failure, SpecError};
+use crate::flow::{ClientResult, ServerResult, receive_over_one_session, send_over_one_session};
 use crate::ledger::{Received, Sent};
 use crate::payload::HEADER_BYTES;
 use crate::session::Session;
@@ -19,7 +21,8 @@ use crate::stacks::{Connection, Service, Stack};
 type Build = fn(&Map<String, Value>) -> Result<Box<dyn App>, SpecError>;
 
 /// Every application by the name that a plan gives it.
-const REGISTRY: &[(&str, Build)] = &[("bulk", bulk::build), ("cbr", cbr::build), ("vbr", vbr::build)];
+const REGISTRY: &[(&str, Build)] =
+    &[("bulk", bulk::build), ("cbr", cbr::build), ("vbr", vbr::build), ("periodic", periodic::build)];
 
 /// The names of all applications.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -54,6 +57,11 @@ pub trait App: Send + Sync {
     /// A sentence that names the application, the transport and what would be right.
     fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError>;
 
+    /// Whether it opens a session for each of its messages or objects, from a port of the kernel's choosing.
+    fn opens_many_sessions(&self) -> bool {
+        false
+    }
+
     /// The sending end, from `start_ns` on; writes what it handed over into `sent`, also when it fails.
     ///
     /// # Errors
@@ -77,6 +85,38 @@ pub trait App: Send + Sync {
         service: Service,
         received: &mut Received,
     ) -> Result<(), Failure>;
+
+    /// The whole of the sending half. Unless an application opens its sessions itself, one is opened, over which
+    /// [`App::send`] sends.
+    ///
+    /// # Errors
+    /// A sentence: no session came about, or as for [`App::send`].
+    fn run_client(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        start_ns: i64,
+        result: &mut ClientResult,
+    ) -> Result<(), Failure> {
+        send_over_one_session(stack, session, self.message_bytes(), result, &mut |connection, sent| {
+            self.send(connection, session, start_ns, sent)
+        })
+    }
+
+    /// The whole of the receiving half, the counterpart of [`App::run_client`].
+    ///
+    /// # Errors
+    /// A sentence: nobody came, or as for [`App::receive`].
+    fn run_server(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        result: &mut ServerResult,
+    ) -> Result<(), Failure> {
+        receive_over_one_session(stack, session, self.message_bytes(), result, &mut |connection, received| {
+            self.receive(connection, session, stack.service(), received)
+        })
+    }
 }
 
 /// Longest message on a byte stream: beyond it, one message would be more than one hand-over.

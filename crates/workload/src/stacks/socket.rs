@@ -83,7 +83,7 @@ pub(super) fn open(
     Ok(socket)
 }
 
-/// Listens for one connection.
+/// Listens for the connections of one sender, of which it opens one at a time.
 pub(super) fn listen(socket: &Socket) -> Result<(), Failure> {
     socket
         .listen(1)
@@ -117,7 +117,9 @@ pub(super) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarde
 
 fn same_end(peer: &SockAddr, source: SocketAddr) -> bool {
     peer.as_socket().is_some_and(|peer| {
-        peer.port() == source.port() && (source.ip().is_unspecified() || peer.ip() == source.ip())
+        // A sender of many sessions leaves its ports to the kernel.
+        [peer.port(), 0].contains(&source.port())
+            && (source.ip().is_unspecified() || peer.ip() == source.ip())
     })
 }
 
