@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.strict import unknown_key
@@ -119,17 +120,17 @@ def rows(summary: Summary, experiment: str, selection: Selection) -> pa.Table:
     experiment = str(selection.get("experiment", experiment))
     table = summary.flows(experiment)
     check(experiment, selection, summary.factors(experiment))
-    mask = np.ones(table.num_rows, dtype=bool)
     for name, wanted in selection.items():
         if name == "experiment":
             continue
         values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-        column = table.column(name).to_pylist()
-        mask &= np.array([any(_same(value, have) for value in values) for have in column], dtype=bool)
-    if not mask.any():
+        column = table.column(name)
+        meant = [have for have in column.unique().to_pylist() if any(_same(value, have) for value in values)]
+        table = table.filter(pc.is_in(column, pa.array(meant, column.type)))
+    if not table.num_rows:
         named = ", ".join(f"{name} = {value}" for name, value in selection.items()) or "anything"
         raise NotMeasured(f"No run of {experiment} with {named} is among these results.")
-    return table.filter(pa.array(mask))
+    return table
 
 
 def by_repetition(
@@ -144,15 +145,20 @@ def by_repetition(
     varied = sorted(summary.factors(experiment).keys() - {"protocol", "repetition"})
     left_out = LeftOut()
     flows: dict[int, dict[tuple[Any, ...], list[float]]] = {}
+    lacking: set[tuple[int, tuple[Any, ...]]] = set()
     for row, value in zip(found.to_pylist(), _values(summary, experiment, found, quantity), strict=True):
+        repetition, condition = int(row["repetition"]), tuple(row[name] for name in varied)
         if not row["trusted"]:
             failed = row["outcome"] == "failed"
             left_out += LeftOut(failed=int(failed), untrusted=int(not failed))
         elif value is None or not math.isfinite(value):
             left_out += LeftOut(without_value=1)
+            lacking.add((repetition, condition))
         else:
-            condition = tuple(row[name] for name in varied)
-            flows.setdefault(int(row["repetition"]), {}).setdefault(condition, []).append(value)
+            flows.setdefault(repetition, {}).setdefault(condition, []).append(value)
+    for repetition, condition in lacking:
+        # A run of which one flow has no value would be combined over other flows than the rest.
+        flows.get(repetition, {}).pop(condition, None)
     whole = max((len(conditions) for conditions in flows.values()), default=0)
     return Selected(
         {

@@ -1,0 +1,238 @@
+"""Each kind of rule says reproduced, not reproduced and undecided when it should, and nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.errors import UserError
+from gauntlet.metrics.intervals import Mean
+from gauntlet.studies.decide import Decision, Verdict, decided
+from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.rules import kinds, rule
+from tests.studies import factory
+from tests.studies.factory import flows, steady, summary
+
+BBR_LOSSY, BBR_CLEAN = {"protocol": "tcp-bbr", "loss": 0.01}, {"protocol": "tcp-bbr", "loss": 0.0}
+CUBIC_LOSSY, SCTP_LOSSY = {"protocol": "tcp-cubic", "loss": 0.01}, {"protocol": "sctp", "loss": 0.01}
+VERDICTS = (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED)
+
+
+def decide(
+    tmp_path: Path, given: dict[str, Any], values: dict[tuple[str, float], Any], **more: Any
+) -> Decision:
+    """The decision of a rule on made-up throughputs."""
+    return decided(rule(given), factory.context(summary(flows(values), **more), tmp_path))
+
+
+def measuring(kind: str, **keys: Any) -> dict[str, Any]:
+    """A rule about throughput of the made-up experiment."""
+    return {"kind": kind, "experiment": "cbr", "kpi": "throughput_bps", **keys}
+
+
+def test_every_kind_is_tested_here() -> None:
+    assert set(kinds()) == {"comparison", "range", "ordering", "share", "all", "value"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "spread", "verdict"), list(zip((0.98, 0.5, 0.9), (0.01, 0.01, 0.2), VERDICTS, strict=True))
+)
+def test_comparison(tmp_path: Path, kept: float, spread: float, verdict: Verdict) -> None:
+    given = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, at_least=0.9)
+    clean = [2e6] * 10
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(kept * 2e6, spread), ("tcp-bbr", 0.0): clean})
+    assert (found.verdict, found.n) == (verdict, 10)
+    assert found.value == pytest.approx(kept, rel=1e-6)
+    assert found.low is not None and found.high is not None and found.low < kept < found.high
+
+
+def test_a_comparison_is_paired_by_repetition(tmp_path: Path) -> None:
+    """The stretches differ by far more than the protocols: only pairs can see the difference."""
+    clean = [1e6 * number for number in range(1, 11)]
+    values = {("tcp-bbr", 0.01): [0.85 * value for value in clean], ("tcp-bbr", 0.0): clean}
+    given = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, at_least=0.9)
+    assert decide(tmp_path, given, values).verdict == Verdict.NOT_REPRODUCED
+
+
+def test_a_difference_is_in_the_units_of_the_kpi(tmp_path: Path) -> None:
+    given = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, measure="difference", at_most=-5e5)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(1e6), ("tcp-bbr", 0.0): [2e6] * 10})
+    assert found.verdict == Verdict.REPRODUCED
+    assert found.shown == "−1.00 Mbit/s"
+    assert found.bound == "at most −0.500 Mbit/s"
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), list(zip((1.0, 1.3, 1.1), VERDICTS, strict=True)))
+def test_equivalence_needs_the_whole_interval_inside_the_band(
+    tmp_path: Path, ratio: float, verdict: Verdict
+) -> None:
+    given = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, at_least=0.9, at_most=1.1)
+    values = {("tcp-bbr", 0.01): steady(ratio * 2e6), ("tcp-bbr", 0.0): [2e6] * 10}
+    assert decide(tmp_path, given, values).verdict == verdict
+
+
+@pytest.mark.parametrize(("mbps", "verdict"), list(zip((2.2, 3.0, 2.42), VERDICTS, strict=True)))
+def test_range_around_a_printed_value(tmp_path: Path, mbps: float, verdict: Verdict) -> None:
+    given = measuring("range", of=BBR_LOSSY, near=2.2e6, tolerance=0.1)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(mbps * 1e6)})
+    assert found.verdict == verdict
+    assert found.bound == "1.98 to 2.42 Mbit/s"
+
+
+@pytest.mark.parametrize(("bound_s", "verdict"), [(0.2, "reproduced"), (0.1, "not reproduced")])
+def test_range_of_a_quantile(tmp_path: Path, bound_s: float, verdict: str) -> None:
+    """Delays are uniform from 0 to 0.2 s, so the 75 % quantile is 0.15 s."""
+    given = {"kind": "range", "experiment": "cbr", "kpi": "delay_s", "quantile": 0.75, "of": BBR_LOSSY}
+    found = decide(tmp_path, {**given, "at_most": bound_s}, {("tcp-bbr", 0.01): steady(2e6)}, delay_s=0.1)
+    assert found.verdict == verdict
+    assert found.value == pytest.approx(0.15, rel=1e-3)
+
+
+@pytest.mark.parametrize(("at_least", "verdict"), [(0.7, "reproduced"), (0.8, "not reproduced")])
+def test_share_of_the_windows(tmp_path: Path, at_least: float, verdict: str) -> None:
+    """Windows are uniform from 0 to 4 Mbit/s, so 75 % of them have 1 Mbit/s and more."""
+    given = {"kind": "share", "experiment": "cbr", "kpi": "window_throughput_bps", "of": BBR_LOSSY}
+    found = decide(tmp_path, {**given, "from": 1e6, "at_least": at_least}, {("tcp-bbr", 0.01): steady(2e6)})
+    assert found.verdict == verdict
+    assert found.value == pytest.approx(0.75, abs=0.005)
+
+
+@pytest.mark.parametrize(("slow", "verdict"), list(zip((0, 10, 3), VERDICTS, strict=True)))
+def test_share_of_the_flows(tmp_path: Path, slow: int, verdict: Verdict) -> None:
+    given = measuring("share", of=BBR_LOSSY, at_least=0.75, **{"from": 1.5e6})
+    values = [1e6] * slow + [2e6] * (10 - slow)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): values})
+    assert found.verdict == verdict
+    assert found.value == pytest.approx(1 - slow / 10)
+
+
+@pytest.mark.parametrize(("middle", "verdict"), list(zip((1.5e6, 4e6, 2e6), VERDICTS, strict=True)))
+def test_ordering(tmp_path: Path, middle: float, verdict: Verdict) -> None:
+    given = measuring("ordering", of=[BBR_LOSSY, CUBIC_LOSSY, SCTP_LOSSY], order="falling")
+    best = steady(2e6, 0.1)
+    values = {
+        ("tcp-bbr", 0.01): best[::-1],
+        ("tcp-cubic", 0.01): steady(middle, 0.1),
+        ("sctp", 0.01): [1e6] * 10,
+    }
+    assert decide(tmp_path, given, values).verdict == verdict
+
+
+def test_ordering_may_ask_for_a_margin(tmp_path: Path) -> None:
+    values = {("tcp-bbr", 0.01): steady(2e6), ("tcp-cubic", 0.01): steady(1.8e6)}
+    rising = {"of": [CUBIC_LOSSY, BBR_LOSSY], "order": "rising"}
+    assert decide(tmp_path, measuring("ordering", **rising), values).verdict == Verdict.REPRODUCED
+    assert decide(tmp_path, measuring("ordering", **rising, by=0.2), values).verdict == Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(("second", "verdict"), list(zip((0.98, 0.5, 0.9), VERDICTS, strict=True)))
+def test_all_parts_must_hold(tmp_path: Path, second: float, verdict: Verdict) -> None:
+    part = {"kind": "range", "experiment": "cbr", "kpi": "throughput_bps", "of": {"protocol": "tcp-bbr"}}
+    given = {"kind": "all", "part": {**part, "at_least": 1.8e6}, "for_each": {"loss": [0.0, 0.01]}}
+    values = {("tcp-bbr", 0.0): steady(2e6), ("tcp-bbr", 0.01): steady(second * 2e6)}
+    found = decide(tmp_path, given, values)
+    assert found.verdict == verdict
+    assert [part.verdict for part in found.parts] == [Verdict.REPRODUCED, verdict]
+    assert found.value == pytest.approx(2e6 if verdict == Verdict.REPRODUCED else second * 2e6)
+
+
+def test_one_of_many_parts_that_fails_by_a_hair_does_not_sink_the_claim(tmp_path: Path) -> None:
+    """At 95 % the part fails; allowing for twenty parts it does not, and the claim is undecided."""
+    part = measuring("range", of=BBR_LOSSY, at_least=2e6)
+    values = {("tcp-bbr", 0.01): steady(1.93e6, 0.06)}
+    assert decide(tmp_path, part, values).verdict == Verdict.NOT_REPRODUCED
+    found = decide(tmp_path, {"kind": "all", "parts": [part] * 20}, values)
+    assert found.verdict == Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    list(zip((408.0, 500.0, Mean(408, 300, 500, 5, "t")), VERDICTS, strict=True)),
+)
+def test_value_of_a_function(tmp_path: Path, value: float | Mean, verdict: Verdict) -> None:
+    given = {"kind": "value", "function": "nl", "what": "packets", "at_least": 404, "at_most": 412}
+    found = summary(flows({("tcp-bbr", 0.0): steady(2e6)}))
+    decision = decided(rule(given), factory.context(found, tmp_path, values={"nl": lambda _: value}))
+    assert decision.verdict == verdict
+    assert decision.n == (5 if isinstance(value, Mean) else 0)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_too_few_repetitions_decide_nothing(tmp_path: Path, count: int) -> None:
+    given = measuring("range", of=BBR_LOSSY, at_least=1e6)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): [2e6] * count})
+    assert found.verdict == Verdict.UNDECIDED
+    assert found.reason == f"too few repetitions: {count}, and at least 3 are needed"
+
+
+@pytest.mark.parametrize(
+    ("selection", "sentence"),
+    [
+        ({"protocol": "tcp-bbr", "los": 0.01}, "unknown key 'los'; did you mean 'loss'?"),
+        (
+            {"protocol": "tcp-reno"},
+            "protocol = 'tcp-reno' matches no run of the experiment; it has tcp-cubic",
+        ),
+        ({"loss": [0.0, 0.05]}, "loss = 0.05 matches no run of the experiment; it has 0.0, 0.01."),
+    ],
+)
+def test_a_selection_that_matches_nothing_is_an_error(
+    tmp_path: Path, selection: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence.replace("(", r"\(").replace("?", r"\?")):
+        decide(tmp_path, measuring("range", of=selection, at_least=1), {("tcp-bbr", 0.01): steady(2e6)})
+
+
+def test_what_was_not_run_leaves_the_claim_undecided(tmp_path: Path) -> None:
+    """SCTP belongs to the experiment, but these results (a quick run, say) have none of it."""
+    found = decide(tmp_path, measuring("range", of=SCTP_LOSSY, at_least=1), {("tcp-bbr", 0.01): steady(2e6)})
+    assert found.verdict == Verdict.UNDECIDED
+    assert found.reason == "No run of cbr with protocol = sctp, loss = 0.01 is among these results."
+
+
+def test_an_experiment_that_was_not_run_leaves_the_claim_undecided(tmp_path: Path) -> None:
+    given = {**measuring("range", of=BBR_LOSSY, at_least=1), "experiment": "vbr"}
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6)})
+    assert (found.verdict, found.reason) == (Verdict.UNDECIDED, "No run of vbr is among these results.")
+
+
+def test_runs_that_are_not_trusted_take_no_part_and_are_said(tmp_path: Path) -> None:
+    """The two worst repetitions are not trusted: without them the claim holds."""
+    table = flows({("tcp-bbr", 0.01): [*steady(2e6, count=8), 1.0, 1.0]}, trusted=[True] * 8 + [False] * 2)
+    given = rule(measuring("range", of=BBR_LOSSY, at_least=1.9e6))
+    found = decided(given, factory.context(summary(table), tmp_path))
+    assert (found.verdict, found.n, found.reason) == (Verdict.REPRODUCED, 8, "left out: 2 not trusted")
+
+
+def test_a_flow_without_the_number_is_left_out_and_said(tmp_path: Path) -> None:
+    given = measuring("range", of=BBR_LOSSY, at_least=1.9e6)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): [*steady(2e6, count=8), None]})
+    assert (found.n, found.reason) == (8, "left out: 1 without this value")
+
+
+def test_flows_of_a_run_are_combined_as_asked(tmp_path: Path) -> None:
+    one = flows({("tcp-bbr", 0.01): [1e6] * 5, ("tcp-cubic", 0.01): [2e6] * 5})
+    runs = [f"both_rep-{number:03d}" for number in (1, 2, 3, 4, 5)] * 2
+    together = one.set_column(0, "run", [runs]).set_column(1, "flow", [[0] * 5 + [1] * 5])
+    together = together.set_column(2, "protocols", [["tcp-bbr"] * 10])
+    for over, value in (("mean", 1.5e6), ("sum", 3e6), ("min", 1e6), ("max", 2e6)):
+        given = rule(measuring("range", of={"loss": 0.01}, at_least=1, over_flows=over))
+        found = decided(given, factory.context(summary(together), tmp_path))
+        assert (found.value, found.n) == (pytest.approx(value), 5)
+
+
+def test_a_repetition_that_lacks_a_condition_is_not_averaged(tmp_path: Path) -> None:
+    """Repetition 3 has only the easy condition; averaged, it would look twice as good."""
+    values = {("tcp-bbr", 0.0): [3e6] * 3, ("tcp-bbr", 0.01): [1e6] * 2}
+    found = decide(tmp_path, measuring("range", of={"protocol": "tcp-bbr"}, at_least=1), values)
+    assert (found.value, found.n) == (pytest.approx(2e6), 2)
+
+
+def test_a_value_that_is_missing_is_said_not_raised(tmp_path: Path) -> None:
+    def missing(_: object) -> float:
+        raise NotMeasured("No run of metro is among these results.")
+
+    given = {"kind": "value", "function": "f", "what": "x", "at_least": 1}
+    found = summary(flows({("tcp-bbr", 0.0): steady(2e6)}))
+    decision = decided(rule(given), factory.context(found, tmp_path, values={"f": missing}))
+    assert decision.reason == "No run of metro is among these results."
