@@ -22,11 +22,16 @@ _PARAMETERS: Mapping[str, Callable[[float], str]] = {
     "bandwidth": units.format_frequency,
     "delay": units.format_time,
     "duration": units.format_time,
+    "ground_delay": units.format_time,
+    "handover_interval": units.format_time,
+    "handover_outage": units.format_time,
     "headway": units.format_time,
     "loss": units.format_fraction,
     "opposite_lag": units.format_time,
     "queue_limit": units.format_size,
     "rate": units.format_rate,
+    "rate_down": units.format_rate,
+    "rate_up": units.format_rate,
     "stop": units.format_time,
 }
 """How a parameter of a scenario is written; those that are not here have no unit."""
