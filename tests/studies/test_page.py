@@ -1,0 +1,127 @@
+"""The page of a study: claims first, every figure with what the study prints, and no network."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gauntlet.studies import page, reproduce, terminal
+from gauntlet.studies.model import Study
+from gauntlet.studies.reproduce import Judged
+from gauntlet.studies.summary import Summary
+from tests.report.test_report import Page
+from tests.studies import factory
+from tests.studies.factory import flows, steady, summary
+
+ABOUT = page.About(["gauntlet", "reproduce", "d00"], "The whole study")
+SECOND = """
+[[claim]]
+id = "sctp-on-other"
+where = "section 9"
+claim = "SCTP is <slower> on the other line."
+threshold = "any"
+figures = ["20"]
+
+[claim.decide]
+kind = "range"
+experiment = "other"
+kpi = "throughput_bps"
+of = { protocol = "sctp" }
+at_most = 1e6
+"""
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Study, Summary, list[Judged]]:
+    """A study with a claim that holds and one that was not measured."""
+    study = factory.study(tmp_path, factory.LEDGER + SECOND)
+    found = summary(flows({("tcp-bbr", 0.01): steady(1.96e6), ("tcp-bbr", 0.0): [2e6] * 10}))
+    return study, found, reproduce.judge(study, found)
+
+
+def test_the_page_says_what_was_found(made: tuple[Study, Summary, list[Judged]]) -> None:
+    text = page.html(*made, ABOUT)
+    read = Page(text)
+    words = read.text
+    assert "BBR keeps its throughput under 1 % loss." in words
+    assert "SCTP is <slower> on the other line." in words
+    assert re.search(r"✓ reproduced .*0\.980 95 %: 0\.9\d+ to 0\.9\d+ n = 10 holds: at least 0\.900", words)
+    assert "about 2.2 Mbit/s" in words
+    assert "? undecided" in words
+    assert "No run of other is among these results." in words
+    assert "Not among these results: other. Claims that need them are undecided." in words
+    assert "Figure 18: Throughput of BBR" in words
+    assert "2.2 Mbit/s (section 6.2)" in words
+    assert "Not drawn: No run of other is among these results." in words
+    assert "Table 9: Which protocol for whom" in words
+    assert "A newer kernel" in words
+    assert "20 of 20 runs are trusted." in words
+    assert "12.0 s, 100 times as fast as real time" in words
+    assert {"claim-bbr-keeps", "figure-18", "figure-table-9", "chart-18-1"} <= set(read.ids)
+
+
+def test_every_link_of_the_page_leads_into_it(made: tuple[Study, Summary, list[Judged]]) -> None:
+    read = Page(page.html(*made, ABOUT))
+    assert read.loads
+    assert {link.removeprefix("#") for link in read.loads} <= set(read.ids)
+
+
+def test_every_chart_has_its_data_inside(made: tuple[Study, Summary, list[Judged]]) -> None:
+    text = page.html(*made, ABOUT)
+    found = re.search(r'<script type="application/json" id="page-data">(.*?)</script>', text, re.S)
+    assert found
+    figures = json.loads(found[1])["figures"]
+    assert list(figures) == ["18-1"]
+    assert "x,y\n0,1\n1,2\n" in figures["18-1"]["spec"]["datasets"].values()
+    assert re.findall(r'"url"\s*:', found[1]) == []
+
+
+def test_a_quick_look_says_that_it_is_one(made: tuple[Study, Summary, list[Judged]]) -> None:
+    quick = page.About(ABOUT.command, "A first look", quick=True)
+    assert "`gauntlet reproduce d00 --full` plays all." in Page(page.html(*made, quick)).text
+
+
+def test_runs_that_are_not_trusted_are_named(tmp_path: Path) -> None:
+    table = flows({("tcp-bbr", 0.01): steady(2e6)}, trusted=[False] + [True] * 9)
+    study, found = factory.study(tmp_path), summary(table)
+    words = Page(page.html(study, found, reproduce.judge(study, found), ABOUT)).text
+    assert "9 of 10 runs are trusted." in words
+    assert "a run that bends The link was 2 % too fast." in words
+
+
+def test_colours_of_figures_are_lightened_on_a_dark_page(made: tuple[Study, Summary, list[Judged]]) -> None:
+    text = page.html(*made, ABOUT)
+    assert '.chart svg [stroke="#0072B2"]' in text
+    assert '.chart svg [stroke="#e4e7eb"]' not in text, "grid lines have a rule of their own"
+
+
+@pytest.mark.parametrize("width", [80, 132])
+def test_the_terminal_has_one_line_a_claim(made: tuple[Study, Summary, list[Judged]], width: int) -> None:
+    study, found, judged = made
+    screen = Console(width=width, record=True, file=io.StringIO())
+    screen.print(terminal.summary_of(study, judged, found, screen.width))
+    lines = [line.rstrip() for line in screen.export_text().splitlines()]
+    (row,) = [line for line in lines if "bbr-keeps" in line]
+    assert row.startswith("✓")
+    assert "0.980 [0.9" in row
+    assert " 10  about 2.2" in row
+    (other,) = [line for line in lines if "sctp-on-other" in line]
+    assert other.split() == ["?", "sctp-on-other", "–"]
+    assert "2 claims: ✓ 1 reproduced, ✗ 0 not reproduced, ? 1 undecided" in lines
+    assert "All 20 runs are trusted." in lines
+    assert max(map(len, lines)) <= width
+
+
+def test_long_names_are_cut_not_wrapped(tmp_path: Path) -> None:
+    long = factory.LEDGER.replace("bbr-keeps", "b" * 90).replace("about 2.2 Mbit/s", "words " * 40)
+    study = factory.study(tmp_path, long)
+    found = summary(flows({("tcp-bbr", 0.01): steady(1.96e6), ("tcp-bbr", 0.0): [2e6] * 10}))
+    screen = Console(width=80, record=True, file=io.StringIO())
+    screen.print(terminal.table(reproduce.judge(study, found), 80))
+    lines = screen.export_text().splitlines()
+    assert len(lines) == 2
+    assert "0.980 [0.9" in lines[1]
+    assert "  10  w" in lines[1]

@@ -1,0 +1,78 @@
+"""Every study that comes with Gauntlet: its ledger fits it, its committed verdicts stand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gauntlet.studies import ledger, reproduce, studies
+from gauntlet.studies.model import Study
+from gauntlet.studies.summary import VERDICTS, Summary
+
+STUDIES = list(studies().values())
+SUMMARISED = [study for study in STUDIES if (study.summary / VERDICTS).exists()]
+
+
+def named(study: Study) -> str:
+    """The study's name in the list of tests."""
+    return study.key
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=named)
+def test_claims_name_only_what_the_study_has(study: Study) -> None:
+    reproduce.check_ledger(study, ledger.load(study.ledger))
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=named)
+def test_names_are_unique(study: Study) -> None:
+    for names in ([it.name for it in study.experiments], [it.key for it in study.figures]):
+        assert len(set(names)) == len(names)
+    assert all(it.file.stem == it.name for it in study.experiments)
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=named)
+def test_figures_name_experiments_of_the_study(study: Study) -> None:
+    for figure in study.figures:
+        for name in figure.experiments:
+            study.experiment(name)
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=named)
+def test_quick_subsets_are_not_empty_and_hold_the_examples_that_full_runs_keep(study: Study) -> None:
+    full = {
+        task.experiment.name: {spec.id for spec in task.specs} for task in reproduce.tasks(study, quick=False)
+    }
+    for task in reproduce.tasks(study, quick=True):
+        assert {spec.id for spec in task.specs} <= full[task.experiment.name]
+        assert task.specs, f"{task.experiment.name} keeps no run in its quick subset"
+    for experiment in study.experiments:
+        assert set(experiment.examples) <= full[experiment.name], experiment.name
+
+
+@pytest.mark.parametrize("study", SUMMARISED, ids=named)
+def test_committed_verdicts_follow_from_the_committed_summary(study: Study) -> None:
+    """Decided again from the summary, every claim has the verdict and the numbers that were committed."""
+    committed = json.loads((study.summary / VERDICTS).read_text())["claims"]
+    judged = reproduce.judge(study, Summary.load(study.summary))
+    again = reproduce.verdicts(study, judged)["claims"]
+    assert committed.keys() == again.keys()
+    for claim, decision in again.items():
+        assert decision["verdict"] == committed[claim]["verdict"], claim
+        assert decision["n"] == committed[claim]["n"], claim
+        for number in ("value", "low", "high"):
+            assert decision[number] == pytest.approx(committed[claim][number], rel=1e-6), claim
+
+
+@pytest.mark.parametrize("study", SUMMARISED, ids=named)
+def test_the_committed_summary_is_of_these_experiment_files(study: Study) -> None:
+    import hashlib
+
+    manifest = Summary.load(study.summary).manifest()
+    for name, part in manifest.items():
+        text = Path(study.experiment(name).file).read_bytes()
+        assert hashlib.sha256(text).hexdigest() == part["experiment_sha256"], name
+
+
+@pytest.mark.parametrize("study", SUMMARISED, ids=named)
+def test_the_committed_summary_is_small(study: Study) -> None:
+    assert sum(path.stat().st_size for path in study.summary.rglob("*")) < 4e6
