@@ -53,7 +53,9 @@ _RANKED = ("tcp-cubic", "tcp-bbr", "sctp", "udp")
 
 def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
     specs = [
-        spec for spec in expand(load_experiment(experiment.file)) if spec.factors["repetition"] <= REPETITIONS
+        spec
+        for spec in expand(load_experiment(experiment.file))
+        if int(spec.factors["repetition"]) <= REPETITIONS
     ]
     flows, delays, windows, series = [], [], [], []
     factors: dict[str, list[Any]] = {"protocols": [], "protocol": []}

@@ -1,12 +1,14 @@
 """D3.4's formulas: Table 8, equation (2), RaSTA; trains in a cell; numbers that only this study asks for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from gauntlet.metrics.flow import FlowData
 from gauntlet.studies.d34 import rasta
 from gauntlet.studies.d34.measures import packets_before_loss, rate_while_on_bps
-from gauntlet.studies.d34.overflow import TABLE_8, overflow, packets_with_headers, steady_loss
+from gauntlet.studies.d34.overflow import TABLE_8, Table8Row, overflow, packets_with_headers, steady_loss
 from gauntlet.studies.d34.scenarios import (
     average_rate_bps,
     handover_steps,
@@ -19,7 +21,7 @@ from tests.metrics.flows import flow
 
 
 @pytest.mark.parametrize("row", TABLE_8, ids=lambda row: row.name)
-def test_theory_gives_the_packets_of_table_8(row) -> None:  # type: ignore[no-untyped-def]
+def test_theory_gives_the_packets_of_table_8(row: Table8Row) -> None:
     """408, 1982 and 468, from the printed gain of the buffer on; the printed times to two digits."""
     found = overflow(row.channel_bps, gain_bps=row.gain_bps)
     assert found.packets == pytest.approx(row.packets, rel=0.01)
@@ -73,7 +75,7 @@ def test_rate_while_on_needs_an_on_off_source_with_a_rate() -> None:
     assert rate_while_on_bps(_on_off([0.0, 0.1], [None, None])) is None
 
 
-def _on_off(sent_s, received_s):  # type: ignore[no-untyped-def]
+def _on_off(sent_s: Sequence[float], received_s: Sequence[float | None]) -> FlowData:
     return replace(flow(sent_s, received_s), plan={"app_params": {"peak_rate_bps": 80e3}})
 
 

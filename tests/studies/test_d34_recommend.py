@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.studies.d34.recommend import CLASSES, JITTER_S, of_class
+from gauntlet.studies.d34.recommend import CLASSES, JITTER_S, ServiceClass, of_class
 from tests.studies.d34 import Numbers, summary
 
 SIGNALLING, VOICE, DATA = (CLASSES[place] for place in (0, 1, 2))
@@ -27,7 +27,7 @@ def _but(change: Numbers) -> Numbers:
 
 
 @pytest.mark.parametrize("service", CLASSES, ids=lambda service: service.name)
-def test_equals_all_serve_every_class(service) -> None:  # type: ignore[no-untyped-def]
+def test_equals_all_serve_every_class(service: ServiceClass) -> None:
     found = of_class(summary(_equal), service)
     assert found.always == service.candidates
     assert found.without_loss == ()

@@ -50,7 +50,6 @@ RATE_WHILE_ON = Kpi(
     shown_factor=1e-3,
     higher_is_better=True,
     definition="Application bits of the messages of an on period over the time from their first to their "
-    "last "
-    "arrival, averaged over the on periods of an on-off source.",
+    "last arrival, averaged over the on periods of an on-off source.",
     of_flow=rate_while_on_bps,
 )

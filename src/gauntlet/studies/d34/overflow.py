@@ -79,8 +79,8 @@ def overflow(
     gained_bps = source_bps - channel_bps if gain_bps is None else gain_bps
     if gained_bps <= 0:
         raise ValueError(
-            f"A source of {source_bps:g} bit/s never fills the buffer of a channel of {channel_bps:g} bit/s; "
-            "the source must be faster."
+            f"A source of {source_bps:g} bit/s never fills the buffer of a channel of {channel_bps:g} "
+            "bit/s; the source must be faster."
         )
     fill_s = 8 * buffer_bytes / gained_bps
     return Overflow(gained_bps, fill_s, source_bps / (8 * packet_bytes) * fill_s)
@@ -94,9 +94,7 @@ def packets_with_headers(
     packet_bytes: float = PACKET_BYTES,
     header_bytes: float = HEADER_BYTES,
 ) -> float:
-    """Packets before the first loss when buffer and channel carry IP packets: the formula with P +
-    headers.
-    """
+    """Packets before the first loss when buffer and channel carry IP packets: P with its headers."""
     whole_bytes = packet_bytes + header_bytes
     offered_bps = source_bps * whole_bytes / packet_bytes
     return overflow(

@@ -1,8 +1,7 @@
 """Table 9 from measurements: which transport serves each class of railway application, by a stated rule.
 
 D3.4's Table 9 gives its reasons in words. Here each reason is a *need*: a KPI of one experiment, the losses
-of
-the channel under which it counts, and a limit, either absolute or against the best protocol. A protocol
+of the channel under which it counts, and a limit, either absolute or against the best protocol. A protocol
 serves a class when the mean over repetitions keeps the limit of every need under every channel delay and
 loss; it serves the class *without loss* when it does so where the channel loses nothing.
 """

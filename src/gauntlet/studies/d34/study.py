@@ -1,9 +1,8 @@
-"""The study D3.4: its experiments, how each is cut down for a first look, and what differs from the
-original.
-"""
+"""The study D3.4: its experiments, and how each is cut down for a first look."""
 
 from pathlib import Path
 
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.d34.figures import FIGURES
 from gauntlet.studies.d34.figures.coexistence import ARRIVAL_RUNS
 from gauntlet.studies.d34.figures.traces import PROTOCOL_RUNS, UDP_RUNS
@@ -13,51 +12,54 @@ from gauntlet.studies.d34.values import VALUES
 from gauntlet.studies.model import Experiment, Quick, Study
 
 HERE = Path(__file__).parent
-_FAST, _SLOW = 0.025, 0.15
+_SHORT_S, _LONG_S = 0.025, 0.15
+"""The channel delays at the ends of the study's range, which a first look keeps."""
 
 
-def _experiment(name: str, quick: Quick | None, **more: object) -> Experiment:
-    return Experiment(name, HERE / "experiments" / f"{name}.toml", quick, **more)  # type: ignore[arg-type]
+def _experiment(
+    name: str, quick: Quick | None, *, examples: tuple[str, ...] = (), measures: tuple[Kpi, ...] = ()
+) -> Experiment:
+    return Experiment(name, HERE / "experiments" / f"{name}.toml", quick, examples, measures)
 
 
-_THREE_SLOW_AND_FAST = Quick(3, {"channel_delay_s": [_FAST, _SLOW]})
-_FILES = Quick(3, {"channel_delay_s": [_FAST, _SLOW], "loss": [0.0, 0.001], "size_bytes": [1_000_000]})
+_ENDS = Quick(3, {"channel_delay_s": [_SHORT_S, _LONG_S]})
+_FILES = Quick(3, {"channel_delay_s": [_SHORT_S, _LONG_S], "loss": [0.0, 0.001], "size_bytes": [1_000_000]})
 
 EXPERIMENTS = (
     _experiment("overflow", Quick(3), measures=(PACKETS_BEFORE_LOSS,)),
     _experiment(
         "cbr-hsr",
-        _THREE_SLOW_AND_FAST,
+        _ENDS,
         examples=(*PROTOCOL_RUNS, *UDP_RUNS),
         measures=(PACKETS_BEFORE_LOSS,),
     ),
-    _experiment("cbr-regional", _THREE_SLOW_AND_FAST),
+    _experiment("cbr-regional", _ENDS),
     _experiment("cbr-metro-a", None),
     _experiment("cbr-hsr-5mhz", None),
     _experiment("cbr-hsr-20mhz", None),
     _experiment("files-hsr", _FILES),
     _experiment("files-regional", _FILES),
     _experiment("files-metro-a", _FILES),
-    _experiment("vbr-low-hsr", _THREE_SLOW_AND_FAST, measures=(RATE_WHILE_ON,)),
+    _experiment("vbr-low-hsr", _ENDS, measures=(RATE_WHILE_ON,)),
     _experiment("vbr-low-regional", None, measures=(RATE_WHILE_ON,)),
     _experiment("vbr-low-metro-a", None, measures=(RATE_WHILE_ON,)),
-    _experiment("vbr-high-hsr", _THREE_SLOW_AND_FAST),
+    _experiment("vbr-high-hsr", _ENDS),
     _experiment("vbr-high-regional", None),
     _experiment("vbr-high-metro-a", None),
     _experiment("coexist-hsr", Quick(3, {"channel_delay_s": [0.05]}), examples=ARRIVAL_RUNS),
     _experiment("coexist-regional", None),
     _experiment("coexist-tunnels-hsr", None),
     _experiment("coexist-pairs", None),
-    _experiment("sctp-buffers-hsr", Quick(3, {"channel_delay_s": [_SLOW]})),
-    _experiment("video-hsr", Quick(3, {"channel_delay_s": [_FAST, _SLOW]})),
+    _experiment("sctp-buffers-hsr", Quick(3, {"channel_delay_s": [_LONG_S]})),
+    _experiment("video-hsr", _ENDS),
 )
 
 STUDY = Study(
     key="d34",
     title="Transport protocols for railway applications (AB4Rail D3.4)",
     citation="R. Giuliano, F. Vatalaro, F. Mazzenga, A. Vizzarri: Identification of transport protocol for "
-    "railway "
-    "applications. AB4Rail, Deliverable D3.4, version 0.1, 29 April 2022 (Shift2Rail, grant 101014517).",
+    "railway applications. AB4Rail, Deliverable D3.4, version 0.1, 29 April 2022 (Shift2Rail, grant "
+    "101014517).",
     experiments=EXPERIMENTS,
     figures=FIGURES,
     ledger=HERE / "ledger.toml",

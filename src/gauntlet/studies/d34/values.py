@@ -1,6 +1,4 @@
-"""Results of the study that no KPI holds: its line and cell data, its formulas, its tables. Claims name
-them.
-"""
+"""Results of the study that no KPI holds, for claims to name: lines and cells, formulas, Table 9."""
 
 from collections.abc import Mapping
 

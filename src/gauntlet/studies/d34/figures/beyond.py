@@ -1,6 +1,4 @@
-"""What the study left open: Reno and MPTCP, SCTP with streams, homes and buffers, a source that the line can
-carry.
-"""
+"""What the study left open: other protocols, SCTP's options, a source that the line can carry."""
 
 from collections.abc import Callable, Sequence
 

@@ -77,8 +77,7 @@ def figures() -> tuple[Figure, ...]:
             "coexist-pairs",
             "Every pair of four protocols in one tunnel: high-speed line",
             "Download times of both flows, and Jain's index of their throughputs (1: equal shares). Channel "
-            "delay 50 ms, "
-            "five stretches.",
+            "delay 50 ms, five stretches.",
             ("coexist-pairs",),
             _pairs,
             beyond=True,

@@ -1,6 +1,4 @@
-"""Distributions of delay and throughput: Figures 17 to 23, 25 and 26 (greedy sources), 34 to 39 (on-off
-sources).
-"""
+"""Distributions of delay and throughput: Figures 17 to 23, 25, 26 (greedy), 34 to 39 (on-off sources)."""
 
 from collections.abc import Callable, Sequence
 
@@ -73,8 +71,7 @@ def _on_off(number: int, line: str, words: str, protocol: str, name: str) -> Fig
         str(number),
         f"{name}, delay and throughput of on-off sources: {words.lower()}",
         f"On for 1.2 s and off for 1.8 s on average, at 80 kbit/s and at {peak} while on. Windows of 1 s "
-        f"contain off "
-        "periods: the mean of the slow source is 32 kbit/s.",
+        "contain off periods: the mean of the slow source is 32 kbit/s.",
         (low, high),
         _panels(
             *(
@@ -108,8 +105,7 @@ def _all_protocols() -> Figure:
         "19",
         "Four protocols, delay and throughput: high-speed line",
         "UDP does not wait for its buffer, so its delay is that of the full queue in front of the line, and "
-        "what the "
-        "queue cannot hold is lost.",
+        "what the queue cannot hold is lost.",
         ("cbr-hsr",),
         draw,
     )
@@ -123,7 +119,7 @@ def _bandwidth(number: int, mhz: str, carriers: int, most_mbps: float) -> Figure
         return [
             Chart(
                 f"{name}. {_WHAT[THROUGHPUT]}. {_CURVES} Upright line: the mean that D3.4 prints as its "
-                f"maximum.",
+                "maximum.",
                 cdf(
                     summary,
                     experiment,

@@ -1,6 +1,4 @@
-"""The lines: Figures 4 to 9 and 11 to 13 (speeds, positions, trains in a cell), and each line as a strip
-map.
-"""
+"""The lines: Figures 11 to 13 (trains in a cell), and a map of each with what Figures 4 to 9 show."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,8 +34,7 @@ def figures() -> tuple[Figure, ...]:
             "11",
             "Other trains in the cell: high-speed line",
             "Trains beside the reference train that share its cell over its journey, a train each 10 min "
-            "from both "
-            "ends. Upright lines: the reference train enters another cell.",
+            "from both ends. Upright lines: the reference train enters another cell.",
             (),
             lambda _: [_sharers("hsr", None)],
             (Printed("Other trains in the cell", "0 or 1", "read from section 4.2"),),
@@ -63,10 +60,8 @@ def figures() -> tuple[Figure, ...]:
                 f"map-{line.key}",
                 f"{line.words}: stations, cells, capacity, speed, positions",
                 "One journey of the reference train. Speeds and positions are the counterparts of Figures 4 "
-                "to 9, whose "
-                "curves are reconstructed (docs/scenario-data.md); what another train in the cell takes "
-                "away is shown "
-                "on top of the capacity.",
+                "to 9, whose curves are reconstructed (docs/scenario-data.md); what another train in the "
+                "cell takes away is shown on top of the capacity.",
                 (),
                 _map_of(line),
                 beyond=True,
@@ -135,8 +130,8 @@ def _map(line: Line) -> Chart:
     chart = alt.vconcat(*panels, spacing=6).resolve_scale(color="independent")
     caption = (
         f"{drawn['title']}: {drawn['line']['length_km']:g} km, {len(drawn['line']['cells'])} cells, a train "
-        f"each "
-        f"{line.headway_s / MINUTE_S:g} min from both ends, at most {found.max_rate_bps / 1e6:.3g} Mbit/s."
+        f"each {line.headway_s / MINUTE_S:g} min from both ends, at most {found.max_rate_bps / 1e6:.3g} "
+        "Mbit/s."
     )
     return Chart(caption, chart)
 

@@ -24,9 +24,7 @@ PRINTED_TIMES: Mapping[tuple[str, int], tuple[Middle, ...]] = {
     ("metro-a", 1_000_000): (("tcp-cubic", 0.05, 1, 2), ("tcp-cubic", 0.15, 2, 3)),
     ("metro-a", 10_000_000): (("tcp-cubic", 0.05, 10, 10), ("sctp", 0.15, 40, 40)),
 }
-"""Download times without loss that sections 6.3.1 to 6.3.3 print; what they print for CUBIC is for BBR
-too.
-"""
+"""Download times without loss of sections 6.3.1 to 6.3.3; what they print for CUBIC is for BBR too."""
 
 
 def figures() -> tuple[Figure, ...]:
@@ -141,8 +139,7 @@ def _mean_times(number: int, line: str, words: str) -> Figure:
         str(number),
         f"Mean download time: {words.lower()}",
         "Files from the train to the trackside. D3.4 draws no loss and 0.1 %; 1 % is added. Stars: both "
-        "ends of "
-        "printed ranges without loss.",
+        "ends of printed ranges without loss.",
         (experiment,),
         draw,
         tuple(

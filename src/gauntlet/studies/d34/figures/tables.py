@@ -26,8 +26,7 @@ def figures() -> tuple[Figure, ...]:
             "table-8",
             "UDP into a full buffer: packets before the first loss",
             "The study's formula, the same with the headers of UDP and of the tunnel, and the measurement. "
-            "The line's "
-            "rate is constant here; in the study the train moves on while the buffer fills.",
+            "The line's rate is constant here; in the study the train moves on while the buffer fills.",
             (OVERFLOW,),
             _table_8,
             tuple(
@@ -43,8 +42,7 @@ def figures() -> tuple[Figure, ...]:
             "table-9",
             "Transport protocol for each class of railway application",
             "Recommended is what keeps the limit of every need of the class (second table) under every "
-            "channel delay and "
-            "loss of the need.",
+            "channel delay and loss of the need.",
             tuple(sorted({need.experiment for service in CLASSES for need in service.needs})),
             _table_9,
         ),
@@ -52,8 +50,7 @@ def figures() -> tuple[Figure, ...]:
             "rasta",
             "RaSTA against TCP by formula",
             "The appendix compares by calculation; the model is in gauntlet.studies.d34.rasta. Both have a "
-            "window of 20 "
-            "messages of 1055 bytes.",
+            "window of 20 messages of 1055 bytes.",
             (),
             _rasta,
             (

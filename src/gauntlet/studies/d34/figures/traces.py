@@ -31,8 +31,7 @@ def figures() -> tuple[Figure, ...]:
             "15",
             "Delay of each packet under four protocols",
             "One stretch of the high-speed line, greedy sources, channel delay 25 ms, no loss on the "
-            "channel. Packets "
-            "that were lost in the full buffer (UDP) have no delay.",
+            "channel. Packets that were lost in the full buffer (UDP) have no delay.",
             (EXPERIMENT,),
             _protocols,
         ),
@@ -40,8 +39,7 @@ def figures() -> tuple[Figure, ...]:
             "16",
             "Delay of each UDP packet: three stretches",
             "Upright line: the first packet that the full buffer did not take. The source sends at the "
-            "line's highest IP "
-            "rate, 4.15 Mbit/s, where D3.4 sends 5.2 Mbit/s.",
+            "line's highest IP rate, 4.15 Mbit/s, where D3.4 sends 5.2 Mbit/s.",
             (EXPERIMENT,),
             _udp,
             (Printed("Packets lost in the three examples", "71 %, 75 % and 27 %", "section 6.1"),),
