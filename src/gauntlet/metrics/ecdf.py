@@ -89,6 +89,18 @@ def ecdf_of_quantiles(
     return _banded(values, each, total, _effective(shares, total), alpha)
 
 
+def mixed_quantiles(levels: Floats, quantiles: Sequence[Floats]) -> Floats:
+    """The quantiles at `levels` of several samples taken together, each with equal weight, from the quantiles
+    of each (row k: the values at `levels`); linear between two levels.
+    """
+    if len(quantiles) == 1:
+        return quantiles[0]
+    values = np.unique(np.concatenate(list(quantiles)))
+    shares = np.mean([np.interp(values, row, levels, left=0.0, right=1.0) for row in quantiles], axis=0)
+    mixed: Floats = np.interp(levels, shares, values)
+    return mixed
+
+
 def shares_at_most(values: Floats, sorted_sample: Floats) -> Floats:
     """The share of a sorted sample that is at most each value."""
     shares: Floats = np.searchsorted(sorted_sample, values, side="right") / sorted_sample.size

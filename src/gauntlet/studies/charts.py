@@ -18,9 +18,10 @@ import altair as alt
 import numpy as np
 
 from gauntlet.errors import UserError
-from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles
+from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Axis
 from gauntlet.report.figures import cdfs
 from gauntlet.report.figures.figure import (
@@ -252,9 +253,7 @@ def _cdf(summary: Summary, experiment: str, what: Kpi, chosen: Selection) -> Cdf
         return None
     levels = next(iter(kept.values()))[0]
     counts = {(row["run"], row["flow"]): row["received_messages"] or 1 for row in trusted}
-    values = [
-        np.quantile(np.concatenate([kept[key][1] for key in keys]), levels) for keys in repetitions.values()
-    ]
+    values = [mixed_quantiles(levels, [kept[key][1] for key in keys]) for keys in repetitions.values()]
     samples = [sum(counts[key] for key in keys) for keys in repetitions.values()]
     return ecdf_of_quantiles(levels, values, samples, points=POINTS)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import altair as alt
 import numpy as np
 
-from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles
+from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, by_flow
@@ -86,7 +86,7 @@ def delay(campaign: Campaign) -> Figure | None:
         for run, flows in campaign.trusted_flows(protocol, condition).items():
             each = [stored[run, flow]["delay_s"] * 1e3 for flow in flows if (run, flow) in stored]
             if each:
-                quantiles.append(each[0] if len(each) == 1 else np.quantile(np.concatenate(each), levels))
+                quantiles.append(mixed_quantiles(levels, each))
                 counts.append(sum(arrived[run, flow] for flow in flows))
         return ecdf_of_quantiles(levels, quantiles, counts, points=points)
 
