@@ -216,6 +216,29 @@ def test_flows_may_fix_their_protocols(parse: Parse) -> None:
     assert plan_run(runs[0])["flows"][1]["stack_params"] == {"streams": 4, "send_buffer_bytes": 1_000_000}
 
 
+def test_periodic_messages_by_count_or_duration(parse: Parse) -> None:
+    workload = 'app = "periodic"\nsize = "1kB"\ninterval = "3s"\ncount = 40\nconnection = "fresh"\n'
+    changes = ('app = "cbr"\nrate = "max"\nduration = "2min"\n', workload)
+    tls = ('["tcp-cubic", "udp"]', '["tls-bbr", "tls-sctp"]')
+    run, *others = expand(parse(CONSTANT, changes, tls))
+    (planned,) = plan_run(run)["flows"]
+    assert (planned["stack"], planned["stack_params"]) == ("tls", {"congestion_control": "bbr"})
+    params = {"message_size_bytes": 1000, "interval_s": 3.0, "duration_s": 120.0, "connection": "fresh"}
+    assert planned["app_params"] == params
+    assert plan_run(others[-1])["flows"][0]["stack_params"] == {"transport": "sctp"}
+    assert run.limit_s > 120 + 1
+    by_time = expand(parse(CONSTANT, changes, tls, ("count = 40", 'duration = "2min"')))[0]
+    assert plan_run(by_time)["flows"][0]["app_params"] == params
+    with pytest.raises(UserError, match="either the key 'count' or the key 'duration'"):
+        parse(CONSTANT, changes, tls, ("count = 40\n", ""))
+
+
+def test_secrets_are_kept_on_request_only(parse: Parse) -> None:
+    assert "keys" not in plan_run(expand(parse(CONSTANT))[0])["record"]
+    asked = parse(CONSTANT, ("[workload]", "[record]\nkeys = true\n\n[workload]"))
+    assert plan_run(expand(asked)[0])["record"]["keys"] is True
+
+
 def test_runs_survive_json(parse: Parse) -> None:
     for run in expand(parse(RAIL)):
         assert RunSpec.from_json(json.loads(json.dumps(run.to_json()))) == run

@@ -18,6 +18,7 @@ def flow(
     transfer_bytes: int | None = None,
     capacity: list[tuple[float, float]] | None = None,
     exchanges: Sequence[Mapping[str, Any]] = (),
+    interval_s: float | None = None,
     **record: Any,
 ) -> FlowData:
     """Messages handed over and received at the given instants (None: lost), observed from 0 s."""
@@ -25,6 +26,8 @@ def flow(
     params: dict[str, Any] = {} if duration_s is None else {"duration_s": duration_s}
     if transfer_bytes is not None:
         params["size_bytes"] = transfer_bytes
+    if interval_s is not None:
+        params["interval_s"] = interval_s
     facts = {
         "stack": "tcp",
         "start_s": 0.0,

@@ -8,6 +8,8 @@ from gauntlet.metrics.kpis.delay import KPIS as DELAYS
 from gauntlet.metrics.kpis.download import download_time_s
 from gauntlet.metrics.kpis.fairness import jain_index
 from gauntlet.metrics.kpis.loss import message_loss_ratio
+from gauntlet.metrics.kpis.message_delay import message_delay_s
+from gauntlet.metrics.kpis.setup import setup_time_s
 from gauntlet.metrics.kpis.throughput import capacity_utilisation, throughput_bps
 from tests.metrics.flows import flow
 
@@ -58,6 +60,43 @@ def test_download_time_of_several_objects_runs_from_the_first_request_to_the_las
     assert download_time_s(page) == pytest.approx(2.5)
     broken = flow([], [], duration_s=None, exchanges=[one(1.5, 4.0), one(2.0, None, "the server closed")])
     assert download_time_s(broken) is None
+
+
+def _message(
+    requested_s: float, connected_s: float | None, secured_s: float | None, completed_s: float | None
+) -> dict[str, object]:
+    instants = {
+        "requested_ns": requested_s,
+        "connected_ns": connected_s,
+        "secured_ns": secured_s,
+        "completed_ns": completed_s,
+    }
+    ns = {name: None if at_s is None else round(at_s * 1e9) for name, at_s in instants.items()}
+    return ns | {"outcome": "ok" if completed_s is not None else "refused"}
+
+
+def test_message_delay_with_and_without_the_set_up_of_fresh_sessions() -> None:
+    """TLS: 0.1 s and 0.3 s of set-up, then 0.05 s and 0.15 s; a refused message counts in neither."""
+    rows = [_message(1, 1.05, 1.1, 1.15), _message(4, 4.1, 4.3, 4.45), _message(7, None, None, None)]
+    fresh = flow([], [], exchanges=rows, interval_s=3.0)
+    assert message_delay_s(fresh, with_setup=False) == pytest.approx(0.1)
+    assert message_delay_s(fresh, with_setup=True) == pytest.approx(0.3)
+    assert setup_time_s(fresh) == pytest.approx(0.2)
+
+
+def test_message_delay_on_a_kept_session_has_no_set_up_in_it() -> None:
+    rows = [_message(1, None, None, 1.15), _message(4, None, None, 4.05)]
+    kept = flow([], [], exchanges=rows, interval_s=3.0, start_s=0.5, established_s=0.6)
+    assert message_delay_s(kept, with_setup=False) == message_delay_s(kept, with_setup=True)
+    assert message_delay_s(kept, with_setup=True) == pytest.approx(0.1)
+    assert setup_time_s(kept) == pytest.approx(0.1)
+    assert download_time_s(kept) is None
+
+
+def test_a_flow_that_is_not_periodic_has_no_message_delay() -> None:
+    page = flow([], [], duration_s=None, exchanges=[_message(1, 1.05, 1.1, 1.15)])
+    assert message_delay_s(page, with_setup=True) is None
+    assert setup_time_s(flow([], [], established_s=None)) is None
 
 
 def test_download_time_runs_from_the_start_and_needs_every_byte() -> None:

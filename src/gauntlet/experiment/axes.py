@@ -13,7 +13,7 @@ from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
 from gauntlet.experiment.strict import unknown_key
 
-_TIMES = ("channel_delay", "jitter", "duration", "mean_on", "mean_off", "start")
+_TIMES = ("channel_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start")
 _SIZES = ("queue", "size", "packet", "send_buffer", "receive_buffer")
 _SHARES = ("loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})

@@ -177,6 +177,7 @@ def _run(
             "socket_interval_s": experiment.record.sockets,
             "packets": experiment.record.packets,
             "taps": None,
+            **({"keys": True} if experiment.record.keys else {}),
         },
         sysctls={**STOCK_SYSCTLS, **point.condition.sysctl},
     )

@@ -19,6 +19,8 @@ _OPTIONS = {
     "congestion": "congestion",
     "encapsulation": "encapsulation",
     "loss_cause": "loss_cause",
+    "client_auth": "client_auth",
+    "resumption": "resumption",
 }
 
 
@@ -84,6 +86,9 @@ def _flow(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxR
         duration_s=section.duration,
         mean_on_s=section.mean_on,
         mean_off_s=section.mean_off,
+        interval_s=section.interval,
+        count=section.count,
+        connection=section.connection,
         size_bytes=section.size,
         options=options,
         external=_external(section, protocol, options),

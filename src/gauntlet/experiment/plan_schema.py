@@ -168,6 +168,7 @@ class PlanRecord(Strict):
     socket_interval_s: Annotated[float, Field(ge=1e-3, allow_inf_nan=False)] | None = None
     packets: Literal["none", "headers", "full"] = "headers"
     taps: list[LinkName] | None = None
+    keys: bool = False
 
 
 def _sorted(entries: list[PlanChange]) -> list[PlanChange]:

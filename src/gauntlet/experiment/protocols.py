@@ -22,7 +22,7 @@ class Protocol:
     key: str
     label: str
     stack: str
-    """The guest's stack: tcp, mptcp, sctp, udp or restp; external: programs that carry it."""
+    """The guest's stack: tcp, mptcp, sctp, udp, tls or restp; external: programs that carry it."""
     colour: str
     marker: str
     """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
@@ -39,6 +39,7 @@ class Protocol:
 
 _BUFFERS = frozenset({"send_buffer", "receive_buffer"})
 _STREAM = _BUFFERS | {"nodelay"}
+_SECURE = _STREAM | {"client_auth", "resumption"}
 _RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
 _SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
 
@@ -51,6 +52,12 @@ def _tcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...])
 def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
+
+
+def _tls(key: str, label: str, colour: str, marker: str, dash: tuple[int, ...], **params: str) -> Protocol:
+    return Protocol(
+        f"tls-{key}", f"TLS {label}", "tls", colour, marker, dash, MappingProxyType(params), _SECURE
+    )
 
 
 def _restp(
@@ -90,6 +97,9 @@ _ALL = (
     _tcp("bic", "BIC", "#44AA99", "wedge", _DASHED),
     _tcp("hybla", "Hybla", "#999933", "triangle", _DOTTED),
     _tcp("veno", "Veno", "#AA4499", "circle", _DASH_DOT),
+    _tls("cubic", "over TCP CUBIC", "#00429D", "square", _SOLID, congestion_control="cubic"),
+    _tls("bbr", "over TCP BBR", "#93003A", "square", _DASHED, congestion_control="bbr"),
+    _tls("sctp", "over SCTP", "#AA3377", "square", _DASH_DOT, transport="sctp"),
     _restp("file", "file", "#000000", _SOLID, profile="file_arq"),
     _restp("file-bbr", "file BBR", "#A6761D", _DASHED, profile="file_arq", congestion="bbr"),
     _restp("file-harq", "file HARQ", "#661100", _DASH_DOT, profile="file_harq"),

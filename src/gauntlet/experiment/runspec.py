@@ -37,6 +37,11 @@ class FlowSpec:
     size_bytes: int | None = None
     mean_on_s: float | None = None
     mean_off_s: float | None = None
+    interval_s: float | None = None
+    """Of a source of single messages of `size_bytes`; it sends `count`, or for `duration_s`."""
+    count: int | None = None
+    connection: str | None = None
+    """kept: all messages over one session; fresh: each over its own."""
     options: Mapping[str, int | bool | str] = dataclasses.field(default_factory=dict)
     """Parameters of the stack beyond the protocol's own, by their names in the plan."""
     external: Mapping[str, Any] | None = None

@@ -133,6 +133,10 @@ class FlowSection(Strict):
     mean_on: Duration | None = None
     mean_off: Duration | None = None
     size: Size | None = None
+    interval: Duration | None = None
+    count: int | None = Field(default=None, ge=1)
+    connection: Literal["kept", "fresh"] | None = None
+    """Of periodic messages; None: kept."""
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""
@@ -152,6 +156,11 @@ class FlowSection(Strict):
     loss_cause: Literal["congestion", "corruption", "outage", "dynamic"] | None = None
     """What ResTP takes a loss to mean; None: as the preset says."""
 
+    client_auth: bool | None = None
+    """Whether the sender shows a certificate too; None: no."""
+    resumption: bool | None = None
+    """Whether a session after the first resumes it with its ticket; None: no."""
+
     @model_validator(mode="after")
     def _complete(self) -> "FlowSection":
         application = workloads.app(self.app)
@@ -161,6 +170,8 @@ class FlowSection(Strict):
         for key in sorted(workloads.ALL_KEYS - {*application.keys, *application.optional}):
             if getattr(self, key) is not None:
                 raise ValueError(f"the application '{self.app}' has no key '{key}'; leave it out.")
+        if self.app == "periodic" and (self.count is None) == (self.duration is None):
+            raise ValueError("the application 'periodic' needs either the key 'count' or the key 'duration'.")
         return self
 
 
@@ -173,6 +184,8 @@ class RecordSection(Strict):
     )
     """Interval of socket samples; false for none."""
     packets: Literal["none", "headers", "full"] = "headers"
+    keys: bool = False
+    """The secrets of secure sessions, with which Wireshark decrypts a capture of whole packets."""
 
 
 class ExperimentFile(Strict):

@@ -69,6 +69,24 @@ def _bulk_longest_s(flow: FlowSpec) -> float:
     return (flow.size_bytes or 0) * 8 / slowest_bps + DRAIN_S
 
 
+def _periodic_s(flow: FlowSpec) -> float:
+    """How long messages fall due: `count` of them are as many intervals."""
+    return flow.duration_s if flow.duration_s is not None else (flow.count or 1) * (flow.interval_s or 0.0)
+
+
+def _periodic_params(flow: FlowSpec) -> dict[str, Any]:
+    return {
+        "message_size_bytes": flow.size_bytes,
+        "interval_s": flow.interval_s,
+        "duration_s": _periodic_s(flow),
+        "connection": flow.connection or "kept",
+    }
+
+
+def _periodic_longest_s(flow: FlowSpec) -> float:
+    return _periodic_s(flow) + DRAIN_S
+
+
 def _files_params(flow: FlowSpec) -> dict[str, Any]:
     return {"size_bytes": flow.size_bytes, "objects": [{"object": "file", "size_bytes": flow.size_bytes}]}
 
@@ -90,6 +108,13 @@ _ALL = (
     App("cbr", ("rate", "duration"), (), _cbr_params, _longest_of_duration_s),
     App("bulk", ("size",), ("rate",), _bulk_params, _bulk_longest_s),
     App("vbr", ("rate", "mean_on", "mean_off", "duration"), (), _vbr_params, _longest_of_duration_s),
+    App(
+        "periodic",
+        ("size", "interval"),
+        ("count", "duration", "connection"),
+        _periodic_params,
+        _periodic_longest_s,
+    ),
     _ftp("ftp"),
     _ftp("ftps"),
     App(

@@ -19,6 +19,7 @@ SOCKETS = "sockets.parquet"
 EXCHANGES = "exchanges.parquet"
 TRACE = "trace.parquet"
 CAPTURE = "capture.pcapng"
+KEYS = "keys.log"
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 

@@ -132,6 +132,8 @@ def write_run(
             if source.exists():
                 table = _read_arrow(source).sort_by([(column, "ascending") for column in order])
                 parquet.write(table, part / f"{name}.parquet")
+        if (record_dir / layout.KEYS).exists():
+            shutil.copyfile(record_dir / layout.KEYS, part / layout.KEYS)
         if trace_tables:
             parquet.write(_joined(trace_tables, "bearer"), part / layout.TRACE)
         if capture:
