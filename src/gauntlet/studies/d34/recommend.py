@@ -34,9 +34,8 @@ above the channel's own delay.
 """
 
 VIDEO_BUFFER_S = 0.1
-"""The same for video, which can be buffered: from Table 6's 50 ms of a good network to the 150 ms that
-section
-4.4 calls almost bad.
+"""The same for video, which can be buffered: from the 50 ms of a good network (Table 6) to the 150 ms
+that section 4.4 calls almost bad.
 """
 
 
