@@ -21,7 +21,6 @@ from gauntlet.errors import UserError
 from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Axis
 from gauntlet.report.figures import cdfs
 from gauntlet.report.figures.figure import (
