@@ -32,6 +32,19 @@ mod tests {
         }
     }
 
+    // R-NUM-1
+    #[test]
+    fn every_number_around_the_wrap_is_read_as_it_was_written() {
+        let wrap = 1_u64 << 32;
+        for isn in [0, 1, u32::MAX / 2, u32::MAX / 2 + 1, u32::MAX - 1, u32::MAX] {
+            for near in wrap - 300..wrap + 300 {
+                for index in near - 300..near + 300 {
+                    assert_eq!(from_wire(isn, to_wire(isn, index), near), Some(index), "{isn} {near}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn numbers_before_the_first_packet_are_refused() {
         assert_eq!(from_wire(100, 99, 0), None);

@@ -1,6 +1,7 @@
 //! One connection: the services of its composition around a set of paths.
 
 mod ack_in;
+mod application;
 mod assembler;
 mod cause;
 mod close;
@@ -34,11 +35,10 @@ use rand_chacha::ChaCha12Rng;
 
 use crate::arena::Arena;
 use crate::cc::Controller;
-use crate::error::SendError;
-use crate::event::{CloseReason, ConnId, Dial, EventKind, Knob, SendOptions};
+use crate::event::{CloseReason, ConnId, EventKind};
 use crate::log::{LogEvent, Observer};
 use crate::path::{PathAddr, PathId};
-use crate::profile::{Composition, Framing, Management, Ordering};
+use crate::profile::{Composition, Management, Ordering};
 use crate::protected::Seal;
 use crate::stats::{ConnStats, PathStats};
 use crate::time::Instant;
@@ -297,145 +297,6 @@ impl Connection {
 
     pub fn poll_event(&mut self) -> Option<EventKind> {
         self.events.pop_front()
-    }
-
-    /// Largest message of fixed framing, in bytes; the size of the pieces of coalesced framing.
-    pub fn max_message_bytes(&self) -> usize {
-        self.segment_bytes(true)
-    }
-
-    /// Takes a message (fixed framing) or bytes of the stream (coalescing).
-    pub fn send(&mut self, now: Instant, payload: Bytes, options: SendOptions) -> Result<(), SendError> {
-        if self.phase == Phase::Closed || self.local_fin != LocalFin::Open {
-            return Err(SendError::Closed);
-        }
-        if payload.is_empty() {
-            return Err(SendError::Empty);
-        }
-        let profile = self.composition.profile();
-        let limit_bytes = self.max_message_bytes();
-        let full = match profile.framing {
-            Framing::Fixed => {
-                if payload.len() > limit_bytes {
-                    return Err(SendError::TooLong { size_bytes: payload.len(), limit_bytes });
-                }
-                self.queue.len() >= profile.tuning.send_buffer_packets as usize
-            }
-            Framing::Coalesce => {
-                let limit = profile.tuning.send_buffer_packets as usize;
-                self.queue_bytes >= limit * limit_bytes || self.queue.len() >= limit * 4
-            }
-        };
-        if full {
-            self.wants_writable = true;
-            return Err(SendError::Full(payload));
-        }
-        let expires = profile.ordering == Ordering::Partial;
-        let deadline = options.lifetime.filter(|_| expires).map_or(Instant::FAR_FUTURE, |life| now + life);
-        self.queue_bytes += payload.len();
-        self.queue.push_back(Queued { payload, push: options.push, deadline });
-        Ok(())
-    }
-
-    /// The next message, or the next piece of the stream.
-    pub fn recv(&mut self, cx: &mut Cx<'_>) -> Option<Message> {
-        if !self.assembler.has_ready() && self.composition.profile().ordering == Ordering::Partial {
-            // The application asks: holes that have lasted long enough are passed over (answer J1). R-ORD-3
-            let given_up = self.assembler.skip_hole(cx.now, self.hold);
-            if given_up > 0 {
-                self.stats.passed_over += given_up;
-                self.after_skip();
-                self.check_fin(cx);
-            }
-        }
-        let message = self.assembler.pop();
-        match &message {
-            Some(_) => {
-                self.stats.delivered += 1;
-                self.offer_window();
-            }
-            None => {
-                self.readable_told = false;
-                self.arm_hole_timer();
-            }
-        }
-        message
-    }
-
-    /// Tells the sender when much more room has appeared than it knows of.
-    // R-FC-2
-    fn offer_window(&mut self) {
-        if !self.shape.window || self.phase != Phase::Established {
-            return;
-        }
-        let limit = u64::from(self.composition.profile().tuning.receive_window_packets);
-        let (next, window) = (self.assembler.next(), u64::from(self.assembler.window()));
-        let index = self.main_path();
-        let path = &mut self.paths[index];
-        if !path.is_open() {
-            return;
-        }
-        let shut = path.ack.granted <= next && window >= (limit / 4).clamp(1, 2);
-        if shut || next + window >= path.ack.granted + (limit / 2).max(1) {
-            path.ack.now = true;
-        }
-    }
-
-    /// The single path's numbers follow the messages that were passed over.
-    // R-FC-4
-    fn after_skip(&mut self) {
-        if self.multi.is_none() {
-            let target = self.assembler.next() + 1;
-            let path = &mut self.paths[0];
-            path.rx.skip_to(target);
-        }
-        let index = self.main_path();
-        self.paths[index].ack.now = true;
-        self.arm_hole_timer();
-    }
-
-    /// News from the layers below.
-    // R-COMP-3
-    pub fn dial(&mut self, cx: &mut Cx<'_>, dial: Dial) {
-        match dial {
-            Dial::PathDown(addr) => {
-                if let Some(index) = self.paths.iter().position(|path| path.addr == addr) {
-                    self.path_failed(cx, index);
-                }
-            }
-            Dial::PathUp(addr) => {
-                if let Some(index) = self.paths.iter().position(|path| path.addr == addr) {
-                    self.path_recovered(cx, index);
-                }
-            }
-            Dial::LossCause(cause) => {
-                for path in &mut self.paths {
-                    path.cause.hint(cause);
-                }
-                self.note_cause();
-            }
-            Dial::LinkRate { packets_per_s } => self.link_rate_pps = packets_per_s.filter(|rate| *rate > 0.0),
-        }
-    }
-
-    /// A changed wish of the application.
-    pub fn turn(&mut self, knob: Knob) {
-        match knob {
-            Knob::Hold(hold) => {
-                self.hold = hold;
-                self.arm_hole_timer();
-            }
-            Knob::LossCause(cause) => {
-                self.configured_cause = cause;
-                self.note_cause();
-            }
-            Knob::PreferPath(id) => {
-                if let Some(index) = self.paths.iter().position(|path| path.id == id && path.is_usable()) {
-                    self.active = index;
-                }
-            }
-            Knob::AckEvery(packets) => self.ack_every = packets.clamp(1, 256),
-        }
     }
 
     fn note_cause(&mut self) {

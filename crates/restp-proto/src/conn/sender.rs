@@ -1,5 +1,7 @@
 //! What one path has sent and not yet heard of: acknowledgement, loss detection, delivery rate.
 
+mod losses;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -336,93 +338,9 @@ impl SendWindow {
         }
     }
 
-    fn mark_lost(&mut self, index: u64) {
-        let Some(sent) = self.get_mut(index) else { return };
-        if sent.fate != Fate::InFlight {
-            return;
-        }
-        sent.fate = Fate::Lost;
-        let order = sent.order;
-        self.lost_order = self.lost_order.max(order);
-        self.in_flight -= 1;
-        self.departed = self.departed.min(self.in_flight);
-        self.lost.push_back(index);
-    }
-
-    /// Finds losses from reports: three packets sent later have arrived, or one has and 1.25 RTT have passed.
-    ///
-    /// Returns the number of packets newly lost and the moment at which the next one would be.
-    // R-ARQ-5
-    pub fn detect(&mut self, now: Instant, rtt: &RttEstimator) -> (u32, Option<Instant>) {
-        let patience = rtt.smoothed().max(rtt.latest()) * 5 / 4;
-        let end = self.reported.min(self.next());
-        let mut found = 0;
-        let mut next = None;
-        for index in self.first..end {
-            let sent = &self.records[(index - self.first) as usize];
-            if sent.fate != Fate::InFlight || sent.order > self.newest_order {
-                continue;
-            }
-            let late_at = sent.sent_at + patience;
-            if sent.order + REORDER_PACKETS <= self.newest_order || now >= late_at {
-                self.mark_lost(index);
-                found += 1;
-            } else if next.is_none_or(|at| late_at < at) {
-                next = Some(late_at);
-            }
-        }
-        (found, next)
-    }
-
     /// A duplicate acknowledgement without report: one more packet has left the network.
     pub fn count_departure(&mut self) {
         self.departed = (self.departed + 1).min(self.in_flight);
-    }
-
-    /// Marks `from..to` lost where they were sent only once; returns how many were.
-    pub fn lose_range(&mut self, from: u64, to: u64) -> u32 {
-        let mut found = 0;
-        for index in from.max(self.first)..to.min(self.next()) {
-            if self.get(index).is_some_and(|sent| sent.fate == Fate::InFlight && sent.transmissions == 1) {
-                self.mark_lost(index);
-                found += 1;
-            }
-        }
-        found
-    }
-
-    /// Marks the oldest packet lost even if it was repeated before: used for partial acknowledgements in recovery.
-    pub fn lose_first(&mut self, sent_before: Instant) -> u32 {
-        let Some(sent) = self.records.front() else { return 0 };
-        if sent.fate != Fate::InFlight || sent.sent_at > sent_before {
-            return 0;
-        }
-        self.mark_lost(self.first);
-        1
-    }
-
-    /// True at most once per round trip: a packet was lost that left after the last reduction of the window.
-    pub fn take_loss_event(&mut self) -> bool {
-        let fresh = self.lost_order > self.reduced_at;
-        if fresh {
-            self.reduced_at = self.order;
-        }
-        fresh
-    }
-
-    /// True at most once per round trip: a packet that left after the last reduction was answered with a mark.
-    pub fn take_mark_event(&mut self) -> bool {
-        let fresh = self.newest_order > self.reduced_at;
-        if fresh {
-            self.reduced_at = self.order;
-        }
-        fresh
-    }
-
-    /// True while packets from before the last reduction are outstanding.
-    pub fn in_recovery(&self) -> bool {
-        self.records.front().is_some_and(|sent| sent.order <= self.reduced_at || sent.transmissions > 1)
-            && self.reduced_at > 0
     }
 
     /// Numbers one packet that nobody will acknowledge.
@@ -430,16 +348,6 @@ impl SendWindow {
         debug_assert!(self.records.is_empty());
         self.first += 1;
         self.first - 1
-    }
-
-    /// Marks everything in flight lost.
-    pub fn lose_all(&mut self) -> u32 {
-        let before = self.in_flight;
-        for index in self.first..self.next() {
-            self.mark_lost(index);
-        }
-        self.departed = 0;
-        before
     }
 }
 

@@ -1,6 +1,7 @@
 //! An endpoint: many connections over one set of addresses, driven from outside with packets and the time.
 
 mod cookie;
+mod handles;
 mod incoming;
 mod linger;
 mod opening;
@@ -11,22 +12,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::arena::Arena;
 use crate::config::EndpointConfig;
 use crate::conn::multipath::Multi;
-use crate::conn::{Connection, Cx, Message, Role};
+use crate::conn::{Connection, Cx, Role};
 use crate::crypto::{Purpose, Secret};
-use crate::error::{ConnectError, ListenError, PathError, SendError};
-use crate::event::{ConnId, Datagram, Dial, Event, Knob, SendOptions};
+use crate::error::{ConnectError, ListenError, SendError};
+use crate::event::{ConnId, Datagram, Event};
 use crate::log::Observer;
-use crate::path::{Ecn, PathAddr, PathId, Transmit};
+use crate::path::{Ecn, PathAddr, Transmit};
 use crate::profile::{Composition, Management, Protection};
 use crate::protected::Keys;
-use crate::stats::{ConnStats, EndpointStats, PathStats};
+use crate::stats::EndpointStats;
 use crate::time::Instant;
 use cookie::{CookieCache, CookieJar, ReplaySet};
 use linger::Linger;
@@ -366,148 +366,6 @@ impl Endpoint {
         if let Some(token) = conn.multi().filter(|_| conn.role() == Role::Responder).map(Multi::token) {
             self.tokens.remove(&token);
         }
-    }
-
-    /// Sends a message (fixed framing) or bytes of the stream (coalescing).
-    ///
-    /// # Errors
-    /// [`SendError`] says why it was not taken; when full, the data comes back.
-    pub fn send(
-        &mut self,
-        now: Instant,
-        conn: ConnId,
-        payload: Bytes,
-        options: SendOptions,
-    ) -> Result<(), SendError> {
-        self.with(now, conn, |conn, cx| conn.send(cx.now, payload, options))
-            .unwrap_or(Err(SendError::Unknown))
-    }
-
-    /// The next message, or piece of the stream, that was received.
-    pub fn recv(&mut self, now: Instant, conn: ConnId) -> Option<Message> {
-        self.with(now, conn, |conn, cx| conn.recv(cx)).flatten()
-    }
-
-    /// Closes our direction after everything that was sent; the peer's direction stays open until it closes too.
-    pub fn close(&mut self, now: Instant, conn: ConnId) {
-        self.with(now, conn, |conn, cx| conn.close(cx));
-    }
-
-    /// Ends the connection at once; the peer gets a reset, unsent data are dropped.
-    pub fn abort(&mut self, now: Instant, conn: ConnId) {
-        self.with(now, conn, |conn, cx| conn.abort(cx));
-    }
-
-    /// Forgets a connection: like `abort`, and received data that were not read are dropped too.
-    pub fn forget(&mut self, now: Instant, conn: ConnId) {
-        self.with(now, conn, |conn, cx| {
-            conn.abort(cx);
-            while conn.recv(cx).is_some() {}
-            while conn.poll_event().is_some() {}
-        });
-    }
-
-    /// Tells a connection what the layers below know.
-    pub fn dial(&mut self, now: Instant, conn: ConnId, dial: Dial) {
-        self.with(now, conn, |conn, cx| conn.dial(cx, dial));
-    }
-
-    /// Changes a wish of the application.
-    pub fn turn(&mut self, now: Instant, conn: ConnId, knob: Knob) {
-        self.with(now, conn, |conn, _| conn.turn(knob));
-    }
-
-    /// Opens a further path; events `PathUp` or `PathDown` tell the outcome.
-    ///
-    /// # Errors
-    /// [`PathError`] if this side, the profile, or a limit does not allow it.
-    pub fn open_path(
-        &mut self,
-        now: Instant,
-        conn: ConnId,
-        path: PathAddr,
-        backup: bool,
-    ) -> Result<PathId, PathError> {
-        let (local_port, remote_port) = self.table.get(conn).ok_or(PathError::Unknown)?.ports();
-        let key = Key { addr: path, local_port, remote_port };
-        if self.table.has_key(&key) {
-            self.drop_stale_key(&key);
-            if self.table.has_key(&key) {
-                return Err(PathError::Exists);
-            }
-        }
-        let isn = self.initial_number(now, &key);
-        let opened = self.with(now, conn, |conn, cx| conn.open_path(cx, path, backup, isn));
-        let (index, id) = opened.unwrap_or(Err(PathError::Unknown))?;
-        self.table.bind(key, conn, index);
-        Ok(id)
-    }
-
-    /// Unbinds a key whose path was dropped in the meantime.
-    fn drop_stale_key(&mut self, key: &Key) {
-        if let Some((id, index)) = self.table.find(key)
-            && !self.table.get(id).is_some_and(|conn| conn.owns(index, &key.addr))
-        {
-            self.table.unbind(key);
-        }
-    }
-
-    /// Closes one of several paths.
-    ///
-    /// # Errors
-    /// [`PathError`] if there is no such path or it is the last.
-    pub fn close_path(&mut self, now: Instant, conn: ConnId, path: PathId) -> Result<(), PathError> {
-        self.with(now, conn, |conn, cx| conn.close_path(cx, path)).unwrap_or(Err(PathError::Unknown))
-    }
-
-    /// Marks a path as a backup for the others, or takes the mark away; the peer is told.
-    ///
-    /// # Errors
-    /// [`PathError`] if there is no such path.
-    pub fn set_backup(
-        &mut self,
-        now: Instant,
-        conn: ConnId,
-        path: PathId,
-        backup: bool,
-    ) -> Result<(), PathError> {
-        self.with(now, conn, |conn, _| conn.set_backup(path, backup)).unwrap_or(Err(PathError::Unknown))
-    }
-
-    /// What is in force on a connection and why, in sentences.
-    #[must_use]
-    pub fn explain(&self, conn: ConnId) -> Option<String> {
-        self.table.get(conn).map(|conn| conn.composition().explain())
-    }
-
-    /// The composition in force, after negotiation.
-    #[must_use]
-    pub fn composition(&self, conn: ConnId) -> Option<&Composition> {
-        self.table.get(conn).map(Connection::composition)
-    }
-
-    /// Largest message of fixed framing, in bytes.
-    #[must_use]
-    pub fn max_message_bytes(&self, conn: ConnId) -> Option<usize> {
-        self.table.get(conn).map(Connection::max_message_bytes)
-    }
-
-    /// True once data can flow in both directions.
-    #[must_use]
-    pub fn is_established(&self, conn: ConnId) -> bool {
-        self.table.get(conn).is_some_and(Connection::is_established)
-    }
-
-    /// Counters of a connection.
-    #[must_use]
-    pub fn conn_stats(&self, conn: ConnId) -> Option<&ConnStats> {
-        self.table.get(conn).map(Connection::stats)
-    }
-
-    /// State of the paths of a connection.
-    #[must_use]
-    pub fn path_stats(&self, conn: ConnId) -> Vec<(PathId, PathStats)> {
-        self.table.get(conn).map(Connection::path_stats).unwrap_or_default()
     }
 
     /// Counters of the endpoint.

@@ -40,6 +40,12 @@ impl Composition {
         } else {
             "No error detection of its own.\n"
         });
+        if !p.reasons.is_empty() {
+            text.push_str("Chosen because:\n");
+        }
+        for reason in &p.reasons {
+            let _ = writeln!(text, "- {reason}.");
+        }
         for warning in self.warnings() {
             let _ = writeln!(text, "Warning: {warning}");
         }

@@ -2,9 +2,11 @@
 
 mod explain;
 mod presets;
+mod requirements;
 mod tuning;
 mod validate;
 
+pub use requirements::{Gain, Link, Losses, Requirements};
 pub use tuning::{OutageProbe, Tuning};
 pub use validate::{Composition, Conflict};
 
@@ -196,11 +198,14 @@ pub struct Dispensable {
 
 /// The services of a connection, chosen one by one.
 ///
-/// Start from a preset such as [`Profile::file_arq`], change fields, then call [`Profile::validate`].
+/// Start from a preset such as [`Profile::file_arq`] or from [`Requirements`], change fields, then call
+/// [`Profile::validate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// Name shown by `explain()`.
     pub name: String,
+    /// Why these services were chosen, as [`Requirements::choose`] found; shown by `explain()`.
+    pub reasons: Vec<String>,
     /// How the connection begins.
     pub management: Management,
     /// Receiver protection.

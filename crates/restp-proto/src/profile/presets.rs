@@ -35,6 +35,7 @@ impl Profile {
     pub fn datagram() -> Self {
         Self {
             name: "datagram".into(),
+            reasons: Vec::new(),
             management: Management::Connectionless,
             flow_control: FlowControl::None,
             congestion: Congestion::None,

@@ -17,7 +17,7 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    fn new(reason: impl Into<String>) -> Self {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }
 }

@@ -1,6 +1,7 @@
 //! The protocol in simulated networks: one module per subject.
 
 mod compositions;
+mod delay;
 mod delivery;
 mod fuzzing;
 mod handshake;
@@ -11,5 +12,6 @@ mod paths;
 #[cfg(feature = "protected")]
 mod protection;
 mod rules;
+mod snapshot;
 mod soak;
 mod throughput;

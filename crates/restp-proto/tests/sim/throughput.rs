@@ -8,11 +8,10 @@ use restp_proto::profile::{Congestion, LossCause};
 use restp_sim::restp::Pair;
 use restp_sim::{LinkConfig, Loss};
 
-const SNAPSHOT: &str = include_str!("throughput.txt");
+use crate::snapshot::compare;
+
 const RATE_BPS: u64 = 10_000_000;
 const SIZE_BYTES: usize = 1_000_000;
-/// Cells may differ by this share from the snapshot before somebody must look.
-const TOLERANCE: f64 = 0.02;
 
 fn rows() -> Vec<(&'static str, Profile)> {
     let with = |congestion| Profile { congestion, ..Profile::file_arq() };
@@ -46,7 +45,6 @@ fn measure(profile: &Profile, loss: f64, rtt_ms: u64) -> f64 {
     SIZE_BYTES as f64 * 8.0 / (pair.net.now() - start).as_secs_f64() / 1000.0
 }
 
-// To renew the snapshot after an intended change, run with RESTP_WRITE_SNAPSHOT=1 and read the difference.
 #[test]
 fn throughput_is_what_it_was() {
     let mut table = String::from("profile loss rtt_ms throughput_kbps\n");
@@ -58,19 +56,5 @@ fn throughput_is_what_it_was() {
             }
         }
     }
-    if std::env::var_os("RESTP_WRITE_SNAPSHOT").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sim/throughput.txt");
-        std::fs::write(path, &table).unwrap();
-        return;
-    }
-    for (now, then) in table.lines().zip(SNAPSHOT.lines()).skip(1) {
-        let cut = |line: &str| -> (String, f64) {
-            let (cell, value) = line.rsplit_once(' ').unwrap();
-            (cell.to_owned(), value.parse().unwrap())
-        };
-        let ((cell, now), (same, then)) = (cut(now), cut(then));
-        assert_eq!(cell, same, "the rows of the table changed");
-        assert!((now - then).abs() <= then * TOLERANCE, "{cell}: {now} kbit/s, was {then}");
-    }
-    assert_eq!(table.lines().count(), SNAPSHOT.lines().count());
+    compare(&table, include_str!("throughput.txt"), "throughput.txt");
 }
