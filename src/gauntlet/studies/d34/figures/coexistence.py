@@ -28,7 +28,7 @@ def figures() -> tuple[Figure, ...]:
         Figure(
             "41",
             "BBR beside CUBIC in one tunnel: high-speed line",
-            "Each source offers 5.75 MB at 2.6 Mbit/s. Stars: both ends of printed ranges.",
+            "Each source offers 6.5 MB at 2.6 Mbit/s. Stars: both ends of printed ranges.",
             (EXPERIMENT,),
             _pair(EXPERIMENT, WITH_CUBIC, _MARKS_CUBIC),
             (
