@@ -6,6 +6,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.guest.conftest import EXPERIMENTS, LineCampaigns, Play, gauntlet, parquet_bytes, run_plan, tcp_flow
 
@@ -49,6 +52,43 @@ def test_another_seed_gives_other_bytes(play: Play, tmp_path: Path) -> None:
         packets.append((tmp_path / "out" / "run" / "packets.bin").read_bytes())
     assert packets[0] == packets[2]
     assert packets[0] != packets[1]
+
+
+_STACKS: dict[str, dict[str, Any]] = {
+    "tcp": {"congestion_control": "bbr"},
+    "mptcp": {"congestion_control": "cubic"},
+    "sctp": {},
+    "tls": {"congestion_control": "cubic", "client_auth": True, "resumption": True},
+    "tls-sctp": {"transport": "sctp"},
+}
+_APPS: dict[str, dict[str, Any]] = {
+    "bulk": {"size_bytes": 300_000},
+    "periodic": {"message_size_bytes": 10_000, "interval_s": 1.0, "duration_s": 5.0, "connection": "fresh"},
+}
+
+
+@pytest.mark.parametrize("stack", _STACKS)
+def test_every_stack_gives_the_same_packets_for_the_same_seed(stack: str, play: Play, tmp_path: Path) -> None:
+    """Keys, certificates and their signatures too: the packets are compared whole."""
+    chosen: dict[str, Any] = {"stack": stack.partition("-")[0], "stack_params": _STACKS[stack]}
+    flows = [
+        tcp_flow(**chosen, id=app, app=app, app_params=params, start_s=0.5 + index)
+        for index, (app, params) in enumerate(_APPS.items())
+    ]
+    lossy = {"at_s": 0.0, "link": "mid>east", "delay_s": 0.025, "loss": 0.01}
+    whole = {"messages": True, "socket_interval_s": 0.1, "packets": "full", "taps": None, "keys": True}
+    played = []
+    for seed in (1, 1, 2):
+        run = run_plan(seed=seed, flows=flows, record=whole)
+        run["timeline"] = [lossy if entry["link"] == "mid>east" else entry for entry in run["timeline"]]
+        record = play(run)["run"]
+        assert [flow["outcome"] for flow in record["flows"]] == ["ok", "ok"], record["flows"]
+        files = sorted((tmp_path / "out" / "run").iterdir())
+        played.append({file.name: file.read_bytes() for file in files})
+    assert len(played[0]) == 6
+    assert [name for name in played[0] if played[0][name] != played[1][name]] == []
+    assert played[0]["packets.bin"] != played[2]["packets.bin"]
+    assert (b"SERVER_TRAFFIC_SECRET_0 " in played[0]["keys.log"]) == stack.startswith("tls")
 
 
 def test_a_killed_campaign_continues_to_the_same_bytes(constant_results: Path, tmp_path: Path) -> None:
