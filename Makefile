@@ -15,7 +15,7 @@ BENCH_PACKAGES  := g++ libns3-dev
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: help demo test bench kernel setup lint test-rust test-python soak fuzz clean
+.PHONY: help demo test bench kernel setup lint test-rust test-python soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -24,6 +24,8 @@ help:
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
 	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
+	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
+	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make lint    formatters, linters and type checkers"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
@@ -96,6 +98,15 @@ fuzz:
 	@rustup toolchain list | grep -q nightly || { echo "Fuzzing needs a nightly Rust: rustup toolchain install nightly"; exit 1; }
 	cd crates/restp-proto && for target in $$(cargo +nightly fuzz list); do \
 	    cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+# Coverage of the protocol core by its own tests, of which the simulations are the larger part.
+coverage:
+	@cargo tarpaulin --version >/dev/null 2>&1 || cargo install cargo-tarpaulin --locked
+	cargo tarpaulin --engine llvm --package restp-proto --skip-clean --target-dir target/coverage --timeout 3600 --out stdout \
+	    --include-files 'crates/restp-proto/src/*' --fail-under 90
+
+perf-namespaces:
+	RESTP_PERF_BYTES=1000000000 cargo test --release --package restp --test namespaces -- perf_moves --nocapture
 
 clean:
 	rm -rf $(VENV) target

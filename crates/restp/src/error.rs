@@ -67,6 +67,9 @@ pub enum Error {
         /// The inner port that was asked for.
         port: u16,
     },
+    /// Messages on a stream that cannot be read or written.
+    #[error("{0}")]
+    Record(String),
     /// A service that has its own call.
     #[error("{0}")]
     WrongService(&'static str),
@@ -120,7 +123,7 @@ impl From<Error> for io::Error {
             Error::Closed(CloseReason::Graceful) => io::ErrorKind::BrokenPipe,
             Error::Closed(_) | Error::TimedOut(_) => io::ErrorKind::TimedOut,
             Error::Send(SendError::Closed | SendError::Unknown) => io::ErrorKind::BrokenPipe,
-            Error::Send(_) | Error::Path(_) => io::ErrorKind::InvalidInput,
+            Error::Send(_) | Error::Path(_) | Error::Record(_) => io::ErrorKind::InvalidInput,
             Error::Stopped(_) => io::ErrorKind::NotConnected,
         };
         Self::new(kind, error)

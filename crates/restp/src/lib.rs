@@ -52,6 +52,7 @@ mod endpoint;
 mod error;
 mod fd;
 mod listener;
+mod records;
 mod services;
 mod socket;
 mod state;
@@ -62,6 +63,7 @@ pub use datagram::{DatagramPort, Peer};
 pub use endpoint::{Builder, Endpoint};
 pub use error::Error;
 pub use listener::Listener;
+pub use records::{MAX_RECORD_BYTES, Records};
 pub use services::Services;
 pub use stream::Stream;
 

@@ -17,6 +17,8 @@ const SERVER_V4: &str = "10.77.0.2";
 const SERVER_V6: &str = "fd77::2";
 /// A slow link whose queue holds some fifteen packets: every window that grows loses packets.
 const SHORT_QUEUE: [&str; 7] = ["tbf", "rate", "40mbit", "burst", "10kb", "limit", "20kb"];
+/// Presets that lose nothing.
+const RELIABLE_PRESETS: [&str; 5] = ["file_arq", "file_harq", "web_opt", "satellite_outage", "multipath"];
 /// The ends of the cable.
 const DEVICES: [&str; 2] = ["left0", "right0"];
 
@@ -131,8 +133,31 @@ fn text(path: &Path) -> &str {
 fn reliable_presets_bring_files_through_a_queue_that_overflows() {
     let Some(pair) = Pair::new("loss") else { return };
     pair.shape(&SHORT_QUEUE);
-    for preset in ["file_arq", "file_harq", "web_opt", "satellite_outage", "multipath"] {
+    for preset in RELIABLE_PRESETS {
         pair.send_file(2 << 20, SERVER_V4, &[], &["--profile", preset]);
+    }
+}
+
+/// Bytes that each preset moves: `make perf-namespaces` asks for a gigabyte.
+fn perf_bytes() -> u64 {
+    let asked = std::env::var("RESTP_PERF_BYTES");
+    asked.map_or(10_000_000, |bytes| bytes.parse().expect("RESTP_PERF_BYTES is a number of bytes"))
+}
+
+#[test]
+fn perf_moves_bytes_intact_with_every_reliable_preset() {
+    let Some(pair) = Pair::new("perf") else { return };
+    let size_bytes = perf_bytes();
+    for preset in RELIABLE_PRESETS {
+        let mut server = pair.serve(&["perf", "server", "--once"]);
+        let bytes = size_bytes.to_string();
+        let words = ["perf", "throughput", SERVER_V4, "--json", "--bytes", &bytes, "--profile", preset];
+        let output = pair.tool(0, &words).output().expect("the tool starts");
+        assert!(output.status.success(), "{preset}: {}", String::from_utf8_lossy(&output.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!((&report["intact"], report["size_bytes"].as_u64()), (&true.into(), Some(size_bytes)));
+        println!("{preset}: {report}");
+        assert!(server.wait().expect("it was started").success(), "{preset}");
     }
 }
 

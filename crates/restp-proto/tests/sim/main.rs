@@ -8,6 +8,7 @@ mod handshake;
 mod hostile;
 mod interaction;
 mod loss_causes;
+mod moving;
 mod paths;
 #[cfg(feature = "protected")]
 mod protection;

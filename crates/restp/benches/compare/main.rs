@@ -44,7 +44,9 @@ fn main() {
             "messages of 160 bytes, one way, for 1 s",
             "1/s",
             &[
-                ("restp voice (repeats losses)", restp_peer::messages),
+                ("restp records (all, in order)", restp_peer::records),
+                ("restp records protected", restp_peer::records_protected),
+                ("restp voice (a packet each)", restp_peer::messages),
                 ("restp voice protected", restp_peer::messages_protected),
                 ("quinn datagrams (may lose)", quic::messages),
                 ("quinn stream", quic::stream_messages),

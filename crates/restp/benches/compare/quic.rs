@@ -150,6 +150,8 @@ pub fn messages() -> Figure {
         while let Ok(Ok(_)) = tokio::time::timeout(SILENCE, connection.read_datagram()).await {
             tally.add(1);
         }
+        connection.close(0_u32.into(), b"");
+        endpoint.wait_idle().await;
         tally
     };
     let client = |address: SocketAddr| async move {

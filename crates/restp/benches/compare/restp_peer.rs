@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use restp::profile::{Protection, Tuning};
 use restp::protected::Keys;
-use restp::{Composition, Connection, Endpoint, Profile};
+use restp::{Composition, Connection, Endpoint, Profile, Records};
 
 use crate::ends::{self, Figure, MESSAGE_BYTES, SENDING, Tally};
 use crate::noise;
@@ -96,6 +96,51 @@ fn messages_with(protection: Protection) -> Figure {
         connection.finish().await.expect("a good end");
     };
     ends::messages(server, client)
+}
+
+fn records_with(protection: Protection) -> Figure {
+    let composition =
+        compose(Profile { crc: protection == Protection::ClearText, ..Profile::file_arq() }, protection);
+    let server = {
+        let composition = composition.clone();
+        |announce| async move {
+            let endpoint = bind().await;
+            let connection = receive(&endpoint, composition, announce).await;
+            let mut records = Records::new(connection).expect("a coalescing profile");
+            let mut tally = Tally::default();
+            while records.recv().await.expect("it stands").is_some() {
+                let mut count = 1;
+                while records.try_recv().expect("it stands").is_some() {
+                    count += 1;
+                }
+                tally.add(count);
+            }
+            records.connection().finish().await.expect("a good end");
+            tally
+        }
+    };
+    let client = |address: SocketAddr| async move {
+        let endpoint = bind().await;
+        let connection = endpoint.connect(address, PORT, composition).await.expect("it listens");
+        let mut records = Records::new(connection).expect("a coalescing profile");
+        let (message, until) = (noise::piece().slice(..MESSAGE_BYTES), Instant::now() + SENDING);
+        while Instant::now() < until {
+            for _ in 0..64 {
+                records.feed(&message).await.expect("it stands");
+            }
+            records.flush().await.expect("it stands");
+        }
+        records.connection().finish().await.expect("a good end");
+    };
+    ends::messages(server, client)
+}
+
+pub fn records() -> Figure {
+    records_with(Protection::ClearText)
+}
+
+pub fn records_protected() -> Figure {
+    records_with(Protection::Protected)
 }
 
 pub fn messages() -> Figure {

@@ -1,5 +1,6 @@
 //! `restp`: use and measure ResTP from the command line.
 
+mod choose;
 mod frames;
 mod netcat;
 mod perf;
@@ -30,6 +31,8 @@ enum Command {
     Connect(netcat::Connect),
     /// Measure throughput, request rate and one-way delay
     Perf(perf::Perf),
+    /// From what is needed to services, with reasons
+    Choose(choose::Choose),
     /// See whether an endpoint answers, how fast, and what it agrees to
     Probe(probe::Probe),
 }
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
             Command::Serve(command) => command.run().await,
             Command::Connect(command) => command.run().await,
             Command::Perf(command) => command.run().await,
+            Command::Choose(command) => command.run(),
             Command::Probe(command) => command.run().await,
         }
     });

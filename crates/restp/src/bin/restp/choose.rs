@@ -1,0 +1,105 @@
+//! `restp choose`: from what is needed to a profile, with the reason of every service.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use restp::profile::{Gain, Link, Losses, Requirements};
+
+use crate::Outcome;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LossesArg {
+    /// Nothing may be lost
+    Never,
+    /// What comes later than --useful-for-ms may be lost
+    IfLate,
+    /// Anything may be lost
+    Tolerated,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum GainArg {
+    /// The sum of their rates
+    Throughput,
+    /// To go on when one fails
+    Survival,
+}
+
+/// Name the services for what you need, and say why.
+#[derive(Args)]
+pub struct Choose {
+    /// What may be lost
+    #[arg(long, value_enum, default_value = "never")]
+    losses: LossesArg,
+    /// Age in milliseconds after which data are of no use
+    #[arg(long)]
+    useful_for_ms: Option<u64>,
+    /// Data must be read in the order in which they were sent
+    #[arg(long)]
+    in_order: bool,
+    /// Messages keep their boundaries
+    #[arg(long)]
+    messages: bool,
+    /// The first request must not wait for a handshake
+    #[arg(long)]
+    quick_start: bool,
+    /// Nobody on the path may read or change anything
+    #[arg(long)]
+    secret: bool,
+    /// Use several paths
+    #[arg(long, value_enum)]
+    several_paths: Option<GainArg>,
+    /// Round-trip time of the link in milliseconds
+    #[arg(long)]
+    rtt_ms: Option<u64>,
+    /// The link loses single packets to bit errors
+    #[arg(long)]
+    noisy: bool,
+    /// The link is gone for seconds to minutes now and then
+    #[arg(long)]
+    goes_away: bool,
+    /// The way back has much less capacity
+    #[arg(long)]
+    narrow_return: bool,
+    /// Nobody else uses the link
+    #[arg(long)]
+    owned: bool,
+}
+
+impl Choose {
+    fn requirements(&self) -> Requirements {
+        Requirements {
+            losses: match self.losses {
+                LossesArg::Never => Losses::Never,
+                LossesArg::IfLate => Losses::IfLate,
+                LossesArg::Tolerated => Losses::Tolerated,
+            },
+            in_order: self.in_order,
+            messages: self.messages,
+            useful_for: self.useful_for_ms.map(Duration::from_millis),
+            quick_start: self.quick_start,
+            secret: self.secret,
+            several_paths: self.several_paths.map(|gain| match gain {
+                GainArg::Throughput => Gain::Throughput,
+                GainArg::Survival => Gain::Survival,
+            }),
+            link: Link {
+                rtt: self.rtt_ms.map(Duration::from_millis),
+                noisy: self.noisy,
+                goes_away: self.goes_away,
+                narrow_return: self.narrow_return,
+                owned: self.owned,
+            },
+        }
+    }
+
+    /// Prints what was chosen and why.
+    pub fn run(self) -> Outcome {
+        let sentences = |conflicts: Vec<restp::Conflict>| {
+            conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        let profile = self.requirements().choose().map_err(sentences)?;
+        print!("{}", profile.validate().map_err(sentences)?.explain());
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! The paths of a connection: open, close, prefer.
+
+use std::future::poll_fn;
+use std::net::{IpAddr, SocketAddr};
+use std::task::Poll;
+
+use restp_proto::{PathAddr, PathError, PathId};
+
+use super::{Connection, slot};
+use crate::error::Error;
+
+impl Connection {
+    /// Opens a further path from the address `local` of this host to `remote`; events tell when it can be used. Waits
+    /// until the peer has confirmed the handshake, which joins depend on.
+    ///
+    /// The endpoint must be bound to a wildcard address for `local` to differ from that of the first path; the port of
+    /// `local` is always that of the endpoint.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if this side, the profile or a limit does not allow it.
+    pub async fn open_path(&self, local: IpAddr, remote: SocketAddr, backup: bool) -> Result<PathId, Error> {
+        let socket = &self.inner.hold.socket;
+        let bound = socket.local_addr();
+        let local = socket.native(SocketAddr::new(local, bound.port()))?;
+        if !bound.ip().is_unspecified() && bound.ip() != local.ip() {
+            return Err(Error::WrongService(
+                "the endpoint is bound to one address: bind it to 0.0.0.0 or [::] to use paths from several",
+            ));
+        }
+        let path = PathAddr { local, remote: socket.native(remote)? };
+        poll_fn(|cx| {
+            self.with(|state, now, id| {
+                state.check_running()?;
+                let opened = state.proto.open_path(now, id, path, backup);
+                if opened == Err(PathError::TooEarly) && slot(state, id)?.ended.is_none() {
+                    slot(state, id)?.watchers.add(cx.waker());
+                    return Poll::Pending;
+                }
+                state.wake_driver();
+                Poll::Ready(opened.map_err(Error::from))
+            })
+        })
+        .await
+    }
+
+    /// Closes one of several paths.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if there is no such path or it is the last.
+    pub fn close_path(&self, path: PathId) -> Result<(), Error> {
+        self.with(|state, now, id| {
+            state.proto.close_path(now, id, path)?;
+            state.wake_driver();
+            Ok(())
+        })
+    }
+
+    /// Marks a path as a backup for the others, or takes the mark away; the peer is told.
+    ///
+    /// # Errors
+    /// [`Error::Path`] if there is no such path.
+    pub fn set_backup(&self, path: PathId, backup: bool) -> Result<(), Error> {
+        self.with(|state, now, id| {
+            state.proto.set_backup(now, id, path, backup)?;
+            state.wake_driver();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! Messages on a byte stream: each behind its length, so that many short ones share a packet.
+//!
+//! Fixed framing gives every message a packet of its own, which lets a lost one be repeated or passed over alone. Where
+//! everything must arrive in order anyway, short messages are many times cheaper on a coalescing connection.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use restp_proto::Message;
+use restp_proto::profile::Framing;
+
+use crate::connection::Connection;
+use crate::error::Error;
+
+/// Octets of the length before each record, big-endian.
+const LENGTH_BYTES: usize = 4;
+/// Octets that are gathered before they are handed to the connection, unless `flush` comes first.
+const GATHER_BYTES: usize = 32 << 10;
+/// Pieces of the stream that are taken at once.
+const PIECES: usize = 64;
+/// Longest record that a peer may send unless told otherwise; it bounds the memory that a peer can claim.
+pub const MAX_RECORD_BYTES: usize = 16 << 20;
+
+/// Messages of any length over a connection with coalescing framing. Both ends must use it.
+pub struct Records {
+    connection: Connection,
+    gathered: BytesMut,
+    taken: std::vec::IntoIter<Message>,
+    /// What is left of the piece that was taken last.
+    piece: Bytes,
+    /// A record, with its length, of which only the beginning has come.
+    begun: BytesMut,
+    limit_bytes: usize,
+}
+
+impl Records {
+    /// Messages over `connection`, none longer than [`MAX_RECORD_BYTES`].
+    ///
+    /// # Errors
+    /// [`Error::WrongService`] unless the framing is coalescing.
+    pub fn new(connection: Connection) -> Result<Self, Error> {
+        match connection.composition().map(|composition| composition.profile().framing) {
+            Some(Framing::Coalesce) => Ok(Self {
+                connection,
+                gathered: BytesMut::new(),
+                taken: Vec::new().into_iter(),
+                piece: Bytes::new(),
+                begun: BytesMut::new(),
+                limit_bytes: MAX_RECORD_BYTES,
+            }),
+            _ => Err(Error::WrongService(
+                "the profile keeps message boundaries itself: use send and recv, or a profile with coalescing framing",
+            )),
+        }
+    }
+
+    /// Takes records of at most `limit_bytes` bytes from the peer; a longer one is an error.
+    #[must_use]
+    pub fn with_limit(mut self, limit_bytes: usize) -> Self {
+        self.limit_bytes = limit_bytes;
+        self
+    }
+
+    /// The connection below, to finish it. Flush before.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Takes a message; it leaves with the next [`Records::flush`], or earlier when many have gathered.
+    ///
+    /// # Errors
+    /// As [`Connection::send`], and [`Error::Record`] if the message is longer than its length can say.
+    pub async fn feed(&mut self, message: &[u8]) -> Result<(), Error> {
+        let Ok(length) = u32::try_from(message.len()) else {
+            return Err(Error::Record(format!("a message of {} bytes is too long; cut it", message.len())));
+        };
+        self.gathered.put_u32(length);
+        self.gathered.extend_from_slice(message);
+        if self.gathered.len() >= GATHER_BYTES { self.flush().await } else { Ok(()) }
+    }
+
+    /// Hands everything that was fed to the connection.
+    ///
+    /// # Errors
+    /// As [`Connection::send`].
+    pub async fn flush(&mut self) -> Result<(), Error> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let gathered = self.gathered.split().freeze();
+        self.gathered.reserve(GATHER_BYTES);
+        self.connection.send(gathered).await
+    }
+
+    /// Sends one message at once.
+    ///
+    /// # Errors
+    /// As [`Records::feed`].
+    pub async fn send(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.feed(message).await?;
+        self.flush().await
+    }
+
+    /// The next message; `None` when the peer has closed and everything was read.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the connection ended in another way, [`Error::Record`] if it ended within a message or the
+    /// message is longer than the limit.
+    pub async fn recv(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            if let Some(record) = self.try_recv()? {
+                return Ok(Some(record));
+            }
+            let mut pieces = Vec::with_capacity(PIECES);
+            if self.connection.recv_many(&mut pieces, PIECES).await? == 0 {
+                return if self.begun.is_empty() {
+                    Ok(None)
+                } else {
+                    Err(Error::Record("the peer closed in the middle of a message".into()))
+                };
+            }
+            self.taken = pieces.into_iter();
+        }
+    }
+
+    /// The next message among what was taken from the connection already; cheaper than [`Records::recv`] after it.
+    ///
+    /// # Errors
+    /// [`Error::Record`] if the message is longer than the limit.
+    pub fn try_recv(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            if self.piece.is_empty() {
+                let Some(next) = self.taken.next() else { return Ok(None) };
+                self.piece = next.payload;
+            }
+            if self.begun.is_empty()
+                && let Some(head) = self.piece.first_chunk::<LENGTH_BYTES>()
+            {
+                let length = self.check(*head)?;
+                if self.piece.len() >= LENGTH_BYTES + length {
+                    self.piece.advance(LENGTH_BYTES);
+                    return Ok(Some(self.piece.split_to(length)));
+                }
+            }
+            let missing = match self.begun.first_chunk::<LENGTH_BYTES>() {
+                None => LENGTH_BYTES - self.begun.len(),
+                Some(head) => LENGTH_BYTES + self.check(*head)? - self.begun.len(),
+            };
+            self.begun.extend_from_slice(&self.piece.split_to(missing.min(self.piece.len())));
+            if let Some(head) = self.begun.first_chunk::<LENGTH_BYTES>()
+                && self.begun.len() == LENGTH_BYTES + self.check(*head)?
+            {
+                self.begun.advance(LENGTH_BYTES);
+                return Ok(Some(self.begun.split().freeze()));
+            }
+        }
+    }
+
+    fn check(&self, head: [u8; LENGTH_BYTES]) -> Result<usize, Error> {
+        let length = u32::from_be_bytes(head) as usize;
+        if length > self.limit_bytes {
+            return Err(Error::Record(format!(
+                "the peer announces a message of {length} bytes but {} are allowed; both ends must use Records, and \
+                 with_limit sets the limit",
+                self.limit_bytes
+            )));
+        }
+        Ok(length)
+    }
+}

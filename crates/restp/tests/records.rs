@@ -1,0 +1,56 @@
+//! Messages on a stream keep their boundaries, whatever pieces it is cut into.
+
+mod common;
+
+use common::{HANGS, content, pair};
+use restp::{Error, Profile, Records};
+use tokio::time::timeout;
+
+#[tokio::test]
+async fn messages_of_every_length_keep_their_boundaries() {
+    let ((_client, outgoing), (_server, incoming)) = pair(&Profile::file_arq()).await;
+    // Around the length of a packet and of what is gathered, and empty ones.
+    let lengths: Vec<usize> =
+        (0..2000).map(|index| index * 7 % 1700).chain([40_000, 0, 100_000, 1]).collect();
+    let mut sender = Records::new(outgoing).unwrap();
+    let mut receiver = Records::new(incoming).unwrap();
+    let sending = async {
+        for (index, length) in lengths.iter().enumerate() {
+            let message = content(*length);
+            if index % 50 == 0 { sender.send(&message).await } else { sender.feed(&message).await }.unwrap();
+        }
+        sender.flush().await.unwrap();
+        sender.connection().finish().await.unwrap();
+    };
+    let receiving = async {
+        for length in &lengths {
+            let message = receiver.recv().await.unwrap().expect("one more");
+            assert!(message == content(*length), "{length}: {}", message.len());
+        }
+        assert_eq!(receiver.recv().await.unwrap(), None);
+        receiver.connection().finish().await.unwrap();
+    };
+    timeout(HANGS, async { tokio::join!(sending, receiving) }).await.expect("it hangs");
+}
+
+#[tokio::test]
+async fn lengths_beyond_the_limit_and_ends_within_a_message_are_errors() {
+    let ((_client, outgoing), (_server, incoming)) = pair(&Profile::file_arq()).await;
+    outgoing.send(vec![0, 0, 0, 5, b'h']).await.unwrap();
+    outgoing.close();
+    let mut receiver = Records::new(incoming).unwrap();
+    let error = timeout(HANGS, receiver.recv()).await.expect("it hangs").unwrap_err();
+    assert!(matches!(&error, Error::Record(what) if what.contains("in the middle")), "{error}");
+
+    let ((_client, outgoing), (_server, incoming)) = pair(&Profile::file_arq()).await;
+    outgoing.send(vec![0, 0, 4, 0]).await.unwrap();
+    let mut receiver = Records::new(incoming).unwrap().with_limit(1000);
+    let error = timeout(HANGS, receiver.recv()).await.expect("it hangs").unwrap_err();
+    assert!(error.to_string().contains("1024 bytes but 1000 are allowed"), "{error}");
+}
+
+#[tokio::test]
+async fn a_profile_with_boundaries_of_its_own_needs_no_records() {
+    let ((_client, outgoing), _server) = pair(&Profile::voice()).await;
+    assert!(matches!(Records::new(outgoing), Err(Error::WrongService(_))));
+}
