@@ -118,6 +118,13 @@ def test_ordering(tmp_path: Path, middle: float, verdict: Verdict) -> None:
     assert decide(tmp_path, given, values).verdict == verdict
 
 
+def test_equal_values_are_in_no_order(tmp_path: Path) -> None:
+    values = {("tcp-bbr", 0.01): [2e6] * 10, ("tcp-cubic", 0.01): [2e6] * 10}
+    for order in ("falling", "rising"):
+        given = measuring("ordering", of=[BBR_LOSSY, CUBIC_LOSSY], order=order)
+        assert decide(tmp_path, given, values).verdict == Verdict.NOT_REPRODUCED
+
+
 def test_ordering_may_ask_for_a_margin(tmp_path: Path) -> None:
     values = {("tcp-bbr", 0.01): steady(2e6), ("tcp-cubic", 0.01): steady(1.8e6)}
     rising = {"of": [CUBIC_LOSSY, BBR_LOSSY], "order": "rising"}

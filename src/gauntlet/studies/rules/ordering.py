@@ -6,6 +6,7 @@ on the other side at a confidence that allows for the number of steps.
 """
 
 import itertools
+import math
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -38,8 +39,10 @@ class Rule(Measuring):
         """See the module."""
         falling = self.of if self.order == "falling" else self.of[::-1]
         shared = self.model_dump(include={"experiment", "kpi", "quantile", "over_flows"})
+        # Equal values are in no order, so a ratio of exactly 1 must not pass.
+        at_most = math.nextafter(1.0, 0.0) if self.by == 0 else 1.0 - self.by
         steps = [
-            {**shared, "this": smaller, "that": larger, "at_most": 1.0 - self.by}
+            {**shared, "this": smaller, "that": larger, "at_most": at_most}
             for larger, smaller in itertools.pairwise(falling)
         ]
         if len(steps) == 1:
