@@ -171,16 +171,8 @@ impl Connection {
     pub async fn recv_many(&self, messages: &mut Vec<Message>, limit: usize) -> Result<usize, Error> {
         let Some(first) = self.recv().await? else { return Ok(0) };
         messages.push(first);
-        let mut count = 1;
-        self.with(|state, now, id| {
-            while count < limit
-                && let Some(message) = state.proto.recv(now, id)
-            {
-                messages.push(message);
-                count += 1;
-            }
-        });
-        Ok(count)
+        let more = limit.saturating_sub(1);
+        Ok(1 + self.with(|state, now, id| state.proto.recv_many(now, id, messages, more)))
     }
 
     /// The next message if there is one.

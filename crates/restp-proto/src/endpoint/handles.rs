@@ -33,6 +33,22 @@ impl Endpoint {
         self.with(now, conn, |conn, cx| conn.recv(cx)).flatten()
     }
 
+    /// Appends up to `limit` messages that were received to `messages`, and says how many; cheaper than one by one.
+    pub fn recv_many(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        messages: &mut Vec<Message>,
+        limit: usize,
+    ) -> usize {
+        let taken = self.with(now, conn, |conn, cx| {
+            let before = messages.len();
+            messages.extend(std::iter::from_fn(|| conn.recv(cx)).take(limit));
+            messages.len() - before
+        });
+        taken.unwrap_or(0)
+    }
+
     /// Closes our direction after everything that was sent; the peer's direction stays open until it closes too.
     pub fn close(&mut self, now: Instant, conn: ConnId) {
         self.with(now, conn, |conn, cx| conn.close(cx));
