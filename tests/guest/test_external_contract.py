@@ -56,6 +56,7 @@ def received(*steps: Any) -> str:
 
 
 ALL = received(["NOW", 1000])
+HERE = {"object": "a", "size_bytes": 1000, "requested_ns": "NOW", "completed_ns": "NOW"}
 GONE = {"object": "a", "size_bytes": 1000, "requested_ns": "NOW", "outcome": "gone"}
 CASES = {
     "done": Case("true", ALL, "ok", "", 1000),
@@ -89,6 +90,7 @@ CASES = {
     "wrong-clock": Case("true", received([1, 1000]), "failed", "the instant 1 is not within the run"),
     "falling": Case("true", received(["NOW", 1000], ["NOW", 5]), "failed", "neither may fall"),
     "failed-object": Case(leave(exchanges=[GONE]), ALL, "failed", 'object "a": gone', 1000),
+    "one-object-of-two": Case(leave(exchanges=[GONE, HERE]), ALL, "ok", "", 1000),
 }
 
 

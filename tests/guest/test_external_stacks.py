@@ -1,5 +1,6 @@
 """The stacks that ship as external programs - aioquic, FTP, FTPS - and the example of one of your own."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,28 @@ def test_a_file_is_fetched_over_aioquic(play: Play, tmp_path: Path) -> None:
     assert row["requested_ns"] < row["secured_ns"] < row["first_byte_ns"] < row["completed_ns"]
     # Not faster than the link of 5.2 Mbit/s.
     assert (row["completed_ns"] - row["first_byte_ns"]) / 1e9 > 0.9 * 300_000 * 8 / 5.2e6
+
+
+@pytest.mark.parametrize("connection", ["kept", "fresh"])
+def test_periodic_messages_over_aioquic_have_instants_of_both_sides(
+    connection: str, play: Play, tmp_path: Path
+) -> None:
+    sent = shipped("quic-aioquic-newreno", "bulk", "up", 1) | {"app": "periodic"}
+    sent["app_params"] = {
+        "message_size_bytes": 10_000, "interval_s": 3.0, "duration_s": 9.0, "connection": connection,
+    }  # fmt: skip
+    (found,) = play(run_plan(flows=[sent]))["run"]["flows"]
+    assert (found["outcome"], found["received_messages"]) == ("ok", 3)
+    rows = exchanges(tmp_path)
+    assert [row["outcome"] for row in rows] == ["ok"] * 3
+    for before, after in pairwise(rows):
+        assert (after["requested_ns"] - before["requested_ns"]) / 1e9 == pytest.approx(3.0, abs=0.01)
+    for row in rows:
+        one_way_s = (row["first_byte_ns"] - (row["secured_ns"] or row["requested_ns"])) / 1e9
+        assert one_way_s == pytest.approx(0.025 + 1280 * 8 / 5.2e6, abs=3e-3), (
+            "a packet, and the link's delay"
+        )
+        assert (row["connected_ns"] is not None) == (connection == "fresh")
 
 
 @pytest.mark.parametrize(("app", "protocol"), [("ftp", "tcp-cubic"), ("ftps", "tcp-bbr")])

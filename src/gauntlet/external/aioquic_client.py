@@ -1,4 +1,4 @@
-"""QUIC client (aioquic): uploads a stream, or fetches files in sequence over one connection.
+"""QUIC client (aioquic): uploads a stream, sends periodic messages, or fetches files over one connection.
 
 `python -m gauntlet.external.aioquic_client`
 """
@@ -22,7 +22,8 @@ from gauntlet.external.contract import (
     payload,
     play,
 )
-from gauntlet.external.quic import NUMBER, SOFTWARE, Connection, configuration
+from gauntlet.external.loop import NS_PER_S, run, woken_ns
+from gauntlet.external.quic import NUMBER, SOFTWARE, Connection, Periodic, configuration
 
 
 class _Client(Connection):
@@ -30,6 +31,7 @@ class _Client(Connection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.connected_ns: int | None = None
         self.result: Result | None = None
         self.blocks: list[bytes] = []
         self.exchange: Exchange | None = None
@@ -37,10 +39,10 @@ class _Client(Connection):
 
     def on_data(self, stream_id: int, data: bytes, end: bool) -> None:
         if data and self.result is not None:
-            self.result.add_received(len(data))
+            instant_ns = woken_ns()
+            self.result.add_received(instant_ns, len(data))
             self.blocks.append(data)
             if self.exchange is not None:
-                instant_ns = self.result.received[-1][0]
                 self.exchange.first_byte_ns = self.exchange.first_byte_ns or instant_ns
                 self.exchange.completed_ns = instant_ns
         if end:
@@ -66,13 +68,14 @@ async def _connected(task: Task, result: Result) -> AsyncIterator[_Client]:
         return made[-1]
 
     chosen = configuration(task)
-    result.started_ns = now_ns()
+    result.started_ns = result.started_ns or now_ns()
     try:
         async with connect(
             task.server_address, task.port, configuration=chosen, create_protocol=create
         ) as client:
             assert isinstance(client, _Client)
-            result.transport_established_ns = result.established_ns = now_ns()
+            client.connected_ns = now_ns()
+            result.established_ns = result.established_ns or client.connected_ns
             yield client
     except ConnectionError:
         # aioquic's ConnectionError of a failed handshake has no words; the event before it has.
@@ -84,11 +87,55 @@ async def _upload(task: Task, result: Result) -> None:
     size_bytes = int(task.required("size_bytes"))
     async with _connected(task, result) as client:
         stream = client.open_stream()
-        result.add_sent(size_bytes)
+        result.add_sent(now_ns(), size_bytes)
         client.send(stream, payload(task.seed, "stream", size_bytes), end=True)
         # The server ends the stream when it has everything.
         await client.until_the_end()
         result.finished_ns = now_ns()
+
+
+async def _send_periodically(task: Task, result: Result) -> None:
+    plan = Periodic.of(task)
+    if plan.fresh:
+        await _send_over_fresh_connections(task, result, plan)
+        return
+    async with _connected(task, result) as client:
+        stream = client.open_stream()
+        start_ns = now_ns()
+        for number in range(plan.count):
+            exchange = await _due(plan, start_ns, number, result)
+            last = number == plan.count - 1
+            client.send(stream, plan.content(number), end=last)
+            result.add_sent(exchange.requested_ns or 0, plan.size_bytes)
+        await client.until_the_end()
+    result.finished_ns = now_ns()
+
+
+async def _send_over_fresh_connections(task: Task, result: Result, plan: Periodic) -> None:
+    start_ns = now_ns()
+    for number in range(plan.count):
+        exchange = await _due(plan, start_ns, number, result)
+        try:
+            async with _connected(task, result) as client:
+                exchange.connected_ns = exchange.secured_ns = client.connected_ns
+                result.add_sent(now_ns(), plan.size_bytes)
+                client.send(client.open_stream(), plan.content(number), end=True)
+                await client.until_the_end()
+        except Failed as error:
+            # One connection that fails is that message's outcome; the next one has its own.
+            exchange.outcome = str(error)
+    result.finished_ns = now_ns()
+    if all(exchange.outcome for exchange in result.exchanges):
+        raise Failed(result.exchanges[0].outcome or "no message was sent")
+
+
+async def _due(plan: Periodic, start_ns: int, number: int, result: Result) -> Exchange:
+    """Wait until a message is due, and begin the notes of its exchange."""
+    due_ns = start_ns + round(number * plan.interval_s * NS_PER_S)
+    await asyncio.sleep((due_ns - now_ns()) / NS_PER_S)
+    exchange = Exchange(plan.name(number), plan.size_bytes, requested_ns=now_ns())
+    result.exchanges.append(exchange)
+    return exchange
 
 
 async def _fetch_all(task: Task, result: Result) -> None:
@@ -115,12 +162,12 @@ async def _fetch_all(task: Task, result: Result) -> None:
 
 def main(task: Task, result: Result) -> None:
     """What the application asks for."""
-    todo = {"bulk": _upload, "files": _fetch_all}.get(task.app)
+    todo = {"bulk": _upload, "files": _fetch_all, "periodic": _send_periodically}.get(task.app)
     if todo is None:
-        raise Unsupported(f"the aioquic client has no application '{task.app}'; it has bulk and files")
+        raise Unsupported(f"the aioquic client has no application '{task.app}'; it has bulk, files, periodic")
     if task.parameter("rate_bps") is not None:
         raise Unsupported("the aioquic client does not pace what it sends; leave the rate out")
-    asyncio.run(todo(task, result))
+    run(todo(task, result))
 
 
 if __name__ == "__main__":

@@ -148,13 +148,13 @@ class Result:
     """Instants with the application bytes that had arrived so far."""
     exchanges: list[Exchange] = field(default_factory=list)
 
-    def add_sent(self, count_bytes: int) -> None:
-        """So many bytes were handed over now."""
-        _add(self.sent, count_bytes)
+    def add_sent(self, at_ns: int, count_bytes: int) -> None:
+        """So many bytes were handed over at this instant."""
+        _add(self.sent, at_ns, count_bytes)
 
-    def add_received(self, count_bytes: int) -> None:
-        """So many bytes arrived now."""
-        _add(self.received, count_bytes)
+    def add_received(self, at_ns: int, count_bytes: int) -> None:
+        """So many bytes arrived at this instant."""
+        _add(self.received, at_ns, count_bytes)
 
     def write(self) -> None:
         """Leave the result where the guest looks for it, whole or not at all."""
@@ -171,9 +171,9 @@ class Result:
         part.rename(place)
 
 
-def _add(steps: list[tuple[int, int]], count_bytes: int) -> None:
+def _add(steps: list[tuple[int, int]], at_ns: int, count_bytes: int) -> None:
     before = steps[-1][1] if steps else 0
-    steps.append((now_ns(), before + count_bytes))
+    steps.append((at_ns, before + count_bytes))
 
 
 def now_ns() -> int:

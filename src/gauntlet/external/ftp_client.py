@@ -128,8 +128,8 @@ def _taker(blocks: list[bytes], result: Result, exchange: Exchange, entry: Objec
     def take(block: bytes) -> None:
         nonlocal missing
         blocks.append(block)
-        result.add_received(len(block))
-        instant_ns = result.received[-1][0]
+        instant_ns = now_ns()
+        result.add_received(instant_ns, len(block))
         exchange.first_byte_ns = exchange.first_byte_ns or instant_ns
         missing -= len(block)
         if missing <= 0:

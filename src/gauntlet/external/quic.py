@@ -1,7 +1,9 @@
 """What both ends over aioquic share: configuration, and connections that say what happens to them."""
 
 import asyncio
+import math
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import aioquic
@@ -10,14 +12,14 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
 from aioquic.quic.logger import QuicFileLogger
 
-from gauntlet.external.contract import Task, Unsupported
+from gauntlet.external.contract import Task, Unsupported, payload
 
 SOFTWARE = f"aioquic {aioquic.__version__}"
 ALPN = "gauntlet"
 """Application protocol of both ends; of no meaning to anybody else."""
 
 NUMBER = struct.Struct("!I")
-"""A request for an object: its place in the list that both ends know."""
+"""The number of an object or of a message, as requests and messages begin with it."""
 
 _CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
 """aioquic's names of congestion controls by ours; its "reno" is the NewReno of RFC 9002, appendix B."""
@@ -72,6 +74,40 @@ class Connection(QuicConnectionProtocol):
         """Hand bytes over to aioquic, which takes any number and sends as its congestion control lets it."""
         self._quic.send_stream_data(stream_id, data, end_stream=end)
         self.transmit()
+
+
+@dataclass(frozen=True)
+class Periodic:
+    """The application periodic: messages of one size at an interval."""
+
+    seed: int
+    size_bytes: int
+    interval_s: float
+    count: int
+    fresh: bool
+    """A connection for each message; else one for all."""
+
+    @staticmethod
+    def of(task: Task) -> "Periodic":
+        """Read the application's parameters. Raises Unsupported for a message that cannot hold its number."""
+        size_bytes = int(task.required("message_size_bytes"))
+        if size_bytes < NUMBER.size:
+            raise Unsupported(
+                f"messages of {size_bytes} bytes are too short; {NUMBER.size} bytes is the least"
+            )
+        interval_s = float(task.required("interval_s"))
+        count = math.ceil(float(task.required("duration_s")) / interval_s)
+        return Periodic(task.seed, size_bytes, interval_s, count, task.parameter("connection") == "fresh")
+
+    @staticmethod
+    def name(number: int) -> str:
+        """What the exchange of a message is called."""
+        return f"message-{number}"
+
+    def content(self, number: int) -> bytes:
+        """Message `number`, from 0."""
+        rest = payload(self.seed, self.name(number), self.size_bytes - NUMBER.size)
+        return NUMBER.pack(number) + rest
 
 
 def ending(event: ConnectionTerminated) -> str:

@@ -1,12 +1,13 @@
 //! From the result files of the two programs to the flow's record.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use netlab::RunClock;
 use serde::Deserialize;
 use serde_json::Value;
-use workload::{DeliveryInstants, Exchange, FlowResult, FlowSpec, Message};
+use workload::{DeliveryInstants, Exchange, FlowResult, FlowSpec, Message, OK};
 
 use super::environment::Surroundings;
 use super::process::{Bad, End};
@@ -181,7 +182,7 @@ pub(super) fn outcome(
         sent = received.last().copied().into_iter().collect();
     }
     let totals = Totals { sent: total(&sent), received: total(&received) };
-    problems.check_totals(spec, totals);
+    problems.check_totals(spec, totals, &exchanges);
 
     let message_bytes = message_bytes(spec);
     let count = |bytes: u64| bytes.div_ceil(u64::from(message_bytes));
@@ -267,7 +268,7 @@ impl Problems {
     }
 
     /// Programs that say that all went well must agree with each other and with what was asked.
-    fn check_totals(&mut self, spec: &FlowSpec, totals: Totals) {
+    fn check_totals(&mut self, spec: &FlowSpec, totals: Totals, exchanges: &[Exchange]) {
         if !self.none() {
             return;
         }
@@ -275,7 +276,9 @@ impl Problems {
         let Totals { sent, received } = totals;
         if let Some(asked) = asked.filter(|asked| *asked != received) {
             self.failed.push(format!("the receiver had {received} of the {asked} bytes that were asked for"));
-        } else if received != sent {
+        } else if let Some(first) = exchanges.first().filter(|_| exchanges.iter().all(Exchange::failed)) {
+            self.failed.push(format!("object \"{}\": {}", first.object, first.outcome));
+        } else if received != sent && exchanges.is_empty() {
             self.failed.push(format!("the sender handed over {sent} bytes and the receiver had {received}"));
         } else if received == 0 {
             self.failed.push("neither program says that a byte arrived".into());
@@ -294,15 +297,20 @@ impl Problems {
     }
 }
 
-/// The exchanges of both sides as one list, by object in the order in which the client (else the server) names them.
+/// The exchanges of both sides as one list in the client's order, then the server's: the n-th of a name on one side is
+/// the n-th of that name on the other.
 fn joined(client: Option<&Report>, server: Option<&Report>, problems: &mut Problems) -> Vec<Exchange> {
     let parts_of = |side: Option<&Report>| side.map(|report| report.exchanges.clone()).unwrap_or_default();
     let mut parts = parts_of(client);
+    let of_client = parts.len();
+    let mut seen: HashMap<String, usize> = HashMap::new();
     for other in parts_of(server) {
-        match parts.iter_mut().find(|part| part.object == other.object) {
+        let nth = seen.entry(other.object.clone()).or_default();
+        match parts[..of_client].iter_mut().filter(|part| part.object == other.object).nth(*nth) {
             Some(part) => part.complete_with(other),
             None => parts.push(other),
         }
+        *nth += 1;
     }
     let mut exchanges = Vec::with_capacity(parts.len());
     for part in parts {
@@ -315,12 +323,9 @@ fn joined(client: Option<&Report>, server: Option<&Report>, problems: &mut Probl
         };
         let outcome = match part.outcome {
             Some(outcome) => outcome,
-            None if part.completed_ns.is_some() => "ok".into(),
+            None if part.completed_ns.is_some() => OK.into(),
             None => "it was not completed".into(),
         };
-        if outcome != "ok" && problems.none() {
-            problems.failed.push(format!("object \"{}\": {outcome}", part.object));
-        }
         exchanges.push(Exchange {
             object: part.object,
             size_bytes,
