@@ -46,6 +46,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("tcp: an unknown congestion control names the known ones", unknown_congestion_control),
     ("tcp, mptcp, sctp: the socket is sampled at the asked interval", sampled),
     ("periodic messages take the round trips that their sessions need", periodic_round_trips),
+    ("periodic messages with a ticket go with the first flight of TLS", periodic_early_data),
     ("periodic messages to nobody: each has its outcome, and the flow says why", periodic_refused),
     ("periodic datagrams: those that are lost are said to be", periodic_datagrams),
     ("the same run gives the same instants, but for readings of the clock", same_again),
@@ -366,6 +367,24 @@ fn periodic_round_trips() -> Outcome<()> {
             ensure(first_ns <= whole_ns, said)?;
             ensure((0..3_000_000).contains(&(whole_ns - before_ns - TRIP_NS)), said)?;
         }
+    }
+    Ok(())
+}
+
+fn periodic_early_data() -> Outcome<()> {
+    let trips = |report: &FlowReport| -> Vec<[Option<i64>; 3]> {
+        let since = |at_ns: Option<i64>, from_ns| at_ns.map(|at_ns| (at_ns - from_ns) / 25_000_000);
+        let steps = |e: &workload::Exchange| {
+            [e.connected_ns, e.secured_ns, e.completed_ns].map(|at_ns| since(at_ns, e.requested_ns))
+        };
+        report.exchanges.iter().map(steps).collect()
+    };
+    for (early, later) in [(false, [Some(2), Some(4), Some(5)]), (true, [Some(2), None, Some(3)])] {
+        let params = json!({"congestion_control": "cubic", "resumption": true, "early_data": early});
+        let report = run_ok(CLEAN, &periodic(("tls", params), "fresh"), &Options::default())?;
+        all_arrived(&report)?;
+        let expected = [vec![[Some(2), Some(4), Some(5)]], vec![later; 3]].concat();
+        ensure(trips(&report) == expected, || format!("early data {early}: {:?}", report.exchanges))?;
     }
     Ok(())
 }

@@ -106,6 +106,7 @@ fn parameters_of_the_transport_are_checked() {
         (json!({"congestion_control": "cubic", "streams": 2}), "unknown field `streams`"),
         (json!({"transport": "sctp", "congestion_control": "cubic"}), "unknown field `congestion_control`"),
         (json!({"transport": "sctp", "streams": 2}), "`streams` must be 1"),
+        (json!({"congestion_control": "cubic", "early_data": true}), "`resumption`"),
         (json!({"congestion_control": "cubic", "fault": "gremlins"}), "gremlins"),
     ] {
         let error =

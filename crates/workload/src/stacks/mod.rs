@@ -12,6 +12,7 @@ mod tcp;
 pub mod tcp_info;
 mod tls;
 mod tls_connection;
+mod tls_early;
 mod udp;
 
 use std::sync::Arc;

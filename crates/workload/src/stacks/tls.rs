@@ -23,6 +23,9 @@ use crate::secure::{Fault, Pki, SERVER_NAME, tls_failure};
 use crate::session::Session;
 use crate::spec::parse_params;
 
+/// Early data that a receiver accepts in one session: a message of 10 kB and more fits (a choice).
+const MOST_EARLY_BYTES: u32 = 64 * 1024;
+
 #[derive(Deserialize)]
 struct Params {
     #[serde(default)]
@@ -31,6 +34,8 @@ struct Params {
     client_auth: bool,
     #[serde(default)]
     resumption: bool,
+    #[serde(default)]
+    early_data: bool,
     fault: Option<Fault>,
     /// The parameters of the transport.
     #[serde(flatten)]
@@ -55,6 +60,7 @@ struct Tls {
     below: Below,
     client_auth: bool,
     resumption: bool,
+    early_data: bool,
     fault: Option<Fault>,
     configs: OnceLock<Result<Configs, Failure>>,
 }
@@ -66,7 +72,7 @@ struct Configs {
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    let Params { transport, client_auth, resumption, fault, below } =
+    let Params { transport, client_auth, resumption, early_data, fault, below } =
         parse_params("stack_params", "tls", params)?;
     let below = match transport {
         Transport::Tcp => Below::Tcp(Tcp::parse("tls", &below)?),
@@ -77,7 +83,12 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
             "`stack_params` of `tls`: TLS needs everything in order, so `streams` must be 1",
         ));
     }
-    Ok(Box::new(Tls { below, client_auth, resumption, fault, configs: OnceLock::new() }))
+    if early_data && !resumption {
+        return Err(SpecError::new(
+            "`stack_params` of `tls`: `early_data` needs the ticket of an earlier session; set `resumption` to true",
+        ));
+    }
+    Ok(Box::new(Tls { below, client_auth, resumption, early_data, fault, configs: OnceLock::new() }))
 }
 
 impl Tls {
@@ -89,6 +100,10 @@ impl Tls {
         let pki = Pki::new(session.ctx.destination.ip(), self.fault)?;
         let mut server = pki.server_config(self.client_auth)?;
         let mut client = pki.client_config(self.client_auth, session.keys())?;
+        if self.early_data {
+            server.max_early_data_size = MOST_EARLY_BYTES;
+            client.enable_early_data = true;
+        }
         if !self.resumption {
             server.send_tls13_tickets = 0;
             client.resumption = Resumption::disabled();

@@ -9,6 +9,7 @@ use socket2::Socket;
 use super::sctp::SctpSampler;
 use super::socket::broken;
 use super::tcp_info::TcpSampler;
+use super::tls_early::EarlyData;
 use super::{Arrival, Connection, Sampler, Take};
 use crate::error::Failure;
 use crate::ledger::DeliveryInstants;
@@ -48,6 +49,7 @@ pub(super) struct TlsConnection {
     /// Application bytes that are in a record and that the sender offers once more, so that it knows when the socket
     /// has taken all of the record.
     owed: usize,
+    early: EarlyData,
     /// The other side has ended the session in order.
     ended: bool,
     /// Application bytes that were read.
@@ -58,8 +60,8 @@ pub(super) struct TlsConnection {
 }
 
 impl TlsConnection {
-    /// Makes the handshake over a socket whose own handshake is over. `wire` says that the packets that arrive here are
-    /// captured.
+    /// Makes the handshake over a socket whose own handshake is over; a sender that may send early leaves it for later.
+    /// `wire` says that the packets that arrive here are captured.
     pub(super) fn open(socket: Guarded, mut tls: Tls, carrier: Carrier, wire: bool) -> Result<Self, Failure> {
         let ctx = &socket.session().ctx;
         let now_ns = ctx.clock.now_ns();
@@ -78,13 +80,16 @@ impl TlsConnection {
             outgoing: Vec::new(),
             encrypted_bytes: 0,
             owed: 0,
+            early: EarlyData::default(),
             ended: false,
             decrypted_bytes: 0,
             wake_for_each,
             records: wire.then(RecordMap::default),
         };
-        connection.shake_hands()?;
-        connection.established_ns = connection.socket.session().ctx.clock.now_ns();
+        if !EarlyData::possible(&mut connection.tls) {
+            connection.shake_hands()?;
+            connection.established_ns = connection.socket.session().ctx.clock.now_ns();
+        }
         Ok(connection)
     }
 
@@ -93,8 +98,13 @@ impl TlsConnection {
             self.collect_outgoing();
             self.flush(0, HANDSHAKE)?;
             if !self.tls.is_handshaking() {
+                let refused = self.early.refused(&self.tls);
+                self.encrypted_bytes -= refused.len() as u64;
+                self.encrypt(&refused)?;
+                self.flush(0, HANDSHAKE)?;
                 return Ok(());
             }
+            self.early.collect(&mut self.tls, self.read_ns)?;
             if !self.next_record(HANDSHAKE)? && self.read(RECORD_BYTES, 0, HANDSHAKE)? == 0 {
                 return Err(self.cut_off(HANDSHAKE));
             }
@@ -220,6 +230,19 @@ impl TlsConnection {
         (least.min(BATCH_BYTES as u64) as usize).max(lacking)
     }
 
+    /// Sends before the handshake is over what may go so; when nothing may, waits for the end of the handshake.
+    fn offer_early(&mut self, block: &[u8]) -> Result<usize, Failure> {
+        let taken = self.early.offer(&mut self.tls, block)?;
+        if taken == 0 {
+            self.shake_hands()?;
+            return Ok(0);
+        }
+        self.encrypted_bytes += taken as u64;
+        self.collect_outgoing();
+        self.flush(0, "sending")?;
+        Ok(taken)
+    }
+
     fn end_session(&mut self, doing: &str) -> Result<(), Failure> {
         self.tls.send_close_notify();
         self.collect_outgoing();
@@ -238,6 +261,9 @@ impl Connection for TlsConnection {
     }
 
     fn offer(&mut self, block: &[u8], message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
+        if self.tls.is_handshaking() {
+            return self.offer_early(block);
+        }
         if !self.flush(libc::MSG_DONTWAIT, "sending")? {
             return Ok(0);
         }
@@ -255,6 +281,9 @@ impl Connection for TlsConnection {
     }
 
     fn offer_all(&mut self, block: &[u8], _message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
+        if self.tls.is_handshaking() {
+            return self.offer_early(block);
+        }
         // An SCTP message per record, as when nobody waits.
         let most = if self.carrier == Carrier::Sctp { RECORD_BYTES } else { BATCH_BYTES };
         for piece in block.chunks(most) {
@@ -275,6 +304,7 @@ impl Connection for TlsConnection {
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
+        self.shake_hands()?;
         self.end_session("ending the TLS session")?;
         // An SCTP association cannot be ended in one direction only: the receiver's end of TLS ends it.
         if self.carrier == Carrier::Tcp {
@@ -310,6 +340,14 @@ impl Connection for TlsConnection {
         most_bytes: u64,
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
+        let early = self.early.take_arrived();
+        for (bytes, t_ns) in &early {
+            self.decrypted_bytes += bytes.len() as u64;
+            take(bytes, Some(*t_ns))?;
+        }
+        if !early.is_empty() {
+            return Ok(Arrival::Data);
+        }
         loop {
             let mut any = false;
             while self.next_record("receiving")? {
