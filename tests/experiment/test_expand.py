@@ -205,6 +205,16 @@ def test_a_transfer_may_have_a_rate(parse: Parse) -> None:
     assert "rate_bps" not in plan_run(greedy)["flows"][0]["app_params"]
 
 
+def test_hosts_of_the_dual_network(parse: Parse) -> None:
+    changes = (('["tcp-cubic", "udp"]', '["sctp"]'), ('app = "cbr"', 'app = "cbr"\nhomes = 2'))
+    dual = expand(parse(RAIL, *changes, ("[workload]", '[link]\nnetwork = "rail-d34-dual"\n[workload]')))
+    plan = plan_run(dual[0])
+    assert plan["network"] == {"preset": "rail-d34-dual"}
+    assert (plan["flows"][0]["from"], plan["flows"][0]["to"]) == ("tc1", "ts")
+    assert plan["flows"][0]["stack_params"] == {"homes": 2}
+    assert plan["timeline"] == plan_run(expand(parse(RAIL, *changes))[0])["timeline"]
+
+
 def test_flows_may_fix_their_protocols(parse: Parse) -> None:
     flows = (
         '[[flow]]\napp = "cbr"\nrate = "64kbit/s"\nduration = "10s"\nprotocol = "udp"\n'

@@ -1,5 +1,7 @@
 """Each KPI against numbers worked out by hand."""
 
+from typing import Any
+
 import pytest
 
 from gauntlet.metrics.flow import path_capacity
@@ -133,6 +135,26 @@ def test_capacity_is_the_narrowest_link_of_the_forward_path() -> None:
     assert list(zip(steps.times_s, steps.values, strict=True)) == [(0, 10), (2, 4), (3, 0), (4, 4)]
     assert path_capacity(record, "other") is None
     assert path_capacity(record | {"timeline": []}, "f0") is None
+
+
+def test_several_ways_carry_together_what_their_own_links_do() -> None:
+    def rate(at_s: float, link: str, rate_bps: float) -> dict[str, Any]:
+        return {"at_s": at_s, "link": link, "rate_bps": rate_bps}
+
+    record = {
+        "paths": [
+            {"flow": "f0", "forward": ["a>b", "b>c"], "return": []},
+            {"flow": "f0", "forward": ["a>b", "b>d"], "return": [], "addresses": ["10.0.4.1", "10.0.3.2"]},
+        ],
+        "timeline": [rate(0.0, "a>b", 10), rate(0.0, "b>c", 4), rate(0.0, "b>d", 3), rate(5.0, "b>d", 30)],
+    }
+    steps = path_capacity(record, "f0")
+    assert steps is not None
+    assert list(zip(steps.times_s, steps.values, strict=True)) == [(0, 7), (5, 10)]
+    shared = {**record, "timeline": [rate(0.0, "a>b", 10)]}
+    only_shared = path_capacity(shared, "f0")
+    assert only_shared is not None
+    assert set(only_shared.values) == {10}
 
 
 def test_every_kpi_says_what_it_is() -> None:

@@ -43,6 +43,14 @@ impl Flow {
         }
     }
 
+    /// Whether its packets may go by further addresses of its nodes too.
+    pub fn uses_further_addresses(&self) -> bool {
+        match self {
+            Flow::Builtin(flow) => flow.uses_further_addresses(),
+            Flow::External(_) => false,
+        }
+    }
+
     /// Sets the flow going; `ended` hears of its end, or is dropped at it.
     pub fn start(
         self,

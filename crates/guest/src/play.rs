@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netlab::{
     BuildOptions, Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkCounters, Network, RunClock,
-    Snap, Timeline,
+    Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
 use workload::{Clock, Context, DeliveryInstants, ExchangeLog, FlowSpec, MessageLog, SocketLog, WireTap};
@@ -37,8 +37,9 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let options = BuildOptions { seed: run.seed, sysctls: run.sysctls.clone() };
     let network = Arc::new(Network::build(&run.network, &options)?);
     network.topology().check_timeline(&run.timeline)?;
-    let taps = taps(run, &network)?;
-    let paths = paths(run, &network, &taps)?;
+    let ways = further_ways(run, &flows, &network)?;
+    let taps = taps(run, &ways, &network)?;
+    let paths = paths(run, ways, &network, &taps)?;
     for (spec, flow) in run.flows.iter().zip(&flows) {
         if flow.wants_release_times() {
             network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()))?;
@@ -93,8 +94,18 @@ fn start_at_a_whole_second() {
     std::thread::sleep(Duration::from_nanos(1_000_000_000 - now as u64 % 1_000_000_000));
 }
 
+/// The ways of flows whose transports use further addresses, beside those between the first ones; with their flow's id.
+fn further_ways(run: &Run, flows: &[Flow], network: &Network) -> Result<Vec<(String, Way)>> {
+    let mut found = Vec::new();
+    for (spec, _) in run.flows.iter().zip(flows).filter(|(_, flow)| flow.uses_further_addresses()) {
+        let ways = network.topology().further_ways(&spec.from, &spec.to)?;
+        found.extend(ways.into_iter().map(|way| (spec.id.clone(), way)));
+    }
+    Ok(found)
+}
+
 /// The taps of a run: those the plan names, else those that a certificate needs.
-fn taps(run: &Run, network: &Network) -> Result<Vec<String>> {
+fn taps(run: &Run, ways: &[(String, Way)], network: &Network) -> Result<Vec<String>> {
     if run.record.packets == Packets::None {
         return Ok(Vec::new());
     }
@@ -104,17 +115,29 @@ fn taps(run: &Run, network: &Network) -> Result<Vec<String>> {
     let flows = run.flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str()));
     let programs = run.program_pairs();
     let pairs: Vec<_> = flows.chain(programs).collect();
-    Ok(network.topology().default_taps(&pairs, &run.timeline)?)
+    let mut taps = network.topology().default_taps(&pairs, &run.timeline)?;
+    network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &run.timeline, &mut taps)?;
+    Ok(taps)
 }
 
-fn paths(run: &Run, network: &Network, taps: &[String]) -> Result<Vec<FlowPath>> {
+/// The tapped ways of a run: the first of each flow, those of programs, further ones.
+fn paths(run: &Run, ways: Vec<(String, Way)>, network: &Network, taps: &[String]) -> Result<Vec<FlowPath>> {
     let tapped = |from: &str, to: &str| network.topology().tapped_path(from, to, taps);
     let flows = run.flows.iter().map(|flow| (flow.id.clone(), flow.from.as_str(), flow.to.as_str()));
     let programs = run.program_pairs().map(|(from, to)| (format!("{from}-{to}"), from, to));
-    flows
+    let mut paths = flows
         .chain(programs)
-        .map(|(flow, from, to)| Ok(FlowPath { flow, forward: tapped(from, to)?, back: tapped(to, from)? }))
-        .collect()
+        .map(|(flow, from, to)| {
+            Ok(FlowPath { flow, forward: tapped(from, to)?, back: tapped(to, from)?, addresses: None })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    paths.extend(ways.into_iter().map(|(flow, way)| {
+        let tapped =
+            |path: Vec<String>| path.into_iter().filter(|direction| taps.contains(direction)).collect();
+        let addresses = Some([way.source, way.destination]);
+        FlowPath { flow, forward: tapped(way.forward), back: tapped(way.back), addresses }
+    }));
+    Ok(paths)
 }
 
 fn start_capture(
@@ -140,9 +163,10 @@ fn start_capture(
     Ok(Some(Capture::start(network, clock, &options)?))
 }
 
-/// The last tap on each flow's way, each once: from its packets the instants of byte streams are worked out.
+/// The last tap on each flow's first way, each once: from its packets the instants of byte streams are worked out.
 fn receiving_taps(paths: &[FlowPath]) -> Vec<String> {
-    let mut keep: Vec<String> = paths.iter().filter_map(|path| path.forward.last().cloned()).collect();
+    let first = paths.iter().filter(|path| path.addresses.is_none());
+    let mut keep: Vec<String> = first.filter_map(|path| path.forward.last().cloned()).collect();
     keep.sort();
     keep.dedup();
     keep
@@ -157,6 +181,8 @@ fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured
         seed: flow_seed(run.seed, index),
         source: SocketAddr::new(address(network, &spec.from)?, FIRST_SOURCE_PORT + number),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)?),
+        source_further: network.topology().further_addresses_of(&spec.from)?,
+        destination_further: network.topology().further_addresses_of(&spec.to)?,
         quiet_ns: Context::DEFAULT_QUIET_NS,
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,

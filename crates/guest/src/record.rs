@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use netlab::{LinkChange, LinkCounters, TapCounters};
@@ -71,6 +72,9 @@ pub struct FlowPath {
     /// Back.
     #[serde(rename = "return")]
     pub back: Vec<String>,
+    /// Addresses of the sender and of the receiver on a further way of a flow; absent on its first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<[IpAddr; 2]>,
 }
 
 /// What became of a program.

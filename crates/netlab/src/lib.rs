@@ -43,6 +43,7 @@ pub use clock::RunClock;
 pub use error::Error;
 pub use network::{BuildOptions, LinkCounters, Network, Node};
 pub use qdisc::{FairQueue, Fifo, HostQueue};
+pub use routing::Way;
 pub use spec::{
     AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, NodeSpec, RouteSpec,
     TunnelSpec,

@@ -10,6 +10,32 @@ use crate::{Error, LinkChange};
 /// Routers that a packet may pass: the time to live that Linux gives it (RFC 1700).
 const MAX_HOPS: usize = 64;
 
+/// A way between two hosts by one pair of their addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// Address at the one end.
+    pub source: IpAddr,
+    /// Address at the other end.
+    pub destination: IpAddr,
+    /// Link directions, `a>b`, from the one to the other, in order.
+    pub forward: Vec<String>,
+    /// Those back.
+    pub back: Vec<String>,
+}
+
+/// Adds what a certificate needs of one path: see [`Topology::default_taps`].
+fn add_taps(path: &[String], impaired: &BTreeSet<String>, taps: &mut Vec<String>) {
+    for (i, direction) in path.iter().enumerate() {
+        let wanted = match path.get(i + 1) {
+            None => true,
+            Some(next) => impaired.contains(direction) || impaired.contains(next),
+        };
+        if wanted && !taps.contains(direction) {
+            taps.push(direction.clone());
+        }
+    }
+}
+
 /// What a node's routing table says about a destination.
 enum Decision {
     /// Hand it over on this link to the neighbour that has this address.
@@ -43,25 +69,77 @@ impl Topology {
         flows: &[(&str, &str)],
         timeline: &[LinkChange],
     ) -> Result<Vec<String>, Error> {
-        let mut impaired = BTreeSet::new();
-        for change in timeline {
-            impaired.insert(self.direction_name(self.direction(&change.link)?));
-        }
+        let impaired = self.impaired(timeline)?;
         let mut taps: Vec<String> = Vec::new();
         for (from, to) in flows {
             for path in [self.path(from, to)?, self.path(to, from)?] {
-                for (i, direction) in path.iter().enumerate() {
-                    let wanted = match path.get(i + 1) {
-                        None => true,
-                        Some(next) => impaired.contains(direction) || impaired.contains(next),
-                    };
-                    if wanted && !taps.contains(direction) {
-                        taps.push(direction.clone());
-                    }
-                }
+                add_taps(&path, &impaired, &mut taps);
             }
         }
         Ok(taps)
+    }
+
+    /// Further ways between two nodes with several addresses each, beside that between their first ones: one to each
+    /// further address of `to`, from the address that `from` takes as its own there.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] as [`Topology::path`].
+    pub fn further_ways(&self, from: &str, to: &str) -> Result<Vec<Way>, Error> {
+        let (near, far) = (self.node_index(from)?, self.node_index(to)?);
+        let named = |path: Vec<Direction>| path.into_iter().map(|d| self.direction_name(d)).collect();
+        let mut ways = Vec::new();
+        for destination in self.further_addresses_of(to)? {
+            let source = self.source_towards(near, destination)?;
+            ways.push(Way {
+                source,
+                destination,
+                forward: named(self.walk(near, destination, 0)?),
+                back: named(self.walk(far, source, 0)?),
+            });
+        }
+        Ok(ways)
+    }
+
+    /// The address that the kernel of a node takes for packets to `destination` unless it is told another: the one in
+    /// the network of the next hop.
+    fn source_towards(&self, node: usize, destination: IpAddr) -> Result<IpAddr, Error> {
+        let own = match self.decide(node, destination)? {
+            Decision::Link { link, next_hop } => self
+                .addresses
+                .iter()
+                .find(|own| own.node == node && own.link == link && own.net.contains(&next_hop))
+                .map(|own| own.net.addr()),
+            Decision::Tunnel(tunnel) => {
+                self.tunnels[tunnel].ends.iter().find(|end| end.node == node).map(|end| end.inner.addr())
+            }
+        };
+        own.ok_or_else(|| {
+            Error::Spec(format!(
+                "node \"{}\" has no address in the network of its next hop to {destination}",
+                self.nodes[node].name
+            ))
+        })
+    }
+
+    /// What [`Topology::default_taps`] leaves out of `ways`, in its order.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if a change names no link.
+    pub fn add_taps_of<'a>(
+        &self,
+        ways: impl IntoIterator<Item = &'a Way>,
+        timeline: &[LinkChange],
+        taps: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let impaired = self.impaired(timeline)?;
+        for path in ways.into_iter().flat_map(|way| [&way.forward, &way.back]) {
+            add_taps(path, &impaired, taps);
+        }
+        Ok(())
+    }
+
+    fn impaired(&self, timeline: &[LinkChange]) -> Result<BTreeSet<String>, Error> {
+        timeline.iter().map(|change| Ok(self.direction_name(self.direction(&change.link)?))).collect()
     }
 
     /// Those of `taps` that a packet from `from` to `to` passes, in the order in which it does.

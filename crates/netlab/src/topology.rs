@@ -89,6 +89,18 @@ impl Topology {
         })
     }
 
+    /// The other addresses of `node` that are of the same IP version as the first, in the order of the plan.
+    ///
+    /// # Errors
+    /// As [`Topology::address_of`].
+    pub fn further_addresses_of(&self, node: &str) -> Result<Vec<IpAddr>, Error> {
+        let first = self.address_of(node)?;
+        let index = self.node_index(node)?;
+        let own = self.addresses.iter().filter(|address| address.node == index);
+        let alike = own.map(|address| address.net.addr()).filter(|ip| ip.is_ipv4() == first.is_ipv4());
+        Ok(alike.filter(|ip| *ip != first).collect())
+    }
+
     /// True if the plan uses IPv6 anywhere.
     pub(crate) fn uses_ipv6(&self) -> bool {
         self.addresses.iter().any(|address| address.net.addr().is_ipv6())

@@ -48,6 +48,42 @@ fn the_certificate_taps_what_enters_and_leaves_each_impairment() {
 }
 
 #[test]
+fn hosts_with_two_addresses_have_a_way_through_either_tunnel() {
+    let dual = NetworkSpec::preset("rail-d34-dual").resolve().unwrap();
+    let text = |ip: std::net::IpAddr| ip.to_string();
+    assert_eq!(text(dual.address_of("ts").unwrap()), "10.0.2.2");
+    for (host, first, second) in [("tc1", "10.0.1.1", "10.0.4.1"), ("tc2", "10.0.1.2", "10.0.4.2")] {
+        assert_eq!(text(dual.address_of(host).unwrap()), first);
+        let up = dual.further_ways(host, "ts").unwrap();
+        let down = dual.further_ways("ts", host).unwrap();
+        assert_eq!(up.len(), 1);
+        assert_eq!((text(up[0].source), text(up[0].destination)), (second.into(), "10.0.3.2".into()));
+        assert!(up[0].forward.contains(&"rabc>rc".into()) && up[0].back.contains(&"rc>rabc".into()));
+        assert!(dual.path(host, "ts").unwrap().contains(&"rabc>rb".into()));
+        // The same pair of addresses and the same links the other way round.
+        assert_eq!((down[0].source, down[0].destination), (up[0].destination, up[0].source));
+        assert_eq!((&down[0].forward, &down[0].back), (&up[0].back, &up[0].forward));
+    }
+    assert!(rail().further_ways("tc1", "tsb1").unwrap().is_empty());
+    // What the two networks share is the same.
+    for (from, to) in [("tc1", "tsb1"), ("tsc1", "tc2")] {
+        assert_eq!(dual.path(from, to).unwrap(), rail().path(from, to).unwrap());
+    }
+}
+
+#[test]
+fn taps_of_the_second_way_come_after_those_of_the_first() {
+    let on = |link: &str| LinkChange { link: link.into(), ..Default::default() };
+    let timeline = ["rasa>ra", "ra>rabc", "rabc>rb", "rabc>rc", "rabc>ra"].map(on);
+    let dual = NetworkSpec::preset("rail-d34-dual").resolve().unwrap();
+    let mut taps = dual.default_taps(&[("tc1", "ts")], &timeline).unwrap();
+    let first = taps.clone();
+    dual.add_taps_of(&dual.further_ways("tc1", "ts").unwrap(), &timeline, &mut taps).unwrap();
+    assert_eq!(taps[..first.len()], first);
+    assert_eq!(taps[first.len()..], ["rabc>rc", "sc>ts", "rc>rabc"]);
+}
+
+#[test]
 fn a_missing_route_a_circle_and_a_missing_neighbour_are_named() {
     let without = |node: &str, to: &str| {
         let mut spec = presets::get("wire").unwrap();

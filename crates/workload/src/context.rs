@@ -1,7 +1,7 @@
 //! What a flow is told by whoever runs it: the clock, the addresses, the limit, the seed, what to record.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use crate::sys::clock;
@@ -84,6 +84,10 @@ pub struct Context {
     pub source: SocketAddr,
     /// Address and port at which the receiver listens.
     pub destination: SocketAddr,
+    /// Further addresses of the sender's node, for transports that use several.
+    pub source_further: Vec<IpAddr>,
+    /// Further addresses of the receiver's node.
+    pub destination_further: Vec<IpAddr>,
     /// How long a receiver of datagrams goes on after the last one, once the sender is done.
     pub quiet_ns: i64,
     /// Interval at which the sender's socket is sampled; `None` for never.

@@ -72,6 +72,7 @@ pub struct ClientResult {
     pub(crate) transport_established_ns: Option<i64>,
     pub(crate) established_ns: Option<i64>,
     pub(crate) finished_ns: Option<i64>,
+    pub(crate) subflows: Option<u32>,
 }
 
 impl ServerHalf {
@@ -112,6 +113,7 @@ impl ClientHalf {
             transport_established_ns: None,
             established_ns: None,
             finished_ns: None,
+            subflows: None,
         };
         if let Err(failure) = self.work(&mut result) {
             self.session.fail(failure);
@@ -145,7 +147,8 @@ pub(crate) fn receive_over_one_session(
     let mut listener = stack.listen(session, message_bytes)?;
     session.announce_listening();
     let mut connection = listener.accept()?;
-    drop(listener);
+    // Where a session uses several addresses, the rest of it comes in through the listener too.
+    let _listener = (stack.homes() > 1).then_some(listener);
     result.instants = connection.instants();
     let received = receive(connection.as_mut(), &mut result.received);
     result.records = connection.records();
@@ -166,6 +169,7 @@ pub(crate) fn send_over_one_session(
     let sampler = connection.sampler()?;
     let (outcome, samples) = watched(session, sampler, || {
         send(connection.as_mut(), &mut result.sent)?;
+        result.subflows = connection.subflows();
         result.finished_ns = connection.finish()?;
         Ok(())
     });

@@ -16,6 +16,8 @@
 //!     seed: 1,
 //!     source: "127.0.0.1:45001".parse()?,
 //!     destination: "127.0.0.1:35001".parse()?,
+//!     source_further: Vec::new(),
+//!     destination_further: Vec::new(),
 //!     quiet_ns: Context::DEFAULT_QUIET_NS,
 //!     socket_interval_ns: None,
 //!     messages: true,

@@ -62,6 +62,9 @@ pub struct FlowResult {
     pub destination: String,
     /// `wire`, `kernel` or `application`.
     pub delivery_instants: &'static str,
+    /// Subflows of a multipath transport once everything was handed over; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subflows: Option<u32>,
 }
 
 /// A message with its instants.
@@ -112,8 +115,14 @@ impl FlowReport {
             instants: DeliveryInstants::Application,
             records: None,
         });
-        let ClientResult { mut sent, samples, transport_established_ns, established_ns, finished_ns } =
-            client;
+        let ClientResult {
+            mut sent,
+            samples,
+            transport_established_ns,
+            established_ns,
+            finished_ns,
+            subflows,
+        } = client;
         let exchanges = whole_exchanges(&mut sent, &received);
         // Where each message has a session of its own, one that fails is its own outcome and not the flow's.
         let service = if flow.app.opens_many_sessions() { Service::Datagrams } else { flow.stack.service() };
@@ -149,6 +158,7 @@ impl FlowReport {
             source: session.ctx.source.to_string(),
             destination: session.ctx.destination.to_string(),
             delivery_instants: instants.name(),
+            subflows,
         };
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
         Self { result, samples, exchanges, keys, sent, received, instants, records }

@@ -47,6 +47,11 @@ impl Flow {
     pub fn wants_release_times(&self) -> bool {
         self.stack.wants_release_times()
     }
+
+    /// Whether it uses further addresses of its nodes beside the first ones.
+    pub fn uses_further_addresses(&self) -> bool {
+        self.stack.homes() > 1
+    }
 }
 
 impl FlowSpec {

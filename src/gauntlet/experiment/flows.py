@@ -16,6 +16,7 @@ _OPTIONS = {
     "receive_buffer": "receive_buffer_bytes",
     "nodelay": "nodelay",
     "streams": "streams",
+    "homes": "homes",
     "congestion": "congestion",
     "encapsulation": "encapsulation",
     "loss_cause": "loss_cause",

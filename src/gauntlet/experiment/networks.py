@@ -6,7 +6,7 @@ between the internet router and each trackside gateway.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
@@ -38,14 +38,18 @@ class Network:
         return self.train_hosts[0] if side == "train" else next(iter(self.trackside_hosts.values()))
 
 
+_RAIL_D34 = Network(
+    up=Direction(("rasa>ra",), ("ra>rabc",), ("rabc>rb", "rabc>rc")),
+    down=Direction(("rbsb>rb", "rcsc>rc"), ("rabc>ra",), ("rb>rabc", "rc>rabc")),
+    train_hosts=("tc1", "tc2"),
+    trackside_hosts={"b": "tsb1", "c": "tsc1"},
+)
+
 NETWORKS: Mapping[str, Network] = MappingProxyType(
     {
-        "rail-d34": Network(
-            up=Direction(("rasa>ra",), ("ra>rabc",), ("rabc>rb", "rabc>rc")),
-            down=Direction(("rbsb>rb", "rcsc>rc"), ("rabc>ra",), ("rb>rabc", "rc>rabc")),
-            train_hosts=("tc1", "tc2"),
-            trackside_hosts={"b": "tsb1", "c": "tsc1"},
-        ),
+        "rail-d34": _RAIL_D34,
+        # Its server on both tunnels is the one at the end of the first.
+        "rail-d34-dual": replace(_RAIL_D34, trackside_hosts={"b": "ts", "c": "tsc1"}),
         "wire": Network(
             up=Direction(("west>mid",), ("mid>east",), ()),
             down=Direction(("east>mid",), ("mid>west",), ()),

@@ -87,7 +87,7 @@ _ALL = (
     _tcp("cubic", "CUBIC", "#0072B2", "circle", _SOLID),
     _tcp("bbr", "BBR", "#D55E00", "square", _DASHED),
     _tcp("reno", "Reno", "#009E73", "triangle-up", _DOTTED),
-    Protocol("sctp", "SCTP", "sctp", "#CC79A7", "diamond", _DASH_DOT, options=_STREAM | {"streams"}),
+    Protocol("sctp", "SCTP", "sctp", "#CC79A7", "diamond", _DASH_DOT, options=_STREAM | {"streams", "homes"}),
     Protocol("udp", "UDP", "udp", "#666666", "cross", _SOLID, options=_BUFFERS, reliable=False),
     _mptcp("cubic", "CUBIC", "#56B4E9", "triangle-down", _SOLID),
     _mptcp("bbr", "BBR", "#E69F00", "triangle-right", _DASHED),

@@ -120,7 +120,7 @@ class LinkSection(Strict):
     corrupt: Share = 0.0
     queue: Size | None = None
     """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
-    network: Literal["rail-d34", "wire"] | None = None
+    network: Literal["rail-d34", "rail-d34-dual", "wire"] | None = None
     """None: rail-d34 for railway lines, wire for the rest."""
 
 
@@ -149,6 +149,7 @@ class FlowSection(Strict):
     receive_buffer: Size | None = None
     nodelay: bool | None = None
     streams: int | None = Field(default=None, ge=1, le=65535)
+    homes: int | None = Field(default=None, ge=1, le=8)
     congestion: Literal["none", "newreno", "bic", "cubic", "bbr", "lia"] | None = None
     """ResTP's congestion control; None: the preset's."""
     encapsulation: Literal["udp", "ip"] | None = None

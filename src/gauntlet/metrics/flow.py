@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,26 @@ def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
     """The rate of the narrowest limited link on a flow's forward path over time (bits per second, IP layer).
 
     It is taken from the changes that were really made (`timeline` of the record); a link that is down counts
-    as rate 0. None when no link on the path is ever limited or no path was recorded.
+    as rate 0. A flow with several ways has what they carry together: at most what the links that all of them
+    share do. None when no link on the path is ever limited or no path was recorded.
     """
-    paths = {path["flow"]: path["forward"] for path in record.get("paths", [])}
-    forward: list[str] = paths.get(flow_id, [])
+    ways: list[list[str]] = [path["forward"] for path in record.get("paths", []) if path["flow"] == flow_id]
+    shared = [link for link in ways[0] if all(link in way for way in ways)] if ways else []
+    capacity = _narrowest(record, shared)
+    if len(ways) > 1:
+        alone = [_narrowest(record, [link for link in way if link not in shared]) for way in ways]
+        together = reduce(Steps.plus, [each or _UNLIMITED for each in alone])
+        capacity = together if capacity is None else capacity.minimum(together)
+    return None if capacity is None or np.isinf(capacity.values).any() else capacity
+
+
+_UNLIMITED = Steps.of([(0.0, np.inf)])
+
+
+def _narrowest(record: Mapping[str, Any], links: list[str]) -> Steps | None:
+    """The smallest rate of these links over time; None without links."""
     narrowest: Steps | None = None
-    for link in forward:
+    for link in links:
         rate_bps, up = np.inf, True
         changes: list[tuple[float, float]] = []
         for change in record.get("timeline", []):
@@ -150,8 +165,6 @@ def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
             changes.insert(0, (0.0, np.inf))
         steps = Steps.of(changes)
         narrowest = steps if narrowest is None else narrowest.minimum(steps)
-    if narrowest is None or np.isinf(narrowest.values).any():
-        return None
     return narrowest
 
 

@@ -33,6 +33,11 @@ class Steps:
         times_s = np.union1d(self.times_s, other.times_s)
         return Steps(times_s, np.minimum(self.at(times_s), other.at(times_s)))
 
+    def plus(self, other: "Steps") -> "Steps":
+        """The sum of two quantities at any instant."""
+        times_s = np.union1d(self.times_s, other.times_s)
+        return Steps(times_s, self.at(times_s) + other.at(times_s))
+
     def mean(self, edges_s: Floats) -> Floats:
         """The time average between consecutive edges, exactly (by the integral, not by samples)."""
         knots_s = np.union1d(self.times_s, edges_s)

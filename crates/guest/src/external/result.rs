@@ -219,6 +219,7 @@ pub(super) fn outcome(
         source: source.to_string(),
         destination: destination.to_string(),
         delivery_instants: DeliveryInstants::Application.name(),
+        subflows: None,
     };
     Outcome { result, messages, exchanges, keys: surroundings.keys(), note }
 }

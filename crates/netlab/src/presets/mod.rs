@@ -1,14 +1,19 @@
 //! Networks by name, one file each. A new preset is a new file and a line in `PRESETS`.
 
 mod rail_d34;
+mod rail_d34_dual;
 mod wire;
 
-use crate::{AddressSpec, DEFAULT_MTU_BYTES, Error, LinkSpec, NetworkSpec, NodeSpec, RouteSpec};
+use crate::{
+    AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, Error, LinkSpec, NetworkSpec, NodeSpec,
+    RouteSpec,
+};
 
 type Constructor = fn() -> NetworkSpec;
 
 /// Name and constructor of every preset.
-const PRESETS: [(&str, Constructor); 2] = [("rail-d34", rail_d34::network), ("wire", wire::network)];
+const PRESETS: [(&str, Constructor); 3] =
+    [("rail-d34", rail_d34::network), ("rail-d34-dual", rail_d34_dual::network), ("wire", wire::network)];
 
 /// Names of all presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -42,6 +47,11 @@ fn switch(name: &str) -> NodeSpec {
 
 fn link(a: &str, b: &str) -> LinkSpec {
     LinkSpec { a: a.into(), b: b.into(), mtu_bytes: DEFAULT_MTU_BYTES }
+}
+
+/// A link of a host's network, whose packets fit into a tunnel whole.
+fn lan_link(a: &str, b: &str) -> LinkSpec {
+    LinkSpec { mtu_bytes: DEFAULT_TUNNEL_MTU_BYTES, ..link(a, b) }
 }
 
 fn address(node: &str, link: &str, address: &str) -> AddressSpec {

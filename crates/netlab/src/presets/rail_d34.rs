@@ -16,8 +16,8 @@
 //! tunnels, 1476: a host then sends UDP payloads of exactly 1448 bytes, and nothing on the way is too big.
 //! D3.4's own addresses are lost with its figure; these are ours.
 
-use super::{address, link, node, route, switch, tunnel_route};
-use crate::{DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, RouteSpec, TunnelSpec};
+use super::{address, lan_link, link, node, route, switch, tunnel_route};
+use crate::{DEFAULT_TUNNEL_MTU_BYTES, NetworkSpec, RouteSpec, TunnelSpec};
 
 pub(super) fn network() -> NetworkSpec {
     NetworkSpec {
@@ -104,10 +104,6 @@ fn routes() -> Vec<RouteSpec> {
         route("rbsb", "10.1.0.0/16", "10.1.1.5"),
         route("rcsc", "10.1.0.0/16", "10.1.2.5"),
     ]
-}
-
-fn lan_link(a: &str, b: &str) -> LinkSpec {
-    LinkSpec { mtu_bytes: DEFAULT_TUNNEL_MTU_BYTES, ..link(a, b) }
 }
 
 fn tunnel(name: &str, far: &str, far_outer: &str, near_inner: &str, far_inner: &str) -> TunnelSpec {

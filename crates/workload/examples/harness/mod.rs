@@ -190,6 +190,8 @@ pub fn context(index: usize, clock: Clock, options: &Options) -> Context {
         seed: index as u64 + 1,
         source: source(index),
         destination: destination(index),
+        source_further: Vec::new(),
+        destination_further: Vec::new(),
         quiet_ns: 5_000_000_000,
         socket_interval_ns: options.socket_interval_ns,
         messages: options.messages,

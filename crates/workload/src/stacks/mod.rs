@@ -81,6 +81,11 @@ pub trait Stack: Send + Sync {
         false
     }
 
+    /// How many addresses of either end it uses at most.
+    fn homes(&self) -> usize {
+        1
+    }
+
     /// Gets ready to accept a session at the destination of `session`, whose messages are of this size.
     ///
     /// # Errors
@@ -201,6 +206,11 @@ pub trait Connection: Send {
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure>;
 
+    /// How many subflows the session has now; `None` for a transport that never has more than one.
+    fn subflows(&self) -> Option<u32> {
+        None
+    }
+
     /// Reads the state of the sender's socket; `None` for a transport without one.
     ///
     /// # Errors
@@ -212,4 +222,9 @@ pub trait Connection: Send {
 pub trait Sampler: Send {
     /// The state now, without flow and instant; `None` when the session is over.
     fn sample(&self) -> Option<SocketSample>;
+
+    /// As [`Connection::subflows`].
+    fn subflows(&self) -> Option<u32> {
+        None
+    }
 }

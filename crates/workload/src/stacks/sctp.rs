@@ -1,7 +1,8 @@
-//! SCTP, one-to-one style: an association that carries messages in order on one or more streams.
+//! SCTP, one-to-one style: an association that carries messages in order on one or more streams, between one or more
+//! addresses of each end (*homes*). With several it sends over the first as long as that answers.
 
 use std::io::ErrorKind;
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ struct Params {
     nodelay: bool,
     #[serde(default = "one")]
     streams: u16,
+    #[serde(default = "one")]
+    homes: u16,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
 }
@@ -44,6 +47,7 @@ fn one() -> u16 {
 pub(super) struct Sctp {
     nodelay: bool,
     streams: u16,
+    homes: u16,
     buffers: Buffers,
 }
 
@@ -51,10 +55,14 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
     Ok(Box::new(Sctp::parse("sctp", params)?))
 }
 
+/// Most homes of one end: as many as MPTCP may have; more than any network here.
+const MOST_HOMES: u16 = 8;
+
 /// Socket options of linux/sctp.h.
 const SCTP_INITMSG: libc::c_int = 2;
 const SCTP_NODELAY: libc::c_int = 3;
 const SCTP_STATUS: libc::c_int = 14;
+const SCTP_SOCKOPT_BINDX_ADD: libc::c_int = 100;
 const SCTP_GET_ASSOC_STATS: libc::c_int = 112;
 
 /// `struct sctp_initmsg`.
@@ -114,19 +122,45 @@ unsafe impl Plain for AssociationStats {}
 impl Sctp {
     /// SCTP as `params` of the stack `owner` describe it.
     pub(super) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
-        let Params { nodelay, streams, send_buffer_bytes, receive_buffer_bytes } =
+        let Params { nodelay, streams, homes, send_buffer_bytes, receive_buffer_bytes } =
             parse_params("stack_params", owner, params)?;
         if streams == 0 {
             return Err(SpecError::new(format!("`stack_params` of `{owner}`: `streams` must be at least 1")));
         }
+        if !(1..=MOST_HOMES).contains(&homes) {
+            return Err(SpecError::new(format!(
+                "`stack_params` of `{owner}`: `homes` is {homes}; it must be from 1 to {MOST_HOMES}"
+            )));
+        }
         let buffers =
             Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
-        Ok(Self { nodelay, streams, buffers })
+        Ok(Self { nodelay, streams, homes, buffers })
     }
 
     /// Over how many streams messages are spread.
     pub(super) fn streams(&self) -> u16 {
         self.streams
+    }
+
+    /// Adds as many of the node's `further` addresses to a socket that is bound to `at` as there are to be homes.
+    fn add_homes(&self, socket: &Socket, at: SocketAddr, further: &[IpAddr]) -> Result<(), Failure> {
+        let wanted = usize::from(self.homes) - 1;
+        if further.len() < wanted {
+            return Err(Failure::new(format!(
+                "`homes` is {}, and the node of {at} has {} addresses; choose fewer homes or a network whose hosts \
+                 have more addresses",
+                self.homes,
+                further.len() + 1
+            )));
+        }
+        for ip in &further[..wanted] {
+            let home = SocketAddr::new(*ip, at.port());
+            options::add_address(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_SOCKOPT_BINDX_ADD, &home.into())
+                .map_err(|e| {
+                    Failure::system(format!("the further address {ip} could not be bound for SCTP"), &e)
+                })?;
+        }
+        Ok(())
     }
 
     /// A socket bound to `at`.
@@ -156,8 +190,13 @@ impl Stack for Sctp {
         Service::Messages { streams: self.streams }
     }
 
+    fn homes(&self) -> usize {
+        usize::from(self.homes)
+    }
+
     fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let socket = self.open(session.ctx.destination)?;
+        self.add_homes(&socket, session.ctx.destination, &session.ctx.destination_further)?;
         options::enable(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
             .map_err(|e| Failure::system("receive stamps could not be switched on", &e))?;
         socket::listen(&socket)?;
@@ -165,7 +204,9 @@ impl Stack for Sctp {
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let socket = socket::connect(self.open(session.ctx.source)?, session)?;
+        let socket = self.open(session.ctx.source)?;
+        self.add_homes(&socket, session.ctx.source, &session.ctx.source_further)?;
+        let socket = socket::connect(socket, session)?;
         // From here on each call says whether it waits.
         socket.set_nonblocking(false).map_err(|e| Failure::system("a socket could not be set up", &e))?;
         bound_send(&socket, session.ctx.limit_ns - session.ctx.clock.now_ns())?;

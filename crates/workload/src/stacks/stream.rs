@@ -147,6 +147,10 @@ impl Connection for StreamConnection {
         Ok(Arrival::Data)
     }
 
+    fn subflows(&self) -> Option<u32> {
+        (self.make_sampler)(self.socket.try_clone().ok()?).subflows()
+    }
+
     fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
         let copy =
             self.socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;

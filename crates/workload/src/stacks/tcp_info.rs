@@ -138,19 +138,29 @@ impl MptcpSampler {
     pub(super) fn boxed(socket: Socket) -> Box<dyn Sampler> {
         Box::new(Self(socket))
     }
-}
 
-impl Sampler for MptcpSampler {
-    /// Windows, counts and rates are sums over the subflows; times are those of the subflow with the smallest
-    /// smoothed RTT, which is the one that the kernel's scheduler prefers.
-    fn sample(&self) -> Option<SocketSample> {
+    /// The state of every subflow; `None` when the other side does not speak MPTCP and the connection has fallen back
+    /// to plain TCP.
+    fn subflow_infos(&self) -> Option<SubflowInfos> {
         let mut infos = SubflowInfos::zeroed();
         infos.header_bytes = 16;
         infos.element_bytes = size_of::<TcpInfo>() as u32;
-        if options::get(self.0.as_fd(), SOL_MPTCP, MPTCP_TCPINFO, &mut infos).is_err() {
-            // The other side does not speak MPTCP, and the connection has fallen back to plain TCP.
+        options::get(self.0.as_fd(), SOL_MPTCP, MPTCP_TCPINFO, &mut infos).ok()?;
+        Some(infos)
+    }
+}
+
+impl Sampler for MptcpSampler {
+    fn subflows(&self) -> Option<u32> {
+        Some(self.subflow_infos().map_or(1, |infos| infos.subflows))
+    }
+
+    /// Windows, counts and rates are sums over the subflows; times are those of the subflow with the smallest
+    /// smoothed RTT, which is the one that the kernel's scheduler prefers.
+    fn sample(&self) -> Option<SocketSample> {
+        let Some(infos) = self.subflow_infos() else {
             return TcpSampler(self.0.try_clone().ok()?).sample();
-        }
+        };
         let used = (infos.subflows as usize).min(MOST_SUBFLOWS);
         infos.infos[..used].iter().filter(|info| info.state != STATE_CLOSED).map(TcpInfo::sample).reduce(add)
     }

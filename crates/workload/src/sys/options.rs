@@ -4,6 +4,8 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use socket2::SockAddr;
+
 /// A C structure of which every bit pattern is a valid value.
 ///
 /// # Safety
@@ -52,6 +54,19 @@ pub(crate) fn set<T: Plain>(
             size_of::<T>() as libc::socklen_t,
         )
     };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sets an option whose value is a socket address.
+pub(crate) fn add_address(
+    fd: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    address: &SockAddr,
+) -> io::Result<()> {
+    // SAFETY: the address is readable for its length.
+    let status =
+        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, address.as_ptr().cast(), address.len()) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -28,6 +28,8 @@ pub fn context() -> Context {
         seed: 7,
         source: SocketAddr::from(([127, 0, 0, 1], free_port())),
         destination: SocketAddr::from(([127, 0, 0, 1], free_port())),
+        source_further: Vec::new(),
+        destination_further: Vec::new(),
         quiet_ns: 300_000_000,
         socket_interval_ns: Some(5_000_000),
         messages: true,

@@ -16,15 +16,15 @@ ETHERNET_MTU_BYTES = 1500
 TUNNEL_MTU_BYTES = 1476
 """What a GRE tunnel over IPv4 leaves of an Ethernet MTU: 1500 - 20 - 4."""
 
-_RAIL_D34_LANS = ({"tc1", "tc2", "sa", "rasa"}, {"rbsb", "sb", "tsb1"}, {"rcsc", "sc", "tsc1"})
-"""The host networks of the preset `rail-d34` (docs/formats/plan.md), whose packets all have to fit into a
-tunnel."""
+_RAIL_D34 = ("rail-d34", "rail-d34-dual")
+_RAIL_D34_LANS = ({"tc1", "tc2", "sa", "rasa"}, {"rbsb", "sb", "tsb1", "ts"}, {"rcsc", "sc", "tsc1", "ts"})
+"""The host networks of these presets (docs/formats/plan.md), whose packets all have to fit into a tunnel."""
 
 
 def link_mtu_bytes(network: Mapping[str, Any], link: str) -> int:
     """The largest packet that a link direction `a>b` may carry in the plan's network."""
     ends = set(link.split(">"))
-    if network.get("preset") == "rail-d34":
+    if network.get("preset") in _RAIL_D34:
         return TUNNEL_MTU_BYTES if any(ends <= lan for lan in _RAIL_D34_LANS) else ETHERNET_MTU_BYTES
     for entry in network.get("links", ()):
         if {entry["a"], entry["b"]} == ends:

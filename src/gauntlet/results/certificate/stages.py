@@ -49,6 +49,9 @@ def read_routes(flows: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str,
     for path in paths:
         ways = (path["forward"], path["return"])
         codes = addresses.get(path["flow"])
+        if codes is not None and "addresses" in path:
+            source, destination = path["addresses"]
+            codes = (pair_code(source, destination), pair_code(destination, source))
         if codes is None and path["flow"] not in unread:
             unread.append(path["flow"])
         for number, taps in enumerate(ways):
