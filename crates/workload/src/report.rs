@@ -250,7 +250,10 @@ fn whole_exchanges(sent: &mut Sent, received: &Received) -> Vec<Exchange> {
             Some((first_ns, whole_ns)) => {
                 (exchange.first_byte_ns, exchange.completed_ns) = (Some(*first_ns), Some(*whole_ns));
             }
-            None if !exchange.failed() => exchange.outcome = "it never arrived".to_owned(),
+            // Answers are complete at the sender's end, who asked for them.
+            None if !exchange.failed() && exchange.completed_ns.is_none() => {
+                exchange.outcome = "it never arrived".to_owned()
+            }
             None => {}
         }
     }

@@ -91,6 +91,8 @@ def _flow(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxR
         count=section.count,
         connection=section.connection,
         size_bytes=section.size,
+        pages=section.pages,
+        page=section.page,
         options=options,
         external=_external(section, protocol, options),
     )

@@ -35,6 +35,8 @@ class FlowSpec:
     rate_bps: int | None = None
     duration_s: float | None = None
     size_bytes: int | None = None
+    pages: int | None = None
+    page: str | None = None
     mean_on_s: float | None = None
     mean_off_s: float | None = None
     interval_s: float | None = None

@@ -137,6 +137,9 @@ class FlowSection(Strict):
     count: int | None = Field(default=None, ge=1)
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
+    pages: int | None = Field(default=None, ge=1, le=10_000)
+    page: Literal["drawn", "fixed"] | None = None
+    """drawn: from the distributions of the 3GPP model; fixed: one page of 79,453 and 226 bytes."""
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""

@@ -91,6 +91,22 @@ def _files_params(flow: FlowSpec) -> dict[str, Any]:
     return {"size_bytes": flow.size_bytes, "objects": [{"object": "file", "size_bytes": flow.size_bytes}]}
 
 
+def _voip_params(flow: FlowSpec) -> dict[str, Any]:
+    return {"duration_s": flow.duration_s}
+
+
+LONGEST_PAGE_S = 600.0
+"""Virtual seconds granted for a page and for reading it: half a minute on average, drawn, and the loading."""
+
+
+def _web_params(flow: FlowSpec) -> dict[str, Any]:
+    return {"pages": flow.pages or 1, "page": flow.page or "drawn"}
+
+
+def _web_longest_s(flow: FlowSpec) -> float:
+    return (flow.pages or 1) * LONGEST_PAGE_S + DRAIN_S
+
+
 def _ftp(name: str) -> App:
     return App(
         name,
@@ -115,6 +131,8 @@ _ALL = (
         _periodic_params,
         _periodic_longest_s,
     ),
+    App("voip", ("duration",), (), _voip_params, _longest_of_duration_s),
+    App("web", (), ("pages", "page"), _web_params, _web_longest_s),
     _ftp("ftp"),
     _ftp("ftps"),
     App(

@@ -6,6 +6,9 @@ mod one_way;
 mod periodic;
 mod timetable;
 mod vbr;
+mod voip;
+mod web;
+mod web_pages;
 
 use std::sync::Arc;
 
@@ -21,8 +24,14 @@ use crate::stacks::{Connection, Service, Stack};
 type Build = fn(&Map<String, Value>) -> Result<Box<dyn App>, SpecError>;
 
 /// Every application by the name that a plan gives it.
-const REGISTRY: &[(&str, Build)] =
-    &[("bulk", bulk::build), ("cbr", cbr::build), ("vbr", vbr::build), ("periodic", periodic::build)];
+const REGISTRY: &[(&str, Build)] = &[
+    ("bulk", bulk::build),
+    ("cbr", cbr::build),
+    ("vbr", vbr::build),
+    ("periodic", periodic::build),
+    ("voip", voip::build),
+    ("web", web::build),
+];
 
 /// The names of all applications.
 pub fn names() -> impl Iterator<Item = &'static str> {

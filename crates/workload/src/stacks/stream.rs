@@ -44,7 +44,8 @@ impl Listener for StreamListener {
             instants,
             wake_for_each,
             read_any: false,
-            buffer: vec![0; READ_BYTES],
+            blocks: true,
+            buffer: Vec::new(),
         }))
     }
 }
@@ -57,6 +58,7 @@ pub(super) struct StreamConnection {
     instants: DeliveryInstants,
     wake_for_each: bool,
     read_any: bool,
+    blocks: bool,
     buffer: Vec<u8>,
 }
 
@@ -71,6 +73,7 @@ impl StreamConnection {
             instants: DeliveryInstants::Application,
             wake_for_each: false,
             read_any: false,
+            blocks: false,
             buffer: Vec::new(),
         }
     }
@@ -136,8 +139,24 @@ impl Connection for StreamConnection {
             (false, false) => (1, 0),
             (false, true) => (most_bytes.clamp(1, READ_BYTES as u64), libc::MSG_WAITALL),
         };
-        let count = batch::read(self.socket.fd(), &mut self.buffer[..most as usize], flags)
-            .map_err(|e| self.broken("receiving", &e))?;
+        // The end that connected does not block: it waits here, when an answer is what it waits for.
+        self.buffer.resize(READ_BYTES, 0);
+        let count = loop {
+            match batch::read(self.socket.fd(), &mut self.buffer[..most as usize], flags) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !self.blocks => {
+                    let session = self.socket.session();
+                    session.wait(
+                        &self.socket,
+                        libc::POLLIN,
+                        session.ctx.clock.now_ns(),
+                        i64::MAX,
+                        "the answer had not come",
+                    )?;
+                }
+                Err(error) => return Err(self.broken("receiving", &error)),
+            }
+        };
         self.read_any |= count > 0;
         if count == 0 {
             return Ok(Arrival::End);

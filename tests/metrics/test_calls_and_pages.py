@@ -1,0 +1,80 @@
+"""Calls and pages against numbers worked out by hand."""
+
+import pytest
+
+from gauntlet.metrics.kpi import registry
+from gauntlet.metrics.kpis import voip, web
+from tests.metrics.flows import flow
+
+
+def test_packets_are_in_time_late_or_lost() -> None:
+    call = flow([0, 1, 2, 3, 4], [0.05, 1.16, 2.17, None, 4.05], app="voip")
+    assert voip.lost_ratio(call) == pytest.approx(0.2)
+    assert voip.late_ratio(call) == pytest.approx(0.2)
+    # Delays of 50, 160, 170 and 50 ms: mean 107.5, squared deviations 3306.25, 2756.25, 3906.25, 3306.25.
+    assert voip.delay_deviation_s(call) == pytest.approx(0.057609, abs=1e-6)
+
+
+def test_only_calls_are_judged_as_calls() -> None:
+    other = flow([0, 1], [0.05, 1.05], app="cbr")
+    assert [kpi.of_flow(other) for kpi in voip.KPIS if kpi.of_flow] == [None] * 4
+    assert web.page_load_time_s(other) is None
+    assert {"voip_mos", "voip_lost_ratio", "voip_late_ratio", "page_load_time_s"} <= registry().keys()
+
+
+@pytest.mark.parametrize(
+    ("rating", "score"),
+    # ITU-T G.107, Annex B, Table B.1: ratings and the scores that belong to them.
+    [(90, 4.34), (80, 4.03), (70, 3.60), (60, 3.10), (50, 2.58), (0, 1.0), (-5, 1.0), (100, 4.5)],
+)
+def test_scores_are_those_of_the_recommendation(rating: float, score: float) -> None:
+    assert voip.opinion_score(rating) == pytest.approx(score, abs=0.01)
+
+
+def test_delay_up_to_a_tenth_of_a_second_costs_nothing() -> None:
+    assert voip.delay_impairment(0.1) == 0
+    assert 0 < voip.delay_impairment(0.18) < voip.delay_impairment(0.4)
+    # At 200 ms X is 1: 25 ((1 + 1)^(1/6) - 3 (1 + 3^-6)^(1/6) + 2).
+    assert voip.delay_impairment(0.2) == pytest.approx(3.0446, abs=1e-3)
+
+
+def test_a_quarter_lost_at_random_costs_half_of_everything() -> None:
+    assert voip.loss_impairment(25.1, 1.0) == pytest.approx(47.5)
+    assert voip.loss_impairment(0, 1.0) == 0
+    assert voip.loss_impairment(10, 2.0) > voip.loss_impairment(10, 1.0)
+
+
+def test_bursts_sound_worse_than_the_same_losses_apart() -> None:
+    sent = [0.02 * number for number in range(100)]
+    clear = [instant + 0.03 for instant in sent]
+    apart = [None if number % 20 == 10 else instant for number, instant in enumerate(clear)]
+    burst = [None if 40 <= number < 45 else instant for number, instant in enumerate(clear)]
+    best, scattered, bunched = (voip.mos(flow(sent, got, app="voip")) for got in (clear, apart, burst))
+    assert best is not None and scattered is not None and bunched is not None
+    assert best > scattered > bunched > 1
+    assert best == pytest.approx(4.36, abs=0.05)
+
+
+def test_late_packets_count_as_missing() -> None:
+    sent = [0.02 * number for number in range(100)]
+    lost = [None if number % 10 == 3 else instant + 0.03 for number, instant in enumerate(sent)]
+    late = [instant + (0.3 if number % 10 == 3 else 0.03) for number, instant in enumerate(sent)]
+    assert voip.mos(flow(sent, late, app="voip")) == voip.mos(flow(sent, lost, app="voip"))
+
+
+def test_a_page_lasts_from_its_first_request_to_its_last_byte() -> None:
+    def one(name: str, requested_s: float, completed_s: float | None) -> dict[str, object]:
+        done_ns = None if completed_s is None else round(completed_s * 1e9)
+        outcome = "ok" if completed_s is not None else "the server ended the session"
+        return {
+            "object": name,
+            "requested_ns": round(requested_s * 1e9),
+            "completed_ns": done_ns,
+            "outcome": outcome,
+        }
+
+    pages = [one("page 0", 1, 2), one("page 0, object 1", 2.1, 2.5), one("page 1", 30, 30.5)]
+    assert web.page_load_time_s(flow([], [], app="web", outcome="ok", exchanges=pages)) == pytest.approx(1.0)
+    broken = [*pages, one("page 1, object 1", 31, None)]
+    assert web.page_load_times_s(flow([], [], app="web", exchanges=broken)) == pytest.approx([1.5])
+    assert web.page_load_time_s(flow([], [], app="web", outcome="failed", exchanges=broken)) is None
