@@ -88,7 +88,10 @@ fn every_mistake_has_its_own_sentence() {
 #[test]
 fn an_unknown_preset_is_answered_with_the_known_ones() {
     let message = NetworkSpec::preset("rail").validate().unwrap_err().to_string();
-    assert_eq!(message, "network: there is no preset \"rail\"; the presets are rail-d34, rail-d34-dual, wire");
+    assert_eq!(
+        message,
+        "network: there is no preset \"rail\"; the presets are rail-d34, rail-d34-dual, wire"
+    );
 }
 
 #[test]
