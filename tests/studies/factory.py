@@ -79,7 +79,6 @@ def summary(table: pa.Table, delay_s: float = 0.1, window_bps: float = 2e6) -> S
         "delays": quantiles(delay_s=delay_s),
         "windows": quantiles(throughput_bps=window_bps, capacity_bps=2 * window_bps),
         "series": pa.table({"run": pa.array([], pa.string())}),
-        "history": pa.table({"run": pa.array([], pa.string())}),
     }
     trusted = sum(table.column("trusted").to_pylist())
     manifest = {

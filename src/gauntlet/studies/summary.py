@@ -7,7 +7,6 @@
       EXPERIMENT/delays.parquet     quantiles of the one-way delay of each flow
       EXPERIMENT/windows.parquet    quantiles of each flow's throughput per window, and of the capacity
       EXPERIMENT/series.parquet     example runs: messages, thinned
-      EXPERIMENT/history.parquet    example runs: windows over time
 
 It is made from results folders by `gauntlet.studies.distil`. docs/formats/ledger.md has the columns.
 """
@@ -30,7 +29,7 @@ from gauntlet.studies.model import NotMeasured
 MANIFEST = "manifest.json"
 VERDICTS = "verdicts.json"
 FORMAT = {"format": "gauntlet-study-summary", "version": 1}
-TABLES = ("flows", "delays", "windows", "series", "history")
+TABLES = ("flows", "delays", "windows", "series")
 
 
 @dataclass(frozen=True)
@@ -97,12 +96,6 @@ class Summary:
         lost), `every` (one message in so many is kept).
         """
         return self._table(experiment, "series")
-
-    def history(self, experiment: str) -> pa.Table:
-        """Windows of the example runs over time: `run`, `flow`, `start_s`, `duration_s`, `throughput_bps`,
-        `capacity_bps`, `lost_messages`, `cwnd_bytes`, `srtt_s`, `retransmitted_packets`.
-        """
-        return self._table(experiment, "history")
 
     def manifest(self) -> dict[str, dict[str, Any]]:
         """Per experiment: `experiment_sha256`, `seed`, `kernel`, `engine`, `versions`, `options`, `factors`,
