@@ -49,3 +49,9 @@ def test_figures_and_claims_name_experiments_and_figures_that_exist() -> None:
     for claim in ledger.load(STUDY.ledger):
         assert set(claim.experiments) <= experiments, claim.id
         assert set(claim.figures) <= figures, claim.id
+
+
+def test_every_experiment_file_is_part_of_the_study_and_used() -> None:
+    files = {path.stem for path in (STUDY.ledger.parent / "experiments").glob("*.toml")}
+    assert files == {experiment.name for experiment in STUDY.experiments}
+    assert files == {name for figure in STUDY.figures for name in figure.experiments}

@@ -11,11 +11,11 @@ NOTES: tuple[tuple[str, str], ...] = (
     (
         "What SCTP owes to its buffers",
         "D3.4 explains SCTP's low delay, and its low throughput at 150 ms without loss, by its congestion "
-        "control. Linux gives an SCTP socket 212,992 bytes for sending and as much for receiving and does not "
-        "enlarge them; TCP's grow to megabytes. A greedy source waits in the sending buffer, so the smaller one "
-        "has the shorter delay. With 2 MiB on both sides SCTP's median delay grows twentyfold; its throughput at "
-        "150 ms rises on some stretches and falls on others (sctp-buffers-hsr). Under loss the verdict on SCTP "
-        "is one on its congestion control.",
+        "control. Linux gives an SCTP socket 212,992 bytes for sending and as much for receiving and does "
+        "not enlarge them; TCP's grow to megabytes. A greedy source waits in the sending buffer, so the "
+        "smaller one has the shorter delay. With 2 MiB on both sides SCTP's median delay grows twentyfold; "
+        "its throughput at 150 ms rises on some stretches and falls on others (sctp-buffers-hsr). Under "
+        "loss the verdict on SCTP is one on its congestion control.",
     ),
     (
         "Table 8",

@@ -50,6 +50,8 @@ EXPERIMENTS = (
     _experiment("coexist-regional", None),
     _experiment("coexist-tunnels-hsr", None),
     _experiment("coexist-pairs", None),
+    _experiment("beyond-hsr", Quick(3, {"channel_delay_s": [_LONG_S]})),
+    _experiment("sctp-streams-hsr", None),
     _experiment("sctp-buffers-hsr", Quick(3, {"channel_delay_s": [_LONG_S]})),
     _experiment("video-hsr", _ENDS),
 )

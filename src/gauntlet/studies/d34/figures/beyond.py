@@ -23,12 +23,29 @@ def figures() -> tuple[Figure, ...]:
             beyond=True,
         ),
         Figure(
+            "mptcp",
+            "MPTCP over two tunnels: high-speed line",
+            "Both tunnels share the radio path, so two subflows have no more capacity than one, but two "
+            "congestion windows.",
+            ("beyond-hsr",),
+            _against("beyond-hsr", {}),
+            beyond=True,
+        ),
+        Figure(
             "sctp-buffers",
             "SCTP with default and with enlarged buffers: high-speed line",
             "Greedy sources. 106.496 kB is what a program asks for to have the kernel's default of 212,992 "
             "bytes.",
             ("sctp-buffers-hsr",),
             _by("sctp-buffers-hsr", "receive_buffer_bytes", "send_buffer_bytes"),
+            beyond=True,
+        ),
+        Figure(
+            "sctp-streams",
+            "SCTP with several streams and with two homes: high-speed line",
+            "Greedy sources over the network in which the trackside is reached through both tunnels.",
+            ("sctp-streams-hsr",),
+            _by("sctp-streams-hsr", "streams", "homes"),
             beyond=True,
         ),
         Figure(
