@@ -18,7 +18,9 @@ def handed_over_ns(folder: Path) -> "np.ndarray[tuple[int], np.dtype[np.int64]]"
     """When each message of a run was handed over, from the flow's start on."""
     with pa.memory_map(str(folder / "messages.arrow")) as source:
         table = pa.ipc.open_file(source).read_all()
-    return table.column("sent_ns").to_numpy().astype(np.int64) - 500_000_000
+    since_start_ns: np.ndarray[tuple[int], np.dtype[np.int64]]
+    since_start_ns = table.column("sent_ns").to_numpy().astype(np.int64) - 500_000_000
+    return since_start_ns
 
 
 def on_off(stack: str, seed: int = 1, peak_rate_bps: int | None = 80_000) -> dict[str, Any]:
