@@ -45,4 +45,4 @@ def test_tables_name_every_key(heading: str) -> None:
 
 def test_every_protocol_is_named() -> None:
     line = next(line for line in TEXT.splitlines() if line.startswith("Protocols: "))
-    assert set(re.findall(r"`([a-z-]+)`", line)) == set(PROTOCOLS)
+    assert set(re.findall(r"`([a-z0-9-]+)`", line)) == set(PROTOCOLS)

@@ -58,6 +58,8 @@ pub struct Guest {
     pub kernel: String,
     /// Ticks per second of the kernel.
     pub hz: u32,
+    /// Versions of the libraries whose transports do not come with the kernel.
+    pub libraries: BTreeMap<&'static str, &'static str>,
     /// Kernel settings as the kernel states them.
     pub sysctls: BTreeMap<String, String>,
 }

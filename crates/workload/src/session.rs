@@ -178,10 +178,10 @@ impl Session {
         until_ns: i64,
         doing: &str,
     ) -> Result<(), Failure> {
-        self.wait_any(&[socket.as_fd()], events, now_ns, until_ns, doing)
+        self.wait_any(&[socket.as_fd()], events, now_ns, until_ns, doing).map(drop)
     }
 
-    /// The same for one of several descriptors.
+    /// The same for one of several descriptors. Tells whether one is ready.
     pub(crate) fn wait_any(
         &self,
         fds: &[BorrowedFd<'_>],
@@ -189,13 +189,13 @@ impl Session {
         mut now_ns: i64,
         until_ns: i64,
         doing: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         loop {
             let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
             match poll::wait(fds, events, self.call_off.fd(), left_ns) {
-                Ok(Woken::Ready) => return Ok(()),
+                Ok(Woken::Ready) => return Ok(true),
                 Ok(Woken::CalledOff) => return Err(self.called_off()),
-                Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(()),
+                Ok(Woken::TimedOut) if until_ns < self.ctx.limit_ns => return Ok(false),
                 Ok(Woken::TimedOut) => return Err(self.limit_reached(doing)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => now_ns = self.ctx.clock.now_ns(),
                 Err(error) => return Err(Failure::system("waiting for a socket failed", &error)),

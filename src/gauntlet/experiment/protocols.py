@@ -2,8 +2,9 @@
 
 A protocol is a stack of the guest (see the plan's "Flow") with its parameters, and how it looks in every
 figure: one colour and one marker a protocol, and a line style that tells congestion controls apart. Colours
-are those of Okabe and Ito's palette, which colour-blind readers can tell apart
-(https://jfly.uni-koeln.de/color/, "Color Universal Design").
+are those of palettes whose colours colour-blind readers can tell apart: Okabe and Ito's
+(https://jfly.uni-koeln.de/color/, "Color Universal Design"), and Tol's
+"muted", "vibrant" and "bright" (https://sronpersonalpages.nl/~pault/).
 """
 
 import difflib
@@ -22,7 +23,7 @@ class Protocol:
     key: str
     label: str
     stack: str
-    """The guest's stack: tcp, mptcp, sctp, udp, tls or restp; external: programs that carry it."""
+    """The guest's stack (the plan's "Flow" lists them); external: programs that carry it."""
     colour: str
     marker: str
     """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
@@ -52,6 +53,14 @@ def _tcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...])
 def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
+
+
+def _quic(library: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+    name, stack = label.lower(), f"quic-{library}"
+    params = MappingProxyType({"congestion_control": name})
+    return Protocol(
+        f"{stack}-{name}", f"QUIC {library} {label}", stack, colour, marker, dash, params, _BUFFERS
+    )
 
 
 def _tls(key: str, label: str, colour: str, marker: str, dash: tuple[int, ...], **params: str) -> Protocol:
@@ -97,6 +106,9 @@ _ALL = (
     _tcp("bic", "BIC", "#44AA99", "wedge", _DASHED),
     _tcp("hybla", "Hybla", "#999933", "triangle", _DOTTED),
     _tcp("veno", "Veno", "#AA4499", "circle", _DASH_DOT),
+    _quic("quinn", "CUBIC", "#EE3377", "triangle-up", _SOLID),
+    _quic("quinn", "NewReno", "#CC3311", "diamond", _DOTTED),
+    _quic("quinn", "BBR", "#EE7733", "triangle-down", _DASHED),
     _tls("cubic", "over TCP CUBIC", "#00429D", "square", _SOLID, congestion_control="cubic"),
     _tls("bbr", "over TCP BBR", "#93003A", "square", _DASHED, congestion_control="bbr"),
     _tls("sctp", "over SCTP", "#AA3377", "square", _DASH_DOT, transport="sctp"),

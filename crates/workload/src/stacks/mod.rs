@@ -4,6 +4,7 @@
 //! session set-up has its own instants in the record.
 
 mod mptcp;
+mod quic;
 mod restp;
 mod sctp;
 mod socket;
@@ -14,6 +15,8 @@ mod tls;
 mod tls_connection;
 mod tls_early;
 mod udp;
+
+pub use quic::LIBRARIES;
 
 use std::sync::Arc;
 
@@ -35,6 +38,7 @@ const REGISTRY: &[(&str, Build)] = &[
     ("udp", udp::build),
     ("mptcp", mptcp::build),
     ("tls", tls::build),
+    ("quic-quinn", quic::quinn::build),
     ("restp", restp::build),
 ];
 

@@ -115,7 +115,8 @@ pub(super) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarde
     }
 }
 
-fn same_end(peer: &SockAddr, source: SocketAddr) -> bool {
+/// Whether a session from `peer` is one of the sender that was told to use `source`.
+pub(super) fn same_end(peer: &SockAddr, source: SocketAddr) -> bool {
     peer.as_socket().is_some_and(|peer| {
         // A sender of many sessions leaves its ports to the kernel.
         [peer.port(), 0].contains(&source.port())
