@@ -20,7 +20,7 @@ export CARGO_TERM_COLOR ?= auto
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
 	@echo "make test    set up everything, run all tests"
-	@echo "make bench   speed, as ratios against peers in the same run"
+	@echo "make bench   speed, as ratios against peers in the same run, and of the parts of ResTP"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
 	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
@@ -87,6 +87,7 @@ bench: setup
 	@scripts/system-packages.sh $(BENCH_PACKAGES)
 	$(BIN)/python benchmarks/run.py
 	cargo bench --package restp --bench compare
+	cargo bench --package restp-proto --bench parts
 
 soak:
 	cargo run --release --package restp-proto --example soak -- 10000000 7
