@@ -7,7 +7,7 @@ use bytes::Bytes;
 use restp_proto::profile::{Framing, Management};
 use restp_proto::{CloseReason, ConnId, Datagram, Endpoint, Instant, PathAddr, SendError, SendOptions};
 
-use super::engine::{Engine, Shared, lock};
+use super::engine::{Leased, Shared, State, lock};
 use crate::context::Clock;
 use crate::error::Failure;
 use crate::ledger::DeliveryInstants;
@@ -25,8 +25,9 @@ const SENDING: &str = "the sender was still sending";
 
 /// One end of a connection (or of a flow of connectionless messages).
 pub(super) struct RestpConnection {
-    engine: Engine,
-    established_ns: Option<i64>,
+    engine: Leased,
+    conn: Option<ConnId>,
+    established_ns: i64,
     /// Handed over, and not yet taken by the protocol, with the instant of the handing over.
     waiting: VecDeque<(Bytes, i64)>,
     waiting_bytes: usize,
@@ -56,11 +57,13 @@ pub(super) struct Options {
 }
 
 impl RestpConnection {
-    pub(super) fn new(mut engine: Engine, options: &Options) -> Self {
+    /// The connection `conn` of `engine`; without one, messages that stand alone. What is sent from now on may leave.
+    pub(super) fn new(mut engine: Leased, conn: Option<ConnId>, options: &Options) -> Self {
         let connectionless = options.management == Management::Connectionless;
         Self {
-            established_ns: (!connectionless).then(|| engine.now_ns()),
+            established_ns: engine.look_at_clock(),
             engine,
+            conn,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             send_buffer_bytes: options.send_buffer_bytes,
@@ -70,12 +73,16 @@ impl RestpConnection {
         }
     }
 
+    fn state(&self) -> State {
+        self.engine.state(self.conn)
+    }
+
     /// Bytes that may wait here: what was asked for, or a congestion window, as the kernel lets the send buffer of TCP
     /// grow with the window (tcp_sndbuf_expand in net/ipv4/tcp_input.c).
     fn room_bytes(&self) -> usize {
         let allowed = self.send_buffer_bytes.unwrap_or_else(|| {
             let proto = lock(&self.engine.proto);
-            window_bytes(&proto, self.engine.state.conn).max(LEAST_WAITING_BYTES)
+            window_bytes(&proto, self.conn).max(LEAST_WAITING_BYTES)
         });
         allowed.saturating_sub(self.waiting_bytes)
     }
@@ -120,7 +127,7 @@ impl RestpConnection {
         let waited = Duration::from_nanos((self.engine.now_ns() - since_ns).max(0) as u64);
         let options =
             SendOptions { lifetime: self.lifetime.map(|life| life.saturating_sub(waited)), push: false };
-        match (self.peer, self.engine.state.conn) {
+        match (self.peer, self.conn) {
             (Some(Peer { path, local_port, remote_port }), _) => {
                 let datagram = Datagram { path, local_port, remote_port, payload };
                 self.engine.with(|proto, _| proto.send_datagram(&datagram))
@@ -131,7 +138,7 @@ impl RestpConnection {
     }
 
     fn broken_or(&self, error: &SendError) -> Failure {
-        match self.engine.state.closed {
+        match self.state().closed {
             Some(reason) => self.engine.broken(reason, "sending"),
             None => Failure::new(format!("ResTP took no message: {error}")),
         }
@@ -145,7 +152,7 @@ impl RestpConnection {
 
     /// Fails if the connection ended before it should have.
     fn check_open(&self, doing: &str) -> Result<(), Failure> {
-        self.engine.state.closed.map_or(Ok(()), |reason| Err(self.engine.broken(reason, doing)))
+        self.state().closed.map_or(Ok(()), |reason| Err(self.engine.broken(reason, doing)))
     }
 
     /// The next message, or piece of the stream.
@@ -159,12 +166,12 @@ impl RestpConnection {
 
     /// Ends this direction and waits until the connection is over, or the sender says that it is.
     fn farewell(&mut self) -> Result<(), Failure> {
-        let Some(conn) = self.engine.state.conn else { return Ok(()) };
+        let Some(conn) = self.conn else { return Ok(()) };
         self.engine.with(|proto, now| proto.close(now, conn));
         loop {
             self.engine.flush()?;
             let now_ns = self.engine.look_at_clock();
-            if self.engine.state.closed.is_some() || !self.engine.session.sender_runs_until(now_ns) {
+            if self.state().closed.is_some() || !self.engine.session.sender_runs_until(now_ns) {
                 return Ok(());
             }
             self.engine.turn(now_ns + LOOK_UP_NS, "the connection was not ended")?;
@@ -183,7 +190,7 @@ fn window_bytes(proto: &Endpoint, conn: Option<ConnId>) -> usize {
 
 impl Connection for RestpConnection {
     fn established_ns(&self) -> Option<i64> {
-        self.established_ns
+        Some(self.established_ns)
     }
 
     fn offer(&mut self, block: &[u8], message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
@@ -241,16 +248,16 @@ impl Connection for RestpConnection {
             self.check_open(doing)?;
             self.turn(i64::MAX, doing)?;
         }
-        if let Some(conn) = self.engine.state.conn {
+        if let Some(conn) = self.conn {
             self.engine.with(|proto, now| proto.close(now, conn));
         }
         loop {
-            match self.engine.state.closed {
+            match self.state().closed {
                 Some(CloseReason::Graceful) => return Ok(Some(self.engine.now_ns())),
                 Some(reason) => return Err(self.engine.broken(reason, doing)),
                 None => self.engine.turn(i64::MAX, doing)?,
             }
-            if let Some(conn) = self.engine.state.conn {
+            if let Some(conn) = self.conn {
                 self.engine.with(|proto, now| while proto.recv(now, conn).is_some() {});
             }
         }
@@ -272,7 +279,7 @@ impl Connection for RestpConnection {
             let now_ns = self.engine.now_ns();
             let (mut messages, mut bytes) = (0, 0);
             while messages < most_messages && bytes < most_bytes.max(1) {
-                let conn = self.engine.state.conn;
+                let conn = self.conn;
                 let Some(payload) = self.engine.with(|proto, now| Self::next(proto, now, conn, port)) else {
                     break;
                 };
@@ -283,7 +290,7 @@ impl Connection for RestpConnection {
             if messages > 0 {
                 return Ok(Arrival::Data);
             }
-            if self.engine.state.finished || self.engine.state.closed == Some(CloseReason::Graceful) {
+            if self.state().finished || self.state().closed == Some(CloseReason::Graceful) {
                 return Ok(Arrival::End);
             }
             self.check_open("receiving")?;
@@ -295,7 +302,7 @@ impl Connection for RestpConnection {
     }
 
     fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
-        let conn = self.engine.state.conn;
+        let conn = self.conn;
         Ok(conn.map(|conn| -> Box<dyn Sampler> {
             Box::new(RestpSampler { proto: self.engine.proto.clone(), conn })
         }))
@@ -303,14 +310,13 @@ impl Connection for RestpConnection {
 }
 
 impl Drop for RestpConnection {
-    /// Ends the connection in order, as the kernel does for its own sockets when the last descriptor is closed.
+    /// Ends the connection in order, as the kernel does for its own sockets when the last descriptor is closed. What goes
+    /// wrong then is no failure of the flow: everything that it promised has been delivered, or its own end said why not.
     fn drop(&mut self) {
-        if self.engine.state.closed.is_none()
-            && !std::thread::panicking()
-            && let Err(failure) = self.farewell()
-        {
-            self.engine.session.fail(failure);
+        if self.state().closed.is_none() && !std::thread::panicking() {
+            let _ = self.farewell();
         }
+        self.engine.forget(self.conn);
     }
 }
 

@@ -3,12 +3,12 @@
 //! The protocol's core is driven by this loop rather than by the library's endpoint, whose thread would have to wake the
 //! application's thread for each arrival: a wake-up of a guest costs as much wall time as handling a packet.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Deref, DerefMut};
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use restp_proto::{
-    CloseReason, ConnId, Encapsulation, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Transmit,
-};
+use restp_proto::{CloseReason, ConnId, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Transmit};
 
 use super::socket::{Outer, receive_batch};
 use crate::error::Failure;
@@ -26,7 +26,7 @@ pub(super) fn lock(proto: &Shared) -> MutexGuard<'_, Endpoint> {
     proto.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A ResTP endpoint with one connection, driven by the thread that calls it.
+/// A ResTP endpoint, driven by the thread that calls it; one connection at a time is in use.
 pub(super) struct Engine {
     pub(super) session: Arc<Session>,
     pub(super) proto: Shared,
@@ -35,18 +35,69 @@ pub(super) struct Engine {
     outbound: Vec<u8>,
     /// The time as last seen.
     now_ns: i64,
-    pub(super) state: State,
+    states: BTreeMap<ConnId, State>,
+    /// Connections that peers opened and nobody has accepted yet.
+    backlog: VecDeque<ConnId>,
+    /// Paths to open as soon as a connection may have several, and whether each is a backup.
+    pub(super) further_paths: Vec<(PathAddr, bool)>,
+    next_port: u16,
 }
 
-/// What the protocol has told of its connection.
-#[derive(Debug, Default)]
+/// What the protocol has told of a connection.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
-    pub(super) conn: Option<ConnId>,
     pub(super) connected: bool,
     /// The peer will send nothing more.
     pub(super) finished: bool,
     pub(super) closed: Option<CloseReason>,
 }
+
+/// Where an endpoint waits between two of its connections: what it has learnt from one (the cookies of servers) serves
+/// the next.
+pub(super) type Berth = Arc<Mutex<Option<Engine>>>;
+
+/// An endpoint in use by a connection; it goes to its berth afterwards.
+pub(super) struct Leased {
+    engine: Option<Engine>,
+    berth: Berth,
+}
+
+impl Leased {
+    pub(super) fn new(engine: Engine, berth: &Berth) -> Self {
+        Self { engine: Some(engine), berth: Arc::clone(berth) }
+    }
+}
+
+/// Why a lease always has its engine.
+const LEASED: &str = "an endpoint is there until its lease ends";
+
+impl Deref for Leased {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        self.engine.as_ref().expect(LEASED)
+    }
+}
+
+impl DerefMut for Leased {
+    fn deref_mut(&mut self) -> &mut Engine {
+        self.engine.as_mut().expect(LEASED)
+    }
+}
+
+impl Drop for Leased {
+    fn drop(&mut self) {
+        *self.berth.lock().unwrap_or_else(PoisonError::into_inner) = self.engine.take();
+    }
+}
+
+/// Takes the endpoint out of its berth, if there is one.
+pub(super) fn take(berth: &Berth) -> Option<Engine> {
+    berth.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Inner ports of flows that leave the choice to the endpoint: the dynamic range of RFC 6335.
+const FIRST_DYNAMIC_PORT: u16 = 49_152;
 
 impl Engine {
     /// An endpoint over these sockets; its packets have at most `packet_bytes`.
@@ -64,8 +115,39 @@ impl Engine {
             inbound: receive_batch(packet_bytes),
             outbound: Vec::new(),
             now_ns: session.ctx.clock.now_ns(),
-            state: State::default(),
+            states: BTreeMap::new(),
+            backlog: VecDeque::new(),
+            further_paths: Vec::new(),
+            next_port: FIRST_DYNAMIC_PORT,
         }
+    }
+
+    /// What is known of a connection.
+    pub(super) fn state(&self, conn: Option<ConnId>) -> State {
+        conn.and_then(|conn| self.states.get(&conn)).copied().unwrap_or_default()
+    }
+
+    /// The oldest connection that a peer opened and nobody has accepted.
+    pub(super) fn accepted(&mut self) -> Option<ConnId> {
+        self.backlog.pop_front()
+    }
+
+    /// Forgets a connection that is over.
+    pub(super) fn forget(&mut self, conn: Option<ConnId>) {
+        if let Some(conn) = conn {
+            self.states.remove(&conn);
+        }
+    }
+
+    /// The address of the first socket, and the inner port for a further connection: `wanted`, or one of its own choice.
+    pub(super) fn own_ends(&mut self, wanted: u16) -> (std::net::SocketAddr, u16) {
+        let local = self.sockets[0].local();
+        if wanted != 0 {
+            return (local, wanted);
+        }
+        let port = self.next_port;
+        self.next_port = port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
+        (local, port)
     }
 
     /// The time now, for a caller that has let none pass since the engine last waited, and for a first call.
@@ -90,16 +172,40 @@ impl Engine {
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         let now = instant(self.now_ns());
         loop {
-            self.outbound.clear();
-            let transmit = lock(&self.proto).poll_transmit(now, TRAIN_PACKETS, &mut self.outbound);
-            let Some(transmit) = transmit else { break };
-            self.send(&transmit)?;
+            loop {
+                self.outbound.clear();
+                let transmit = lock(&self.proto).poll_transmit(now, TRAIN_PACKETS, &mut self.outbound);
+                let Some(transmit) = transmit else { break };
+                self.send(&transmit)?;
+            }
+            let Some(conn) = self.take_events() else { return Ok(()) };
+            for (path, backup) in &self.further_paths {
+                lock(&self.proto).open_path(now, conn, *path, *backup).map_err(|error| {
+                    Failure::new(format!("no path from {} to {}: {error}", path.local, path.remote))
+                })?;
+            }
         }
+    }
+
+    /// Takes note of what the protocol tells; returns a connection that may now open further paths.
+    fn take_events(&mut self) -> Option<ConnId> {
         let mut proto = lock(&self.proto);
+        let mut may_open = None;
         while let Some(event) = proto.poll_event() {
-            self.state.note(event.conn, event.kind);
+            let state = self.states.entry(event.conn).or_default();
+            match event.kind {
+                EventKind::Accepted { .. } => {
+                    state.connected = true;
+                    self.backlog.push_back(event.conn);
+                }
+                EventKind::Connected => state.connected = true,
+                EventKind::Finished => state.finished = true,
+                EventKind::Closed(reason) => state.closed = Some(reason),
+                EventKind::PathsAllowed => may_open = Some(event.conn),
+                _ => {}
+            }
         }
-        Ok(())
+        may_open.filter(|_| !self.further_paths.is_empty())
     }
 
     fn send(&mut self, transmit: &Transmit) -> Result<(), Failure> {
@@ -158,26 +264,6 @@ impl Engine {
     }
 }
 
-impl State {
-    fn note(&mut self, conn: ConnId, kind: EventKind) {
-        if let EventKind::Accepted { .. } = kind
-            && self.conn.is_none()
-        {
-            self.conn = Some(conn);
-            self.connected = true;
-        }
-        if self.conn != Some(conn) {
-            return;
-        }
-        match kind {
-            EventKind::Connected => self.connected = true,
-            EventKind::Finished => self.finished = true,
-            EventKind::Closed(reason) => self.closed = Some(reason),
-            _ => {}
-        }
-    }
-}
-
 /// Time of the run as the protocol counts it. Nothing happens before the run's zero.
 pub(super) fn instant(t_ns: i64) -> Instant {
     Instant::from_nanos(t_ns.max(0) as u64)
@@ -185,14 +271,4 @@ pub(super) fn instant(t_ns: i64) -> Instant {
 
 fn nanoseconds(at: Instant) -> i64 {
     i64::try_from(at.as_nanos()).unwrap_or(i64::MAX)
-}
-
-/// The outer path between two addresses of the session.
-pub(super) fn path(
-    encapsulation: Encapsulation,
-    local: std::net::SocketAddr,
-    remote: std::net::SocketAddr,
-) -> PathAddr {
-    use super::socket::outer_address;
-    PathAddr { local: outer_address(encapsulation, local), remote: outer_address(encapsulation, remote) }
 }

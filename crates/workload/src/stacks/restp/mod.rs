@@ -6,7 +6,7 @@ mod params;
 mod socket;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
@@ -17,9 +17,9 @@ use restp_proto::{Composition, Encapsulation, EndpointConfig, PathAddr, Profile}
 use serde_json::{Map, Value};
 
 use self::connection::{Options, Peer, RestpConnection};
-use self::engine::{Engine, path};
+use self::engine::{Berth, Engine, Leased, take};
 use self::params::{FurtherPath, Params, compose, wrong};
-use self::socket::{Outer, longest_packet_bytes};
+use self::socket::{Outer, longest_packet_bytes, outer_address};
 use super::{Connection, Listener, Service, Stack};
 use crate::error::{Failure, SpecError};
 use crate::session::Session;
@@ -34,6 +34,8 @@ struct Restp {
     send_buffer_bytes: Option<usize>,
     lifetime: Option<Duration>,
     further_paths: Vec<FurtherPath>,
+    /// The sender's endpoint between two sessions.
+    sender: Berth,
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -48,6 +50,7 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         send_buffer_bytes: params.send_buffer_bytes.map(|bytes| bytes as usize),
         lifetime: params.lifetime(&profile)?,
         further_paths: params.further_paths,
+        sender: Berth::default(),
         profile,
     }))
 }
@@ -110,8 +113,21 @@ impl Restp {
         }
     }
 
+    /// The paths beside the first, and whether each is a backup.
+    fn further_paths(&self, own_port: u16, peer_port: u16) -> Vec<(PathAddr, bool)> {
+        let named = |further: &FurtherPath| {
+            let local = SocketAddr::new(further.source, own_port);
+            let remote = SocketAddr::new(further.destination, peer_port);
+            (self.path(local, remote), further.backup)
+        };
+        self.further_paths.iter().map(named).collect()
+    }
+
     fn path(&self, local: SocketAddr, remote: SocketAddr) -> PathAddr {
-        path(self.encapsulation, local, remote)
+        PathAddr {
+            local: outer_address(self.encapsulation, local),
+            remote: outer_address(self.encapsulation, remote),
+        }
     }
 }
 
@@ -148,60 +164,60 @@ impl Stack for Restp {
             .with(|proto, _| proto.listen(own.port(), composition, false))
             .map_err(|error| Failure::new(format!("the receiver could not listen: {error}")))?;
         let options = self.options(self.path(own, peer), own.port(), peer.port());
-        Ok(Box::new(RestpListener { engine: Some(engine), options }))
+        Ok(Box::new(RestpListener { engine: Arc::new(Mutex::new(Some(engine))), options }))
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let (own, peer) = (session.ctx.source, session.ctx.destination);
         let composition = self.composition(own, peer)?;
-        let mut engine = self.engine(session, Side::Sender, own, &composition)?;
-        let first = self.path(own, peer);
-        let options = self.options(first, own.port(), peer.port());
+        let engine = match take(&self.sender) {
+            Some(engine) => engine,
+            None => self.engine(session, Side::Sender, own, &composition)?,
+        };
+        let mut engine = Leased::new(engine, &self.sender);
+        engine.look_at_clock();
+        let (outer, port) = engine.own_ends(own.port());
+        engine.further_paths = self.further_paths(outer.port(), peer.port());
+        let first = self.path(outer, peer);
+        let options = self.options(first, port, peer.port());
         if self.profile.management == Management::Connectionless {
             engine
-                .with(|proto, _| proto.listen(own.port(), composition, false))
+                .with(|proto, _| proto.listen(port, composition, false))
                 .map_err(|error| Failure::new(format!("the sender could not open its port: {error}")))?;
-            return Ok(Box::new(RestpConnection::new(engine, &options)));
+            return Ok(Box::new(RestpConnection::new(engine, None, &options)));
         }
         let conn = engine
-            .with(|proto, now| proto.connect(now, first, own.port(), peer.port(), &composition))
+            .with(|proto, now| proto.connect(now, first, port, peer.port(), &composition))
             .map_err(|error| Failure::new(format!("no connection to {peer}: {error}")))?;
-        engine.state.conn = Some(conn);
         // What is sent during an opportunistic handshake travels with it if it can.
-        while !engine.state.connected && self.profile.management != Management::Opportunistic {
+        while !engine.state(Some(conn)).connected && self.profile.management != Management::Opportunistic {
             let doing = format!("{peer} did not answer the connection request");
             engine.turn(i64::MAX, &doing)?;
-            if let Some(reason) = engine.state.closed {
+            if let Some(reason) = engine.state(Some(conn)).closed {
                 return Err(engine.broken(reason, "connecting"));
             }
         }
-        for further in &self.further_paths {
-            let path = self.path(
-                SocketAddr::new(further.source, own.port()),
-                SocketAddr::new(further.destination, peer.port()),
-            );
-            engine
-                .with(|proto, now| proto.open_path(now, conn, path, further.backup))
-                .map_err(|error| Failure::new(format!("no path to {}: {error}", further.destination)))?;
-        }
-        Ok(Box::new(RestpConnection::new(engine, &options)))
+        Ok(Box::new(RestpConnection::new(engine, Some(conn), &options)))
     }
 }
 
 struct RestpListener {
-    engine: Option<Engine>,
+    engine: Berth,
     options: Options,
 }
 
 impl Listener for RestpListener {
     fn accept(&mut self) -> Result<Box<dyn Connection>, Failure> {
-        let mut engine = self
-            .engine
-            .take()
-            .ok_or_else(|| Failure::new("a ResTP receiver serves one flow and was asked for a second"))?;
-        while self.options.management != Management::Connectionless && engine.state.conn.is_none() {
+        let engine = take(&self.engine).ok_or_else(|| {
+            Failure::new("a ResTP receiver serves one session at a time and was asked for a second")
+        })?;
+        let mut engine = Leased::new(engine, &self.engine);
+        engine.look_at_clock();
+        let mut conn = engine.accepted();
+        while self.options.management != Management::Connectionless && conn.is_none() {
             engine.turn(i64::MAX, "nobody connected to the receiver")?;
+            conn = engine.accepted();
         }
-        Ok(Box::new(RestpConnection::new(engine, &self.options)))
+        Ok(Box::new(RestpConnection::new(engine, conn, &self.options)))
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Outer {
     socket: Socket,
     local: SocketAddr,
     encapsulation: Encapsulation,
-    /// The inner port of this side: a raw socket sees the packets of every flow of its node.
+    /// The inner port of this side (0: several): a raw socket sees the packets of every flow of its node.
     inner_port: u16,
     /// The ECN field that the socket writes at present.
     mark: Ecn,
@@ -75,8 +75,7 @@ impl Outer {
                     }
                     _ => packet.bytes,
                 };
-                if self.encapsulation == Encapsulation::RawIp && inner_port(payload) != Some(self.inner_port)
-                {
+                if !self.is_mine(payload) {
                     continue;
                 }
                 let path =
@@ -87,6 +86,13 @@ impl Outer {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether a packet belongs to this endpoint.
+    fn is_mine(&self, payload: &[u8]) -> bool {
+        self.encapsulation == Encapsulation::Udp
+            || self.inner_port == 0
+            || inner_port(payload) == Some(self.inner_port)
     }
 
     /// Sends the packets of `transmit`, which stand in `bytes`.
