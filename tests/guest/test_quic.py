@@ -109,7 +109,8 @@ def test_failures_are_sentences(stack: str, play: Play) -> None:
 
 
 def test_two_flows_share_the_line(play: Play) -> None:
-    first, second = quic_flow("quic-quinn", 2_000_000), quic_flow("quic-quinn", 2_000_000, congestion_control="bbr")
+    first = quic_flow("quic-quinn", 2_000_000)
+    second = quic_flow("quic-quinn", 2_000_000, congestion_control="bbr")
     record = play(run_plan(flows=[first, {**second, "id": "f1"}]))["run"]
     for flow in record["flows"]:
         assert (flow["outcome"], flow["received_bytes"]) == ("ok", 2_000_000), flow["reason"]

@@ -16,11 +16,8 @@ use crate::spec::nanoseconds;
 
 /// The libraries of these transports and of their cryptography, with the versions that are built in. A test holds the
 /// versions against `Cargo.lock`.
-pub const LIBRARIES: [(&str, &str); 3] = [
-    ("quinn-proto", "0.11.19"),
-    ("ring", "0.17.14"),
-    ("rustls", "0.23.46"),
-];
+pub const LIBRARIES: [(&str, &str); 3] =
+    [("quinn-proto", "0.11.19"), ("ring", "0.17.14"), ("rustls", "0.23.46")];
 
 /// The code with which a session is closed that went well, and one that did not. What codes mean is the
 /// application's business (RFC 9000, section 20.2).
