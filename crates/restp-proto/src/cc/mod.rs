@@ -38,7 +38,8 @@ pub struct AckSample<'a> {
     pub in_flight: u32,
     /// True if the sender had nothing more to send, so that the window was not what limited it.
     pub app_limited: bool,
-    /// Losses of an earlier flight are still being repaired; loss-based controllers do not grow meanwhile.
+    /// Losses of an earlier flight are still being repaired; loss-based controllers do not grow meanwhile, but for the
+    /// slow start that follows a timeout.
     pub in_recovery: bool,
     /// RTT estimate that already contains this acknowledgement's sample.
     pub rtt: &'a RttEstimator,
@@ -214,9 +215,11 @@ impl Growth {
         if self.in_slow_start() { 2.0 } else { 1.25 }
     }
 
-    /// A window that the flow does not fill says nothing about the path, so it must not grow (RFC 9002 section 7.8).
+    /// A window that the flow does not fill says nothing about the path, so it must not grow (RFC 9002 section 7.8). Nor
+    /// does it grow in fast recovery, where it stands at the threshold; below it, after a timeout, slow start repairs
+    /// the flight (RFC 5681 section 3.1).
     fn limited_by_window(&self, ack: &AckSample<'_>) -> bool {
-        !ack.in_recovery && (!ack.app_limited || ack.in_flight >= self.window / 2)
+        (!ack.in_recovery || self.in_slow_start()) && (!ack.app_limited || ack.in_flight >= self.window / 2)
     }
 }
 

@@ -91,4 +91,27 @@ mod tests {
         reno.on_ack(&ack);
         assert_eq!(reno.window(), 10);
     }
+
+    #[test]
+    // R-CC-2
+    fn slow_start_repairs_the_flight_after_a_timeout_but_fast_recovery_does_not_grow() {
+        let rtt = test_rtt(Duration::from_millis(100));
+        let repairing = |delivered, in_flight| super::super::AckSample {
+            in_recovery: true,
+            ..test_ack(&rtt, Instant::ZERO, delivered, in_flight)
+        };
+        let mut reno = NewReno::new(16);
+        reno.on_congestion(Instant::ZERO, 16);
+        reno.on_ack(&repairing(8, 8));
+        assert_eq!(reno.window(), 8);
+        reno.on_timeout(Instant::ZERO, 8);
+        let windows: Vec<_> = (0..4)
+            .map(|_| {
+                let window = reno.window();
+                reno.on_ack(&repairing(window, window));
+                window
+            })
+            .collect();
+        assert_eq!(windows, [1, 2, 4, 4]);
+    }
 }
