@@ -109,6 +109,8 @@ _ALL = (
     _quic("quinn", "CUBIC", "#EE3377", "triangle-up", _SOLID),
     _quic("quinn", "NewReno", "#CC3311", "diamond", _DOTTED),
     _quic("quinn", "BBR", "#EE7733", "triangle-down", _DASHED),
+    _quic("s2n", "CUBIC", "#4477AA", "triangle-left", _SOLID),
+    _quic("s2n", "BBR", "#CCBB44", "triangle-right", _DASHED),
     _tls("cubic", "over TCP CUBIC", "#00429D", "square", _SOLID, congestion_control="cubic"),
     _tls("bbr", "over TCP BBR", "#93003A", "square", _DASHED, congestion_control="bbr"),
     _tls("sctp", "over SCTP", "#AA3377", "square", _DASH_DOT, transport="sctp"),

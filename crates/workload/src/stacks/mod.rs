@@ -39,6 +39,7 @@ const REGISTRY: &[(&str, Build)] = &[
     ("mptcp", mptcp::build),
     ("tls", tls::build),
     ("quic-quinn", quic::quinn::build),
+    ("quic-s2n", quic::s2n::build),
     ("restp", restp::build),
 ];
 

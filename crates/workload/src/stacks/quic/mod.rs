@@ -1,12 +1,13 @@
-//! QUIC in the program: a library a transport.
+//! QUIC in the program: two libraries, each a transport of its own.
 //!
-//! They run in the thread of their application. What arrives is handled when that thread waits: in
+//! Both run in the thread of their application. What arrives is handled when that thread waits: in
 //! [`Connection::receive`](super::Connection::receive), [`Connection::pause`](super::Connection::pause), and so on.
 
 mod credentials;
 mod host;
 mod port;
 pub(super) mod quinn;
+pub(super) mod s2n;
 mod sentence;
 
 use std::time::Duration;
@@ -16,8 +17,13 @@ use crate::spec::nanoseconds;
 
 /// The libraries of these transports and of their cryptography, with the versions that are built in. A test holds the
 /// versions against `Cargo.lock`.
-pub const LIBRARIES: [(&str, &str); 3] =
-    [("quinn-proto", "0.11.19"), ("ring", "0.17.14"), ("rustls", "0.23.46")];
+pub const LIBRARIES: [(&str, &str); 5] = [
+    ("aws-lc-rs", "1.19.0"),
+    ("quinn-proto", "0.11.19"),
+    ("ring", "0.17.14"),
+    ("rustls", "0.23.46"),
+    ("s2n-quic", "1.83.0"),
+];
 
 /// The code with which a session is closed that went well, and one that did not. What codes mean is the
 /// application's business (RFC 9000, section 20.2).
@@ -26,6 +32,17 @@ const BROKEN_OFF: u32 = 1;
 
 /// How often a receiver without a way to be told looks whether the sender is done.
 const LOOK_UP_NS: i64 = 1_000_000_000;
+
+/// How far a session is towards its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// Data may still flow.
+    No,
+    /// The other side has sent all it had to send.
+    Received,
+    /// Both sides are done.
+    Done,
+}
 
 /// The shortest idle time-out: a millisecond, the unit of its transport parameter (RFC 9000, section 18.2).
 const SHORTEST_IDLE_S: f64 = 1e-3;

@@ -11,13 +11,13 @@ use quinn_proto::{
 
 use super::engine::QuinnEngine;
 use super::observed::Counts;
+use super::sampler::QuinnSampler;
 use crate::context::Clock;
 use crate::error::Failure;
 use crate::ledger::DeliveryInstants;
-use crate::log::SocketSample;
 use crate::stacks::quic::host::Host;
 use crate::stacks::quic::sentence::{Cause, Loss, lost, unanswered};
-use crate::stacks::quic::{BROKEN_OFF, DONE, LOOK_UP_NS};
+use crate::stacks::quic::{BROKEN_OFF, DONE, LOOK_UP_NS, Over};
 use crate::stacks::{Arrival, Connection, Listener, Sampler, Take};
 
 /// A sender without room hears of new room in steps, as from the kernel's sockets, and not with every acknowledgement:
@@ -59,17 +59,6 @@ impl Listener for QuinnListener {
             over: Over::No,
         }))
     }
-}
-
-/// How far a session is towards its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
-    /// Data may still flow.
-    No,
-    /// The other side has sent all it had to send.
-    Received,
-    /// Both sides are done.
-    Done,
 }
 
 /// A session, at either end.
@@ -383,42 +372,6 @@ impl Drop for QuinnConnection {
         state.settle();
     }
 }
-
-/// Reads the state of a connection: the library's estimates, and what went by its congestion control.
-struct QuinnSampler {
-    host: Host<QuinnEngine>,
-    handle: ConnectionHandle,
-    counts: Arc<Counts>,
-}
-
-impl Sampler for QuinnSampler {
-    fn sample(&self) -> Option<SocketSample> {
-        let mut state = self.host.lock();
-        let link = state.engine.link(self.handle);
-        if link.lost.is_some() {
-            return None;
-        }
-        let path = link.quic.stats().path;
-        let metrics = link.quic.congestion_state().metrics();
-        let srtt_s = path.rtt.as_secs_f64();
-        Some(SocketSample {
-            cwnd_bytes: path.cwnd,
-            ssthresh_bytes: metrics.ssthresh.filter(|bytes| *bytes < u64::MAX),
-            srtt_ns: Some(path.rtt.as_nanos() as i64),
-            min_rtt_ns: Some(path.min_rtt.as_nanos() as i64),
-            in_flight_bytes: self.counts.in_flight_bytes(),
-            // QUIC never repeats a packet: what a lost one carried goes in a new one (RFC 9000, section 13.3).
-            retransmitted_packets: path.lost_packets,
-            delivered_bytes: Some(self.counts.acknowledged_bytes()),
-            pacing_rate_bps: Some(PACING_GAIN * path.cwnd as f64 * 8.0 / srtt_s).filter(|_| srtt_s > 0.0),
-            ..SocketSample::default()
-        })
-    }
-}
-
-/// Windows per RTT at which quinn paces, whatever the congestion control (quinn-proto's `connection/pacing.rs`; the
-/// value is that of RFC 9002, section 7.7).
-const PACING_GAIN: f64 = 1.25;
 
 /// The library's reason in common words.
 fn loss(reason: &ConnectionError) -> Loss {

@@ -11,6 +11,7 @@
 mod connection;
 mod engine;
 mod observed;
+mod sampler;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -188,7 +189,8 @@ impl Stack for Quinn {
             QuinnConnection::opening(host, handle, self.datagrams, counts, self.window_bytes());
         connection.establish(destination, self.early_data)?;
         if self.datagrams {
-            connection.check_datagram(message_bytes)?;
+            // Said before the connection is closed, so that nobody takes the other side's report of that for the cause.
+            connection.check_datagram(message_bytes).inspect_err(|failure| session.fail(failure.clone()))?;
         }
         Ok(Box::new(connection))
     }
