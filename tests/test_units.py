@@ -39,6 +39,15 @@ def test_times(text: str, expected: float) -> None:
     assert units.time_s(text) == expected
 
 
+def test_a_range_of_times_is_a_middle_and_half_a_width() -> None:
+    assert units.spread_time_s("25ms±5ms") == units.spread_time_s("25ms +- 5ms") == (0.025, 0.005)
+    assert units.spread_time_s("25ms") == (0.025, 0.0)
+    assert units.format_spread_time(0.15, 0.01) == "150ms±10ms"
+    for wrong, word in (("5ms±25ms", "below 0"), ("1s±1ms±1ms", "more than one"), ("25ms±5", "no unit")):
+        with pytest.raises(UserError, match=word):
+            units.spread_time_s(wrong)
+
+
 def test_decimal_and_binary_sizes_differ() -> None:
     assert units.size_bytes("512kB") == 512_000
     assert units.size_bytes("512KiB") == 524_288

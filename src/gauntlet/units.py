@@ -81,6 +81,20 @@ def time_s(value: object, where: str | None = None) -> float:
     return float(number)
 
 
+def spread_time_s(value: object, where: str | None = None) -> tuple[float, float]:
+    """Middle and half width of a range of times, in seconds: "25ms±5ms" (or "25ms+-5ms"); "25ms" has none.
+
+    The range may not go below 0.
+    """
+    parts = re.split(r"±|\+-", value) if isinstance(value, str) else [value]
+    if len(parts) > 2:
+        raise UserError(f"{_at(where)}{_show(value)} has more than one ±; write one, such as '25ms±5ms'.")
+    middle_s, half_width_s = time_s(parts[0], where), time_s(parts[1], where) if len(parts) == 2 else 0.0
+    if half_width_s > middle_s:
+        raise UserError(f"{_at(where)}the time {_show(value)} may fall below 0; give a smaller part after ±.")
+    return middle_s, half_width_s
+
+
 def size_bytes(value: object, where: str | None = None) -> int:
     """Whole bytes, 0 or more: "1448B", "512kB" (512,000), "64KiB" (65,536)."""
     number = _parse(value, "size", _SIZES, "512kB", where)
@@ -127,6 +141,12 @@ def format_time(seconds: float) -> str:
     return _format(seconds, (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)))
 
 
+def format_spread_time(middle_s: float, half_width_s: float) -> str:
+    """The form that `spread_time_s` reads: 0.025 and 0.005 are "25ms±5ms"."""
+    spread = f"±{format_time(half_width_s)}" if half_width_s else ""
+    return f"{format_time(middle_s)}{spread}"
+
+
 def format_size(count_bytes: float) -> str:
     """The shortest usual form of a size, in decimal prefixes: 10000000 is "10MB"."""
     return _format(count_bytes, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
@@ -143,9 +163,9 @@ def format_fraction(share: float) -> str:
 
 
 def spaced(quantity: str) -> str:
-    """A formatted quantity as people read it: "25ms" is "25 ms"."""
-    match = _QUANTITY.fullmatch(quantity)
-    return " ".join(filter(None, match.groups())) if match else quantity
+    """A formatted quantity as people read it: "25ms" is "25 ms", "25ms±5ms" is "25 ms ± 5 ms"."""
+    parts = (_QUANTITY.fullmatch(part) for part in quantity.split("±"))
+    return " ± ".join(" ".join(filter(None, part.groups())) if part else quantity for part in parts)
 
 
 def _parse(

@@ -252,3 +252,27 @@ def test_secrets_are_kept_on_request_only(parse: Parse) -> None:
 def test_runs_survive_json(parse: Parse) -> None:
     for run in expand(parse(RAIL)):
         assert RunSpec.from_json(json.loads(json.dumps(run.to_json()))) == run
+
+
+@pytest.mark.parametrize("text", [CONSTANT, RAIL])
+def test_each_repetition_draws_a_delay_that_its_protocols_share(parse: Parse, text: str) -> None:
+    runs = expand(
+        parse(text, ('"25ms", "50ms"', '"25ms±5ms", "50ms"'), ("repetitions = 2", "repetitions = 8"))
+    )
+    spread = [run for run in runs if run.factors["channel_delay_s"] == 0.025]
+    drawn = {
+        repetition: {
+            run.link.channel_delay_s or run.scenario.params["delay"]
+            for run in spread
+            if run.factors["repetition"] == repetition
+        }
+        for repetition in range(1, 9)
+    }
+    delays_s = [delay_s for found in drawn.values() for delay_s in found]
+    assert len(delays_s) == 8, "one delay a repetition, whatever the protocol and the loss"
+    assert min(delays_s) < 0.024 and max(delays_s) > 0.026
+    assert all(0.020 <= delay_s <= 0.030 for delay_s in delays_s)
+    assert spread[0].labels["channel_delay_s"] == "25 ms ± 5 ms"
+    assert spread[0].id == "tcp-cubic_delay-25ms-5ms_loss-0pct_rep-001"
+    plain = by_id(parse(text))
+    assert all(plain[run.id] == run for run in runs if run.id in plain), "a fixed delay is drawn from nothing"

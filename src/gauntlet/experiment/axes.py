@@ -13,7 +13,7 @@ from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
 from gauntlet.experiment.strict import unknown_key
 
-_TIMES = ("channel_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start")
+_TIMES = ("jitter", "duration", "mean_on", "mean_off", "interval", "start")
 _SIZES = ("queue", "size", "packet", "send_buffer", "receive_buffer")
 _SHARES = ("loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
@@ -136,7 +136,11 @@ def _factor_name(section: str, key: str) -> str:
     if section == "scenario" and key == "name":
         return "scenario"
     if section in ("link", "workload"):
-        suffix = {**dict.fromkeys(_TIMES, "_s"), **dict.fromkeys(_SIZES, "_bytes"), "rate": "_bps"}
+        suffix = {
+            **dict.fromkeys(("channel_delay", *_TIMES), "_s"),
+            **dict.fromkeys(_SIZES, "_bytes"),
+            "rate": "_bps",
+        }
         return key + suffix.get(key, "")
     return f"{section}.{key}"
 
@@ -161,6 +165,9 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
 
 
 def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
+    if key == "channel_delay":
+        middle_s, half_width_s = units.spread_time_s(written, where)
+        return middle_s, units.format_spread_time(middle_s, half_width_s)
     if key in _TIMES:
         seconds = units.time_s(written, where)
         return seconds, units.format_time(seconds)

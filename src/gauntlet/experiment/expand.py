@@ -1,6 +1,7 @@
 """Multiply an experiment out into runs: stable order, stable ids, seeds that protocols share."""
 
 import dataclasses
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ def empty_run(condition: Condition, folder: Path, *, seed: int, limit_s: float) 
     """One run over a link with nothing sent, for programs of the user. Raises UserError."""
     ride = _Ride.of(condition, folder, seed)
     link_seed = seeds.link_seed(seed, 1)
+    drawn = ride.drawn(link_seed)
     start_s, duration_s = _stretch(condition, ride.scenario, link_seed, limit_s)
     return RunSpec(
         id="exec",
@@ -45,11 +47,11 @@ def empty_run(condition: Condition, folder: Path, *, seed: int, limit_s: float) 
         labels={},
         seed=seeds.run_seed(seed, 1, ride.settled),
         link_seed=link_seed,
-        scenario=ride.ref,
+        scenario=drawn.ref,
         start_s=start_s,
         duration_s=duration_s,
         limit_s=limit_s,
-        link=ride.link,
+        link=drawn.link,
         flows=(),
         record={"messages": False, "socket_interval_s": None, "packets": "none", "taps": None},
         sysctls={**STOCK_SYSCTLS, **condition.sysctl},
@@ -79,6 +81,8 @@ class _Ride:
     ref: ScenarioRef
     scenario: "Scenario"
     link: LinkConditions
+    delay_half_width_s: float
+    """Half the width of the range around the channel's delay from which each repetition draws its own."""
 
     @staticmethod
     def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
@@ -86,8 +90,28 @@ class _Ride:
         # Of this one only what no seed changes is used: its length and its highest rate.
         scenario = links.scenario(ref, seed)
         link = _link(condition, scenario)
-        links.check(ref, scenario, link)
-        return _Ride(ref, scenario, link)
+        half_width_s = condition.link.channel_delay[1] if condition.link.channel_delay else 0.0
+        ride = _Ride(ref, scenario, link, half_width_s)
+        links.check(ref, scenario, ride._shifted(-half_width_s).link)
+        return ride
+
+    def drawn(self, link_seed: int) -> "_Ride":
+        """The same with the delay of one repetition, which is that of every protocol in it."""
+        if self.delay_half_width_s == 0:
+            return self
+        place = random.Random(f"channel delay {link_seed}").uniform(-1.0, 1.0)
+        return self._shifted(place * self.delay_half_width_s)
+
+    def _shifted(self, by_s: float) -> "_Ride":
+        """The same with another delay of the channel; a constant link has it among its parameters."""
+        if self.link.channel_delay_s is None:
+            own_s = self.ref.params.get("delay")
+            if by_s == 0 or own_s is None:
+                return self
+            params = {**self.ref.params, "delay": round(own_s + by_s, links.DELAY_DIGITS)}
+            return dataclasses.replace(self, ref=dataclasses.replace(self.ref, params=params))
+        delay_s = round(self.link.channel_delay_s + by_s, links.DELAY_DIGITS)
+        return dataclasses.replace(self, link=dataclasses.replace(self.link, channel_delay_s=delay_s))
 
     def max_rate_bps(self, direction: str) -> float:
         """What "max" means for a flow of this direction, in bit/s."""
@@ -96,7 +120,9 @@ class _Ride:
     @property
     def settled(self) -> dict[str, Any]:
         """What the run seed depends on: the link's condition, wherever the trace file lies."""
-        return {"name": self.ref.name, "params": self.ref.params, "link": dataclasses.asdict(self.link)}
+        spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
+        link = {**dataclasses.asdict(self.link), **spread}
+        return {"name": self.ref.name, "params": self.ref.params, "link": link}
 
 
 def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
@@ -111,21 +137,23 @@ def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
 
 def _params(condition: Condition) -> dict[str, Any]:
     """Parameters of the scenario; a constant link has no access network: the channel's delay is its own."""
-    params, delay_s = condition.scenario.params, condition.link.channel_delay
-    if condition.scenario.name != "constant" or delay_s is None:
+    params, delay = condition.scenario.params, condition.link.channel_delay
+    if condition.scenario.name != "constant" or delay is None:
         return params
     if "delay" in params:
         raise UserError(
             "[scenario] delay: there is a channel_delay too; keep one of them, they mean the same here."
         )
-    return {**params, "delay": delay_s}
+    return {**params, "delay": delay[0]}
 
 
 def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
     section = condition.link
     return LinkConditions(
         network=section.network or ("rail-d34" if scenario.line is not None else "wire"),
-        channel_delay_s=None if scenario.kind == "constant" else section.channel_delay,
+        channel_delay_s=section.channel_delay[0]
+        if section.channel_delay and scenario.kind != "constant"
+        else None,
         loss=section.loss,
         loss_direction=section.loss_direction,
         burst_loss=section.burst_loss.model_dump() if section.burst_loss else None,
@@ -149,6 +177,7 @@ def _run(
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
     link_seed = seeds.link_seed(about.seed, repetition)
+    drawn = ride.drawn(link_seed)
     limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in sent)
     start_s, duration_s = _stretch(point.condition, ride.scenario, link_seed, limit_s)
     factors: dict[str, Factor] = {"protocol": key}
@@ -166,11 +195,11 @@ def _run(
         labels=labels,
         seed=seeds.run_seed(about.seed, repetition, ride.settled),
         link_seed=link_seed,
-        scenario=ride.ref,
+        scenario=drawn.ref,
         start_s=start_s,
         duration_s=duration_s,
         limit_s=limit_s,
-        link=ride.link,
+        link=drawn.link,
         flows=sent,
         record={
             "messages": experiment.record.messages,

@@ -9,10 +9,11 @@ from gauntlet import units
 from gauntlet.errors import UserError
 
 Number = TypeVar("Number", int, float)
+Read = TypeVar("Read", int, float, tuple[float, float])
 
 
-def _reading(read: Callable[[object], Number]) -> Callable[[object], Number]:
-    def validate(value: object) -> Number:
+def _reading(read: Callable[[object], Read]) -> Callable[[object], Read]:
+    def validate(value: object) -> Read:
         try:
             return read(value)
         except UserError as error:
@@ -33,6 +34,8 @@ def _positive(read: Callable[[object], Number], kind: str) -> Callable[[object],
 
 Time = Annotated[float, BeforeValidator(_reading(units.time_s))]
 """Seconds, 0 or more."""
+SpreadTime = Annotated[tuple[float, float], BeforeValidator(_reading(units.spread_time_s))]
+"""A range of times: middle and half width in seconds."""
 Duration = Annotated[float, BeforeValidator(_reading(_positive(units.time_s, "time")))]
 """Seconds, above 0."""
 Size = Annotated[int, BeforeValidator(_reading(_positive(units.size_bytes, "size")))]

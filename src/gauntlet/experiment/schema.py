@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
-from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, Time
+from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, SpreadTime, Time
 from gauntlet.experiment.strict import Strict
 
 DEFAULT_PACKET_BYTES = 1448
@@ -108,8 +108,9 @@ class GilbertElliott(Strict):
 class LinkSection(Strict):
     """[link]: conditions added to the scenario's own; every key can be an axis of [matrix] too."""
 
-    channel_delay: Time | None = None
-    """One way, access and internet together; None: the scenario's own delay alone."""
+    channel_delay: SpreadTime | None = None
+    """One way, access and internet together, middle and half width of the range from which each repetition
+    draws; None: the scenario's own delay alone."""
     loss: Share = 0.0
     loss_direction: Literal["both", "up", "down"] = "both"
     burst_loss: GilbertElliott | None = None
