@@ -1,10 +1,11 @@
 """Each KPI against numbers worked out by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gauntlet.metrics.flow import path_capacity
+from gauntlet.metrics.flow import path_capacity, wire_bytes
 from gauntlet.metrics.kpi import registry
 from gauntlet.metrics.kpis.delay import KPIS as DELAYS
 from gauntlet.metrics.kpis.download import download_time_s
@@ -13,6 +14,7 @@ from gauntlet.metrics.kpis.loss import message_loss_ratio
 from gauntlet.metrics.kpis.message_delay import message_delay_s
 from gauntlet.metrics.kpis.setup import setup_time_s
 from gauntlet.metrics.kpis.throughput import capacity_utilisation, throughput_bps
+from gauntlet.metrics.kpis.wire import wire_bytes_per_byte
 from tests.metrics.flows import flow
 
 
@@ -155,6 +157,21 @@ def test_several_ways_carry_together_what_their_own_links_do() -> None:
     only_shared = path_capacity(shared, "f0")
     assert only_shared is not None
     assert set(only_shared.values) == {10}
+
+
+def test_bytes_on_the_wire_are_those_that_entered_the_line_in_either_direction() -> None:
+    """Only the first counted link of each way counts; what later links carried went in before."""
+    counted = [("ab", 11_000), ("bc", 10_500), ("cb", 700), ("ba", 650)]
+    record = {
+        "paths": [{"flow": "f0", "forward": ["x", "ab", "bc"], "return": ["cb", "ba"]}],
+        "links": [{"link": link, "sent_bytes": sent_bytes} for link, sent_bytes in counted],
+    }
+    assert wire_bytes(record) == 11_700
+    assert wire_bytes({**record, "links": []}) is None
+    some = flow([0, 1], [1, 2], size_bytes=5000)
+    assert wire_bytes_per_byte(some) is None
+    assert wire_bytes_per_byte(replace(some, wire_bytes=11_700)) == pytest.approx(1.17)
+    assert wire_bytes_per_byte(replace(flow([0], [None]), wire_bytes=11_700)) is None
 
 
 def test_every_kpi_says_what_it_is() -> None:

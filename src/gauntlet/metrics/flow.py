@@ -50,6 +50,10 @@ class FlowData:
     """Samples of the sender's socket by column name; NaN where a value is unset."""
     exchanges: Sequence[Mapping[str, Any]] = ()
     """The objects that the flow exchanged, in order (docs/formats/record.md, exchanges.arrow)."""
+    wire_bytes: int | None = None
+    """Bytes that entered the line in both directions, IP headers and tunnels included; None where the run has
+    other flows too, whose bytes are counted with them.
+    """
 
     @property
     def arrived(self) -> npt.NDArray[np.bool_]:
@@ -123,6 +127,7 @@ def flows_of(run: Run) -> list[FlowData]:
                 capacity_bps=path_capacity(run.record, record["id"]),
                 sockets=_sockets_of(sockets, index),
                 exchanges=_exchanges_of(exchanges, index),
+                wire_bytes=wire_bytes(run.record) if len(run.record["flows"]) == 1 else None,
             )
         )
     return flows
@@ -143,6 +148,14 @@ def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
         together = reduce(Steps.plus, [each or _UNLIMITED for each in alone])
         capacity = together if capacity is None else capacity.minimum(together)
     return None if capacity is None or np.isinf(capacity.values).any() else capacity
+
+
+def wire_bytes(record: Mapping[str, Any]) -> int | None:
+    """What the first counted link of each way of the run's only flow sent; None when none is counted."""
+    sent_bytes = {link["link"]: int(link["sent_bytes"]) for link in record.get("links", [])}
+    ways = [path[side] for path in record.get("paths", []) for side in ("forward", "return")]
+    first = {next((link for link in way if link in sent_bytes), None) for way in ways} - {None}
+    return sum(sent_bytes[link] for link in first if link is not None) if first else None
 
 
 _UNLIMITED = Steps.of([(0.0, np.inf)])
