@@ -29,7 +29,7 @@ class Protocol:
     """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
     dash: tuple[int, ...]
     """Lengths of stroke and gap in pixels; () is a solid line."""
-    stack_params: Mapping[str, str] = field(default_factory=dict)
+    stack_params: Mapping[str, str | float] = field(default_factory=dict)
     options: frozenset[str] = frozenset()
     """The flow keys of an experiment that this protocol's stack understands."""
     external: ExternalStack | None = None
@@ -76,7 +76,7 @@ def _restp(
     dash: tuple[int, ...],
     *,
     reliable: bool = True,
-    **services: str,
+    **services: str | float,
 ) -> Protocol:
     key = f"restp-{name}"
     params = MappingProxyType(services)
@@ -84,6 +84,21 @@ def _restp(
     return Protocol(
         key, f"ResTP {label}", "restp", colour, "triangle-up", dash, params, options, reliable=reliable
     )
+
+
+def _studied(
+    name: str,
+    label: str,
+    colour: str,
+    dash: tuple[int, ...],
+    *,
+    reliable: bool = True,
+    **services: str | float,
+) -> Protocol:
+    """ResTP with the services that a table of Nguyen's dissertation (2021) lists, its timers, and without the
+    CRC, which none of its tables has.
+    """
+    return _restp(name, label, colour, dash, reliable=reliable, dissertation=True, crc=False, **services)
 
 
 def _aioquic(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
@@ -122,6 +137,56 @@ _ALL = (
     _restp("multipath", "multipath", "#7570B3", _DASH_DOT, profile="multipath"),
     _restp("voice", "voice", "#E7298A", _SOLID, profile="voice", reliable=False),
     _restp("datagram", "datagram", "#A9A9A9", _DOTTED, profile="datagram", reliable=False),
+    # What a path of one's own allows: losses may be taken for bit errors, and nobody may slow down for them.
+    _restp("file-own", "file, own path", "#525252", _DOTTED, profile="file_arq", i_own_the_path=True),
+    # The dissertation's configurations, by its tables 4.1, 4.2, 4.4, 4.14, 4.16 and 4.17 and section A.3.3.
+    # Voice waits at most 160 ms for a hole, the delay above which a packet is late (section 4.5.1).
+    _studied("3wh-arq", "3WH-ARQ", "#B15928", _SOLID, profile="file_arq", ack_report="cumulative"),
+    _studied("3wh-harq", "3WH-HARQ", "#6A3D9A", _DASH_DOT, profile="file_harq", ack_report="cumulative"),
+    _studied("opt-arq", "OPT-ARQ", "#1F78B4", _DASHED, profile="web_opt", ack_report="cumulative"),
+    _studied(
+        "outage-arq",
+        "3WH-ARQ probing",
+        "#33A02C",
+        _DASHED,
+        profile="satellite_outage",
+        ack_report="cumulative",
+    ),
+    _studied(
+        "ful-arq", "3WH-FUL-ARQ", "#FB9A99", _DOTTED, profile="voice", ordering="full", ack_report="sack"
+    ),
+    _studied("par-arq", "3WH-PAR-ARQ", "#E31A1C", _SOLID, profile="voice", hold_s=0.16, reliable=False),
+    _studied(
+        "opt-par-arq",
+        "OPT-PAR-ARQ",
+        "#CAB2D6",
+        _DASHED,
+        profile="voice",
+        hold_s=0.16,
+        management="opportunistic",
+        reliable=False,
+    ),
+    # Its window is the bandwidth-delay product of section A.3.1 twice over: the line's and the queue's.
+    _studied(
+        "arq-open",
+        "ARQ without congestion control",
+        "#FF7F00",
+        _DASH_DOT,
+        profile="file_arq",
+        ack_report="cumulative",
+        congestion="none",
+        open_window_packets=32,
+        i_own_the_path=True,
+    ),
+    _studied(
+        "opt-paths",
+        "OPT over two paths",
+        "#A6CEE3",
+        _DASH_DOT,
+        profile="multipath",
+        ack_report="cumulative",
+        management="opportunistic",
+    ),
     _aioquic("newreno", "NewReno", "#44BB99", "diamond", _DOTTED),
     _aioquic("cubic", "CUBIC", "#225555", "diamond", _SOLID),
 )
