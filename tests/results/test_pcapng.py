@@ -87,6 +87,18 @@ def test_tshark_reads_it(tmp_path: Path) -> None:
     assert "500000001" in lines[0][0]
 
 
+def test_kept_secrets_stand_before_the_packets(tmp_path: Path) -> None:
+    write_record(tmp_path, [(1, 3, ip_packet(60, 1))])
+    key_log = b"CLIENT_RANDOM 01 02\n"
+    (tmp_path / "keys.log").write_bytes(key_log)
+    pcapng.convert(tmp_path, PLAN, tmp_path / "c.pcapng")
+    content = (tmp_path / "c.pcapng").read_bytes()
+    assert len(parse(content)[1]) == 1
+    block = struct.pack("<IIII", 10, 20 + 20, 0x544C534B, len(key_log)) + key_log
+    assert block in content
+    assert content.index(block) < content.index(ip_packet(60, 1))
+
+
 def test_an_empty_capture_is_a_valid_file(tmp_path: Path) -> None:
     write_record(tmp_path, [])
     assert pcapng.convert(tmp_path, PLAN, tmp_path / "c.pcapng") == 0

@@ -1,7 +1,9 @@
 """The packets of a run (packets.bin of docs/formats/record.md) as a pcapng file for Wireshark and its kin.
 
 Raw IP packets, one interface a tap named by its link, instants in nanoseconds of virtual time since the start
-of the run, packets sorted by instant. Block layouts: draft-ietf-opsawg-pcapng, sections 4.1, 4.2 and 4.3.
+of the run, packets sorted by instant. Where the run kept the secrets of its sessions they are in the file too, so
+that Wireshark shows what TLS and QUIC carried. Block layouts: draft-ietf-opsawg-pcapng, sections 4.1, 4.2, 4.3
+and 4.7.
 """
 
 import struct
@@ -15,13 +17,15 @@ import numpy.typing as npt
 import gauntlet
 from gauntlet.errors import RunError, UserError
 from gauntlet.results.files import read_json
+from gauntlet.results.layout import KEYS
 
 CAPTURE_BYTES = {"headers": 112, "full": 1584}
 """Bytes kept of each packet under each setting of the plan's `record.packets` (docs/formats/record.md)."""
 
 _LINKTYPE_RAW = 101
 _BYTE_ORDER_MAGIC = 0x1A2B3C4D
-_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
+_SECTION, _INTERFACE, _PACKET, _SECRETS = 0x0A0D0D0A, 1, 6, 10
+_TLS_KEY_LOG = 0x544C534B
 _OPT_END, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_SHB_APPLICATION = 0, 2, 9, 4
 _NANOSECONDS = 9
 _PACKETS_PER_CHUNK = 1 << 17
@@ -79,6 +83,9 @@ def convert(record_dir: Path, plan_run: Mapping[str, Any], target: Path) -> int:
         out.write(_section_header())
         for tap in taps:
             out.write(_interface(links[tap], CAPTURE_BYTES[packets]))
+        keys = record_dir / KEYS
+        if keys.exists():
+            out.write(_secrets(keys.read_bytes()))
         for start in range(0, len(order), _PACKETS_PER_CHUNK):
             chunk = rows[order[start : start + _PACKETS_PER_CHUNK]]
             out.write(_packets(chunk, interface_of_tap[chunk["tap"]]).tobytes())
@@ -121,6 +128,11 @@ def _interface(link: str, capture_bytes: int) -> bytes:
     return _block(
         _INTERFACE, body + _options([(_OPT_IF_NAME, link.encode()), (_OPT_IF_TSRESOL, bytes([_NANOSECONDS]))])
     )
+
+
+def _secrets(key_log: bytes) -> bytes:
+    padded = key_log + b"\0" * (-len(key_log) % 4)
+    return _block(_SECRETS, struct.pack("<II", _TLS_KEY_LOG, len(key_log)) + padded)
 
 
 def _options(options: list[tuple[int, bytes]]) -> bytes:
