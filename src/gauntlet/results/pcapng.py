@@ -1,9 +1,9 @@
 """The packets of a run (packets.bin of docs/formats/record.md) as a pcapng file for Wireshark and its kin.
 
 Raw IP packets, one interface a tap named by its link, instants in nanoseconds of virtual time since the start
-of the run, packets sorted by instant. Where the run kept the secrets of its sessions they are in the file too, so
-that Wireshark shows what TLS and QUIC carried. Block layouts: draft-ietf-opsawg-pcapng, sections 4.1, 4.2, 4.3
-and 4.7.
+of the run, packets sorted by instant. Where the run kept the secrets of its sessions they are in the file
+too, so that Wireshark shows what TLS and QUIC carried. Block layouts: draft-ietf-opsawg-pcapng, sections 4.1,
+4.2, 4.3 and 4.7.
 """
 
 import struct
