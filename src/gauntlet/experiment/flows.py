@@ -22,6 +22,7 @@ _OPTIONS = {
     "loss_cause": "loss_cause",
     "client_auth": "client_auth",
     "resumption": "resumption",
+    "early_data": "early_data",
 }
 
 

@@ -40,7 +40,9 @@ class Protocol:
 
 _BUFFERS = frozenset({"send_buffer", "receive_buffer"})
 _STREAM = _BUFFERS | {"nodelay"}
-_SECURE = _STREAM | {"client_auth", "resumption"}
+_TICKETS = frozenset({"client_auth", "resumption"})
+_SECURE = _STREAM | _TICKETS | {"early_data"}
+_QUIC = {"quinn": _BUFFERS | _TICKETS | {"early_data"}, "s2n": _BUFFERS | _TICKETS}
 _RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
 _SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
 
@@ -59,7 +61,7 @@ def _quic(library: str, label: str, colour: str, marker: str, dash: tuple[int, .
     name, stack = label.lower(), f"quic-{library}"
     params = MappingProxyType({"congestion_control": name})
     return Protocol(
-        f"{stack}-{name}", f"QUIC {library} {label}", stack, colour, marker, dash, params, _BUFFERS
+        f"{stack}-{name}", f"QUIC {library} {label}", stack, colour, marker, dash, params, _QUIC[library]
     )
 
 

@@ -165,6 +165,8 @@ class FlowSection(Strict):
     """Whether the sender shows a certificate too; None: no."""
     resumption: bool | None = None
     """Whether a session after the first resumes it with its ticket; None: no."""
+    early_data: bool | None = None
+    """Whether a session that is resumed sends data in its first flight (0-RTT); None: no."""
 
     @model_validator(mode="after")
     def _complete(self) -> "FlowSection":
@@ -177,6 +179,10 @@ class FlowSection(Strict):
                 raise ValueError(f"the application '{self.app}' has no key '{key}'; leave it out.")
         if self.app == "periodic" and (self.count is None) == (self.duration is None):
             raise ValueError("the application 'periodic' needs either the key 'count' or the key 'duration'.")
+        if self.early_data and not self.resumption:
+            raise ValueError(
+                "early_data needs resumption = true: only a session that is resumed can send early."
+            )
         return self
 
 
