@@ -139,8 +139,19 @@ _ALL = (
     _restp("multipath", "multipath", "#7570B3", _DASH_DOT, profile="multipath"),
     _restp("voice", "voice", "#E7298A", _SOLID, profile="voice", reliable=False),
     _restp("datagram", "datagram", "#A9A9A9", _DOTTED, profile="datagram", reliable=False),
-    # What a path of one's own allows: losses may be taken for bit errors, and nobody may slow down for them.
-    _restp("file-own", "file, own path", "#525252", _DOTTED, profile="file_arq", i_own_the_path=True),
+    _restp(
+        "file-dynamic", "file, dynamic cause", "#4D9221", _DASHED, profile="file_arq", loss_cause="dynamic"
+    ),
+    # Losses may be taken for bit errors where nobody else's traffic suffers from it.
+    _restp(
+        "file-own",
+        "file, own path",
+        "#525252",
+        _DOTTED,
+        profile="file_arq",
+        i_own_the_path=True,
+        loss_cause="corruption",
+    ),
     # The dissertation's configurations, by its tables 4.1, 4.2, 4.4, 4.14, 4.16 and 4.17 and section A.3.3.
     # Voice waits at most 160 ms for a hole, the delay above which a packet is late (section 4.5.1).
     _studied("3wh-arq", "3WH-ARQ", "#B15928", _SOLID, profile="file_arq", ack_report="cumulative"),
