@@ -1,0 +1,56 @@
+"""The study D3.5: its experiments, and how each is cut down for a first look."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gauntlet.experiment.runspec import Factor
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.studies.d35.figures import FIGURES
+from gauntlet.studies.d35.measures import THROUGHPUT_WITH_SETUP
+from gauntlet.studies.d35.notes import NOTES
+from gauntlet.studies.d35.values import VALUES
+from gauntlet.studies.model import Experiment, Quick, Study
+
+HERE = Path(__file__).parent
+_ENDS: Mapping[str, Sequence[Factor]] = {"channel_delay_s": [0.025, 0.15]}
+"""The channel delays at the ends of the study's range, which a first look keeps."""
+
+
+def _experiment(name: str, quick: Quick | None = None, *, measures: tuple[Kpi, ...] = ()) -> Experiment:
+    return Experiment(name, HERE / "experiments" / f"{name}.toml", quick, measures=measures)
+
+
+def _streams(name: str, quick: Quick | None = None) -> Experiment:
+    return _experiment(f"streams-{name}", quick, measures=(THROUGHPUT_WITH_SETUP,))
+
+
+EXPERIMENTS = (
+    _streams("delay", Quick(3, _ENDS)),
+    _streams("aioquic", Quick(3, _ENDS)),
+    _streams("clear", Quick(3, {"channel_delay_s": [0.15]})),
+    _streams("loss", Quick(3, {"channel_delay_s": [0.15], "loss": [0.005, 0.05]})),
+    _streams("loss-aioquic"),
+    _streams("size"),
+    _streams("size-aioquic"),
+    _experiment("messages-fresh", Quick(3, _ENDS)),
+    _experiment("messages-fresh-aioquic"),
+    _experiment("messages-loss"),
+    _experiment("messages-loss-aioquic"),
+    _experiment("messages-kept"),
+    _experiment("messages-resumed"),
+    _experiment("messages-datagrams"),
+)
+
+STUDY = Study(
+    key="d35",
+    title="Secure transport and application protocols for railways (AB4Rail D3.5)",
+    citation="R. Giuliano, F. Mazzenga, F. Vatalaro, A. Vizzarri: Analysis of options for transport and "
+    "application protocols and of their secure versions. AB4Rail, Deliverable D3.5, version 0.1, 22 July "
+    "2022 (Shift2Rail, grant 101014517).",
+    experiments=EXPERIMENTS,
+    figures=FIGURES,
+    ledger=HERE / "ledger.toml",
+    summary=HERE / "summary",
+    notes=NOTES,
+    values=VALUES,
+)

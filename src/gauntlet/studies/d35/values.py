@@ -1,0 +1,8 @@
+"""Results of the study that no KPI holds, for claims to name."""
+
+from collections.abc import Mapping
+
+from gauntlet.studies.model import Value
+
+VALUES: Mapping[str, Value] = {}
+"""By the name that a claim of the kind `value` gives."""
