@@ -153,7 +153,7 @@ _ALL = (
     _restp(
         "file-dynamic", "file, dynamic cause", "#4D9221", _DASHED, profile="file_arq", loss_cause="dynamic"
     ),
-    # Losses may be taken for bit errors where nobody else's traffic suffers from it.
+    # Where nobody else's traffic suffers, losses are bit errors and the window is constant: 64 packets.
     _restp(
         "file-own",
         "file, own path",
@@ -162,6 +162,7 @@ _ALL = (
         profile="file_arq",
         i_own_the_path=True,
         loss_cause="corruption",
+        congestion="none",
     ),
     # The dissertation's configurations, by its tables 4.1, 4.2, 4.4, 4.14, 4.16 and 4.17 and section A.3.3.
     # Voice waits at most 160 ms for a hole, the delay above which a packet is late (section 4.5.1).
