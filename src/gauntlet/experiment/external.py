@@ -1,15 +1,18 @@
 """Stacks that programs carry (docs/formats/external-stack.md): those that ship, and an experiment's own."""
 
+import compileall
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from gauntlet import external as programs
 from gauntlet.errors import UserError
 from gauntlet.experiment.strict import Strict
 
@@ -72,10 +75,21 @@ def _shipped(name: str, client: str, server: str) -> ExternalStack:
 
 AIOQUIC = _shipped("aioquic", "aioquic_client", "aioquic_server")
 FTP = _shipped("ftp", "ftp_client", "ftp_server")
+FTPS = _shipped("ftps", "ftps_client", "ftps_server")
+
+
+@cache
+def _compile_shipped() -> None:
+    """Compile the programs that ship: a guest cannot keep what it compiles, and would do it in every run.
+
+    Where the package's folder cannot be written guests do so; nothing else changes.
+    """
+    compileall.compile_dir(str(Path(programs.__file__).parent), quiet=2)
 
 
 def started(stack_params: Mapping[str, Any]) -> dict[str, Any]:
     """`stack_params` with `PYTHON` put in."""
+    _compile_shipped()
     own = {
         role: [sys.executable if word == PYTHON else word for word in stack_params[role]]
         for role in ("client", "server")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment.external import FTP, STACK, ExternalStack
+from gauntlet.experiment.external import FTP, FTPS, STACK, ExternalStack
 from gauntlet.experiment.runspec import FlowSpec
 
 DRAIN_S = 300.0
@@ -107,15 +107,15 @@ def _web_longest_s(flow: FlowSpec) -> float:
     return (flow.pages or 1) * LONGEST_PAGE_S + DRAIN_S
 
 
-def _ftp(name: str) -> App:
+def _ftp(programs: ExternalStack) -> App:
     return App(
-        name,
+        programs.name,
         ("size",),
         (),
         _files_params,
         _bulk_longest_s,
         stacks=frozenset({"tcp"}),
-        external=FTP,
+        external=programs,
         receiver_opens=True,
     )
 
@@ -133,8 +133,8 @@ _ALL = (
     ),
     App("voip", ("duration",), (), _voip_params, _longest_of_duration_s),
     App("web", (), ("pages", "page"), _web_params, _web_longest_s),
-    _ftp("ftp"),
-    _ftp("ftps"),
+    _ftp(FTP),
+    _ftp(FTPS),
     App(
         "files",
         ("size",),

@@ -1,18 +1,19 @@
 """Both ends of the external-stack contract in Python: what a program is told, and the result that it leaves.
 
-The contract itself is docs/formats/external-stack.md; nothing here is more than it says.
+The contract itself is docs/formats/external-stack.md; nothing here is more than it says. In a guest an import
+costs five times what it costs elsewhere (docs/speed.md), and every run imports this: it does without
+dataclasses, pathlib, hashlib and typing, which together cost as much as the start of the interpreter.
 """
 
-import hashlib
 import json
 import os
 import random
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 READY = "GAUNTLET READY"
 """The line by which a server says that it can be connected to."""
@@ -30,60 +31,41 @@ class Failed(Exception):
     """What was asked did not work out; the sentence says why."""
 
 
-@dataclass(frozen=True)
 class Object:
     """A file to be fetched."""
 
-    name: str
-    size_bytes: int
+    def __init__(self, name: str, size_bytes: int) -> None:
+        self.name = name
+        self.size_bytes = size_bytes
 
 
-@dataclass(frozen=True)
 class Task:
-    """What this program is told, from its environment."""
+    """What this program is told, from its environment. Paths are text."""
 
-    role: str
-    """client or server."""
-    app: str
-    direction: str
-    """upload: the client sends; download: the server does."""
-    server_address: str
-    port: int
-    server_name: str
-    """The name in the server's certificate."""
-    ca: Path
-    certificate: Path
-    key: Path
-    seed: int
-    time_left_s: float
-    """Virtual seconds to the limit of the run, when the program was started."""
-    scratch: Path
-    """A folder of its own, in memory."""
-    keylog: Path | None
-    """Where the secrets of sessions are to be logged (NSS key log); None: not asked for."""
-    qlog: Path | None
-    """Folder for qlog files; None: not asked for."""
-
-    @staticmethod
-    def from_environment() -> "Task":
+    def __init__(self) -> None:
         """Read the environment. Raises Failed when this is no guest of gauntlet."""
         try:
-            return Task(
-                role=_told("ROLE"),
-                app=_told("APP"),
-                direction=_told("DIRECTION"),
-                server_address=_told("SERVER_ADDRESS"),
-                port=int(_told("PORT")),
-                server_name=_told("SERVER_NAME"),
-                ca=Path(_told("CA")),
-                certificate=Path(_told("CERTIFICATE")),
-                key=Path(_told("KEY")),
-                seed=int(_told("SEED")),
-                time_left_s=float(_told("TIME_LEFT_S")),
-                scratch=Path(_told("SCRATCH")),
-                keylog=_path("KEYLOG"),
-                qlog=_path("QLOG"),
-            )
+            self.role = _told("ROLE")
+            """client or server."""
+            self.app = _told("APP")
+            self.direction = _told("DIRECTION")
+            """upload: the client sends; download: the server does."""
+            self.server_address = _told("SERVER_ADDRESS")
+            self.port = int(_told("PORT"))
+            self.server_name = _told("SERVER_NAME")
+            """The name in the server's certificate."""
+            self.ca = _told("CA")
+            self.certificate = _told("CERTIFICATE")
+            self.key = _told("KEY")
+            self.seed = int(_told("SEED"))
+            self.time_left_s = float(_told("TIME_LEFT_S"))
+            """Virtual seconds to the limit of the run, when the program was started."""
+            self.scratch = _told("SCRATCH")
+            """A folder of its own, in memory."""
+            self.keylog = self.parameter("keylog")
+            """Where the secrets of sessions are to be logged (NSS key log); None: not asked for."""
+            self.qlog = self.parameter("qlog")
+            """Folder for qlog files; None: not asked for."""
         except KeyError as error:
             raise Failed(
                 f"the variable {error.args[0]} is missing; gauntlet starts this program in a guest"
@@ -111,42 +93,45 @@ def _told(name: str) -> str:
     return os.environ[f"GAUNTLET_{name}"]
 
 
-def _path(name: str) -> Path | None:
-    value = os.environ.get(f"GAUNTLET_{name}")
-    return Path(value) if value else None
-
-
-@dataclass
 class Exchange:
     """What this side knows of one object; instants are those of `now_ns`."""
 
-    object: str
-    size_bytes: int | None = None
-    requested_ns: int | None = None
-    connected_ns: int | None = None
-    secured_ns: int | None = None
-    first_byte_ns: int | None = None
-    completed_ns: int | None = None
-    outcome: str | None = None
+    def __init__(
+        self,
+        object: str,
+        size_bytes: int | None = None,
+        *,
+        requested_ns: int | None = None,
+        first_byte_ns: int | None = None,
+        completed_ns: int | None = None,
+    ) -> None:
+        self.object = object
+        self.size_bytes = size_bytes
+        self.requested_ns = requested_ns
+        self.connected_ns: int | None = None
+        self.secured_ns: int | None = None
+        self.first_byte_ns = first_byte_ns
+        self.completed_ns = completed_ns
+        self.outcome: str | None = None
 
 
-@dataclass
 class Result:
     """What this side has to say; `write` leaves it for the guest."""
 
-    software: str
-    """What the program is, with the version of what does the work."""
-    started_ns: int | None = None
-    """Set-up of the first session began."""
-    transport_established_ns: int | None = None
-    established_ns: int | None = None
-    """Data could flow."""
-    finished_ns: int | None = None
-    sent: list[tuple[int, int]] = field(default_factory=list)
-    """Instants with the application bytes handed over so far."""
-    received: list[tuple[int, int]] = field(default_factory=list)
-    """Instants with the application bytes that had arrived so far."""
-    exchanges: list[Exchange] = field(default_factory=list)
+    def __init__(self, software: str) -> None:
+        self.software = software
+        """What the program is, with the version of what does the work."""
+        self.started_ns: int | None = None
+        """Set-up of the first session began."""
+        self.transport_established_ns: int | None = None
+        self.established_ns: int | None = None
+        """Data could flow."""
+        self.finished_ns: int | None = None
+        self.sent: list[tuple[int, int]] = []
+        """Instants with the application bytes handed over so far."""
+        self.received: list[tuple[int, int]] = []
+        """Instants with the application bytes that had arrived so far."""
+        self.exchanges: list[Exchange] = []
 
     def add_sent(self, at_ns: int, count_bytes: int) -> None:
         """So many bytes were handed over at this instant."""
@@ -158,17 +143,18 @@ class Result:
 
     def write(self) -> None:
         """Leave the result where the guest looks for it, whole or not at all."""
-        data: dict[str, Any] = {
+        data = {
             "format": "gauntlet-external-result",
             "version": 1,
             "clock": "monotonic",
             **{key: value for key, value in vars(self).items() if key != "exchanges"},
             "exchanges": [vars(exchange) for exchange in self.exchanges],
         }
-        place = Path(_told("RESULT"))
-        part = place.with_suffix(".part")
-        part.write_text(json.dumps(data))
-        part.rename(place)
+        place = _told("RESULT")
+        part = f"{place}.part"
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(json.dumps(data))
+        os.rename(part, place)
 
 
 def _add(steps: list[tuple[int, int]], at_ns: int, count_bytes: int) -> None:
@@ -186,31 +172,69 @@ def ready() -> None:
     print(READY, flush=True)
 
 
+TILE_BYTES = 65_521
+"""Contents repeat after so many bytes: the largest prime below 64 KiB, so that no block of a protocol, and no
+number of packets, is the same at two places. A file of 4 MB that need not be kept saves a guest a quarter of a
+second, for fresh memory is dear.
+"""
+
+
+def tile(seed: int, name: str) -> bytes:
+    """What the content of an object repeats: both ends draw it from the seed."""
+    return random.Random(f"{seed}/{name}").randbytes(TILE_BYTES)
+
+
 def payload(seed: int, name: str, size_bytes: int) -> bytes:
-    """The content of an object: both ends make it from the seed, so that the receiver can check it."""
-    return random.Random(f"{seed}/{name}").randbytes(size_bytes)
+    """The content of an object."""
+    whole, rest = divmod(size_bytes, TILE_BYTES)
+    repeated = tile(seed, name)
+    return repeated * whole + repeated[:rest]
+
+
+class Content:
+    """Takes an object's content block by block and compares it with what was sent."""
+
+    def __init__(self, seed: int, name: str) -> None:
+        self.count_bytes = 0
+        """How much has arrived."""
+        self._name = name
+        self._twice = 2 * tile(seed, name)
+        self._differs_at: int | None = None
+
+    def take(self, block: bytes) -> None:
+        """The next bytes: no more than `TILE_BYTES`."""
+        start = self.count_bytes % TILE_BYTES
+        expected = self._twice[start : start + len(block)]
+        if block != expected and self._differs_at is None:
+            pairs = enumerate(zip(block, expected, strict=True))
+            self._differs_at = self.count_bytes + next(at for at, (one, other) in pairs if one != other)
+        self.count_bytes += len(block)
+
+    def check(self, size_bytes: int) -> None:
+        """All has arrived. Raises Failed when it is not what was sent."""
+        if self.count_bytes != size_bytes:
+            raise Failed(f"{self.count_bytes} of the {size_bytes} bytes of {self._name} arrived")
+        if self._differs_at is not None:
+            raise Failed(
+                f"{self._name} arrived with other content than was sent, from byte {self._differs_at} on"
+            )
 
 
 def check_intact(received: bytes, seed: int, name: str, size_bytes: int) -> None:
-    """Compare what arrived with what was sent. Raises Failed naming the first difference."""
-    expected = payload(seed, name, size_bytes)
-    if hashlib.sha256(received).digest() == hashlib.sha256(expected).digest():
-        return
-    if len(received) != size_bytes:
-        raise Failed(f"{len(received)} of the {size_bytes} bytes of {name} arrived")
-    at = next(
-        index for index, (one, other) in enumerate(zip(received, expected, strict=True)) if one != other
-    )
-    raise Failed(f"{name} arrived with other content than was sent, from byte {at} on")
+    """The same for content that is there as a whole. Raises Failed when it is not what was sent."""
+    content = Content(seed, name)
+    for start in range(0, len(received), TILE_BYTES):
+        content.take(received[start : start + TILE_BYTES])
+    content.check(size_bytes)
 
 
-def play(program: Callable[[Task, Result], None], software: str) -> None:
+def play(program: "Callable[[Task, Result], None]", software: str) -> None:
     """Run a program of this package, write its result in any case, and end as the contract says."""
     result = Result(software)
     code, sentence = 0, ""
     try:
         try:
-            program(Task.from_environment(), result)
+            program(Task(), result)
         finally:
             if "GAUNTLET_RESULT" in os.environ:
                 result.write()

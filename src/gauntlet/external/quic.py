@@ -4,6 +4,7 @@ import asyncio
 import math
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aioquic
@@ -37,14 +38,14 @@ def configuration(task: Task) -> QuicConfiguration:
         congestion_control_algorithm=_CONGESTION_CONTROLS[wanted],
         is_client=client,
         server_name=task.server_name if client else None,
-        quic_logger=QuicFileLogger(str(task.qlog)) if task.qlog else None,
-        # Both ends would log the same secrets.
-        secrets_log_file=task.keylog.open("a") if task.keylog and client else None,
+        quic_logger=QuicFileLogger(task.qlog) if task.qlog else None,
+        # Both ends would log the same secrets; aioquic writes them until the program ends.
+        secrets_log_file=Path(task.keylog).open("a") if task.keylog and client else None,  # noqa: SIM115
     )
     if client:
-        chosen.load_verify_locations(str(task.ca))
+        chosen.load_verify_locations(task.ca)
     else:
-        chosen.load_cert_chain(str(task.certificate), str(task.key))
+        chosen.load_cert_chain(task.certificate, task.key)
     return chosen
 
 
