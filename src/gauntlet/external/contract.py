@@ -173,9 +173,9 @@ def ready() -> None:
 
 
 TILE_BYTES = 65_521
-"""Contents repeat after so many bytes: the largest prime below 64 KiB, so that no block of a protocol, and no
-number of packets, is the same at two places. A file of 4 MB that need not be kept saves a guest a quarter of a
-second, for fresh memory is dear.
+"""Contents repeat after so many bytes: the largest prime below 64 KiB, so that no block of a protocol and no
+number of packets is the same at two places. A file of 4 MB that need not be kept saves a guest a quarter of
+a second, for fresh memory is dear.
 """
 
 
