@@ -16,6 +16,7 @@ from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import RunSpec
 from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, FlowData, flows_of
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.kpis.message_delay import message_delays_s
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.campaign import by_flow
 from gauntlet.results import store
@@ -25,6 +26,9 @@ from gauntlet.studies.summary import Part
 
 LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.005, 0.01, 0.99, 0.995, 0.998, 0.999]]))
 """Levels of the quantiles that are kept: steps of 2.5 %, finer in the tails."""
+
+MESSAGE_DELAYS = ("message_delay_s", "message_delay_with_setup_s")
+"""Columns of `delays` for the messages of periodic flows; experiments without such flows do not have them."""
 
 SERIES_POINTS = 1000
 """Messages kept of each flow of an example run: two for each pixel of a figure."""
@@ -55,7 +59,7 @@ def distil(
     runs = runs.filter(pc.is_in(runs.column("run"), pa.array(sorted(wanted), pa.string())))
     tables = {
         "flows": _flows(runs, results.table("flows"), _measured(experiment, results, wanted)),
-        "delays": _delays(results.table("delays"), wanted),
+        "delays": _delays(results, wanted),
         "windows": _windows(results.table("windows"), wanted),
         "series": _series(experiment, results),
     }
@@ -139,11 +143,31 @@ def _of(measure: Kpi, flow: FlowData) -> float | None:
     return measure.of_flow(flow)
 
 
-def _delays(delays: pa.Table, wanted: set[str]) -> pa.Table:
+def _delays(results: Results, wanted: set[str]) -> pa.Table:
     kept = {
-        key: (np.interp(LEVELS, part["level"], part["delay_s"]),) for key, part in _groups(delays, wanted)
+        key: (np.interp(LEVELS, part["level"], part["delay_s"]),)
+        for key, part in _groups(results.table("delays"), wanted)
     }
-    return _quantiles(kept, ("delay_s",))
+    if not (of_messages := _of_messages(results, wanted)):
+        return _quantiles(kept, ("delay_s",))
+    none = np.full(LEVELS.size, np.nan)
+    keys = sorted(kept.keys() | of_messages.keys())
+    both = {key: (*kept.get(key, (none,)), *of_messages.get(key, (none, none))) for key in keys}
+    return _quantiles(both, ("delay_s", *MESSAGE_DELAYS))
+
+
+def _of_messages(results: Results, wanted: set[str]) -> dict[tuple[str, int], tuple[Floats, ...]]:
+    """Quantiles over the messages of each periodic flow, as `MESSAGE_DELAYS` names them."""
+    flows = results.table("flows")
+    periodic = set(flows.filter(pc.equal(flows.column("app"), "periodic")).column("run").to_pylist())
+    return {
+        (run.id, flow.index): tuple(
+            _quantiles_of(message_delays_s(flow, with_setup=with_setup)) for with_setup in (False, True)
+        )
+        for run in (results.runs() if periodic else ())
+        if run.id in periodic & wanted and run.ok
+        for flow in flows_of(run)
+    }
 
 
 def _windows(windows: pa.Table, wanted: set[str]) -> pa.Table:

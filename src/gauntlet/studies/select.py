@@ -31,6 +31,16 @@ DISTRIBUTIONS: dict[str, tuple[str, str, Kpi]] = {
     name: (table, column, Kpi(name, label, unit, factor, higher, ""))
     for name, table, column, label, unit, factor, higher in (
         ("delay_s", "delays", "delay_s", "One-way delay", "ms", 1e3, False),
+        ("each_message_delay_s", "delays", "message_delay_s", "Message delay", "ms", 1e3, False),
+        (
+            "each_message_delay_with_setup_s",
+            "delays",
+            "message_delay_with_setup_s",
+            "Message delay, set-up included",
+            "ms",
+            1e3,
+            False,
+        ),
         (
             "window_throughput_bps",
             "windows",
@@ -233,8 +243,13 @@ def _rising(values: Floats, levels: Floats, *, first: bool) -> tuple[Floats, Flo
 def quantiles(
     summary: Summary, experiment: str, table: str, column: str
 ) -> dict[tuple[str, int], tuple[Floats, Floats]]:
-    """By (run, flow): the levels and the kept quantiles of a column of `delays` or `windows`."""
+    """By (run, flow): the levels and the kept quantiles of a column of `delays` or `windows`.
+
+    Raises NotMeasured when the experiment has no such column.
+    """
     kept = summary.delays(experiment) if table == "delays" else summary.windows(experiment)
+    if column not in kept.column_names:
+        raise NotMeasured(f"The flows of {experiment} have no {column}.")
     return {
         key: (part["level"], part[column].astype(float))
         for key, part in by_flow(kept, ("level", column)).items()

@@ -82,7 +82,9 @@ class Summary:
         return self._table(experiment, "flows")
 
     def delays(self, experiment: str) -> pa.Table:
-        """Quantiles of the one-way delay of each flow: `run`, `flow`, `level`, `delay_s`."""
+        """Quantiles of the one-way delay of each flow: `run`, `flow`, `level`, `delay_s`; where flows are
+        periodic also of the delays of their messages: `message_delay_s`, `message_delay_with_setup_s`.
+        """
         return self._table(experiment, "delays")
 
     def windows(self, experiment: str) -> pa.Table:

@@ -4,24 +4,34 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gauntlet.metrics.flow import NS_PER_S, FlowData
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.steps import Floats
 
 
-def message_delay_s(flow: FlowData, *, with_setup: bool) -> float | None:
-    """Mean over the messages that arrived of the time until the last byte was at the receiver.
+def message_delays_s(flow: FlowData, *, with_setup: bool) -> Floats:
+    """Time of each message that arrived until its last byte was at the receiver; empty for flows that are not
+    periodic.
 
     It begins with the set-up of the message's session (`with_setup`) or when data could flow over it; on a
-    session that is kept, both are the hand-over. None for flows that are not periodic and without arrivals.
+    session that is kept, both are the hand-over.
     """
     if "interval_s" not in flow.plan.get("app_params", {}):
-        return None
+        return np.empty(0)
     delays_ns = [
         row["completed_ns"] - (row["requested_ns"] if with_setup else _ready_ns(row))
         for row in flow.exchanges
         if row["completed_ns"] is not None
     ]
-    return float(sum(delays_ns)) / len(delays_ns) / NS_PER_S if delays_ns else None
+    return np.array(delays_ns, np.float64) / NS_PER_S
+
+
+def message_delay_s(flow: FlowData, *, with_setup: bool) -> float | None:
+    """Their mean; None without any."""
+    delays_s = message_delays_s(flow, with_setup=with_setup)
+    return float(delays_s.mean()) if delays_s.size else None
 
 
 def _ready_ns(row: Mapping[str, Any]) -> int:
