@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.engine import guest, pool
+from gauntlet.experiment import expand, parse_experiment, plan_run
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,16 +37,48 @@ STACKS: dict[str, tuple[str, dict[str, Any]]] = {
     "SCTP": ("sctp", {}),
 }
 
+SECURE_BYTES = {
+    "tls-cubic": 25_000_000,
+    "tls-sctp": 25_000_000,
+    "quic-quinn-cubic": 25_000_000,
+    "quic-s2n-cubic": 25_000_000,
+    "restp-file": 25_000_000,
+    "quic-aioquic-newreno": 2_500_000,
+}
+"""Protocols that work in user space, with what each carries: aioquic computes ten times as long."""
+
+SECURE = """
+[experiment]
+name = "bench"
+repetitions = 1
+[scenario]
+name = "constant"
+rate = "{rate_bps}bit/s"
+[link]
+network = "rail-d34"
+channel_delay = "{delay_s}s"
+[matrix]
+protocols = ["{protocol}"]
+[workload]
+app = "bulk"
+size = "{size_bytes}B"
+[record]
+messages = false
+sockets = false
+packets = "none"
+"""
+
+
+PARTS = ("bulk", "logged", "secure", "paced", "ns3", "start", "disk")
+
 
 def main() -> int:
     """Run the parts that were asked for; 0 when all of them could be measured."""
     parser = argparse.ArgumentParser(description="How fast virtual time is.")
-    parser.add_argument(
-        "--only", choices=["bulk", "logged", "paced", "ns3", "start", "disk"], action="append"
-    )
+    parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--short", action="store_true", help="a fifth of the data")
     options = parser.parse_args()
-    wanted = options.only or ["bulk", "logged", "paced", "ns3", "start", "disk"]
+    wanted = options.only or PARTS
     size = BULK_BYTES // (5 if options.short else 1)
     core = pool.usable_cores()[-1]
     figures: dict[str, Any] = {"host_cpu": _cpu(), "core": core, "bulk_bytes": size}
@@ -55,6 +88,8 @@ def main() -> int:
         figures["bulk, every message's delay and every packet recorded"] = _bulk(
             size, core, {"messages": True, "packets": "headers", "socket_interval_s": 0.1}
         )
+    if "secure" in wanted:
+        figures["transports in user space, bulk, nothing recorded"] = _secure(options.short, core)
     if "paced" in wanted:
         figures["paced datagrams, every delay and packet recorded"] = _paced(core)
     if "ns3" in wanted:
@@ -128,13 +163,32 @@ def _bulk(size: int, core: int, record: Mapping[str, Any]) -> dict[str, Any]:
         name: _timed(_plan([_flow(stack, params, "bulk", {"size_bytes": size})], record), core)
         for name, (stack, params) in STACKS.items()
     }
+    return _together(parts)
+
+
+def _secure(short: bool, core: int) -> dict[str, Any]:
+    parts = {}
+    for protocol, size_bytes in SECURE_BYTES.items():
+        text = SECURE.format(
+            rate_bps=RATE_BPS,
+            delay_s=DELAY_S,
+            protocol=protocol,
+            size_bytes=size_bytes // (5 if short else 1),
+        )
+        (spec,) = expand(parse_experiment(text, "bench", Path()))
+        plan = {"format": "gauntlet-plan", "version": 1, "runs": [plan_run(spec) | {"id": "bench"}]}
+        parts[protocol] = _timed(plan, core)
+    return _together(parts)
+
+
+def _together(parts: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     virtual_s = sum(part["virtual_s"] for part in parts.values())
     wall_s = sum(part["wall_s"] for part in parts.values())
     return {
         "virtual_s_per_wall_s": virtual_s / wall_s,
         "virtual_s": virtual_s,
         "wall_s": wall_s,
-        "parts": parts,
+        "parts": dict(parts),
     }
 
 
