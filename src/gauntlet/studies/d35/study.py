@@ -39,6 +39,12 @@ EXPERIMENTS = (
     _experiment("messages-kept"),
     _experiment("messages-resumed"),
     _experiment("messages-datagrams"),
+    _experiment("files", Quick(3, _ENDS)),
+    _experiment(
+        "files-loss", Quick(3, {"channel_delay_s": [0.15], "size_bytes": [500_000], "loss": [0.005, 0.05]})
+    ),
+    _experiment("files-size"),
+    _experiment("files-beyond", Quick(3, {"channel_delay_s": [0.15], "size_bytes": [4_000_000]})),
 )
 
 STUDY = Study(
