@@ -8,7 +8,7 @@ mod opening;
 mod table;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ use crate::profile::{Composition, Management, Protection};
 use crate::protected::Keys;
 use crate::stats::EndpointStats;
 use crate::time::Instant;
+use crate::wire::Cookie;
 use cookie::{CookieCache, CookieJar, ReplaySet};
 use linger::Linger;
 use table::{Key, SecretState, Table};
@@ -407,7 +408,14 @@ impl Endpoint {
         true
     }
 
-    fn remember_cookie(&mut self, server: SocketAddr, cookie: crate::wire::Cookie) {
+    /// A cookie with which `client` may open connections with data, to be handed over by other means than a handshake.
+    #[must_use]
+    pub fn cookie_for(&self, now: Instant, client: IpAddr) -> Option<Cookie> {
+        self.jar.grant(now, client)
+    }
+
+    /// Keeps a cookie for the next opportunistic connections to `server`; handshakes keep theirs by themselves.
+    pub fn remember_cookie(&mut self, server: SocketAddr, cookie: Cookie) {
         self.cookies.put(server, cookie);
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use restp_proto::wire::{Flags, Flow, Packet as Wire};
-use restp_proto::{Instant, Profile};
-use restp_sim::restp::{Pair, has_flags, has_payload};
+use restp_proto::{Instant, PathAddr, Profile};
+use restp_sim::restp::{Pair, client_path, has_flags, has_payload};
 use restp_sim::{DropRule, LinkConfig, Packet};
 
 const MS: Duration = Duration::from_millis(1);
@@ -66,6 +66,19 @@ fn three_way_costs_two_round_trips_and_opportunistic_one() {
     let mut first_contact = Pair::new(1, &Profile::web_opt(), &LinkConfig::ideal(DELAY));
     let time = page_load(&mut first_contact);
     assert!((200..215).contains(&time.as_millis()), "{time:?}");
+}
+
+#[test]
+fn a_cookie_that_was_handed_over_is_as_good_as_one_from_a_handshake_but_for_its_own_address_only() {
+    for (address_is_right, low) in [(true, 100), (false, 200)] {
+        let mut pair = Pair::new(1, &Profile::web_opt(), &LinkConfig::ideal(DELAY));
+        let PathAddr { local: client, remote: server } = client_path(0);
+        let address = if address_is_right { client.ip() } else { server.ip() };
+        let cookie = pair.net.with(pair.server, |host, now| host.endpoint.cookie_for(now, address)).unwrap();
+        pair.net.with(pair.client, |host, _| host.endpoint.remember_cookie(server, cookie));
+        let time = page_load(&mut pair);
+        assert!((low..low + 15).contains(&time.as_millis()), "{time:?}");
+    }
 }
 
 // D4, R-OPT-2, R-OPT-3

@@ -13,7 +13,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use restp_proto::profile::{Framing, Management, Ordering, Protection};
 use restp_proto::protected::Keys;
-use restp_proto::{Composition, Encapsulation, EndpointConfig, PathAddr, Profile};
+use restp_proto::{Composition, Encapsulation, Endpoint, EndpointConfig, PathAddr, Profile};
 use serde_json::{Map, Value};
 
 use self::connection::{Options, Peer, RestpConnection};
@@ -34,6 +34,8 @@ struct Restp {
     send_buffer_bytes: Option<usize>,
     lifetime: Option<Duration>,
     further_paths: Vec<FurtherPath>,
+    /// Whether the sender holds a cookie of the receiver from the beginning.
+    visited: bool,
     /// The sender's endpoint between two sessions.
     sender: Berth,
 }
@@ -50,6 +52,7 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         send_buffer_bytes: params.send_buffer_bytes.map(|bytes| bytes as usize),
         lifetime: params.lifetime(&profile)?,
         further_paths: params.further_paths,
+        visited: params.visited,
         sender: Berth::default(),
         profile,
     }))
@@ -101,6 +104,28 @@ impl Restp {
         let seed = random(session, side as u64);
         let packet_bytes = composition.profile().tuning.max_packet_bytes;
         Ok(Engine::new(session, config, seed, sockets, packet_bytes))
+    }
+
+    /// A new endpoint of the sender, with a cookie if it has been there before.
+    fn sender(
+        &self,
+        session: &Arc<Session>,
+        own: SocketAddr,
+        peer: SocketAddr,
+        composition: &Composition,
+    ) -> Result<Engine, Failure> {
+        let mut engine = self.engine(session, Side::Sender, own, composition)?;
+        if self.visited {
+            // Cookies follow from an endpoint's seed: the receiver takes what any endpoint with its seed grants.
+            let twin = Endpoint::new(EndpointConfig::default(), random(session, Side::Receiver as u64));
+            let server = self.path(own, peer).remote;
+            engine.with(|proto, now| {
+                if let Some(cookie) = twin.cookie_for(now, own.ip()) {
+                    proto.remember_cookie(server, cookie);
+                }
+            });
+        }
+        Ok(engine)
     }
 
     fn options(&self, path: PathAddr, local_port: u16, remote_port: u16) -> Options {
@@ -172,7 +197,7 @@ impl Stack for Restp {
         let composition = self.composition(own, peer)?;
         let engine = match take(&self.sender) {
             Some(engine) => engine,
-            None => self.engine(session, Side::Sender, own, &composition)?,
+            None => self.sender(session, own, peer, &composition)?,
         };
         let mut engine = Leased::new(engine, &self.sender);
         engine.look_at_clock();

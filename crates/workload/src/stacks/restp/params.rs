@@ -85,6 +85,8 @@ pub(super) struct Params {
     lifetime_s: Option<f64>,
     /// Further paths, opened once the connection stands; with services that use several.
     pub(super) further_paths: Vec<FurtherPath>,
+    /// The sender has been at the receiver before and holds its cookie, with the opportunistic handshake.
+    pub(super) visited: bool,
     /// Preset to start from.
     profile: Option<String>,
     /// The dissertation's own algorithms and timers instead of today's.
@@ -158,6 +160,9 @@ impl Params {
         replace(&mut tuning.hold, seconds("hold_s", self.hold_s)?);
         replace(&mut tuning.min_rto, seconds("min_rto_s", self.min_rto_s)?);
         replace(&mut tuning.initial_rto, seconds("initial_rto_s", self.initial_rto_s)?);
+        if self.visited && profile.management != Management::Opportunistic {
+            return Err(wrong("`visited` means something with the opportunistic handshake only"));
+        }
         let give_up = seconds("outage_give_up_s", self.outage_give_up_s)?;
         tuning.outage_give_up = give_up.or(tuning.outage_give_up);
         compose(profile.clone())?;
@@ -262,6 +267,7 @@ mod tests {
             (json!({"ordering": "sideways"}), "`ordering` is `sideways`; choose one of none, partial, full"),
             (json!({"ack": "none"}), "Retransmission reads acknowledgements"),
             (json!({"hold_s": -1.0}), "`hold_s` is -1"),
+            (json!({"visited": true}), "`visited` means something with the opportunistic"),
         ];
         for (params, part) in cases {
             let sentence = profile(params).expect_err("the parameters are wrong");
