@@ -9,12 +9,12 @@ from gauntlet.studies import ledger
 from gauntlet.studies.d34 import STUDY
 from gauntlet.studies.model import Chart, Figure
 from gauntlet.studies.summary import Summary
-from tests.studies.d34 import summary
+from tests.studies.whole import summary
 
 
 @pytest.fixture(scope="module")
 def made_up() -> Summary:
-    return summary()
+    return summary(STUDY)
 
 
 def test_every_figure_of_the_results_has_its_counterpart() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from gauntlet.studies.d34 import STUDY
 from gauntlet.studies.d34.recommend import CLASSES, JITTER_S, ServiceClass, of_class
-from tests.studies.d34 import Numbers, summary
+from tests.studies.whole import Numbers, summary
 
 SIGNALLING, VOICE, DATA = (CLASSES[place] for place in (0, 1, 2))
 
@@ -28,7 +29,7 @@ def _but(change: Numbers) -> Numbers:
 
 @pytest.mark.parametrize("service", CLASSES, ids=lambda service: service.name)
 def test_equals_all_serve_every_class(service: ServiceClass) -> None:
-    found = of_class(summary(_equal), service)
+    found = of_class(summary(STUDY, _equal), service)
     assert found.always == service.candidates
     assert found.without_loss == ()
 
@@ -38,7 +39,7 @@ def test_one_bad_condition_is_enough_and_is_named() -> None:
         at_fault = protocol == "sctp" and factors.get("channel_delay_s") == 0.15 and factors["loss"] == 0.01
         return {"throughput_bps": 0.89e6} if at_fault else {}
 
-    found = of_class(summary(_but(slow)), DATA)
+    found = of_class(summary(STUDY, _but(slow)), DATA)
     assert found.always == ("tcp-cubic", "tcp-bbr")
     assert found.without_loss == ("sctp",)
     (finding,) = [it for it in found.findings if it.protocol == "sctp" and it.need.kpi == "throughput_bps"]
@@ -53,7 +54,7 @@ def test_within_ten_per_cent_of_the_best_is_as_good() -> None:
         factor = {"tcp-cubic": 1.0, "tcp-bbr": 1.09, "sctp": 1.11}.get(protocol, 1.0)
         return {"delay_p95_s": 0.2 * factor}
 
-    found = of_class(summary(_but(near)), SIGNALLING)
+    found = of_class(summary(STUDY, _but(near)), SIGNALLING)
     assert found.always == ("tcp-cubic", "tcp-bbr")
     assert found.without_loss == ()
 
@@ -63,7 +64,7 @@ def test_the_channels_own_delay_is_nobodys_fault() -> None:
         own_s = float(factors.get("channel_delay_s", 0.0))
         return {"delay_p95_s": own_s + JITTER_S + (0.001 if protocol == "sctp" else -0.001)}
 
-    found = of_class(summary(_but(added)), VOICE)
+    found = of_class(summary(STUDY, _but(added)), VOICE)
     assert found.always == ("tcp-cubic", "tcp-bbr", "udp")
 
 
@@ -71,5 +72,5 @@ def test_more_loss_than_voice_bears_rules_a_protocol_out() -> None:
     def lossy(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
         return {"message_loss_ratio": 0.04 if protocol == "udp" else 0.0}
 
-    found = of_class(summary(_but(lossy)), VOICE)
+    found = of_class(summary(STUDY, _but(lossy)), VOICE)
     assert "udp" not in (*found.always, *found.without_loss)

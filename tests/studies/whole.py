@@ -1,4 +1,4 @@
-"""A made-up summary of the whole of D3.4: every condition of every experiment, numbers by a rule."""
+"""A made-up summary of a whole study: every condition of every experiment, numbers by a rule."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.experiment import expand, load_experiment
-from gauntlet.studies.d34 import STUDY
-from gauntlet.studies.model import Experiment
+from gauntlet.studies.distil import MESSAGE_DELAYS
+from gauntlet.studies.model import Experiment, Study
 from gauntlet.studies.summary import Part, Summary
 
 REPETITIONS = 3
@@ -22,15 +22,22 @@ KPIS = (
     "capacity_utilisation",
     "packets_before_loss",
     "rate_while_on_bps",
+    "throughput_with_setup_bps",
+    "setup_time_s",
+    "message_delay_s",
+    "message_delay_with_setup_s",
+    "wire_bytes_per_byte",
 )
+
+DELAYS = ("delay_s", *MESSAGE_DELAYS)
 
 Numbers = Callable[[str, str, Mapping[str, Any]], Mapping[str, float]]
 """(experiment, protocol of the flow, factors) -> KPIs that replace the usual ones."""
 
 
-def summary(numbers: Numbers | None = None) -> Summary:
+def summary(study: Study, numbers: Numbers | None = None) -> Summary:
     """Three repetitions of everything; `numbers` replaces KPIs of its choice."""
-    return Summary("d34", {it.name: _part(it, numbers) for it in STUDY.experiments})
+    return Summary(study.key, {it.name: _part(it, numbers) for it in study.experiments})
 
 
 def usual(protocol: str, factors: Mapping[str, Any], repetition: int) -> dict[str, float]:
@@ -76,7 +83,8 @@ def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
                 | {"trusted": True, "outcome": "ok", "received_messages": 100, "jain_index": 0.8}
             )
             for level in LEVELS.tolist():
-                delays.append({**key, "level": level, "delay_s": kpis["delay_median_s"] * (0.5 + level)})
+                delay_s = kpis["delay_median_s"] * (0.5 + level)
+                delays.append({**key, "level": level, **dict.fromkeys(DELAYS, delay_s)})
                 throughput_bps = kpis["throughput_bps"] * (0.5 + level)
                 windows.append({**key, "level": level, "throughput_bps": throughput_bps, "capacity_bps": 5e6})
             if spec.id in experiment.examples:

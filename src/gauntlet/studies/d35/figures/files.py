@@ -1,0 +1,223 @@
+"""Download times of files: Figures 17 to 21 (FTP), 22 to 26 (FTPS), and the same files as one stream."""
+
+from collections.abc import Mapping, Sequence
+
+from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.studies.charts import Mark
+from gauntlet.studies.d35.figures.times import (
+    ENDS,
+    LONG_S,
+    SHORT_S,
+    TIME,
+    against_delay,
+    against_loss,
+    against_size,
+    distribution,
+    words,
+)
+from gauntlet.studies.model import Figure, NotMeasured, Panel, Printed, Table
+from gauntlet.studies.select import Quantity, Selection, by_repetition
+from gauntlet.studies.summary import Summary
+
+FILES, LOSS, SIZE, BEYOND = "files", "files-loss", "files-size", "files-beyond"
+SMALL_BYTES, LARGE_BYTES = 500_000, 4_000_000
+_SIZES = ((SMALL_BYTES, "0.5 MB"), (LARGE_BYTES, "4 MB"))
+_FIRST = {"ftp": 17, "ftps": 22}
+"""Number of each application's first figure; the other four follow in the same order."""
+
+PRINTED_S: Mapping[tuple[str, int], Mapping[tuple[float, float], tuple[float, ...]]] = {
+    ("ftp", SMALL_BYTES): {(LONG_S, 0.0): (4.0, 3.9), (LONG_S, 0.01): (4.7,)},
+    ("ftp", LARGE_BYTES): {(LONG_S, 0.0): (17.0,), (LONG_S, 0.01): (30.0,)},
+    ("ftps", SMALL_BYTES): {(LONG_S, 0.0): (4.0, 4.6), (LONG_S, 0.01): (4.7,)},
+    ("ftps", LARGE_BYTES): {(LONG_S, 0.0): (17.0,), (LONG_S, 0.01): (30.0, 32.0)},
+}
+"""Mean times (s) that sections 6.2.3 and 6.2.4 print, by application and size, then by delay (s) and loss;
+some are printed with two values.
+"""
+PRINTED_RANGES_S: Mapping[int, tuple[float, float]] = {SMALL_BYTES: (2.5, 3.0), LARGE_BYTES: (17.0, 27.0)}
+"""FTP at 25 ms over all losses (section 6.2.3, Figure 18)."""
+
+
+def figures() -> tuple[Figure, ...]:
+    """All of them, in the study's order."""
+    every = [
+        figure
+        for app in _FIRST
+        for figure in (
+            _of_delay(app),
+            _of_loss(app),
+            _of_size(app),
+            _distributed(app, SHORT_S, 3),
+            _distributed(app, LONG_S, 4),
+        )
+    ]
+    return (*every, _as_one_stream())
+
+
+def _key(app: str, place: int) -> str:
+    return str(_FIRST[app] + place)
+
+
+def _section(app: str) -> str:
+    return "section 6.2.3" if app == "ftp" else "section 6.2.4"
+
+
+def _printed(app: str, *sizes_bytes: int) -> tuple[Printed, ...]:
+    return tuple(
+        Printed(
+            f"{size}, {words(delay_s)}, loss {loss:.0%}",
+            " and ".join(f"{value:g} s" for value in values),
+            _section(app),
+        )
+        for size_bytes, size in _SIZES
+        if size_bytes in sizes_bytes
+        for (delay_s, loss), values in PRINTED_S[app, size_bytes].items()
+    )
+
+
+def _of_delay(app: str) -> Figure:
+    def draw(summary: Summary) -> Sequence[Panel]:
+        panels = []
+        for size_bytes, size in _SIZES:
+            stars = [
+                Mark(delay_s, value, label=f"{value:g} s")
+                for (delay_s, _), values in PRINTED_S[app, size_bytes].items()
+                for value in values
+            ]
+            panels.append(
+                against_delay(summary, [FILES], {"app": app, "size_bytes": size_bytes}, size, stars)
+            )
+        return panels
+
+    return Figure(
+        _key(app, 0),
+        f"{app.upper()}: download time against channel delay",
+        "Log-in and the opening of connections are part of the time. Stars: printed values.",
+        (FILES,),
+        draw,
+        _printed(app, SMALL_BYTES, LARGE_BYTES),
+    )
+
+
+def _of_loss(app: str) -> Figure:
+    def draw(summary: Summary) -> Sequence[Panel]:
+        return [
+            against_loss(summary, [FILES, LOSS], {"app": app, "size_bytes": size_bytes}, size)
+            for size_bytes, size in _SIZES
+        ]
+
+    ranges = tuple(
+        Printed(f"{size}, 25 ms, all losses", "{:g} to {:g} s".format(*PRINTED_RANGES_S[size_bytes]))
+        for size_bytes, size in _SIZES
+        if app == "ftp"
+    )
+    return Figure(
+        _key(app, 1),
+        f"{app.upper()}: download time against loss",
+        "Losses in both directions.",
+        (FILES, LOSS),
+        draw,
+        ranges,
+    )
+
+
+def _of_size(app: str) -> Figure:
+    def draw(summary: Summary) -> Sequence[Panel]:
+        stars = [
+            Mark(LARGE_BYTES, value, facet=delay_s, label=f"{value:g} s")
+            for (delay_s, _), values in PRINTED_S[app, LARGE_BYTES].items()
+            for value in values
+        ]
+        return [against_size(summary, [FILES, SIZE], {"app": app}, stars)]
+
+    return Figure(
+        _key(app, 2),
+        f"{app.upper()}: download time against file size",
+        "Stars: printed values.",
+        (FILES, SIZE),
+        draw,
+        _printed(app, LARGE_BYTES),
+    )
+
+
+def _distributed(app: str, delay_s: float, place: int) -> Figure:
+    def draw(summary: Summary) -> Sequence[Panel]:
+        of: Selection = {"app": app, "channel_delay_s": delay_s}
+        return [
+            distribution(summary, [FILES], {**of, "size_bytes": size_bytes}, size)
+            for size_bytes, size in _SIZES
+        ]
+
+    first = {"ftp": "3 s", "ftps": "3.5 s"}[app]
+    return Figure(
+        _key(app, place),
+        f"{app.upper()}: distribution of download times at {words(delay_s)}",
+        "One value a stretch.",
+        (FILES,),
+        draw,
+        (Printed("0.5 MB, the shortest", first, "section 6.2.4"),) if delay_s == LONG_S else (),
+    )
+
+
+def _as_one_stream() -> Figure:
+    conditions = [(delay_s, loss) for delay_s in ENDS for loss in (0.0, 0.01)]
+
+    def draw(summary: Summary) -> Sequence[Panel]:
+        return [_compared(summary, size_bytes, size, conditions) for size_bytes, size in _SIZES]
+
+    return Figure(
+        "one-stream",
+        "A file as one stream, without a protocol of files",
+        "What FTP's conversation costs, and whether QUIC or ResTP does better once it is gone. All on the "
+        "same stretches; the section on FTPS expects no difference between QUIC and TCP with BBR and TLS.",
+        (FILES, BEYOND),
+        draw,
+        beyond=True,
+    )
+
+
+def _compared(
+    summary: Summary, size_bytes: int, size: str, conditions: Sequence[tuple[float, float]]
+) -> Table:
+    """Mean download times: one row a way to carry the file, one column a condition."""
+    ways: list[tuple[str, str, Selection]] = [
+        (
+            f"{app.upper()} over {summary.label(FILES, 'protocols', protocol)}",
+            FILES,
+            {"app": app, "protocol": protocol},
+        )
+        for app in _FIRST
+        for protocol in summary.factors(FILES)["protocol"]
+    ]
+    ways += [
+        (summary.label(BEYOND, "protocols", protocol), BEYOND, {"protocol": protocol})
+        for protocol in summary.factors(BEYOND)["protocol"]
+    ]
+    rows = []
+    for name, experiment, of in ways:
+        cells = [
+            _cell(
+                summary,
+                experiment,
+                {**of, "size_bytes": size_bytes, "channel_delay_s": delay_s, "loss": loss},
+            )
+            for delay_s, loss in conditions
+        ]
+        rows.append((name, *cells))
+    header = ("carried by", *(f"{words(delay_s)}, loss {loss:.0%} (s)" for delay_s, loss in conditions))
+    return Table(f"{size}: mean download time with its 95 % interval.", header, tuple(rows))
+
+
+def _cell(summary: Summary, experiment: str, of: Selection) -> str:
+    try:
+        found = by_repetition(summary, experiment, of, Quantity(TIME))
+    except NotMeasured:
+        return "not measured"
+    values = list(found.values.values())
+    return _words(mean(values)) if values else "not measured"
+
+
+def _words(found: Mean) -> str:
+    if found.low is None or found.high is None:
+        return f"{found.value:.1f}"
+    return f"{found.value:.1f} ({found.low:.1f} to {found.high:.1f})"

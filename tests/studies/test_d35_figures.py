@@ -1,0 +1,39 @@
+"""Every figure and table of D3.5 has its counterpart, and each draws from a small made-up summary."""
+
+import re
+
+import pytest
+
+from gauntlet.report.figures.figure import finished
+from gauntlet.studies.d35 import STUDY
+from gauntlet.studies.model import Chart, Figure
+from gauntlet.studies.summary import Summary
+from tests.studies.whole import summary
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Summary:
+    return summary(STUDY)
+
+
+@pytest.mark.parametrize("figure", STUDY.figures, ids=lambda figure: figure.key)
+def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
+    panels = figure.draw(made_up)
+    assert panels
+    for panel in panels:
+        assert panel.caption.endswith(".")
+        if isinstance(panel, Chart):
+            assert re.search(r"vega-lite/v\d", finished(panel.chart)["$schema"])
+        else:
+            assert panel.rows
+            assert {len(row) for row in panel.rows} == {len(panel.header)}
+
+
+def test_titles_are_unique() -> None:
+    titles = [figure.title for figure in STUDY.figures]
+    assert len(set(titles)) == len(titles)
+
+
+def test_every_experiment_of_streams_and_messages_is_drawn() -> None:
+    mine = {it.name for it in STUDY.experiments if it.name.startswith(("streams", "messages"))}
+    assert mine <= {name for figure in STUDY.figures for name in figure.experiments}
