@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
+from gauntlet.studies.d35.differences import DIFFERENCES
 from gauntlet.studies.model import Value
 
-VALUES: Mapping[str, Value] = {}
+VALUES: Mapping[str, Value] = {**DIFFERENCES}
 """By the name that a claim of the kind `value` gives."""

@@ -1,4 +1,4 @@
-"""Download times of pages: Figures 9 to 12 (HTTP) and 13 to 16 (HTTPS, HTTP/3), each object over a new session."""
+"""Download times of pages: Figures 9 to 12 (HTTP) and 13 to 16 (HTTPS and HTTP/3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,8 +73,8 @@ PRINTED_S: Mapping[tuple[str, str], Mapping[Place, float]] = {
         ("quic-quinn-bbr", LONG_S, 0.0): 112.0,
     },
 }
-"""Mean times (s) that sections 6.2.1 and 6.2.2 print; ends of ranges stand at the ends of their axis, what is for
-both TCPs stands with CUBIC, what is for LSQUIC with quinn.
+"""Mean times (s) that sections 6.2.1 and 6.2.2 print. Ends of ranges stand at the ends of their axis, what is
+said of both TCPs stands with CUBIC, what is said of LSQUIC with quinn.
 """
 
 
