@@ -165,10 +165,13 @@ _ALL = (
         congestion="none",
     ),
     # The dissertation's configurations, by its tables 4.1, 4.2, 4.4, 4.14, 4.16 and 4.17 and section A.3.3.
+    # An opportunistic client has been at the server before and holds its cookie.
     # Voice waits at most 160 ms for a hole, the delay above which a packet is late (section 4.5.1).
     _studied("3wh-arq", "3WH-ARQ", "#B15928", _SOLID, profile="file_arq", ack_report="cumulative"),
     _studied("3wh-harq", "3WH-HARQ", "#6A3D9A", _DASH_DOT, profile="file_harq", ack_report="cumulative"),
-    _studied("opt-arq", "OPT-ARQ", "#1F78B4", _DASHED, profile="web_opt", ack_report="cumulative"),
+    _studied(
+        "opt-arq", "OPT-ARQ", "#1F78B4", _DASHED, profile="web_opt", ack_report="cumulative", visited=True
+    ),
     _studied(
         "outage-arq",
         "3WH-ARQ probing",
@@ -189,6 +192,7 @@ _ALL = (
         profile="voice",
         hold_s=0.16,
         management="opportunistic",
+        visited=True,
         reliable=False,
     ),
     # Its window is the bandwidth-delay product of section A.3.1 twice over: the line's and the queue's.
@@ -211,6 +215,7 @@ _ALL = (
         profile="multipath",
         ack_report="cumulative",
         management="opportunistic",
+        visited=True,
     ),
     _aioquic("newreno", "NewReno", "#44BB99", "diamond", _DOTTED),
     _aioquic("cubic", "CUBIC", "#225555", "diamond", _SOLID),
