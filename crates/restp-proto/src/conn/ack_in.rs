@@ -321,9 +321,12 @@ impl Connection {
         if !path.tx.waits() {
             path.stop(Timer::Retransmit);
             path.stop(Timer::Loss);
-            path.forced_pace_pps = None;
         } else if !path.is_running(Timer::Retransmit) {
             self.arm_retransmit(cx.now, index);
+        }
+        let path = &mut self.paths[index];
+        if cx.now >= path.forced_until && path.tx.next_lost().is_none() {
+            path.forced_pace_pps = None;
         }
     }
 

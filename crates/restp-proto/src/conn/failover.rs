@@ -3,7 +3,6 @@
 use super::path::{Outage, Stage, Timer};
 use super::sender::SendWindow;
 use super::{Connection, Cx};
-use crate::cc::Controller;
 use crate::error::PathError;
 use crate::event::EventKind;
 use crate::log::LogEvent;
@@ -41,8 +40,8 @@ impl Connection {
         self.reinject(index);
         // Paced, so that the burst does not overrun the path that still works.
         let rescue = &mut self.paths[other];
-        if let Some(srtt) = rescue.rtt.measured() {
-            rescue.forced_pace_pps = Some(f64::from(rescue.cc.window()) / srtt.as_secs_f64().max(1e-6));
+        if rescue.rtt.measured().is_some() {
+            rescue.pace_for_a_round_trip(cx.now);
         }
         let to = rescue.id;
         self.tell(EventKind::PathDown(id));
@@ -219,8 +218,7 @@ impl Connection {
         path.tx.take_loss_event();
         path.retries = 0;
         path.rtt.reset_backoff();
-        let srtt_s = path.rtt.smoothed().as_secs_f64().max(1e-6);
-        path.forced_pace_pps = Some(f64::from(path.cc.window()) / srtt_s);
+        path.pace_for_a_round_trip(cx.now);
         let id = path.id.0;
         cx.log(LogEvent::Outage { path: id, begins: false });
         self.arm_retransmit(cx.now, index);

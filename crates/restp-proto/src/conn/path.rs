@@ -105,8 +105,10 @@ pub(crate) struct Path {
     pub encoder: Option<Box<Encoder>>,
     pub decoder: Option<Box<Decoder>>,
     pub outage: Option<Outage>,
-    /// Pace repetitions at this rate until none is left (answer I5).
+    /// Pace at this rate for a round trip, and on until no repetition waits (answer I5).
     pub forced_pace_pps: Option<f64>,
+    /// When that round trip is over.
+    pub forced_until: Instant,
     timers: [Instant; TIMERS],
     pub tail: Tail,
     /// Expiries in a row without progress.
@@ -180,6 +182,7 @@ impl Path {
             decoder: profile.reliability.fec().map(|_| Box::default()),
             outage: None,
             forced_pace_pps: None,
+            forced_until: Instant::ZERO,
             timers: [Instant::FAR_FUTURE; TIMERS],
             tail: Tail::Probe,
             retries: 0,
@@ -201,6 +204,13 @@ impl Path {
             fin_sent: false,
             early: false,
         }
+    }
+
+    /// Holds the rate at a window a round trip while that round trip lasts (answer I5).
+    pub fn pace_for_a_round_trip(&mut self, now: Instant) {
+        let srtt = self.rtt.smoothed();
+        self.forced_pace_pps = Some(f64::from(self.cc.window()) / srtt.as_secs_f64().max(1e-6));
+        self.forced_until = now + srtt;
     }
 
     pub fn set(&mut self, timer: Timer, at: Instant) {

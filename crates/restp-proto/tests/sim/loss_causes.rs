@@ -75,6 +75,22 @@ fn an_outage_freezes_the_sender_and_it_resumes_where_it_was() {
     }
 }
 
+// I5, R-LOSS-5
+#[test]
+fn the_rate_of_before_an_outage_holds_for_the_repetitions_and_grows_again_afterwards() {
+    for pacing in [true, false] {
+        // The outage ends slow start long before the line is full.
+        let outage = Outage { from: at(2), until: at(4) };
+        let link = LinkConfig { outages: vec![outage], ..LinkConfig::new(10_000_000, MS * 300) };
+        let profile = Profile {
+            tuning: Tuning { pacing, ..Profile::satellite_outage().tuning },
+            ..Profile::satellite_outage()
+        };
+        let (_, received) = bulk(&profile, &link, &link, Duration::from_secs(40));
+        assert!(received as f64 > 0.5 * 30.0 * 10e6 / 8.0, "{received}, pacing {pacing}");
+    }
+}
+
 // I4
 #[test]
 fn an_outage_beyond_the_limit_ends_the_connection() {
