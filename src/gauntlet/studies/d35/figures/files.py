@@ -2,21 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.studies.charts import Mark
+from gauntlet.studies.d35.figures.compared import compared, each_protocol
 from gauntlet.studies.d35.figures.times import (
-    ENDS,
     LONG_S,
     SHORT_S,
-    TIME,
     against_delay,
     against_loss,
     against_size,
     distribution,
     words,
 )
-from gauntlet.studies.model import Figure, NotMeasured, Panel, Printed, Table
-from gauntlet.studies.select import Quantity, Selection, by_repetition
+from gauntlet.studies.model import Figure, Panel, Printed
+from gauntlet.studies.select import Selection
 from gauntlet.studies.summary import Summary
 
 FILES, LOSS, SIZE, BEYOND = "files", "files-loss", "files-size", "files-beyond"
@@ -160,64 +158,18 @@ def _distributed(app: str, delay_s: float, place: int) -> Figure:
 
 
 def _as_one_stream() -> Figure:
-    conditions = [(delay_s, loss) for delay_s in ENDS for loss in (0.0, 0.01)]
-
     def draw(summary: Summary) -> Sequence[Panel]:
-        return [_compared(summary, size_bytes, size, conditions) for size_bytes, size in _SIZES]
+        ways = [
+            way for app in _FIRST for way in each_protocol(summary, FILES, app.upper(), {"app": app})
+        ] + each_protocol(summary, BEYOND, "one stream")
+        return [compared(summary, ways, {"size_bytes": size_bytes}, size) for size_bytes, size in _SIZES]
 
     return Figure(
         "one-stream",
         "A file as one stream, without a protocol of files",
         "What FTP's conversation costs, and whether QUIC or ResTP does better once it is gone. All on the "
-        "same stretches; the section on FTPS expects no difference between QUIC and TCP with BBR and TLS.",
+        "same stretches; section 6.2.4 expects no difference between QUIC and TCP with BBR and TLS.",
         (FILES, BEYOND),
         draw,
         beyond=True,
     )
-
-
-def _compared(
-    summary: Summary, size_bytes: int, size: str, conditions: Sequence[tuple[float, float]]
-) -> Table:
-    """Mean download times: one row a way to carry the file, one column a condition."""
-    ways: list[tuple[str, str, Selection]] = [
-        (
-            f"{app.upper()} over {summary.label(FILES, 'protocols', protocol)}",
-            FILES,
-            {"app": app, "protocol": protocol},
-        )
-        for app in _FIRST
-        for protocol in summary.factors(FILES)["protocol"]
-    ]
-    ways += [
-        (summary.label(BEYOND, "protocols", protocol), BEYOND, {"protocol": protocol})
-        for protocol in summary.factors(BEYOND)["protocol"]
-    ]
-    rows = []
-    for name, experiment, of in ways:
-        cells = [
-            _cell(
-                summary,
-                experiment,
-                {**of, "size_bytes": size_bytes, "channel_delay_s": delay_s, "loss": loss},
-            )
-            for delay_s, loss in conditions
-        ]
-        rows.append((name, *cells))
-    header = ("carried by", *(f"{words(delay_s)}, loss {loss:.0%} (s)" for delay_s, loss in conditions))
-    return Table(f"{size}: mean download time with its 95 % interval.", header, tuple(rows))
-
-
-def _cell(summary: Summary, experiment: str, of: Selection) -> str:
-    try:
-        found = by_repetition(summary, experiment, of, Quantity(TIME))
-    except NotMeasured:
-        return "not measured"
-    values = list(found.values.values())
-    return _words(mean(values)) if values else "not measured"
-
-
-def _words(found: Mean) -> str:
-    if found.low is None or found.high is None:
-        return f"{found.value:.1f}"
-    return f"{found.value:.1f} ({found.low:.1f} to {found.high:.1f})"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gauntlet.studies.charts import Mark
+from gauntlet.studies.d35.figures.compared import compared, each_protocol
 from gauntlet.studies.d35.figures.times import (
     LONG_S,
     SHORT_S,
@@ -80,7 +81,7 @@ said of both TCPs stands with CUBIC, what is said of LSQUIC with quinn.
 
 def figures() -> tuple[Figure, ...]:
     """All of them, in the study's order."""
-    return tuple(
+    every = [
         figure
         for family in FAMILIES
         for figure in (
@@ -89,7 +90,8 @@ def figures() -> tuple[Figure, ...]:
             _distributed(family, SHORT_S, 2),
             _distributed(family, LONG_S, 3),
         )
-    )
+    ]
+    return (*every, _with_kept_connections())
 
 
 def _printed(family: Family, losses: Sequence[float]) -> tuple[Printed, ...]:
@@ -160,4 +162,27 @@ def _distributed(family: Family, delay_s: float, place: int) -> Figure:
         f"{family.remark} One value a stretch.",
         family.experiments,
         draw,
+    )
+
+
+def _with_kept_connections() -> Figure:
+    def draw(summary: Summary) -> Sequence[Panel]:
+        ways = [
+            *each_protocol(summary, "pages-https", "HTTP/1.1, a new session for each object,"),
+            *each_protocol(summary, "pages-kept", "HTTP/1.1, one connection,", {"connections": 1}),
+            *each_protocol(summary, "pages-kept", "HTTP/1.1, six connections,", {"connections": 6}),
+            *each_protocol(summary, "pages-http2", "HTTP/2, one connection,"),
+            *each_protocol(summary, "pages-http3", "HTTP/3, a new connection for each object,"),
+            *each_protocol(summary, "pages-http3-kept", "HTTP/3, one connection,"),
+        ]
+        return [compared(summary, ways, {"page": page}, name) for page, name in _PAGES]
+
+    return Figure(
+        "kept-connections",
+        "Pages as browsers load them: connections that are kept, requests in parallel",
+        "The study opens a session for each object, so round trips dominate its times. Over HTTP/2 and HTTP/3 all "
+        "that the first file names is asked for at once.",
+        ("pages-https", "pages-http3", "pages-kept", "pages-http2", "pages-http3-kept"),
+        draw,
+        beyond=True,
     )
