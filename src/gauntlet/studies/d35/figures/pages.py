@@ -180,8 +180,8 @@ def _with_kept_connections() -> Figure:
     return Figure(
         "kept-connections",
         "Pages as browsers load them: connections that are kept, requests in parallel",
-        "The study opens a session for each object, so round trips dominate its times. Over HTTP/2 and HTTP/3 all "
-        "that the first file names is asked for at once.",
+        "The study opens a session for each object, so round trips dominate its times. Over HTTP/2 and "
+        "HTTP/3 all that the first file names is asked for at once.",
         ("pages-https", "pages-http3", "pages-kept", "pages-http2", "pages-http3-kept"),
         draw,
         beyond=True,
