@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from gauntlet.studies.d34 import STUDY
-from gauntlet.studies.d34.recommend import CLASSES, JITTER_S, ServiceClass, of_class
+from gauntlet.studies.d34.recommend import CLASSES
+from gauntlet.studies.recommend import JITTER_S, ServiceClass, of_class
 from tests.studies.whole import Numbers, summary
 
 SIGNALLING, VOICE, DATA = (CLASSES[place] for place in (0, 1, 2))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gauntlet.scenario import load_scenario
 from gauntlet.studies.d34 import rasta
 from gauntlet.studies.d34.overflow import TABLE_8, overflow
-from gauntlet.studies.d34.recommend import CLASSES, ServiceClass, of_class
+from gauntlet.studies.d34.recommend import CLASSES
 from gauntlet.studies.d34.scenarios import (
     average_rate_bps,
     handover_steps,
@@ -15,6 +15,7 @@ from gauntlet.studies.d34.scenarios import (
     track,
 )
 from gauntlet.studies.model import Value
+from gauntlet.studies.recommend import share_served
 from gauntlet.studies.summary import Summary
 
 _ROWS = {row.name: row for row in TABLE_8}
@@ -65,16 +66,6 @@ def _tcp_loss_ratio(_: Summary) -> float:
     return (none - two) / (none - one)
 
 
-def _class(service: ServiceClass) -> Value:
-    """Share of the protocols that Table 9 recommends for a class, and that take part, which serve it."""
-    study = [it for it in service.study if it in service.candidates]
-
-    def served(summary: Summary) -> float:
-        return sum(it in of_class(summary, service).always for it in study) / len(study)
-
-    return served
-
-
 VALUES: Mapping[str, Value] = {
     "cells-hsr": _cells("hsr"),
     "cells-hsr-urban": _cells("hsr", "urban"),
@@ -93,6 +84,6 @@ VALUES: Mapping[str, Value] = {
     "rasta-proportion": lambda _: rasta.ratio(_RTT_S) / (_RTT_S / rasta.HEARTBEAT_S),
     "rasta-loss-ratio": _rasta_loss_ratio,
     "tcp-loss-ratio": _tcp_loss_ratio,
-    **{f"table-9-{service.name.lower().replace(' ', '-')}": _class(service) for service in CLASSES},
+    **{f"table-9-{service.name.lower().replace(' ', '-')}": share_served(service) for service in CLASSES},
 }
 """By the name that a claim of the kind `value` gives."""

@@ -7,12 +7,12 @@ import numpy as np
 
 from gauntlet.metrics.intervals import mean
 from gauntlet.report.figures.figure import data, table
-from gauntlet.report.numbers import listed, number
-from gauntlet.report.style import styles
+from gauntlet.report.numbers import number
 from gauntlet.studies.d34 import rasta
 from gauntlet.studies.d34.overflow import TABLE_8, overflow, packets_with_headers, steady_loss
-from gauntlet.studies.d34.recommend import CLASSES, Finding, Recommendation, recommend
+from gauntlet.studies.d34.recommend import CLASSES, recommend
 from gauntlet.studies.model import Chart, Figure, NotMeasured, Panel, Printed, Table
+from gauntlet.studies.recommend import panels
 from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import Summary
 
@@ -103,66 +103,7 @@ def _measured(summary: Summary, of: dict[str, str], kpi: str) -> float:
 
 
 def _table_9(summary: Summary) -> Sequence[Panel]:
-    found = recommend(summary)
-    rows = tuple(
-        (
-            it.service.name,
-            _names(it.service.study),
-            _names(it.always),
-            _names(it.without_loss),
-            _difference(it),
-        )
-        for it in found
-    )
-    header = ("Class", "D3.4", "Measured: serves it", "Only without loss", "Difference")
-    needs = tuple(
-        (it.service.name, finding.need.words, _names((finding.protocol,)), _worst(finding), _kept(finding))
-        for it in found
-        for finding in it.findings
-    )
-    return [
-        Table("Recommendations.", header, rows),
-        Table(
-            "Every need, and how each protocol does under the worst of its conditions.",
-            ("Class", "Need", "Protocol", "Worst value, limit, where", "Kept"),
-            needs,
-        ),
-    ]
-
-
-def _difference(found: Recommendation) -> str:
-    """What the study recommends and the measurement does not, and the other way round."""
-    study = [it for it in found.service.study if it in found.service.candidates]
-    missing = [it for it in study if it not in found.always]
-    more = [it for it in found.always if it not in study]
-    words = []
-    if missing:
-        words.append(f"not {_names(tuple(missing))}")
-    if more:
-        words.append(f"also {_names(tuple(more))}")
-    return "; ".join(words) or "none"
-
-
-def _names(protocols: Sequence[str]) -> str:
-    return listed([styles([it])[0].label for it in protocols]) if protocols else "–"
-
-
-def _worst(finding: Finding) -> str:
-    factor, unit = {
-        "delay_p95_s": (1e3, "ms"),
-        "download_time_s": (1.0, "s"),
-        "throughput_bps": (1e-6, "Mbit/s"),
-        "message_loss_ratio": (100.0, "%"),
-    }[finding.need.kpi]
-    sign = "at least" if finding.need.higher_is_better else "at most"
-    return (
-        f"{number(finding.worst * factor)} {unit}, {sign} {number(finding.worst_limit * factor)}, at "
-        f"{1e3 * finding.worst_delay_s:g} ms and {100 * finding.worst_loss:g} %"
-    )
-
-
-def _kept(finding: Finding) -> str:
-    return "yes" if finding.kept else "without loss" if finding.kept_without_loss else "no"
+    return panels(recommend(summary), "D3.4", {})
 
 
 def _rasta(_: Summary) -> Sequence[Panel]:
