@@ -195,7 +195,7 @@ _ALL = (
         visited=True,
         reliable=False,
     ),
-    # Its window is the bandwidth-delay product of section A.3.1 twice over: the line's and the queue's.
+    # Its window is the bandwidth-delay product of section A.3.1, so that no burst overruns a queue as large.
     _studied(
         "arq-open",
         "ARQ without congestion control",
@@ -204,7 +204,7 @@ _ALL = (
         profile="file_arq",
         ack_report="cumulative",
         congestion="none",
-        open_window_packets=32,
+        open_window_packets=16,
         i_own_the_path=True,
     ),
     _studied(
