@@ -10,6 +10,7 @@ factor `dash` (no loss), broken lines are the further ones. Values that a study 
 """
 
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,20 +128,22 @@ def against(
     facet: str | None = None,
     quantile: float | None = None,
     over_flows: str = "mean",
+    even: bool = False,
     printed: Sequence[Mark] = (),
 ) -> alt.FacetChart:
     """Means over repetitions with 95 % intervals against a numeric factor `x`.
 
     One line a value of `colour` and `dash`, one small multiple a value of `facet`; `quantile` is for
-    distributions. Raises NotMeasured when nothing of the selection was measured.
+    distributions. With `even` the values of `x` stand side by side, whatever lies between them. Raises
+    NotMeasured when nothing of the selection was measured.
     """
     what, quantity = _kpi(kpi), Quantity(_kpi(kpi).name, quantile)
     grid = Grid(summary, experiment, of or {}, colour=colour, dash=dash, facet=facet)
     axis = factor_axis(summary, experiment, x)
     if not axis.numeric:
         raise UserError(f"{experiment}: {x} has no numbers to stand on an axis; choose another factor for x.")
-    levels = [axis.shown(value) for value in axis.values]
-    span = levels[-1] - levels[0] or 1.0
+    places = _places(axis, even)
+    span = max(places.values()) - min(places.values()) or 1.0
     keys = ("condition", "protocol", "dash", "x", "level", "value", "low", "high", "n")
     columns: dict[str, list[object]] = {key: [] for key in keys}
     cells = list(grid.cells())
@@ -156,27 +159,39 @@ def against(
             found = mean(list(picked.values.values())).within(what.least, what.most)
             ends = (found.value, found.low, found.high)
             numbers = [(found.value if end is None else end) * what.shown_factor for end in ends]
-            nudged = axis.shown(value) + (series.index(place[1:]) - (len(series) - 1) / 2) * NUDGE * span
+            nudged = places[value] + (series.index(place[1:]) - (len(series) - 1) / 2) * NUDGE * span
             entry = (*grid.words(place), nudged, axis.shown(value), *numbers, found.n)
             for key, item in zip(keys, entry, strict=True):
                 columns[key].append(item)
     if not columns["value"]:
         raise NotMeasured(f"No trusted run of {experiment} has a {what.name}.")
-    _add_printed(columns, grid, axis, what, printed)
-    return _against_chart(grid, axis, what, columns)
+    _add_printed(columns, grid, axis, what, printed, places=places)
+    return _against_chart(grid, axis, what, columns, places)
+
+
+def _places(axis: Axis, even: bool) -> dict[Any, float]:
+    """Where the values of a numeric factor stand: at their numbers, or evenly side by side."""
+    return {value: float(n) if even else axis.shown(value) for n, value in enumerate(axis.values)}
 
 
 def _against_chart(
-    grid: Grid, axis: Axis, what: Kpi, columns: Mapping[str, Sequence[object]]
+    grid: Grid,
+    axis: Axis,
+    what: Kpi,
+    columns: Mapping[str, Sequence[object]],
+    places: Mapping[Any, float],
 ) -> alt.FacetChart:
     look, title = grid.look(lines=False), _titled(what)
-    levels = [axis.shown(value) for value in axis.values]
+    levels = list(places.values())
+    labels = json.dumps([f"{axis.shown(value):g}" for value in axis.values])
     words = axis.words[0].upper() + axis.words[1:]
     margin = 0.08 * (levels[-1] - levels[0] or 1.0)
     place = alt.X(
         "x:Q",
         title=f"{words} ({axis.unit})" if axis.unit else words,
-        axis=alt.Axis(values=levels, grid=False, labelExpr="'' + datum.value"),
+        axis=alt.Axis(
+            values=levels, grid=False, labelExpr=f"{labels}[indexof({json.dumps(levels)}, datum.value)]"
+        ),
         scale=alt.Scale(domain=[levels[0] - margin, levels[-1] + margin], nice=False),
     )
     y = alt.Y("value:Q", title=title)
@@ -204,7 +219,13 @@ def _against_chart(
 
 
 def _add_printed(
-    columns: dict[str, list[object]], grid: Grid, axis: Axis, what: Kpi, printed: Sequence[Mark]
+    columns: dict[str, list[object]],
+    grid: Grid,
+    axis: Axis,
+    what: Kpi,
+    printed: Sequence[Mark],
+    *,
+    places: Mapping[Any, float],
 ) -> None:
     """The study's values as rows of their own, whose dash is the word printed."""
     for mark, facet in itertools.product(printed, grid.facets):
@@ -214,7 +235,7 @@ def _add_printed(
             facet,
             grid.colour_words(mark.colour),
             "printed",
-            axis.shown(mark.x),
+            places.get(mark.x, axis.shown(mark.x)),
             axis.shown(mark.x),
             mark.y * what.shown_factor,
             "",

@@ -1,0 +1,104 @@
+"""What several figures of the study share: means as cells of a table, rates over time of example runs."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.kpi import registry
+from gauntlet.report.figures.figure import PAGE_WIDTH, data, table
+from gauntlet.report.numbers import MISSING, interval_text, mean_text, number
+from gauntlet.report.style import styles
+from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.restp.measures import OUTAGE_MEASURES, PAGE_TIME
+from gauntlet.studies.select import Quantity, Selection, by_repetition
+from gauntlet.studies.summary import Summary
+
+MEANS = "Means with 95 % intervals"
+_MEASURES = {kpi.name: kpi for kpi in (PAGE_TIME, *OUTAGE_MEASURES)}
+
+
+def measured(summary: Summary, experiment: str, kpi: str, of: Selection) -> Mean | None:
+    """The mean over repetitions; None when no run of the selection has this number."""
+    try:
+        values = by_repetition(summary, experiment, of, Quantity(kpi)).values
+    except NotMeasured:
+        return None
+    return mean(list(values.values())) if values else None
+
+
+def cell(summary: Summary, experiment: str, kpi: str, of: Selection) -> str:
+    """The mean with its interval as a cell of a table, in the unit in which the KPI is shown."""
+    found = measured(summary, experiment, kpi, of)
+    if found is None:
+        return MISSING
+    factor = {**registry(), **_MEASURES}[kpi].shown_factor
+    interval = interval_text(found, factor) if found.low != found.high else ""
+    return mean_text(found, factor) + (f" [{interval}]" if interval else "")
+
+
+def saved(summary: Summary, experiment: str, kpi: str, this: Selection, that: Selection) -> str:
+    """By which share the mean of `this` is smaller than that of `that`, in per cent."""
+    one, other = (measured(summary, experiment, kpi, of) for of in (this, that))
+    if one is None or other is None or not other.value:
+        return MISSING
+    return f"{number(100 * (1 - one.value / other.value), 1)} %"
+
+
+def some(*cells: str) -> None:
+    """Raise NotMeasured when a table would have no number at all."""
+    if all(cell == MISSING for cell in cells):
+        raise NotMeasured("No run that this table needs is among these results.")
+
+
+def label(protocol: str) -> str:
+    """A protocol's name for people."""
+    return styles([protocol])[0].label
+
+
+def rates(
+    summary: Summary, experiment: str, runs: Mapping[str, str], *, bin_s: float, until_s: float, bytes_: int
+) -> alt.Chart:
+    """Rate at which messages of `bytes_` arrive in bins of time; `runs` are example runs and their protocols.
+
+    Raises NotMeasured when one of the runs is not among the results.
+    """
+    kept = summary.series(experiment).to_pylist()
+    missing = sorted(set(runs) - {row["run"] for row in kept})
+    if missing:
+        raise NotMeasured(f"The example run {missing[0]} of {experiment} is not among these results.")
+    bins = int(until_s / bin_s)
+    columns: dict[str, list[object]] = {"protocol": [], "t": [], "mbps": []}
+    for run, protocol in runs.items():
+        counts = [0.0] * bins
+        for row in kept:
+            if row["run"] == run and row["received_s"] is not None and row["received_s"] < until_s:
+                counts[int(row["received_s"] / bin_s)] += row["every"]
+        for place, count in enumerate(counts):
+            for t_s in (place * bin_s, (place + 1) * bin_s):
+                entry = (label(protocol), t_s, count * 8 * bytes_ / bin_s / 1e6)
+                for column, item in zip(columns.values(), entry, strict=True):
+                    column.append(item)
+    looks = styles(list(runs.values()))
+    chart: alt.Chart = (
+        alt.Chart(data(table(columns)))
+        .mark_line(strokeWidth=1.6)
+        .encode(
+            x=alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False)),
+            y=alt.Y("mbps:Q", title="throughput (Mbit/s)", scale=alt.Scale(zero=True)),
+            color=alt.Color(
+                "protocol:N",
+                scale=alt.Scale(domain=[look.label for look in looks], range=[look.colour for look in looks]),
+                legend=alt.Legend(title=None, symbolType="stroke"),
+            ),
+            order="t:Q",
+        )
+        .properties(width=PAGE_WIDTH - 220, height=240)
+    )
+    return chart
+
+
+def runs_of(protocols: Sequence[str], condition: str = "") -> dict[str, str]:
+    """First repetitions under a condition as a run's id has it: run -> protocol."""
+    middle = f"_{condition}" if condition else ""
+    return {f"{protocol}{middle}_rep-001": protocol for protocol in protocols}
