@@ -1,8 +1,8 @@
 """Both ends of the external-stack contract in Python: what a program is told, and the result that it leaves.
 
-The contract itself is docs/formats/external-stack.md; nothing here is more than it says. In a guest an import
-costs five times what it costs elsewhere (docs/speed.md), and every run imports this: it does without
-dataclasses, pathlib, hashlib and typing, which together cost as much as the start of the interpreter.
+The contract itself is docs/formats/external-stack.md; nothing here is more than it says. Imports are dear in
+a guest ("What it costs", there), and every run imports this: it does without dataclasses, pathlib, hashlib
+and typing, which together cost more than the start of the interpreter.
 """
 
 import json
