@@ -1,0 +1,72 @@
+"""What D3.5's files and pages make of a summary whose times follow a rule."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gauntlet.metrics.intervals import Mean
+from gauntlet.studies.d35 import STUDY
+from gauntlet.studies.d35.figures.compared import Way, compared, each_protocol
+from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.summary import Summary
+from tests.studies.whole import summary
+
+
+def times(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+    """Ten round trips, 1 s a MB, which 1 % of loss doubles; TLS: three round trips more. No repetition is
+    like another, so that only pairs are sharp.
+    """
+    if not experiment.startswith("files"):
+        return {}
+    round_trip_s = 2 * factors["channel_delay_s"]
+    trips = 13 if factors.get("app") == "ftps" else 10
+    bytes_s = factors["size_bytes"] / 1e6 * (1 + 100 * factors["loss"])
+    return {"download_time_s": trips * round_trip_s + bytes_s + 5 * factors["repetition"]}
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Summary:
+    return summary(STUDY, times)
+
+
+@pytest.mark.parametrize(
+    ("function", "seconds"),
+    [
+        ("ftp-loss-by-size", 4.0 - 0.5),
+        ("ftps-loss-by-size", 4.0 - 0.5),
+        ("ftps-cost-by-delay", 3 * (0.3 - 0.05)),
+    ],
+)
+def test_differences_of_differences_are_paired(function: str, seconds: float, made_up: Summary) -> None:
+    found = STUDY.values[function](made_up)
+    assert isinstance(found, Mean)
+    assert (found.value, found.low, found.high) == pytest.approx((seconds,) * 3)
+
+
+def test_a_difference_needs_all_four_times(made_up: Summary) -> None:
+    del made_up
+    with pytest.raises(NotMeasured):
+        STUDY.values["ftps-cost-by-delay"](Summary("d35", {}))
+
+
+def test_a_table_has_a_row_a_way_and_a_column_a_condition(made_up: Summary) -> None:
+    ways = each_protocol(made_up, "files", "FTP", {"app": "ftp"})
+    table = compared(made_up, ways, {"size_bytes": 500_000}, "0.5 MB")
+    assert [row[0] for row in table.rows] == ["FTP over tcp-cubic", "FTP over tcp-bbr"]
+    assert table.header[1:] == (
+        "25 ms, loss 0% (s)", "25 ms, loss 1% (s)", "150 ms, loss 0% (s)", "150 ms, loss 1% (s)",
+    )  # fmt: skip
+    # The mean of repetitions 1 to 3 adds 10 s.
+    assert [cell.partition(" ")[0] for cell in table.rows[0][1:]] == ["11.0", "11.5", "13.5", "14.0"]
+
+
+def test_what_was_not_played_is_named_or_left_out(made_up: Summary) -> None:
+    assert each_protocol(Summary("d35", {}), "files", "FTP") == []
+    with pytest.raises(NotMeasured, match=r"carries 1 MB"):
+        compared(made_up, [], {}, "1 MB")
+    way = Way("FTP", "files", {"app": "ftp", "protocol": "tcp-bbr"})
+    (row,) = compared(made_up, [way], {"size_bytes": 4_000_000, "repetition": 3}, "4 MB").rows
+    assert row[1] == "19.5"
+    (row,) = compared(Summary("d35", {}), [way], {}, "4 MB").rows
+    assert set(row[1:]) == {"not measured"}
