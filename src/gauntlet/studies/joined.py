@@ -6,8 +6,11 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import expand, load_experiment
+from gauntlet.studies import study
+from gauntlet.studies.distil import factors_of
 from gauntlet.studies.model import NotMeasured
-from gauntlet.studies.summary import TABLES, Part, Summary
+from gauntlet.studies.summary import Part, Summary
 
 JOINED = "joined"
 """Name of the one experiment of a joined summary."""
@@ -16,7 +19,8 @@ JOINED = "joined"
 def joined(
     summary: Summary, experiments: Sequence[str], fixed: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Summary:
-    """A summary whose experiment `JOINED` has the runs of these experiments, of as many as there are.
+    """A summary whose experiment `JOINED` has the runs of these experiments, of as many as were played; its
+    factors are those of all.
 
     `fixed` gives an experiment factors that its own matrix does not have, such as the size that all its runs
     share. Raises NotMeasured when none of them was played, UserError when two have a run of the same id.
@@ -26,21 +30,22 @@ def joined(
         raise NotMeasured(f"No run of {', '.join(experiments)} is among these results.")
     factors: dict[str, list[Any]] = {}
     labels: dict[str, dict[str, str]] = {}
-    tables: dict[str, list[pa.Table]] = {table: [] for table in TABLES}
-    manifest = summary.manifest()
-    for name in there:
-        added = dict((fixed or {}).get(name, {}))
-        for factor, values in {**summary.factors(name), **{key: [it] for key, it in added.items()}}.items():
+    for name in experiments:
+        own_factors, own_labels = _factors(summary, name)
+        added = {factor: [value] for factor, value in (fixed or {}).get(name, {}).items()}
+        for factor, values in {**own_factors, **added}.items():
             known = factors.setdefault(factor, [])
             known += [value for value in values if value not in known]
-            labels.setdefault(factor, {}).update(manifest[name]["labels"].get(factor, {}))
-        tables["flows"].append(_with(summary.flows(name), added))
-        tables["delays"].append(summary.delays(name))
-        tables["windows"].append(summary.windows(name))
-        tables["series"].append(summary.series(name))
+            labels.setdefault(factor, {}).update(own_labels.get(factor, {}))
     for values in factors.values():
         if all(isinstance(value, int | float) for value in values):
             values.sort()
+    tables = {
+        "flows": [_with(summary.flows(name), (fixed or {}).get(name, {})) for name in there],
+        "delays": [summary.delays(name) for name in there],
+        "windows": [summary.windows(name) for name in there],
+        "series": [summary.series(name) for name in there],
+    }
     whole = {table: pa.concat_tables(parts, promote_options="permissive") for table, parts in tables.items()}
     runs = whole["flows"].select(["run", "flow"])
     if runs.group_by(["run", "flow"]).aggregate([]).num_rows < runs.num_rows:
@@ -48,6 +53,13 @@ def joined(
             f"{', '.join(there)} have runs of the same id; join experiments whose factors differ."
         )
     return Summary(summary.study, {JOINED: Part({"factors": factors, "labels": labels}, whole)})
+
+
+def _factors(summary: Summary, experiment: str) -> tuple[dict[str, list[Any]], dict[str, dict[str, str]]]:
+    """The factors of an experiment and how their values read, from its file where it was not played."""
+    if experiment in summary.experiments:
+        return summary.factors(experiment), summary.manifest()[experiment]["labels"]
+    return factors_of(expand(load_experiment(study(summary.study).experiment(experiment).file)))
 
 
 def _with(flows: pa.Table, added: Mapping[str, Any]) -> pa.Table:
