@@ -1,4 +1,4 @@
-"""Numbers of a flow that only this study asks for: pages from the first SYN on, and what outages leave."""
+"""Numbers of a flow that only this study asks for: from the first SYN on, and what outages leave."""
 
 import numpy as np
 
@@ -20,6 +20,19 @@ def page_time_with_setup_s(flow: FlowData) -> float | None:
         return None
     ended_s = max(int(one["completed_ns"]) for one in first) / NS_PER_S
     return ended_s - float(flow.record["start_s"])
+
+
+def rate_from_start_bps(flow: FlowData) -> float | None:
+    """Application bits that arrived by the end of the flow's duration, over that duration.
+
+    Unlike the throughput, which begins when the session stands, it contains the wait for the handshake.
+    """
+    duration_s = flow.plan.get("app_params", {}).get("duration_s")
+    if duration_s is None:
+        return None
+    end_s = float(flow.record["start_s"]) + float(duration_s)
+    within = flow.arrived & (flow.received_ns <= end_s * NS_PER_S)
+    return 8 * float(flow.size_bytes[within].sum()) / float(duration_s)
 
 
 def _arrivals_s(flow: FlowData) -> Floats:
@@ -77,6 +90,17 @@ PAGE_TIME = Kpi(
     definition="From the moment at which the browser begins to open its session to the last byte of the "
     "last object of the first page.",
     of_flow=page_time_with_setup_s,
+)
+
+RATE_FROM_START = Kpi(
+    name="rate_from_start_bps",
+    label="Throughput, handshake included",
+    shown_unit="Mbit/s",
+    shown_factor=1e-6,
+    higher_is_better=True,
+    definition="Application bits that arrive while the sender sends, over the time from the start of its "
+    "session's set-up to the end of its duration.",
+    of_flow=rate_from_start_bps,
 )
 
 BACK_AFTER = Kpi(

@@ -8,8 +8,9 @@ from gauntlet.studies.restp.figures import FIGURES
 from gauntlet.studies.restp.figures.satellite import RUNS as SATELLITE_RUNS
 from gauntlet.studies.restp.figures.validation import HANDSHAKE_RUNS
 from gauntlet.studies.restp.figures.voice import CLEAN_RUNS
-from gauntlet.studies.restp.measures import OUTAGE_MEASURES, PAGE_TIME
+from gauntlet.studies.restp.measures import OUTAGE_MEASURES, PAGE_TIME, RATE_FROM_START
 from gauntlet.studies.restp.notes import NOTES
+from gauntlet.studies.restp.values import VALUES
 
 HERE = Path(__file__).parent
 
@@ -32,7 +33,7 @@ EXPERIMENTS = (
     _experiment("voice-clean", Quick(3, {}), examples=tuple(CLEAN_RUNS)),
     _experiment("cbr-loss", Quick(3, {"loss": [0.0, 0.1]})),
     _experiment("bulk-loss", Quick(3, {"loss": [0.01, 0.1]})),
-    _experiment("handshake", None, examples=tuple(HANDSHAKE_RUNS)),
+    _experiment("handshake", None, examples=tuple(HANDSHAKE_RUNS), measures=(RATE_FROM_START,)),
     _experiment("hsr-greedy", None),
     _experiment("hsr-files", Quick(3, {"loss": [0.0, 0.01]})),
     _experiment("hsr-pages", Quick(3), measures=(PAGE_TIME,)),
@@ -51,4 +52,5 @@ STUDY = Study(
     ledger=HERE / "ledger.toml",
     summary=HERE / "summary",
     notes=NOTES,
+    values=VALUES,
 )

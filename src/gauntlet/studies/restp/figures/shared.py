@@ -10,12 +10,12 @@ from gauntlet.report.figures.figure import PAGE_WIDTH, data, table
 from gauntlet.report.numbers import MISSING, interval_text, mean_text, number
 from gauntlet.report.style import styles
 from gauntlet.studies.model import NotMeasured
-from gauntlet.studies.restp.measures import OUTAGE_MEASURES, PAGE_TIME
+from gauntlet.studies.restp.measures import OUTAGE_MEASURES, PAGE_TIME, RATE_FROM_START
 from gauntlet.studies.select import Quantity, Selection, by_repetition
 from gauntlet.studies.summary import Summary
 
 MEANS = "Means with 95 % intervals"
-_MEASURES = {kpi.name: kpi for kpi in (PAGE_TIME, *OUTAGE_MEASURES)}
+_MEASURES = {kpi.name: kpi for kpi in (PAGE_TIME, RATE_FROM_START, *OUTAGE_MEASURES)}
 
 
 def measured(summary: Summary, experiment: str, kpi: str, of: Selection) -> Mean | None:
