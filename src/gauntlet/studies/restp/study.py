@@ -27,6 +27,7 @@ EXPERIMENTS = (
     _experiment("files-timers", None),
     _experiment("web", Quick(3, {"channel_delay_s": [0.1, 0.5]}), measures=(PAGE_TIME,)),
     _experiment("web-drawn", None, measures=(PAGE_TIME,)),
+    _experiment("paths", Quick(3, {"channel_delay_s": [0.02, 0.1]}), measures=(PAGE_TIME,)),
     _experiment("satellite", None, examples=tuple(SATELLITE_RUNS), measures=OUTAGE_MEASURES),
     _experiment("voice", Quick(3)),
     _experiment("voice-tcp", None),

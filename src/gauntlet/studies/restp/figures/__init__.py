@@ -1,7 +1,7 @@
 """Counterparts of the study's figures and tables: one module for a section; `FIGURES` has them all."""
 
 from gauntlet.studies.model import Figure
-from gauntlet.studies.restp.figures import beyond, files, satellite, validation, voice, web
+from gauntlet.studies.restp.figures import beyond, files, paths, satellite, validation, voice, web
 
 
 def _in_order(figure: Figure) -> tuple[bool, bool, str, int]:
@@ -15,7 +15,7 @@ FIGURES: tuple[Figure, ...] = tuple(
     sorted(
         (
             figure
-            for module in (files, web, satellite, voice, validation, beyond)
+            for module in (files, web, paths, satellite, voice, validation, beyond)
             for figure in module.figures()
         ),
         key=_in_order,
