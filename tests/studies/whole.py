@@ -18,6 +18,7 @@ KPIS = (
     "delay_median_s",
     "delay_p95_s",
     "download_time_s",
+    "fetch_time_s",
     "message_loss_ratio",
     "capacity_utilisation",
     "packets_before_loss",

@@ -127,7 +127,6 @@ def _log_in(client: Client, task: Task, result: Result) -> Exchange:
         choose_congestion_control(client.sock, client.congestion_control)
     client.login()
     exchange.secured_ns = client.secured_ns
-    client.voidcmd("TYPE I")
     result.established_ns = now_ns()
     return exchange
 

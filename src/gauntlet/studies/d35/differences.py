@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.studies.d35.measures import FETCH_TIME
 from gauntlet.studies.model import NotMeasured, Value
 from gauntlet.studies.select import Quantity, Selection, by_repetition
 from gauntlet.studies.summary import Summary
 
 _FILES = "files"
-_TIME = Quantity("download_time_s")
+_TIME = Quantity(FETCH_TIME.name)
 
 
 def _growth(summary: Summary, this: tuple[Selection, Selection], that: tuple[Selection, Selection]) -> Mean:

@@ -6,7 +6,7 @@ from pathlib import Path
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.d35.figures import FIGURES
-from gauntlet.studies.d35.measures import THROUGHPUT_WITH_SETUP
+from gauntlet.studies.d35.measures import FETCH_TIME, THROUGHPUT_WITH_SETUP
 from gauntlet.studies.d35.notes import NOTES
 from gauntlet.studies.d35.values import VALUES
 from gauntlet.studies.model import Experiment, Quick, Study
@@ -24,6 +24,10 @@ def _streams(name: str, quick: Quick | None = None) -> Experiment:
     return _experiment(f"streams-{name}", quick, measures=(THROUGHPUT_WITH_SETUP,))
 
 
+def _files(name: str, quick: Quick | None = None) -> Experiment:
+    return _experiment(name, quick, measures=(FETCH_TIME,))
+
+
 EXPERIMENTS = (
     _streams("delay", Quick(3, _ENDS)),
     _streams("aioquic", Quick(3, _ENDS)),
@@ -39,12 +43,12 @@ EXPERIMENTS = (
     _experiment("messages-kept"),
     _experiment("messages-resumed"),
     _experiment("messages-datagrams"),
-    _experiment("files", Quick(3, _ENDS)),
-    _experiment(
+    _files("files", Quick(3, _ENDS)),
+    _files(
         "files-loss", Quick(3, {"channel_delay_s": [0.15], "size_bytes": [500_000], "loss": [0.005, 0.05]})
     ),
-    _experiment("files-size"),
-    _experiment("files-beyond", Quick(3, {"channel_delay_s": [0.15], "size_bytes": [4_000_000]})),
+    _files("files-size"),
+    _files("files-beyond", Quick(3, {"channel_delay_s": [0.15], "size_bytes": [4_000_000]})),
 )
 
 STUDY = Study(

@@ -13,6 +13,7 @@ from gauntlet.studies.d35.figures.times import (
     distribution,
     words,
 )
+from gauntlet.studies.d35.measures import FETCH_TIME
 from gauntlet.studies.model import Figure, Panel, Printed
 from gauntlet.studies.select import Selection
 from gauntlet.studies.summary import Summary
@@ -82,15 +83,14 @@ def _of_delay(app: str) -> Figure:
                 for (delay_s, _), values in PRINTED_S[app, size_bytes].items()
                 for value in values
             ]
-            panels.append(
-                against_delay(summary, [FILES], {"app": app, "size_bytes": size_bytes}, size, stars)
-            )
+            of = {"app": app, "size_bytes": size_bytes}
+            panels.append(against_delay(summary, [FILES], FETCH_TIME, of, size, printed=stars))
         return panels
 
     return Figure(
         _key(app, 0),
         f"{app.upper()}: download time against channel delay",
-        "Log-in and the opening of connections are part of the time. Stars: printed values.",
+        "From the end of the log-in on, as the study's values must be meant. Stars: printed values.",
         (FILES,),
         draw,
         _printed(app, SMALL_BYTES, LARGE_BYTES),
@@ -100,7 +100,7 @@ def _of_delay(app: str) -> Figure:
 def _of_loss(app: str) -> Figure:
     def draw(summary: Summary) -> Sequence[Panel]:
         return [
-            against_loss(summary, [FILES, LOSS], {"app": app, "size_bytes": size_bytes}, size)
+            against_loss(summary, [FILES, LOSS], FETCH_TIME, {"app": app, "size_bytes": size_bytes}, size)
             for size_bytes, size in _SIZES
         ]
 
@@ -126,7 +126,7 @@ def _of_size(app: str) -> Figure:
             for (delay_s, _), values in PRINTED_S[app, LARGE_BYTES].items()
             for value in values
         ]
-        return [against_size(summary, [FILES, SIZE], {"app": app}, stars)]
+        return [against_size(summary, [FILES, SIZE], FETCH_TIME, {"app": app}, printed=stars)]
 
     return Figure(
         _key(app, 2),
@@ -142,7 +142,7 @@ def _distributed(app: str, delay_s: float, place: int) -> Figure:
     def draw(summary: Summary) -> Sequence[Panel]:
         of: Selection = {"app": app, "channel_delay_s": delay_s}
         return [
-            distribution(summary, [FILES], {**of, "size_bytes": size_bytes}, size)
+            distribution(summary, [FILES], FETCH_TIME, {**of, "size_bytes": size_bytes}, size)
             for size_bytes, size in _SIZES
         ]
 

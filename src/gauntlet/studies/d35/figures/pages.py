@@ -8,6 +8,7 @@ from gauntlet.studies.d35.figures.compared import compared, each_protocol
 from gauntlet.studies.d35.figures.times import (
     LONG_S,
     SHORT_S,
+    TIME,
     against_delay,
     against_loss,
     distribution,
@@ -112,7 +113,9 @@ def _of_delay(family: Family) -> Figure:
                 for (protocol, delay_s, loss), value in PRINTED_S[family.name, page].items()
                 if loss == 0.0
             ]
-            panels.append(against_delay(summary, family.experiments, {"page": page}, name, stars))
+            panels.append(
+                against_delay(summary, family.experiments, TIME, {"page": page}, name, printed=stars)
+            )
         return panels
 
     return Figure(
@@ -136,7 +139,7 @@ def _of_loss(family: Family) -> Figure:
                 Mark(loss, value, colour=protocol, label=f"{value:g} s")
                 for (protocol, _, loss), value in PRINTED_S[family.name, page].items()
             ]
-            panels.append(against_loss(summary, experiments, {"page": page}, name, stars))
+            panels.append(against_loss(summary, experiments, TIME, {"page": page}, name, printed=stars))
         return panels
 
     return Figure(
@@ -152,7 +155,7 @@ def _of_loss(family: Family) -> Figure:
 def _distributed(family: Family, delay_s: float, place: int) -> Figure:
     def draw(summary: Summary) -> Sequence[Panel]:
         return [
-            distribution(summary, family.experiments, {"page": page, "channel_delay_s": delay_s}, name)
+            distribution(summary, family.experiments, TIME, {"page": page, "channel_delay_s": delay_s}, name)
             for page, name in _PAGES
         ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.charts import Mark, against, cdf
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Chart
@@ -21,23 +22,35 @@ def words(delay_s: float) -> str:
 
 
 def against_delay(
-    summary: Summary, experiments: Sequence[str], of: Selection, what: str, printed: Sequence[Mark] = ()
+    summary: Summary,
+    experiments: Sequence[str],
+    kpi: str | Kpi,
+    of: Selection,
+    what: str,
+    *,
+    printed: Sequence[Mark] = (),
 ) -> Chart:
     """Means against the channel's delay; solid: no loss, broken: 1 %."""
     chosen = {**of, "loss": [0.0, 0.01]}
-    chart = against(joined(summary, experiments), JOINED, TIME, of=chosen, printed=printed)
+    chart = against(joined(summary, experiments), JOINED, kpi, of=chosen, printed=printed)
     return Chart(f"{what}. {_MEANS}; solid: no loss, broken: 1 %.", chart)
 
 
 def against_loss(
-    summary: Summary, experiments: Sequence[str], of: Selection, what: str, printed: Sequence[Mark] = ()
+    summary: Summary,
+    experiments: Sequence[str],
+    kpi: str | Kpi,
+    of: Selection,
+    what: str,
+    *,
+    printed: Sequence[Mark] = (),
 ) -> Chart:
     """Means against loss; solid: 25 ms, broken: 150 ms."""
     chosen = {**of, "channel_delay_s": list(ENDS)}
     chart = against(
         joined(summary, experiments),
         JOINED,
-        TIME,
+        kpi,
         x="loss",
         of=chosen,
         dash="channel_delay_s",
@@ -47,13 +60,18 @@ def against_loss(
 
 
 def against_size(
-    summary: Summary, experiments: Sequence[str], of: Selection, printed: Sequence[Mark] = ()
+    summary: Summary,
+    experiments: Sequence[str],
+    kpi: str | Kpi,
+    of: Selection,
+    *,
+    printed: Sequence[Mark] = (),
 ) -> Chart:
     """Means against the file's size, one small multiple a delay; solid: no loss, broken: 1 %."""
     chart = against(
         joined(summary, experiments),
         JOINED,
-        TIME,
+        kpi,
         x="size_bytes",
         of={**of, "loss": [0.0, 0.01], "channel_delay_s": list(ENDS)},
         facet="channel_delay_s",
@@ -62,8 +80,10 @@ def against_size(
     return Chart(f"{_MEANS}; solid: no loss, broken: 1 %.", chart)
 
 
-def distribution(summary: Summary, experiments: Sequence[str], of: Selection, what: str) -> Chart:
+def distribution(
+    summary: Summary, experiments: Sequence[str], kpi: str | Kpi, of: Selection, what: str
+) -> Chart:
     """Distributions, one value a stretch; solid: no loss, broken: 1 %."""
     chosen = {**of, "loss": [0.0, 0.01]}
-    chart = cdf(joined(summary, experiments), JOINED, TIME, of=chosen, facet=None)
+    chart = cdf(joined(summary, experiments), JOINED, kpi, of=chosen, facet=None)
     return Chart(f"{what}. Solid: no loss, broken: 1 %.", chart)
