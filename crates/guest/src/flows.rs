@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use netlab::{Network, RunClock};
+use workload::stacks::Opening;
 use workload::{
     ClientHalf, ClientResult, Context, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
     SocketLog,
@@ -48,6 +49,14 @@ impl Flow {
         match self {
             Flow::Builtin(flow) => flow.uses_further_addresses(),
             Flow::External(_) => false,
+        }
+    }
+
+    /// How the packets that open its sessions are told from others, if they can be.
+    pub fn opening(&self) -> Option<Opening> {
+        match self {
+            Flow::Builtin(flow) => flow.opening(),
+            Flow::External(_) => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! the other, writes a record of each (`docs/formats/record.md`), reports on its console, and powers the guest off.
 
 mod boot;
+mod drops;
 mod events;
 mod external;
 mod failure;

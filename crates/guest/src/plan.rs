@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use netlab::{LinkChange, NetworkSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
@@ -37,6 +37,9 @@ pub struct Run {
     pub limit_s: f64,
     /// Nodes, links, routes, tunnels.
     pub network: NetworkSpec,
+    /// Packets that vanish by script.
+    #[serde(default)]
+    pub drops: Vec<Drop>,
     /// Changes of links over time.
     #[serde(default)]
     pub timeline: Vec<LinkChange>,
@@ -52,6 +55,30 @@ pub struct Run {
     /// What to keep.
     #[serde(default)]
     pub record: RecordSpec,
+}
+
+/// A packet that vanishes by script: the `nth` of its kind, of one flow, in front of one link direction.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drop {
+    /// Id of the flow.
+    pub flow: String,
+    /// Which packets of it are counted.
+    pub packet: PacketKind,
+    /// Which of them vanishes, counted from 1.
+    pub nth: u32,
+    /// Link direction in front of which it does.
+    pub link: String,
+}
+
+/// Packets that a script can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketKind {
+    /// The request that opens a session.
+    Syn,
+    /// The answer to it.
+    SynAck,
 }
 
 /// A program of the user's own inside the network.

@@ -8,12 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use netlab::{
-    BuildOptions, Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkCounters, Network, RunClock,
-    Snap, Timeline, Way,
+    BuildOptions, Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, LinkCounters, Network,
+    RunClock, Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
 use workload::{Clock, Context, DeliveryInstants, ExchangeLog, FlowSpec, MessageLog, SocketLog, WireTap};
 
+use crate::drops::Drops;
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
@@ -39,7 +40,6 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     network.topology().check_timeline(&run.timeline)?;
     let ways = further_ways(run, &flows, &network)?;
     let taps = taps(run, &ways, &network)?;
-    let paths = paths(run, ways, &network, &taps)?;
     for (spec, flow) in run.flows.iter().zip(&flows) {
         if flow.wants_release_times() {
             network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()))?;
@@ -48,6 +48,8 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
 
     start_at_a_whole_second();
     let clock = RunClock::start()?;
+    let drops = Drops::start(run, &flows, &ways, &network, clock)?;
+    let paths = paths(run, ways, &network, &taps)?;
     let capture = start_capture(run, &network, clock, &taps, &paths, folder)?;
     let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
     let (ended, ends) = channel();
@@ -65,6 +67,7 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let links = drained(&network)?;
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
+    let drops = drops.stop()?;
     let captured = capture.map(Capture::stop).transpose()?;
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &paths, captured)?;
@@ -80,6 +83,7 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
         taps: captured.map(|captured| captured.taps).unwrap_or_default(),
         paths,
         timeline,
+        drops,
         ..Record::new(&run.id, run.seed)
     })
 }
@@ -115,9 +119,17 @@ fn taps(run: &Run, ways: &[(String, Way)], network: &Network) -> Result<Vec<Stri
     let flows = run.flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str()));
     let programs = run.program_pairs();
     let pairs: Vec<_> = flows.chain(programs).collect();
-    let mut taps = network.topology().default_taps(&pairs, &run.timeline)?;
-    network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &run.timeline, &mut taps)?;
+    let touched = touched(run);
+    let mut taps = network.topology().default_taps(&pairs, &touched)?;
+    network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &touched, &mut taps)?;
     Ok(taps)
+}
+
+/// Every link direction that does something to packets, by the timeline or by script, as a change.
+fn touched(run: &Run) -> Vec<LinkChange> {
+    let scripted =
+        run.drops.iter().map(|drop| LinkChange { link: drop.link.clone(), ..LinkChange::default() });
+    run.timeline.iter().cloned().chain(scripted).collect()
 }
 
 /// The tapped ways of a run: the first of each flow, those of programs, further ones.

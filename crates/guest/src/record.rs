@@ -9,6 +9,7 @@ use netlab::{LinkChange, LinkCounters, TapCounters};
 use serde::Serialize;
 use workload::FlowResult;
 
+use crate::drops::DropResult;
 use crate::external::Note;
 use crate::failure::{Failure, Result};
 
@@ -47,6 +48,9 @@ pub struct Record {
     pub paths: Vec<FlowPath>,
     /// Changes of links with the instants at which they were made.
     pub timeline: Vec<LinkChange>,
+    /// What became of each packet that was to vanish by script.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<DropResult>,
 }
 
 /// What a run was played on.
@@ -117,6 +121,7 @@ impl Record {
             taps: Vec::new(),
             paths: Vec::new(),
             timeline: Vec::new(),
+            drops: Vec::new(),
         }
     }
 

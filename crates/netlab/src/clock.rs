@@ -1,7 +1,7 @@
 //! The run's clock: nanoseconds from the start of the run, exact sleeping, and the kernel's packet stamps in
 //! the same count.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -82,10 +82,10 @@ pub(crate) fn ns_to_seconds(ns: i64) -> f64 {
     ns as f64 / NS_PER_S as f64
 }
 
-/// What ended a sleep.
+/// What ended a sleep: what was waited for, or a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Woken {
-    Time,
+    Awaited,
     Called,
 }
 
@@ -118,18 +118,24 @@ impl Alarm {
         self.timer
             .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             .attempt(|| "cannot set a timer".into())?;
-        let mut fds = [
-            PollFd::new(self.timer.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.bell.as_fd(), PollFlags::POLLIN),
-        ];
+        self.wait_for(self.timer.as_fd())
+    }
+
+    /// Sleeps until there is something to read from `fd`.
+    pub fn sleep_until_readable(&self, fd: &impl AsFd) -> Result<Woken, Error> {
+        self.wait_for(fd.as_fd())
+    }
+
+    fn wait_for(&self, fd: BorrowedFd<'_>) -> Result<Woken, Error> {
+        let mut fds = [PollFd::new(fd, PollFlags::POLLIN), PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)];
         loop {
             match poll(&mut fds, PollTimeout::NONE) {
                 Ok(_) => break,
                 Err(Errno::EINTR) => {}
-                Err(e) => return Err(e).attempt(|| "cannot wait for a timer".into()),
+                Err(e) => return Err(e).attempt(|| "cannot wait for an event".into()),
             }
         }
         let called = fds[1].any().unwrap_or(false);
-        Ok(if called { Woken::Called } else { Woken::Time })
+        Ok(if called { Woken::Called } else { Woken::Awaited })
     }
 }

@@ -22,15 +22,19 @@ mod background;
 mod build;
 pub mod capture;
 mod change;
+mod classifier;
 mod clock;
 mod error;
 mod namespace;
 mod netlink;
 mod network;
 mod offload;
+mod packet_socket;
+mod pattern;
 pub mod presets;
 pub mod qdisc;
 mod routing;
+mod scripted;
 mod seed;
 mod spec;
 pub mod sysctl;
@@ -42,8 +46,10 @@ pub use change::{GilbertElliott, LinkChange};
 pub use clock::RunClock;
 pub use error::Error;
 pub use network::{BuildOptions, LinkCounters, Network, Node};
+pub use pattern::{ByteMatch, PacketPattern};
 pub use qdisc::{FairQueue, Fifo, HostQueue};
 pub use routing::Way;
+pub use scripted::{Dropped, ScriptedDrop, ScriptedDrops};
 pub use spec::{
     AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, NodeSpec, RouteSpec,
     TunnelSpec,

@@ -197,6 +197,11 @@ impl Network {
         self.topology.path(from, to)
     }
 
+    /// The routing socket of a node, by its place in the topology.
+    pub(crate) fn netlink(&self, node: usize) -> MutexGuard<'_, Netlink> {
+        lock(&self.nodes[node].netlink)
+    }
+
     /// The interface on which packets of a link direction arrive: the node and the interface's index.
     pub(crate) fn receiving_interface(&self, link: &str) -> Result<(&Node, u32), Error> {
         let there = self.topology.direction(link)?;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::apps::{self, App};
 use crate::error::SpecError;
-use crate::stacks::{self, Stack};
+use crate::stacks::{self, Opening, Stack};
 
 /// Who sends what to whom, over which transport. Every key is that of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,11 @@ impl Flow {
     /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
     pub fn wants_release_times(&self) -> bool {
         self.stack.wants_release_times()
+    }
+
+    /// How the packets that open its sessions are told from others, if they can be.
+    pub fn opening(&self) -> Option<Opening> {
+        self.stack.opening()
     }
 
     /// Whether it uses further addresses of its nodes beside the first ones.

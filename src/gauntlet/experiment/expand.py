@@ -122,6 +122,8 @@ class _Ride:
         """What the run seed depends on: the link's condition, wherever the trace file lies."""
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
         link = {**dataclasses.asdict(self.link), **spread}
+        # Whether packets vanish by script or not, the others meet the same fate.
+        del link["drop"]
         return {"name": self.ref.name, "params": self.ref.params, "link": link}
 
 
@@ -162,6 +164,7 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         duplicate=section.duplicate,
         corrupt=section.corrupt,
         queue_limit_bytes=section.queue,
+        drop=section.drop,
     )
 
 

@@ -17,6 +17,7 @@ _OPTIONS = {
     "nodelay": "nodelay",
     "streams": "streams",
     "homes": "homes",
+    "fast_open": "fast_open",
     "congestion": "congestion",
     "encapsulation": "encapsulation",
     "loss_cause": "loss_cause",

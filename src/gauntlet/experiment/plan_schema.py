@@ -135,6 +135,15 @@ class PlanChange(Strict):
         return self
 
 
+class PlanDrop(Strict):
+    """A packet that vanishes by script: the n-th of its kind, of one flow, in front of one link direction."""
+
+    flow: NodeName
+    packet: Literal["syn", "syn-ack"]
+    nth: Count
+    link: LinkName
+
+
 class PlanFlow(Strict):
     """Who sends what to whom."""
 
@@ -188,6 +197,7 @@ class PlanRun(Strict):
     limit_s: Positive
     network: PlanNetwork
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
+    drops: list[PlanDrop] = Field(default_factory=list)
     sysctls: dict[str, str] = Field(default_factory=dict)
     flows: list[PlanFlow] = Field(default_factory=list)
     programs: list[PlanProgram] = Field(default_factory=list)

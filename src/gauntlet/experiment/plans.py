@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gauntlet.experiment import external, links, networks, workloads
+from gauntlet.experiment import drops, external, links, networks, workloads
 from gauntlet.experiment.protocols import protocol
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
 
@@ -13,6 +13,7 @@ VERSION = 1
 
 def plan_run(spec: RunSpec) -> dict[str, Any]:
     """One run of a plan: a pure function of the spec (and of the trace file where it names one)."""
+    scripted = drops.scripted(spec)
     return {
         "id": spec.id,
         "seed": spec.seed,
@@ -22,6 +23,7 @@ def plan_run(spec: RunSpec) -> dict[str, Any]:
         "sysctls": dict(spec.sysctls),
         "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
         "record": dict(spec.record),
+        **({"drops": scripted} if scripted else {}),
     }
 
 

@@ -40,6 +40,7 @@ class Protocol:
 
 _BUFFERS = frozenset({"send_buffer", "receive_buffer"})
 _STREAM = _BUFFERS | {"nodelay"}
+_TCP = _STREAM | {"fast_open"}
 _TICKETS = frozenset({"client_auth", "resumption"})
 _SECURE = _STREAM | _TICKETS | {"early_data"}
 _QUIC = {"quinn": _BUFFERS | _TICKETS | {"early_data"}, "s2n": _BUFFERS | _TICKETS}
@@ -49,12 +50,18 @@ _SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
 
 def _tcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", colour, marker, dash, params, _STREAM)
+    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", colour, marker, dash, params, _TCP)
 
 
 def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
+
+
+def _tfo(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+    """TCP Fast Open: the first data go with the SYN."""
+    params = MappingProxyType({"congestion_control": name, "fast_open": True})
+    return Protocol(f"tfo-{name}", f"TCP Fast Open {label}", "tcp", colour, marker, dash, params, _STREAM)
 
 
 def _quic(library: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
@@ -113,6 +120,8 @@ _ALL = (
     _tcp("cubic", "CUBIC", "#0072B2", "circle", _SOLID),
     _tcp("bbr", "BBR", "#D55E00", "square", _DASHED),
     _tcp("reno", "Reno", "#009E73", "triangle-up", _DOTTED),
+    _tfo("cubic", "CUBIC", "#3288BD", "circle", _DASHED),
+    _tfo("reno", "Reno", "#66C2A5", "triangle-up", _DASHED),
     Protocol("sctp", "SCTP", "sctp", "#CC79A7", "diamond", _DASH_DOT, options=_STREAM | {"streams", "homes"}),
     Protocol("udp", "UDP", "udp", "#666666", "cross", _SOLID, options=_BUFFERS, reliable=False),
     _mptcp("cubic", "CUBIC", "#56B4E9", "triangle-down", _SOLID),

@@ -64,6 +64,8 @@ class LinkConditions:
     duplicate: float = 0.0
     corrupt: float = 0.0
     queue_limit_bytes: int | None = None
+    drop: str = "none"
+    """Packets that vanish by script (drops.py)."""
 
 
 @dataclass(frozen=True)

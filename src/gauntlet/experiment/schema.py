@@ -121,6 +121,8 @@ class LinkSection(Strict):
     corrupt: Share = 0.0
     queue: Size | None = None
     """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
+    drop: Literal["none", "first-syn", "first-syn-ack", "both"] = "none"
+    """Packets of each session's opening that vanish in the network, whatever else is lost."""
     network: Literal["rail-d34", "rail-d34-dual", "wire"] | None = None
     """None: rail-d34 for railway lines, wire for the rest."""
 
@@ -154,6 +156,8 @@ class FlowSection(Strict):
     nodelay: bool | None = None
     streams: int | None = Field(default=None, ge=1, le=65535)
     homes: int | None = Field(default=None, ge=1, le=8)
+    fast_open: bool | None = None
+    """Whether TCP sends the first data with its SYN; None: no."""
     congestion: Literal["none", "newreno", "bic", "cubic", "bbr", "lia"] | None = None
     """ResTP's congestion control; None: the preset's."""
     encapsulation: Literal["udp", "ip"] | None = None

@@ -8,14 +8,15 @@
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use libc::{sock_filter, sock_fprog, tpacket_req, tpacket_stats, tpacket2_hdr};
+use libc::{sock_filter, tpacket_req, tpacket_stats, tpacket2_hdr};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::Snap;
+use crate::packet_socket::{self, attach_filter, bind, if_equal, set, statement};
 
 /// Memory comes in blocks of this size, a small multiple of the page that the kernel finds easily in one
 /// piece.
@@ -61,16 +62,9 @@ impl Drop for Mapping {
 impl Ring {
     /// Captures the IP packets that arrive on an interface of the calling thread's namespace, from now on.
     pub fn open(interface: u32, snap: Snap) -> io::Result<Self> {
-        // SAFETY: a plain system call without pointers.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: fd was just opened and belongs to nobody else.
-        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-        attach_filter(&socket, snap)?;
+        let socket = packet_socket::open()?;
+        attach_filter(&socket, &mut ip_packets(snap))?;
         set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))?;
-        set(&socket, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
 
         let ring_bytes = match snap {
             Snap::Headers => HEADER_RING_BYTES,
@@ -149,48 +143,13 @@ fn map(socket: &OwnedFd, bytes: usize) -> io::Result<Mapping> {
 
 /// Lets IPv4 and IPv6 packets pass, cut to what is kept. A classic BPF program, loading the protocol by the
 /// extension of `linux/filter.h`.
-fn attach_filter(socket: &OwnedFd, snap: Snap) -> io::Result<()> {
-    let statement = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
-    let if_equal = |k: i32, jt: u8, jf: u8| sock_filter {
-        code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
-        jt,
-        jf,
-        k: k as u32,
-    };
+fn ip_packets(snap: Snap) -> [sock_filter; 5] {
     let protocol = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
-    let mut program = [
+    [
         statement(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, protocol),
-        if_equal(libc::ETH_P_IP, 2, 0),
-        if_equal(libc::ETH_P_IPV6, 1, 0),
+        if_equal(libc::ETH_P_IP as u32, 2, 0),
+        if_equal(libc::ETH_P_IPV6 as u32, 1, 0),
         statement(libc::BPF_RET | libc::BPF_K, 0),
         statement(libc::BPF_RET | libc::BPF_K, snap.bytes() as u32),
-    ];
-    let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
-}
-
-/// All protocols: a socket for one of them would not see what a switch takes from its port.
-fn bind(socket: &OwnedFd, interface: u32) -> io::Result<()> {
-    // SAFETY: an all-zero sockaddr_ll is a valid value of this plain C structure.
-    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-    address.sll_ifindex = interface as i32;
-    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: address and length describe one sockaddr_ll that lives through the call.
-    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
-    set_at(socket, libc::SOL_PACKET, option, value)
-}
-
-fn set_at<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
-    let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: value and length describe one value of the structure that the option asks for; what it points
-    // to (the filter's program) lives through the call too.
-    let result =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    ]
 }

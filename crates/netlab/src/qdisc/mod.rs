@@ -73,7 +73,7 @@ const HANDLE: TcHandle = TcHandle { major: 1, minor: 0 };
 const TCA_STAB_BASE: u16 = 1;
 
 /// `TCA_OPTIONS` in `linux/rtnetlink.h`.
-const TCA_OPTIONS: u16 = 2;
+pub(crate) const TCA_OPTIONS: u16 = 2;
 
 /// Bytes in front of the IP header that `skb->len` counts on an Ethernet interface.
 const ETHERNET_HEADER_BYTES: i32 = 14;
@@ -92,7 +92,8 @@ fn size_table() -> Vec<u8> {
     emit(&nest)
 }
 
-fn emit(attributes: &[DefaultNla]) -> Vec<u8> {
+/// The attributes as the kernel reads them.
+pub(crate) fn emit(attributes: &[DefaultNla]) -> Vec<u8> {
     let mut bytes = vec![0; attributes.buffer_len()];
     attributes.emit(&mut bytes);
     bytes

@@ -3,7 +3,9 @@
 //! A stack opens a session (which may take round trips and keys) and then carries data; the two are apart, so that
 //! session set-up has its own instants in the record.
 
+mod fast_open;
 mod mptcp;
+mod opening;
 mod quic;
 mod restp;
 mod sctp;
@@ -16,6 +18,7 @@ mod tls_connection;
 mod tls_early;
 mod udp;
 
+pub use opening::{HeaderByte, Opening};
 pub use quic::LIBRARIES;
 
 use std::sync::Arc;
@@ -84,6 +87,11 @@ pub trait Stack: Send + Sync {
     /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
     fn wants_release_times(&self) -> bool {
         false
+    }
+
+    /// How the packets that open its sessions are told from others; `None` if there is nothing to tell them by.
+    fn opening(&self) -> Option<Opening> {
+        None
     }
 
     /// How many addresses of either end it uses at most.

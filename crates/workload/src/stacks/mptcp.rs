@@ -14,7 +14,7 @@ use super::socket;
 use super::stream::{StreamConnection, StreamListener};
 use super::tcp::set_congestion_control;
 use super::tcp_info::MptcpSampler;
-use super::{Connection, Listener, Service, Stack};
+use super::{Connection, Listener, Opening, Service, Stack};
 use crate::error::{Failure, SpecError};
 use crate::session::Session;
 use crate::spec::parse_params;
@@ -48,6 +48,10 @@ impl Stack for Mptcp {
         Service::Stream
     }
 
+    fn opening(&self) -> Option<Opening> {
+        Some(Opening::TCP)
+    }
+
     fn homes(&self) -> usize {
         path_manager::MOST
     }
@@ -75,7 +79,7 @@ impl Stack for Mptcp {
             path_manager::allow(further.len()).map_err(|e| no_subflows(further, &e))?;
         }
         let socket = socket::connect(self.open(session.ctx.source)?, session)?;
-        Ok(Box::new(StreamConnection::connected(socket, MptcpSampler::boxed)))
+        Ok(Box::new(StreamConnection::connected(socket, MptcpSampler::boxed, false)))
     }
 }
 

@@ -12,7 +12,7 @@ use socket2::{Protocol, Socket, Type};
 
 use super::socket::{self, Buffers, broken};
 use super::udp::no_stamp;
-use super::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
+use super::{Arrival, Connection, Listener, Opening, Sampler, Service, Stack, Take};
 use crate::error::{Failure, SpecError};
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
@@ -188,6 +188,10 @@ impl Stack for Sctp {
 
     fn service(&self) -> Service {
         Service::Messages { streams: self.streams }
+    }
+
+    fn opening(&self) -> Option<Opening> {
+        Some(Opening::SCTP)
     }
 
     fn homes(&self) -> usize {

@@ -40,6 +40,7 @@ impl Listener for StreamListener {
         Ok(Box::new(StreamConnection {
             socket,
             established_ns: now_ns,
+            fast_open: false,
             make_sampler: self.make_sampler,
             instants,
             wake_for_each,
@@ -54,6 +55,8 @@ impl Listener for StreamListener {
 pub(super) struct StreamConnection {
     socket: Guarded,
     established_ns: i64,
+    /// Whether the request to open waits for the first data, so that the handshake may go on while data flow.
+    fast_open: bool,
     make_sampler: MakeSampler,
     instants: DeliveryInstants,
     wake_for_each: bool,
@@ -63,12 +66,13 @@ pub(super) struct StreamConnection {
 }
 
 impl StreamConnection {
-    /// The sender's end, just connected.
-    pub(super) fn connected(socket: Guarded, make_sampler: MakeSampler) -> Self {
+    /// The sender's end, just connected, or with `fast_open` about to be.
+    pub(super) fn connected(socket: Guarded, make_sampler: MakeSampler, fast_open: bool) -> Self {
         let established_ns = socket.session().ctx.clock.now_ns();
         Self {
             socket,
             established_ns,
+            fast_open,
             make_sampler,
             instants: DeliveryInstants::Application,
             wake_for_each: false,
@@ -83,6 +87,11 @@ impl StreamConnection {
     }
 }
 
+/// Whether a call on a socket that does not block has to be made again later.
+fn waits(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::EINPROGRESS)
+}
+
 impl Connection for StreamConnection {
     fn established_ns(&self) -> Option<i64> {
         Some(self.established_ns)
@@ -91,7 +100,7 @@ impl Connection for StreamConnection {
     fn offer(&mut self, block: &[u8], _message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
         match self.socket.send_with_flags(block, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) {
             Ok(taken) => Ok(taken),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+            Err(error) if waits(&error) => Ok(0),
             Err(error) => Err(self.broken("sending", &error)),
         }
     }
@@ -107,6 +116,13 @@ impl Connection for StreamConnection {
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
+        if self.fast_open {
+            // Ending a stream whose request is not answered yet would call it off; without data it has not even left.
+            self.offer(&[], 0, 0)?;
+            let session = self.socket.session();
+            let doing = "the receiver did not answer the connection request";
+            session.wait(&self.socket, libc::POLLOUT, session.ctx.clock.now_ns(), i64::MAX, doing)?;
+        }
         self.socket.shutdown(Shutdown::Write).map_err(|e| self.broken("ending the stream", &e))?;
         let doing = "waiting for the receiver to get everything and close";
         let mut scrap = [0; 4096];

@@ -9,7 +9,7 @@ use socket2::{Protocol, Socket, Type};
 use super::socket::{self, Buffers};
 use super::stream::{StreamConnection, StreamListener};
 use super::tcp_info::TcpSampler;
-use super::{Connection, Listener, Service, Stack};
+use super::{Connection, Listener, Opening, Service, Stack, fast_open};
 use crate::error::{Failure, SpecError};
 use crate::session::Session;
 use crate::spec::parse_params;
@@ -20,6 +20,8 @@ struct Params {
     congestion_control: String,
     #[serde(default = "yes")]
     nodelay: bool,
+    #[serde(default)]
+    fast_open: bool,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
 }
@@ -32,6 +34,7 @@ fn yes() -> bool {
 pub(super) struct Tcp {
     congestion_control: String,
     nodelay: bool,
+    fast_open: bool,
     buffers: Buffers,
 }
 
@@ -42,11 +45,16 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
 impl Tcp {
     /// TCP as `params` of the stack `owner` describe it.
     pub(super) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
-        let Params { congestion_control, nodelay, send_buffer_bytes, receive_buffer_bytes } =
+        let Params { congestion_control, nodelay, fast_open, send_buffer_bytes, receive_buffer_bytes } =
             parse_params("stack_params", owner, params)?;
         let buffers =
             Buffers { send_bytes: send_buffer_bytes, receive_bytes: receive_buffer_bytes }.check()?;
-        Ok(Self { congestion_control, nodelay, buffers })
+        Ok(Self { congestion_control, nodelay, fast_open, buffers })
+    }
+
+    /// Whether the first data travel with the request.
+    pub(super) fn fast_open(&self) -> bool {
+        self.fast_open
     }
 
     /// A socket bound to `at`.
@@ -70,8 +78,15 @@ impl Stack for Tcp {
         Service::Stream
     }
 
+    fn opening(&self) -> Option<Opening> {
+        Some(Opening::TCP)
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let socket = self.open(session.ctx.destination)?;
+        if self.fast_open {
+            fast_open::accept(&socket)?;
+        }
         socket::listen(&socket)?;
         let wire = session.ctx.wire;
         let session = Arc::clone(session);
@@ -79,8 +94,12 @@ impl Stack for Tcp {
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let socket = socket::connect(self.open(session.ctx.source)?, session)?;
-        Ok(Box::new(StreamConnection::connected(socket, TcpSampler::boxed)))
+        let socket = self.open(session.ctx.source)?;
+        if self.fast_open {
+            fast_open::request(&socket)?;
+        }
+        let socket = socket::connect(socket, session)?;
+        Ok(Box::new(StreamConnection::connected(socket, TcpSampler::boxed, self.fast_open)))
     }
 }
 

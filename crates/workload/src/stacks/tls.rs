@@ -17,7 +17,7 @@ use super::sctp::Sctp;
 use super::socket;
 use super::tcp::Tcp;
 use super::tls_connection::{Carrier, TlsConnection};
-use super::{Connection, Listener, Service, Stack};
+use super::{Connection, Listener, Opening, Service, Stack};
 use crate::error::{Failure, SpecError};
 use crate::secure::{Fault, Pki, SERVER_NAME, tls_failure};
 use crate::session::Session;
@@ -83,6 +83,11 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
             "`stack_params` of `tls`: TLS needs everything in order, so `streams` must be 1",
         ));
     }
+    if matches!(&below, Below::Tcp(tcp) if tcp.fast_open()) {
+        return Err(SpecError::new(
+            "`stack_params` of `tls`: `fast_open` is not a parameter of TLS; leave it out",
+        ));
+    }
     if early_data && !resumption {
         return Err(SpecError::new(
             "`stack_params` of `tls`: `early_data` needs the ticket of an earlier session; set `resumption` to true",
@@ -129,6 +134,13 @@ impl Tls {
 impl Stack for Tls {
     fn name(&self) -> &'static str {
         "tls"
+    }
+
+    fn opening(&self) -> Option<Opening> {
+        match &self.below {
+            Below::Tcp(tcp) => tcp.opening(),
+            Below::Sctp(sctp) => sctp.opening(),
+        }
     }
 
     fn service(&self) -> Service {

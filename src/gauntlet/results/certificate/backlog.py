@@ -21,7 +21,7 @@ def with_backlog(traffic: Traffic, backlog_packets: int) -> Traffic:
     between them: for a shaped link the asked limit tells which, for netem (where this makes no difference)
     the last ones are taken.
     """
-    missing = traffic.inputs.expected & (traffic.matched.copies == 0)
+    missing = traffic.inputs.expected & (traffic.matched.copies == 0) & ~traffic.scripted
     if not backlog_packets or not missing.any():
         return traffic
     if traffic.asked.kind == "tbf":

@@ -22,6 +22,7 @@ from gauntlet.results.certificate.conservation import (
 from gauntlet.results.certificate.delays import check_delays, check_order
 from gauntlet.results.certificate.losses import check_copies, check_losses
 from gauntlet.results.certificate.queues import check_limit, check_tail_drops, occupancy
+from gauntlet.results.certificate.scripted import read_scripts, with_scripted
 from gauntlet.results.certificate.shaper import check_pace, check_rate
 from gauntlet.results.certificate.sizes import check_sizes, link_mtu_bytes
 from gauntlet.results.certificate.stages import Routes, read_routes
@@ -160,6 +161,8 @@ def _check_network(
     asked = read_timeline(plan_run["timeline"], record["timeline"], end_ns, findings)
     counters = {entry["link"]: entry for entry in record["links"]}
     routes = read_routes(record["flows"], record["paths"])
+    scripts = read_scripts(plan_run, record)
+    tap_numbers = {tap["link"]: tap["tap"] for tap in record["taps"]}
     for name in routes.unread:
         findings.undecided.append(
             f"Lost packets of {name} could not be noticed: the record does not tell its addresses."
@@ -179,6 +182,12 @@ def _check_network(
         findings.undecided.append(
             f"There was nothing to check where no packet came: {', '.join(sorted(idle))}."
         )
+    for script in scripts:
+        if not routes.feeds.get(script.link):
+            findings.undecided.append(
+                f"Whether {script.words} vanished in front of {script.link} could not be checked: the "
+                f"run has no taps around it."
+            )
     for link, tap in capture.taps.items():
         link_asked = asked.get(link, without_change(link))
         check_sizes(tap, link_mtu_bytes(plan_run["network"], link), findings)
@@ -196,6 +205,7 @@ def _check_network(
                 end_ns=capture.last_ns,
                 damage=damage,
             )
+            traffic = with_scripted(traffic, scripts, capture, tap_numbers, findings)
             _check_stage(with_backlog(traffic, backlog), counters.get(link), hidden_bytes, findings)
         elif link in asked and link not in routes.feeds:
             findings.undecided.append(

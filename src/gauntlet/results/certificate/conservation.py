@@ -49,6 +49,8 @@ def check_conservation(traffic: Traffic, counters: Counters | None, findings: Fi
     entered = int(inputs.expected.sum())
     left = int((inputs.expected & (traffic.matched.copies > 0)).sum())
     lost, queued = int(traffic.lost.sum()), int(traffic.queued.sum())
+    scripted = int(traffic.scripted.sum())
+    by_script = f"{scripted:,} vanished by script, " if scripted else ""
     dropped = 0 if counters is None else int(counters["dropped_packets"])
     backlog = 0 if counters is None else int(counters["backlog_packets"])
     # Packets that no tap had to show (a router's own, copies lost on the way) may be among the counted ones.
@@ -70,13 +72,14 @@ def check_conservation(traffic: Traffic, counters: Counters | None, findings: Fi
         "conservation",
         link,
         failure,
-        f"Of {plural(entered, 'packet')} that entered {link}, {left:,} left, {lost:,} were dropped and "
-        f"{queued:,} were still queued.",
+        f"Of {plural(entered, 'packet')} that entered {link}, {left:,} left, {by_script}{lost:,} were "
+        f"dropped and {queued:,} were still queued.",
         measured={
             "entered_packets": entered,
             "left_packets": left,
             "lost_packets": lost,
             "queued_packets": queued,
+            **({"scripted_packets": scripted} if scripted else {}),
         },
         expected={"lost_packets": dropped, "queued_packets": backlog},
     )

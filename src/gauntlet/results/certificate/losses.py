@@ -27,7 +27,9 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     of vanishing lies between
     loss x (1 - duplicate) and loss. Where corruption was asked, a damaged packet may be missing, too.
     """
-    judged = np.flatnonzero(traffic.inputs.expected & ~traffic.queued & ~queue.must_be_full)
+    judged = np.flatnonzero(
+        traffic.inputs.expected & ~traffic.queued & ~traffic.scripted & ~queue.must_be_full
+    )
     lost = traffic.lost[judged] & ~queue.may_be_full[judged]
     states = traffic.asked.states
     probability = np.array([state.loss_probability for state in states])

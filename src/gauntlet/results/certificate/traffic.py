@@ -23,16 +23,20 @@ Flags = npt.NDArray[np.bool_]
 class Traffic:
     """Inputs and outputs of the stage of `asked.link`, and which output is which input.
 
+    `feeds` are the taps that saw the inputs, by the inputs' numbers.
     `queued` marks inputs that the link's own counters say were still waiting at the end of the run (`end_ns`,
-    the last instant that the capture shows). `foreign` marks outputs that no flow's addresses explain.
-    `damage` is the chance that corruption, asked of this or another link, has changed a packet.
+    the last instant that the capture shows), `scripted` those that were to vanish and did. `foreign` marks
+    outputs that no flow's addresses explain. `damage` is the chance that corruption, asked of this or another
+    link, has changed a packet.
     """
 
     asked: AskedLink
+    feeds: tuple[str, ...]
     inputs: Inputs
     outputs: TapPackets
     matched: Match
     queued: Flags
+    scripted: Flags
     foreign: Flags
     end_ns: int
     damage: float
@@ -62,8 +66,8 @@ class Traffic:
 
     @cached_property
     def lost(self) -> Flags:
-        """Inputs that had to come out and neither did nor are still queued."""
-        lost: Flags = self.inputs.expected & (self.matched.copies == 0) & ~self.queued
+        """Inputs that had to come out and neither did, nor were to vanish, nor are still queued."""
+        lost: Flags = self.inputs.expected & (self.matched.copies == 0) & ~self.queued & ~self.scripted
         return lost
 
     @cached_property
@@ -111,7 +115,8 @@ def follow(
     end_ns: int,
     damage: float,
 ) -> Traffic:
-    """Match what entered a stage with what left it; `queued` is still empty (see `backlog`)."""
+    """Match what entered a stage with what left it; `queued` and `scripted` are still empty (see `backlog`
+    and `scripted`)."""
     inputs, outputs = stage_inputs(feeds, taps, routes), taps[asked.link]
     least, most = delay_windows(asked, inputs.time_ns)
     earliest_ns = inputs.time_ns + least - tolerance.TIME_NS
@@ -120,8 +125,8 @@ def follow(
     else:
         latest_ns = inputs.time_ns + most + tolerance.TIME_NS
     matched = match(inputs.key, outputs.key, outputs.time_ns, earliest_ns, latest_ns)
-    queued = np.zeros(len(inputs), np.bool_)
+    none = np.zeros(len(inputs), np.bool_)
     foreign = np.ones(len(outputs), np.bool_)
     for pair in routes.flow_pairs:
         foreign &= outputs.pair != np.uint64(pair)
-    return Traffic(asked, inputs, outputs, matched, queued, foreign, end_ns, damage)
+    return Traffic(asked, tuple(feeds), inputs, outputs, matched, none, none, foreign, end_ns, damage)

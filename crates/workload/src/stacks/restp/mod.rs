@@ -20,7 +20,7 @@ use self::connection::{Options, Peer, RestpConnection};
 use self::engine::{Berth, Engine, Leased, take};
 use self::params::{FurtherPath, Params, compose, wrong};
 use self::socket::{Outer, longest_packet_bytes, outer_address};
-use super::{Connection, Listener, Service, Stack};
+use super::{Connection, Listener, Opening, Service, Stack};
 use crate::error::{Failure, SpecError};
 use crate::session::Session;
 
@@ -179,6 +179,14 @@ impl Stack for Restp {
             (Framing::Fixed, true, Ordering::Unordered) => Service::Messages { streams: u16::MAX },
             (Framing::Fixed, _, _) => Service::Datagrams,
         }
+    }
+
+    fn opening(&self) -> Option<Opening> {
+        let connects = self.profile.management != Management::Connectionless;
+        connects.then_some(match self.encapsulation {
+            Encapsulation::RawIp => Opening::RESTP_OVER_IP,
+            _ => Opening::RESTP_OVER_UDP,
+        })
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {

@@ -1,0 +1,64 @@
+//! `AF_PACKET` sockets (`packet(7)`): what arrives on an interface, seen before anything is done with it.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use libc::{sock_filter, sock_fprog};
+
+/// Opens a socket of the calling thread's namespace that hands over packets from the IP header on.
+pub(crate) fn open() -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call without pointers.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: fd was just opened and belongs to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Begins to receive what arrives on an interface (not what leaves by it).
+///
+/// All protocols: a socket for one of them would not see what a switch takes from its port.
+pub(crate) fn bind(socket: &OwnedFd, interface: u32) -> io::Result<()> {
+    set(socket, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
+    // SAFETY: an all-zero sockaddr_ll is a valid value of this plain C structure.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as i32;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: address and length describe one sockaddr_ll that lives through the call.
+    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Lets pass what a classic BPF program accepts, cut to what it returns.
+pub(crate) fn attach_filter(socket: &OwnedFd, program: &mut [sock_filter]) -> io::Result<()> {
+    let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+/// A statement of a classic BPF program.
+pub(crate) fn statement(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+/// A jump of a classic BPF program: so many statements on if the accumulator equals `k`, else so many.
+pub(crate) fn if_equal(k: u32, then: u8, otherwise: u8) -> sock_filter {
+    let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    sock_filter { code, jt: then, jf: otherwise, k }
+}
+
+/// Sets an option of packet sockets.
+pub(crate) fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
+    set_at(socket, libc::SOL_PACKET, option, value)
+}
+
+fn set_at<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: value and length describe one value of the structure that the option asks for; what it points
+    // to (a filter's program) lives through the call too.
+    let result =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,71 @@
+//! The packets that open a session, told from all others by fixed bytes of their headers: what a network needs that is
+//! to lose one of them.
+
+/// A byte of a transport header: what is there under `mask` equals `value`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeaderByte {
+    /// Place from the beginning of the transport header, in bytes.
+    pub offset: u8,
+    /// What is expected; no bit outside of `mask` is set.
+    pub value: u8,
+    /// Bits that count.
+    pub mask: u8,
+}
+
+/// The packets that open a session of a transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// The transport's number in the IP header.
+    pub ip_protocol: u8,
+    /// Place of the source port in the transport header, in bytes; the destination port follows.
+    pub ports_at: u8,
+    /// What the sender's request holds: TCP's and ResTP's SYN, SCTP's INIT.
+    pub request: &'static [HeaderByte],
+    /// What the receiver's answer holds: SYN-ACK, INIT ACK.
+    pub answer: &'static [HeaderByte],
+}
+
+impl Opening {
+    /// TCP (RFC 9293): SYN without and with ACK.
+    pub(super) const TCP: Opening =
+        Opening { ip_protocol: 6, ports_at: 0, request: &[flags(13, 0x02)], answer: &[flags(13, 0x12)] };
+
+    /// SCTP (RFC 9260): a packet that begins with the chunk INIT or INIT ACK.
+    pub(super) const SCTP: Opening = Opening {
+        ip_protocol: 132,
+        ports_at: 0,
+        request: &[HeaderByte { offset: 12, value: 1, mask: 0xff }],
+        answer: &[HeaderByte { offset: 12, value: 2, mask: 0xff }],
+    };
+
+    /// ResTP over UDP (docs/restp-spec.md, chapter 2): SYN without and with ACK, but for requests and grants of cookies,
+    /// which open nothing. The ports are those of UDP, which are the inner ones too.
+    pub(super) const RESTP_OVER_UDP: Opening = Opening {
+        ip_protocol: 17,
+        ports_at: 0,
+        request: &[flags(9, 0x02), NO_COOKIE_REQUEST.moved(8)],
+        answer: &[flags(9, 0x12), NO_COOKIE_REQUEST.moved(8)],
+    };
+
+    /// The same over raw IP.
+    pub(super) const RESTP_OVER_IP: Opening = Opening {
+        ip_protocol: 253,
+        ports_at: 8,
+        request: &[flags(1, 0x02), NO_COOKIE_REQUEST],
+        answer: &[flags(1, 0x12), NO_COOKIE_REQUEST],
+    };
+}
+
+/// SYN (0x02) and ACK (0x10), which stand at the same places in the flags of TCP and of ResTP.
+const fn flags(offset: u8, value: u8) -> HeaderByte {
+    HeaderByte { offset, value, mask: 0x12 }
+}
+
+/// ResTP's bit CKI is not set.
+const NO_COOKIE_REQUEST: HeaderByte = HeaderByte { offset: 2, value: 0, mask: 0x20 };
+
+impl HeaderByte {
+    const fn moved(self, by: u8) -> Self {
+        Self { offset: self.offset + by, value: self.value, mask: self.mask }
+    }
+}

@@ -1,0 +1,69 @@
+"""Which packets open a session: requests (SYN) and answers to them (SYN-ACK) of each transport, by their
+headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
+
+_IPV4_BYTES, _IPV6_BYTES = 20, 40
+Mark = tuple[int, int, int]
+"""A byte of the transport's header: its offset, the bits that count, and what they are."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a transport's opening packets look; `ports_at` is the offset of its source port."""
+
+    ip_protocol: int
+    ports_at: int
+    marks: Mapping[str, tuple[Mark, ...]]
+    """By the plan's name of the packet."""
+
+
+# SYN is 0x02 and ACK 0x10 in the flags of TCP (RFC 9293) and of ResTP (docs/restp-spec.md, chapter 2);
+# ResTP's bit CKI, 0x20 in the byte behind, marks requests and grants of cookies.
+_TCP = Opening(6, 0, {"syn": ((13, 0x12, 0x02),), "syn-ack": ((13, 0x12, 0x12),)})
+# The types of the chunks INIT and INIT ACK (RFC 9260, section 3.2).
+_SCTP = Opening(132, 0, {"syn": ((12, 0xFF, 1),), "syn-ack": ((12, 0xFF, 2),)})
+_RESTP_UDP = Opening(
+    17, 0, {"syn": ((9, 0x12, 0x02), (10, 0x20, 0)), "syn-ack": ((9, 0x12, 0x12), (10, 0x20, 0))}
+)
+_RESTP_IP = Opening(
+    253, 8, {"syn": ((1, 0x12, 0x02), (2, 0x20, 0)), "syn-ack": ((1, 0x12, 0x12), (2, 0x20, 0))}
+)
+
+
+def opening_of(flow: Mapping[str, Any]) -> Opening | None:
+    """The opening packets of a plan's flow; None where they cannot be told from others."""
+    stack, params = flow["stack"], flow.get("stack_params", {})
+    if stack == "tls":
+        stack = params.get("transport", "tcp")
+    if stack == "restp":
+        return _RESTP_IP if params.get("encapsulation") == "ip" else _RESTP_UDP
+    return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP}.get(stack)
+
+
+def opens(inner: Bytes, opening: Opening, packet: str, port: int) -> Flags:
+    """Which of the packets (rows of captured bytes) are this `packet` of a session with the receiver's
+    `port`."""
+    ipv4 = inner[:, 0] >> 4 == 4
+    start = np.where(ipv4, _IPV4_BYTES, _IPV6_BYTES)
+    rows = np.arange(len(inner))
+
+    def byte(offset: int) -> npt.NDArray[np.int64]:
+        return inner[rows, start + offset].astype(np.int64)
+
+    port_at = opening.ports_at + (2 if packet == "syn" else 0)
+    found: Flags = np.where(ipv4, inner[:, 9], inner[:, 6]) == opening.ip_protocol
+    found &= byte(port_at) * 256 + byte(port_at + 1) == port
+    for offset, mask, value in opening.marks[packet]:
+        found &= byte(offset) & mask == value
+    return found
