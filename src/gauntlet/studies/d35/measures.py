@@ -18,8 +18,8 @@ def fetch_time_s(flow: FlowData) -> float | None:
     """Time from being logged in to the last byte of a file; None when the file did not arrive whole.
 
     It is what D3.5 prints for FTP: at a round trip of 0.3 s a whole session with a file of 0.5 MB cannot be
-    shorter than 3.9 s (eight round trips until the first byte comes, five more until a doubling window has let
-    the last one go), and its Figure 21a begins at 3 s; from the log-in on it is 2.7 s and the line's own time.
+    shorter than 3.9 s (eight round trips until the first byte comes, five more until a doubling window has
+    let the last one go). Its Figure 21a begins at 3 s; after the log-in nine round trips, 2.7 s, are left.
     """
     established_s = flow.record.get("established_s")
     if established_s is None or download_time_s(flow) is None:
