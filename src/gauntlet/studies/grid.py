@@ -15,6 +15,8 @@ from gauntlet.studies.summary import Summary
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255")
 """Colours of a factor's values where the colour is not the protocol: Okabe and Ito's."""
 
+WIDEST_PX = 240
+"""How wide a legend may be: "channel delay 150 ms ± 10 ms" does not fit into Vega's 160 pixels."""
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 """Markers of a factor's values where the marker is not the protocol."""
@@ -95,8 +97,14 @@ class Grid:
     def look(self, *, lines: bool = True) -> Look:
         """Colours and dashes with legends; `lines` is for charts without markers."""
         _, names, dashes = (list(words.values()) for words in self._words)
-        legend = alt.Legend(title=None, symbolType="stroke", symbolOpacity=1, symbolFillColor="transparent")
-        marked = legend if lines else alt.Legend(title=None, symbolStrokeWidth=0)
+        legend = alt.Legend(
+            title=None,
+            symbolType="stroke",
+            symbolOpacity=1,
+            symbolFillColor="transparent",
+            labelLimit=WIDEST_PX,
+        )
+        marked = legend if lines else alt.Legend(title=None, symbolStrokeWidth=0, labelLimit=WIDEST_PX)
         broken = legend if len(dashes) > 1 else None
         colours, markers = self._colours(), self._markers()
         return Look(
