@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import expand, load_experiment
@@ -20,7 +21,8 @@ def joined(
     summary: Summary, experiments: Sequence[str], fixed: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Summary:
     """A summary whose experiment `JOINED` has the runs of these experiments, of as many as were played; its
-    factors are those of all.
+    factors are those of all. It has the repetitions that each of them has, so that means of one and of
+    another are over the same stretches.
 
     `fixed` gives an experiment factors that its own matrix does not have, such as the size that all its runs
     share. Raises NotMeasured when none of them was played, UserError when two have a run of the same id.
@@ -40,8 +42,10 @@ def joined(
     for values in factors.values():
         if all(isinstance(value, int | float) for value in values):
             values.sort()
+    shared = min(max(summary.factors(name)["repetition"]) for name in there)
+    flows = [summary.flows(name).filter(pc.less_equal(pc.field("repetition"), shared)) for name in there]
     tables = {
-        "flows": [_with(summary.flows(name), (fixed or {}).get(name, {})) for name in there],
+        "flows": [_with(each, (fixed or {}).get(name, {})) for name, each in zip(there, flows, strict=True)],
         "delays": [summary.delays(name) for name in there],
         "windows": [summary.windows(name) for name in there],
         "series": [summary.series(name) for name in there],

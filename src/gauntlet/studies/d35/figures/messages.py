@@ -95,6 +95,7 @@ def _against_loss() -> Figure:
                     of={"protocol": STUDIED, "size_bytes": size_bytes, "channel_delay_s": [0.025, 0.15]},
                     dash=None,
                     facet="channel_delay_s",
+                    even=True,
                     printed=[
                         Mark(loss, value_s, colour="tls-sctp", facet=0.025, label=f"{1e3 * value_s:g} ms")
                         for loss, value_s in zip((0.0, 0.05), SCTP_MEANS[size_bytes], strict=True)

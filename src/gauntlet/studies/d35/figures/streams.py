@@ -8,17 +8,24 @@ from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Chart, Figure, Panel, Printed
 from gauntlet.studies.summary import Summary
 
-STUDIED = ["tls-cubic", "tls-bbr", "tls-sctp", "quic-aioquic-newreno", "quic-quinn-cubic", "quic-quinn-bbr"]
-"""The study's protocols, with quinn in the place of LSQUIC."""
-QUIC = [
-    "quic-aioquic-newreno",
-    "quic-quinn-newreno",
-    "quic-quinn-cubic",
-    "quic-quinn-bbr",
-    "quic-s2n-cubic",
-    "quic-s2n-bbr",
-]
-_SETS = ((STUDIED, "The study's protocols, quinn in the place of LSQUIC"), (QUIC, "QUIC libraries"))
+SETS = (
+    (
+        "TLS over TCP and SCTP, quinn in the place of LSQUIC, aioquic",
+        ["tls-cubic", "tls-bbr", "tls-sctp", "quic-quinn-cubic", "quic-quinn-bbr", "quic-aioquic-newreno"],
+    ),
+    (
+        "QUIC libraries",
+        [
+            "quic-aioquic-newreno",
+            "quic-quinn-newreno",
+            "quic-quinn-cubic",
+            "quic-quinn-bbr",
+            "quic-s2n-cubic",
+            "quic-s2n-bbr",
+        ],
+    ),
+)
+"""What stands in one chart."""
 DELAY = ("streams-delay", "streams-aioquic")
 LOSS = (*DELAY, "streams-loss", "streams-loss-aioquic")
 SIZE = (*DELAY, "streams-size", "streams-size-aioquic")
@@ -52,10 +59,10 @@ def _against_delay() -> Figure:
                     of={"protocol": protocols},
                     dash=None,
                     facet="loss",
-                    printed=stars if protocols is STUDIED else (),
+                    printed=stars if protocols is SETS[0][1] else (),
                 ),
             )
-            for protocols, words in _SETS
+            for words, protocols in SETS
         ]
 
     return Figure(
@@ -81,15 +88,17 @@ def _against_loss() -> Figure:
                     of={"protocol": protocols, "channel_delay_s": [0.025, 0.15]},
                     dash=None,
                     facet="channel_delay_s",
+                    even=True,
                 ),
             )
-            for protocols, words in _SETS
+            for words, protocols in SETS
         ]
 
     return Figure(
         "6",
         "Throughput against loss",
-        "Streams of 1 MB, set-up included. Loss strikes both directions alike.",
+        "Streams of 1 MB, set-up included, over the six stretches that all were played on. Loss strikes both "
+        "directions alike.",
         LOSS,
         draw,
     )
@@ -111,7 +120,7 @@ def _against_size() -> Figure:
                     facet="loss",
                 ),
             )
-            for protocols, words in _SETS
+            for words, protocols in SETS
         ]
 
     return Figure(
@@ -135,13 +144,13 @@ def _distributions() -> Figure:
                     of={"protocol": protocols, "channel_delay_s": [0.025, 0.15]},
                 ),
             )
-            for protocols, words in _SETS
+            for words, protocols in SETS
         ]
 
     return Figure(
         "8",
         "Distribution of the throughput",
-        "Streams of 1 MB, set-up included; one value a stretch.",
+        "Streams of 1 MB, set-up included; one value a stretch, ten stretches.",
         DELAY,
         draw,
     )
@@ -149,7 +158,7 @@ def _distributions() -> Figure:
 
 def _setup() -> Figure:
     def draw(summary: Summary) -> Sequence[Panel]:
-        of = {"loss": 0.0, "protocol": ["tcp-cubic", "sctp", "restp-file", *STUDIED, "quic-s2n-cubic"]}
+        of = {"loss": 0.0, "protocol": ["tcp-cubic", "sctp", "restp-file", *SETS[0][1], "quic-s2n-cubic"]}
         whole = joined(summary, SECURE_AND_CLEAR)
         return [Chart(f"Without loss. {_MEANS}", against(whole, JOINED, "setup_time_s", of=of, dash=None))]
 

@@ -96,6 +96,7 @@ def _wire(summary: Summary) -> Sequence[Panel]:
         },
         dash=None,
         facet="channel_delay_s",
+        even=True,
     )
     return [
         Table(
