@@ -223,6 +223,8 @@ impl tx::Queue for Outbox<'_> {
             return Err(tx::Error::AtCapacity);
         }
         let (path, ecn) = (*message.path_handle(), message.ecn());
+        // A probe of the path's MTU goes alone: the kernel refuses a batch as a whole when one is too long for the link.
+        let probe = !message.can_gso(usize::MAX, 0);
         let fits = self.open.as_ref().is_some_and(|open| {
             message.can_gso(open.segment_bytes, open.count) && path.strict_eq(&open.path) && ecn == open.ecn
         });
@@ -242,7 +244,7 @@ impl tx::Queue for Outbox<'_> {
         let open = self.open.get_or_insert(Open { path, ecn, segment_bytes: bytes, count: 0 });
         open.count += 1;
         // Only the last datagram of a batch may be shorter.
-        let last = open.count >= self.segments || bytes < open.segment_bytes;
+        let last = probe || open.count >= self.segments || bytes < open.segment_bytes;
         self.left -= 1;
         if last {
             self.close();
