@@ -45,7 +45,7 @@ def against_loss(
     *,
     printed: Sequence[Mark] = (),
 ) -> Chart:
-    """Means against loss; solid: 25 ms, broken: 150 ms."""
+    """Means against loss, levels side by side; solid: 25 ms, broken: 150 ms."""
     chosen = {**of, "channel_delay_s": list(ENDS)}
     chart = against(
         joined(summary, experiments),
@@ -54,6 +54,7 @@ def against_loss(
         x="loss",
         of=chosen,
         dash="channel_delay_s",
+        even=True,
         printed=printed,
     )
     return Chart(f"{what}. {_MEANS}; solid: 25 ms, broken: 150 ms.", chart)
