@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::error::Failure;
+use crate::exchange::Exchange;
 use crate::ledger::{DeliveryInstants, Received, Sent};
 use crate::log::SocketSample;
 use crate::report::FlowReport;
@@ -37,6 +38,11 @@ pub fn prepare_apart(flow: Flow, ctx: Context) -> io::Result<(ServerHalf, Client
 }
 
 fn open_session(flow: &Flow, mut ctx: Context) -> io::Result<Session> {
+    if flow.app.receiver_asks() {
+        // Sessions go from the source to the destination, whichever way the data go.
+        std::mem::swap(&mut ctx.source, &mut ctx.destination);
+        std::mem::swap(&mut ctx.source_further, &mut ctx.destination_further);
+    }
     if flow.app.opens_many_sessions() {
         // The kernel keeps a port that was used for a while, so each session takes another one.
         ctx.source.set_port(0);
@@ -62,6 +68,8 @@ pub struct ServerResult {
     pub(crate) received: Received,
     pub(crate) instants: DeliveryInstants,
     pub(crate) records: Option<RecordMap>,
+    /// The objects that it asked for.
+    pub(crate) exchanges: Vec<Exchange>,
 }
 
 /// What the sending half noted.
@@ -75,6 +83,19 @@ pub struct ClientResult {
     pub(crate) subflows: Option<u32>,
 }
 
+impl ClientResult {
+    fn new(flow: &Flow, session: &Session) -> Self {
+        Self {
+            sent: Sent::new(flow.app.message_bytes(), session.ctx.messages),
+            samples: Vec::new(),
+            transport_established_ns: None,
+            established_ns: None,
+            finished_ns: None,
+            subflows: None,
+        }
+    }
+}
+
 impl ServerHalf {
     /// Listens, receives until the sender is done, the flow fails or its limit is reached. Call it in a thread that
     /// is in the receiving node.
@@ -83,11 +104,18 @@ impl ServerHalf {
             received: Received::new(self.session.ctx.messages),
             instants: DeliveryInstants::Application,
             records: None,
+            exchanges: Vec::new(),
         };
         if let Err(failure) = self.serve(&mut result) {
             self.session.fail(failure);
         }
         result
+    }
+
+    /// Asks a sender that is not the other half of this flow, in an application whose receiver asks: nothing is waited for.
+    pub fn run_alone(&self) -> ServerResult {
+        self.session.announce_listening();
+        self.run()
     }
 
     /// Ends this half from another thread, as if it were killed: its sockets are closed, whatever is in them.
@@ -97,7 +125,10 @@ impl ServerHalf {
 
     fn serve(&self, result: &mut ServerResult) -> Result<(), Failure> {
         prepare_thread()?;
-        let Flow { stack, app, .. } = self.flow.as_ref();
+        let Flow { stack, app, start_ns, .. } = self.flow.as_ref();
+        if app.receiver_asks() {
+            wait_for_the_start(&self.session, *start_ns)?;
+        }
         app.run_server(stack.as_ref(), &self.session, result)?;
         self.session.failure().map_or(Ok(()), Err)
     }
@@ -107,14 +138,7 @@ impl ClientHalf {
     /// Waits for the receiver and for the start of the flow, then sends. Call it in a thread that is in the sending
     /// node. The socket is sampled from a second thread.
     pub fn run(&self) -> ClientResult {
-        let mut result = ClientResult {
-            sent: Sent::new(self.flow.app.message_bytes(), self.session.ctx.messages),
-            samples: Vec::new(),
-            transport_established_ns: None,
-            established_ns: None,
-            finished_ns: None,
-            subflows: None,
-        };
+        let mut result = ClientResult::new(&self.flow, &self.session);
         if let Err(failure) = self.work(&mut result) {
             self.session.fail(failure);
         }
@@ -129,11 +153,18 @@ impl ClientHalf {
 
     fn work(&self, result: &mut ClientResult) -> Result<(), Failure> {
         prepare_thread()?;
-        self.session.wait_until_listening()?;
         let Flow { stack, app, start_ns, .. } = self.flow.as_ref();
-        self.session.pause_until(*start_ns)?;
+        if !app.receiver_asks() {
+            wait_for_the_start(&self.session, *start_ns)?;
+        }
         app.run_client(stack.as_ref(), &self.session, *start_ns, result)
     }
+}
+
+/// What the half does that opens the sessions.
+fn wait_for_the_start(session: &Session, start_ns: i64) -> Result<(), Failure> {
+    session.wait_until_listening()?;
+    session.pause_until(start_ns)
 }
 
 /// The receiving half of a flow with one session, over which `receive` receives.
@@ -233,4 +264,11 @@ pub fn join(server: (ServerHalf, ServerResult), client: (ClientHalf, ClientResul
 pub fn join_alone(client: (ClientHalf, ClientResult)) -> FlowReport {
     let (half, sent) = client;
     FlowReport::new(half.flow, &half.session, None, sent)
+}
+
+/// The report of a receiver that asked alone.
+pub fn join_asking_alone(server: (ServerHalf, ServerResult)) -> FlowReport {
+    let (half, received) = server;
+    let nothing = ClientResult::new(&half.flow, &half.session);
+    FlowReport::new(half.flow, &half.session, Some(received), nothing)
 }

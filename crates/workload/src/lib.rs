@@ -45,6 +45,7 @@ mod context;
 mod error;
 mod exchange;
 mod flow;
+mod http;
 mod ledger;
 mod log;
 mod payload;
@@ -60,7 +61,8 @@ pub use context::{Clock, Context, OnProgress, Progress};
 pub use error::{Failure, SpecError};
 pub use exchange::{Exchange, ExchangeLog, OK};
 pub use flow::{
-    ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, prepare, prepare_apart,
+    ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, join_asking_alone, prepare,
+    prepare_apart,
 };
 pub use ledger::{DeliveryInstants, Received, Sent};
 pub use log::{MessageLog, SocketLog, SocketSample};

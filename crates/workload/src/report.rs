@@ -54,7 +54,7 @@ pub struct FlowResult {
     pub sent_bytes: u64,
     /// Bytes that the receiver had.
     pub received_bytes: u64,
-    /// Size of every message but perhaps the last.
+    /// Size of every message but perhaps the last; 0 where they have no common size.
     pub message_size_bytes: u32,
     /// Address and port of the sender.
     pub source: String,
@@ -110,20 +110,32 @@ impl FlowReport {
         client: ClientResult,
     ) -> Self {
         let alone = server.is_none();
-        let ServerResult { received, instants, records } = server.unwrap_or_else(|| ServerResult {
-            received: Received::default(),
-            instants: DeliveryInstants::Application,
-            records: None,
-        });
+        let ServerResult { received, instants, records, exchanges: asked } =
+            server.unwrap_or_else(|| ServerResult {
+                received: Received::default(),
+                instants: DeliveryInstants::Application,
+                records: None,
+                exchanges: Vec::new(),
+            });
         let ClientResult {
             mut sent,
             samples,
-            transport_established_ns,
-            established_ns,
-            finished_ns,
+            mut transport_established_ns,
+            mut established_ns,
+            mut finished_ns,
             subflows,
         } = client;
-        let exchanges = whole_exchanges(&mut sent, &received);
+        let (mut source, mut destination) = (session.ctx.source, session.ctx.destination);
+        let exchanges = if flow.app.receiver_asks() {
+            std::mem::swap(&mut source, &mut destination);
+            let first = asked.iter().find(|exchange| exchange.connected_ns.is_some());
+            transport_established_ns = first.and_then(|exchange| exchange.connected_ns);
+            established_ns = first.and_then(|exchange| exchange.secured_ns).or(transport_established_ns);
+            finished_ns = asked.iter().filter_map(|exchange| exchange.completed_ns).max();
+            asked
+        } else {
+            whole_exchanges(&mut sent, &received)
+        };
         // Where each message has a session of its own, one that fails is its own outcome and not the flow's.
         let service = if flow.app.opens_many_sessions() { Service::Datagrams } else { flow.stack.service() };
         let failure = session
@@ -155,8 +167,8 @@ impl FlowReport {
             sent_bytes: sent.bytes,
             received_bytes: received.bytes,
             message_size_bytes: sent.message_bytes,
-            source: session.ctx.source.to_string(),
-            destination: session.ctx.destination.to_string(),
+            source: source.to_string(),
+            destination: destination.to_string(),
             delivery_instants: instants.name(),
             subflows,
         };

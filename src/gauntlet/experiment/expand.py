@@ -65,7 +65,9 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
     ]
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
-            chosen = flows.flows(point.condition.flow, entry, ride.max_rate_bps, experiment.known)
+            chosen = flows.flows(
+                point.condition.flow, entry, ride.max_rate_bps, experiment.known, experiment.folder
+            )
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):

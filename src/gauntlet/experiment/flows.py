@@ -1,10 +1,11 @@
 """From flow sections to the flows of a run: which protocol each gets, and what "max" is for it."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import protocols, workloads
+from gauntlet.experiment import pages, protocols, workloads
 from gauntlet.experiment.runspec import FlowSpec
 from gauntlet.experiment.schema import FlowSection
 
@@ -32,15 +33,18 @@ def flows(
     entry: str | None,
     max_rate_bps: MaxRate,
     known: Mapping[str, protocols.Protocol] = protocols.PROTOCOLS,
+    folder: Path = Path(),
 ) -> tuple[FlowSpec, ...]:
-    """The flows of a run. `entry` is one of [matrix] protocols; `max_rate_bps` says what "max" is.
+    """The flows of a run. `entry` is one of [matrix] protocols; `max_rate_bps` says what "max" is; files are
+    looked for in `folder`.
 
     Raises UserError when protocols and flows do not fit together.
     """
     keys = _assigned(sections, entry)
     chosen = [protocols.protocol(key, known=known) for key in keys]
     return tuple(
-        _flow(section, protocol, max_rate_bps) for section, protocol in zip(sections, chosen, strict=True)
+        _flow(section, protocol, max_rate_bps, folder)
+        for section, protocol in zip(sections, chosen, strict=True)
     )
 
 
@@ -67,8 +71,15 @@ def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]
     return [section.protocol or next(rest) for section in sections]
 
 
-def _flow(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> FlowSpec:
+def _flow(
+    section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate, folder: Path
+) -> FlowSpec:
     key = protocol.key
+    direction = section.direction or workloads.app(section.app).direction
+    page: pages.Page = ()
+    if section.http is not None and section.page is not None:
+        pages.check_http(section.http, key, protocol.stack)
+        page = pages.load(section.page, folder)
     options = {}
     for name, plan_name in _OPTIONS.items():
         value = getattr(section, name)
@@ -81,20 +92,23 @@ def _flow(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxR
     return FlowSpec(
         protocol=key,
         app=section.app,
-        direction=section.direction,
+        direction=direction,
         tunnel=section.tunnel,
         start_s=section.start,
         packet_bytes=section.packet,
-        rate_bps=_rate_bps(section, protocol, max_rate_bps),
+        rate_bps=_rate_bps(section, protocol, max_rate_bps, direction),
         duration_s=section.duration,
         mean_on_s=section.mean_on,
         mean_off_s=section.mean_off,
         interval_s=section.interval,
         count=section.count,
         connection=section.connection,
-        size_bytes=section.size,
+        size_bytes=sum(file.size_bytes for file in page) if page else section.size,
         pages=section.pages,
         page=section.page,
+        objects=[{"object": file.name, "size_bytes": file.size_bytes} for file in page],
+        http=section.http,
+        connections=section.connections,
         options=options,
         external=_external(section, protocol, options),
     )
@@ -120,7 +134,9 @@ def _external(
     return stack.to_json({**protocol.stack_params, **options}, receiver_opens=app.receiver_opens)
 
 
-def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate) -> int | None:
+def _rate_bps(
+    section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate, direction: str
+) -> int | None:
     """What is offered: a reliable stack that is to send what the line can carry at best sends all it can.
 
     An on-off source with a number for its rate keeps to it, above the line's best too: its pauses make up
@@ -130,6 +146,6 @@ def _rate_bps(section: FlowSection, protocol: protocols.Protocol, max_rate_bps: 
         return None
     if section.mean_off is not None and section.rate != "max":
         return int(section.rate)
-    line_bps = round(max_rate_bps(section.direction))
+    line_bps = round(max_rate_bps(direction))
     rate = line_bps if section.rate == "max" else int(section.rate)
     return None if protocol.reliable and rate >= line_bps else rate

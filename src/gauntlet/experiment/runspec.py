@@ -1,7 +1,7 @@
 """RunSpec: everything that one run is, before it becomes a plan. Plain data that survives JSON."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,11 @@ class FlowSpec:
     size_bytes: int | None = None
     pages: int | None = None
     page: str | None = None
+    objects: Sequence[Mapping[str, Any]] = dataclasses.field(default_factory=list)
+    """The files of a page, as the plan has them; the sum of their sizes is `size_bytes`."""
+    http: str | None = None
+    connections: int | None = None
+    """At a time, of HTTP/1.1; None: as many as a browser keeps."""
     mean_on_s: float | None = None
     mean_off_s: float | None = None
     interval_s: float | None = None

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, SpreadTime, Time
 from gauntlet.experiment.strict import Strict
 
@@ -141,13 +142,17 @@ class FlowSection(Strict):
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
     pages: int | None = Field(default=None, ge=1, le=10_000)
-    page: Literal["drawn", "fixed"] | None = None
-    """drawn: from the distributions of the 3GPP model; fixed: one page of 79,453 and 226 bytes."""
+    page: str | None = None
+    """Of web: drawn, from the distributions of the 3GPP model, or fixed, one page of 79,453 and 226 bytes. Of
+    page: a generated page, or a file list (pages.py)."""
+    http: Http | None = None
+    connections: int | None = Field(default=None, ge=1, le=MOST_CONNECTIONS)
+    """Of http = "1.1": how many at a time; None: as many as a browser keeps."""
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""
-    direction: Literal["up", "down"] = "up"
-    """up: train to trackside."""
+    direction: Literal["up", "down"] | None = None
+    """up: train to trackside; None: as the application usually goes."""
     tunnel: Literal["b", "c"] = "b"
     start: Time = 1.0
     """Seconds after the stretch begins; the first second lets the network settle."""
@@ -187,6 +192,12 @@ class FlowSection(Strict):
             raise ValueError(
                 "early_data needs resumption = true: only a session that is resumed can send early."
             )
+        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
+            raise ValueError(
+                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
+            )
+        if self.connections is not None and self.http != "1.1":
+            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
         return self
 
 

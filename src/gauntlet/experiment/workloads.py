@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import pages
 from gauntlet.experiment.external import FTP, FTPS, STACK, ExternalStack
 from gauntlet.experiment.runspec import FlowSpec
 
@@ -35,6 +36,8 @@ class App:
     """Programs that are this application; None: the guest plays it, or the protocol's programs do."""
     receiver_opens: bool = False
     """Whether the receiving end opens the session and asks; else the sending end does."""
+    direction: str = "up"
+    """The way it usually goes."""
 
 
 def _cbr_params(flow: FlowSpec) -> dict[str, Any]:
@@ -99,12 +102,29 @@ LONGEST_PAGE_S = 600.0
 """Virtual seconds granted for a page and for reading it: half a minute on average, drawn, and the loading."""
 
 
+WEB_PAGES = ("drawn", "fixed")
+"""Pages of the application web."""
+
+
 def _web_params(flow: FlowSpec) -> dict[str, Any]:
     return {"pages": flow.pages or 1, "page": flow.page or "drawn"}
 
 
 def _web_longest_s(flow: FlowSpec) -> float:
     return (flow.pages or 1) * LONGEST_PAGE_S + DRAIN_S
+
+
+LONGEST_OBJECT_S = 10.0
+"""Virtual seconds granted for each file of a page besides its bytes: its handshakes, with losses."""
+
+
+def _page_params(flow: FlowSpec) -> dict[str, Any]:
+    params = {"http": flow.http, "objects": flow.objects, "size_bytes": flow.size_bytes}
+    return params if flow.connections is None else {**params, "connections": flow.connections}
+
+
+def _page_longest_s(flow: FlowSpec) -> float:
+    return _bulk_longest_s(flow) + LONGEST_OBJECT_S * len(flow.objects)
 
 
 def _ftp(programs: ExternalStack) -> App:
@@ -133,6 +153,16 @@ _ALL = (
     ),
     App("voip", ("duration",), (), _voip_params, _longest_of_duration_s),
     App("web", (), ("pages", "page"), _web_params, _web_longest_s),
+    App(
+        "page",
+        ("page", "http"),
+        ("connections",),
+        _page_params,
+        _page_longest_s,
+        stacks=pages.STACKS,
+        receiver_opens=True,
+        direction="down",
+    ),
     _ftp(FTP),
     _ftp(FTPS),
     App(

@@ -3,6 +3,7 @@
 mod bulk;
 mod cbr;
 mod one_way;
+mod page;
 mod periodic;
 mod timetable;
 mod vbr;
@@ -31,6 +32,7 @@ const REGISTRY: &[(&str, Build)] = &[
     ("periodic", periodic::build),
     ("voip", voip::build),
     ("web", web::build),
+    ("page", page::build),
 ];
 
 /// The names of all applications.
@@ -71,29 +73,38 @@ pub trait App: Send + Sync {
         false
     }
 
+    /// Whether the receiving end opens the sessions and asks for what the sending end has, which listens meanwhile.
+    fn receiver_asks(&self) -> bool {
+        false
+    }
+
     /// The sending end, from `start_ns` on; writes what it handed over into `sent`, also when it fails.
     ///
     /// # Errors
-    /// A sentence: the session broke or was called off.
+    /// A sentence: the session broke or was called off; or the application opens its sessions itself.
     fn send(
         &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure>;
+        _connection: &mut dyn Connection,
+        _session: &Arc<Session>,
+        _start_ns: i64,
+        _sent: &mut Sent,
+    ) -> Result<(), Failure> {
+        Err(opens_sessions_itself(self.name()))
+    }
 
     /// The receiving end, until the sender ends; writes what arrived into `received`, also when it fails.
     ///
     /// # Errors
-    /// A sentence: the session broke, was called off, or brought what was never sent.
+    /// A sentence: the session broke, was called off, or brought what was never sent; or as for [`App::send`].
     fn receive(
         &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure>;
+        _connection: &mut dyn Connection,
+        _session: &Arc<Session>,
+        _service: Service,
+        _received: &mut Received,
+    ) -> Result<(), Failure> {
+        Err(opens_sessions_itself(self.name()))
+    }
 
     /// The whole of the sending half. Unless an application opens its sessions itself, one is opened, over which
     /// [`App::send`] sends.
@@ -126,6 +137,10 @@ pub trait App: Send + Sync {
             self.receive(connection, session, stack.service(), received)
         })
     }
+}
+
+fn opens_sessions_itself(app: &str) -> Failure {
+    Failure::new(format!("`{app}` opens its sessions itself"))
 }
 
 /// Longest message on a byte stream: beyond it, one message would be more than one hand-over.

@@ -4,6 +4,7 @@
 //! session set-up has its own instants in the record.
 
 mod fast_open;
+mod http;
 mod mptcp;
 mod opening;
 mod quic;
@@ -20,6 +21,9 @@ mod udp;
 
 pub use opening::{HeaderByte, Opening};
 pub use quic::LIBRARIES;
+pub(crate) use quic::quinn::Quinn;
+pub(crate) use quic::quinn::web::{WebConnection, WebEndpoint};
+pub(crate) use socket::{connect_failure, same_end};
 
 use std::sync::Arc;
 
@@ -27,6 +31,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Clock;
 use crate::error::{Failure, SpecError};
+use crate::http::Carrier;
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
 use crate::secure::RecordMap;
@@ -92,6 +97,17 @@ pub trait Stack: Send + Sync {
     /// How the packets that open its sessions are told from others; `None` if there is nothing to tell them by.
     fn opening(&self) -> Option<Opening> {
         None
+    }
+
+    /// What carries HTTP, where this transport can.
+    ///
+    /// # Errors
+    /// A sentence: it cannot, and which can; or a parameter is in the way.
+    fn carries_http(&self) -> Result<Carrier<'_>, SpecError> {
+        Err(SpecError::new(format!(
+            "`page` goes over `tcp`, `sctp`, `tls` or `quic-quinn`, and `{}` is none of them",
+            self.name()
+        )))
     }
 
     /// How many addresses of either end it uses at most.

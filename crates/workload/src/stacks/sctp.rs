@@ -14,6 +14,7 @@ use super::socket::{self, Buffers, broken};
 use super::udp::no_stamp;
 use super::{Arrival, Connection, Listener, Opening, Sampler, Service, Stack, Take};
 use crate::error::{Failure, SpecError};
+use crate::http::Carrier;
 use crate::ledger::DeliveryInstants;
 use crate::log::SocketSample;
 use crate::session::{Guarded, Session, bound_receive, bound_send};
@@ -143,7 +144,12 @@ impl Sctp {
     }
 
     /// Adds as many of the node's `further` addresses to a socket that is bound to `at` as there are to be homes.
-    fn add_homes(&self, socket: &Socket, at: SocketAddr, further: &[IpAddr]) -> Result<(), Failure> {
+    pub(super) fn add_homes(
+        &self,
+        socket: &Socket,
+        at: SocketAddr,
+        further: &[IpAddr],
+    ) -> Result<(), Failure> {
         let wanted = usize::from(self.homes) - 1;
         if further.len() < wanted {
             return Err(Failure::new(format!(
@@ -196,6 +202,15 @@ impl Stack for Sctp {
 
     fn homes(&self) -> usize {
         usize::from(self.homes)
+    }
+
+    fn carries_http(&self) -> Result<Carrier<'_>, SpecError> {
+        if self.streams > 1 {
+            return Err(SpecError::new(
+                "`page` over `sctp` needs everything in order, so `streams` of `stack_params` must be 1",
+            ));
+        }
+        Ok(Carrier::Stream(self))
     }
 
     fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {

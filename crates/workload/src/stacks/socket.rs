@@ -116,7 +116,7 @@ pub(super) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarde
 }
 
 /// Whether a session from `peer` is one of the sender that was told to use `source`.
-pub(super) fn same_end(peer: &SockAddr, source: SocketAddr) -> bool {
+pub(crate) fn same_end(peer: &SockAddr, source: SocketAddr) -> bool {
     peer.as_socket().is_some_and(|peer| {
         // A sender of many sessions leaves its ports to the kernel.
         [peer.port(), 0].contains(&source.port())
@@ -148,7 +148,8 @@ pub(super) fn connect(socket: Socket, session: &Arc<Session>) -> Result<Guarded,
     Guarded::new(socket, session)
 }
 
-fn connect_failure(to: SocketAddr, error: &io::Error) -> Failure {
+/// The sentence for a connection to `to` that did not come about.
+pub(crate) fn connect_failure(to: SocketAddr, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
             Failure::new(format!("refused: nothing listens at {to} or it turned the connection down"))

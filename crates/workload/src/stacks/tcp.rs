@@ -11,6 +11,7 @@ use super::stream::{StreamConnection, StreamListener};
 use super::tcp_info::TcpSampler;
 use super::{Connection, Listener, Opening, Service, Stack, fast_open};
 use crate::error::{Failure, SpecError};
+use crate::http::Carrier;
 use crate::session::Session;
 use crate::spec::parse_params;
 
@@ -80,6 +81,15 @@ impl Stack for Tcp {
 
     fn opening(&self) -> Option<Opening> {
         Some(Opening::TCP)
+    }
+
+    fn carries_http(&self) -> Result<Carrier<'_>, SpecError> {
+        if self.fast_open {
+            return Err(SpecError::new(
+                "`page` over `tcp` sends no data with the SYN; leave `fast_open` out of `stack_params`",
+            ));
+        }
+        Ok(Carrier::Stream(self))
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {

@@ -19,6 +19,7 @@ use super::tcp::Tcp;
 use super::tls_connection::{Carrier, TlsConnection};
 use super::{Connection, Listener, Opening, Service, Stack};
 use crate::error::{Failure, SpecError};
+use crate::http::{self, StreamCarrier, TlsEnds};
 use crate::secure::{Fault, Pki, SERVER_NAME, tls_failure};
 use crate::session::Session;
 use crate::spec::parse_params;
@@ -123,6 +124,13 @@ impl Tls {
         }
     }
 
+    fn carrying(&self) -> &dyn StreamCarrier {
+        match &self.below {
+            Below::Tcp(tcp) => tcp,
+            Below::Sctp(sctp) => sctp,
+        }
+    }
+
     fn carrier(&self) -> Carrier {
         match self.below {
             Below::Tcp(_) => Carrier::Tcp,
@@ -147,6 +155,15 @@ impl Stack for Tls {
         Service::Stream
     }
 
+    fn carries_http(&self) -> Result<http::Carrier<'_>, SpecError> {
+        if self.early_data {
+            return Err(SpecError::new(
+                "`page` over `tls` sends no early data; leave `early_data` out of `stack_params`",
+            ));
+        }
+        Ok(http::Carrier::Stream(self))
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let config = Arc::clone(&self.configs(session)?.server);
         let socket = self.open(session.ctx.destination)?;
@@ -164,6 +181,25 @@ impl Stack for Tls {
             ClientConnection::new(config, name).map_err(|error| tls_failure("the TLS handshake", &error))?;
         let connection = TlsConnection::open(socket, client.into(), self.carrier(), false)?;
         Ok(Box::new(connection))
+    }
+}
+
+impl StreamCarrier for Tls {
+    fn at_source(&self, session: &Session) -> Result<Socket, Failure> {
+        self.carrying().at_source(session)
+    }
+
+    fn at_destination(&self, session: &Session) -> Result<Socket, Failure> {
+        self.carrying().at_destination(session)
+    }
+
+    fn longest_write(&self) -> usize {
+        self.carrying().longest_write()
+    }
+
+    fn tls(&self, session: &Session) -> Result<Option<TlsEnds>, Failure> {
+        let Configs { server, client } = self.configs(session)?;
+        Ok(Some(TlsEnds { server: Arc::clone(server), client: Arc::clone(client) }))
     }
 }
 

@@ -21,20 +21,35 @@ pub(crate) fn wait(
     call_off: BorrowedFd<'_>,
     timeout_ns: i64,
 ) -> io::Result<Woken> {
+    let fds: Vec<_> = fds.iter().map(|fd| (*fd, events)).collect();
+    wait_each(&fds, call_off, timeout_ns).map(|(woken, _)| woken)
+}
+
+/// The same where each descriptor has events of its own. Tells which of them are ready, or have an error to report.
+pub(crate) fn wait_each(
+    fds: &[(BorrowedFd<'_>, libc::c_short)],
+    call_off: BorrowedFd<'_>,
+    timeout_ns: i64,
+) -> io::Result<(Woken, Vec<bool>)> {
     let switch = libc::pollfd { fd: call_off.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut polled = vec![switch];
-    polled.extend(fds.iter().map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }));
+    polled.extend(fds.iter().map(|(fd, events)| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: *events,
+        revents: 0,
+    }));
     let timeout_ns = timeout_ns.max(0);
     let timeout = libc::timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
     // SAFETY: the structures live across the call and the count is theirs.
     let ready =
         unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &timeout, std::ptr::null()) };
-    match ready {
-        0 => Ok(Woken::TimedOut),
-        1.. if polled[0].revents != 0 => Ok(Woken::CalledOff),
-        1.. => Ok(Woken::Ready),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let woken = match ready {
+        0 => Woken::TimedOut,
+        1.. if polled[0].revents != 0 => Woken::CalledOff,
+        1.. => Woken::Ready,
+        _ => return Err(io::Error::last_os_error()),
+    };
+    Ok((woken, polled[1..].iter().map(|fd| fd.revents != 0).collect()))
 }
 
 /// A switch that many threads can wait for: once thrown it stays thrown.

@@ -10,7 +10,7 @@ use crate::secure::{Fault, Pki};
 use crate::session::Session;
 
 /// The application's protocol (ALPN), which QUIC demands (RFC 9001, section 8.1).
-const PROTOCOL: &[u8] = b"gauntlet";
+pub(super) const PROTOCOL: &[u8] = b"gauntlet";
 
 /// Sessions that a sender remembers, as rustls does by itself.
 const REMEMBERED_SESSIONS: usize = 256;

@@ -374,7 +374,7 @@ impl Drop for QuinnConnection {
 }
 
 /// The library's reason in common words.
-fn loss(reason: &ConnectionError) -> Loss {
+pub(super) fn loss(reason: &ConnectionError) -> Loss {
     match reason {
         ConnectionError::TransportError(error) => {
             Loss::Local(Cause::of_code(error.code.into(), error.to_string()))

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, ServerConfig, StreamEvent, Transmit, VarInt,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
+    EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
 };
 
 use crate::error::Failure;
@@ -33,6 +34,21 @@ impl Epoch {
     }
 }
 
+/// What a future may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum On {
+    /// The end of the handshake.
+    Handshake,
+    /// A stream that the other side opens.
+    Arrival(Dir),
+    /// Permission to open a stream.
+    Room(Dir),
+    /// Something to read.
+    Read(StreamId),
+    /// Room to write.
+    Write(StreamId),
+}
+
 /// One connection of an endpoint.
 pub(super) struct Link {
     pub(super) quic: Connection,
@@ -44,11 +60,45 @@ pub(super) struct Link {
     pub(super) writable: bool,
     /// Nobody asks for it any more.
     abandoned: bool,
+    /// Futures that wait.
+    waiting: BTreeMap<On, Vec<Waker>>,
 }
 
 impl Link {
     fn new(quic: Connection) -> Self {
-        Self { quic, connected_ns: None, lost: None, writable: false, abandoned: false }
+        let waiting = BTreeMap::new();
+        Self { quic, connected_ns: None, lost: None, writable: false, abandoned: false, waiting }
+    }
+
+    /// Wakes a future when `on` happens, or when the connection is over.
+    pub(super) fn wake_at(&mut self, on: On, waker: &Waker) {
+        let waiting = self.waiting.entry(on).or_default();
+        if !waiting.iter().any(|known| known.will_wake(waker)) {
+            waiting.push(waker.clone());
+        }
+    }
+
+    /// Wakes those who wait for what happened. Tells whether anybody did.
+    fn wake(&mut self, event: &Event) -> bool {
+        let mut over: Vec<On> = match event {
+            Event::Connected => vec![On::Handshake, On::Room(Dir::Bi), On::Room(Dir::Uni)],
+            Event::ConnectionLost { .. } => self.waiting.keys().copied().collect(),
+            Event::Stream(StreamEvent::Opened { dir }) => vec![On::Arrival(*dir)],
+            Event::Stream(StreamEvent::Available { dir }) => vec![On::Room(*dir)],
+            Event::Stream(StreamEvent::Readable { id }) => vec![On::Read(*id)],
+            Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
+                vec![On::Write(*id)]
+            }
+            _ => Vec::new(),
+        };
+        over.retain(|on| match self.waiting.remove(on) {
+            Some(wakers) => {
+                wakers.into_iter().for_each(Waker::wake);
+                true
+            }
+            None => false,
+        });
+        !over.is_empty()
     }
 }
 
@@ -57,6 +107,10 @@ pub(super) struct QuinnEngine {
     endpoint: Endpoint,
     links: BTreeMap<ConnectionHandle, Link>,
     arrived: VecDeque<ConnectionHandle>,
+    /// A future that waits for a connection to arrive.
+    waits_for_arrival: Option<Waker>,
+    /// A future was woken since this was asked for.
+    woken: bool,
     /// Whose connections are taken, or to whom they are opened.
     peer: SocketAddr,
     epoch: Epoch,
@@ -76,6 +130,8 @@ impl QuinnEngine {
             endpoint: Endpoint::new(config, server, true, None),
             links: BTreeMap::new(),
             arrived: VecDeque::new(),
+            waits_for_arrival: None,
+            woken: false,
             peer,
             epoch: Epoch { instant: Instant::now(), ns: now_ns },
             outbox: Vec::new(),
@@ -107,6 +163,16 @@ impl QuinnEngine {
         self.arrived.pop_front();
     }
 
+    /// Wakes a future when a connection arrives.
+    pub(super) fn wake_at_arrival(&mut self, waker: &Waker) {
+        self.waits_for_arrival = Some(waker.clone());
+    }
+
+    /// Whether a future was woken since this was asked last.
+    pub(super) fn take_woken(&mut self) -> bool {
+        std::mem::take(&mut self.woken)
+    }
+
     /// A connection that was not abandoned.
     pub(super) fn link(&mut self, handle: ConnectionHandle) -> &mut Link {
         self.links.get_mut(&handle).expect("a connection stays until it is abandoned")
@@ -114,10 +180,14 @@ impl QuinnEngine {
 
     /// Ends a connection that nobody asks for any more, with `code` for the other side.
     pub(super) fn abandon(&mut self, handle: ConnectionHandle, code: u32, now_ns: i64) {
+        self.close(handle, VarInt::from_u32(code), Bytes::new(), now_ns);
+        self.link(handle).abandoned = true;
+    }
+
+    /// Ends a connection, with `code` and `reason` for the other side.
+    pub(super) fn close(&mut self, handle: ConnectionHandle, code: VarInt, reason: Bytes, now_ns: i64) {
         let now = self.epoch.instant(now_ns);
-        let link = self.link(handle);
-        link.abandoned = true;
-        link.quic.close(now, VarInt::from_u32(code), Bytes::new());
+        self.link(handle).quic.close(now, code, reason);
     }
 
     fn accept_or_refuse(&mut self, incoming: quinn_proto::Incoming, now: Instant, port: &mut Port) {
@@ -129,6 +199,10 @@ impl QuinnEngine {
             Ok((handle, quic)) => {
                 self.links.insert(handle, Link::new(quic));
                 self.arrived.push_back(handle);
+                if let Some(waker) = self.waits_for_arrival.take() {
+                    self.woken = true;
+                    waker.wake();
+                }
             }
             Err(error) => {
                 if let Some(response) = error.response {
@@ -174,6 +248,7 @@ impl Engine for QuinnEngine {
             }
             while let Some(event) = link.quic.poll() {
                 told = true;
+                self.woken |= link.wake(&event);
                 match event {
                     Event::Connected => link.connected_ns = Some(now_ns),
                     Event::ConnectionLost { reason } => link.lost = Some(reason),

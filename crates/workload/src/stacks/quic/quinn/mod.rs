@@ -12,6 +12,7 @@ mod connection;
 mod engine;
 mod observed;
 mod sampler;
+pub(in crate::stacks) mod web;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,12 +27,13 @@ use serde_json::{Map, Value};
 use self::connection::{QuinnConnection, QuinnListener};
 use self::engine::QuinnEngine;
 use self::observed::{Counts, Observing};
-use super::credentials::{Credentials, TlsOptions};
+use super::credentials::{Credentials, PROTOCOL, TlsOptions};
 use super::host::Host;
 use super::idle_timeout;
 use super::port::Port;
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
+use crate::http;
 use crate::secure::{Fault, SERVER_NAME};
 use crate::session::Session;
 use crate::spec::parse_params;
@@ -78,7 +80,8 @@ struct Params {
     fault: Option<Fault>,
 }
 
-struct Quinn {
+/// QUIC by quinn with its parameters.
+pub struct Quinn {
     congestion_control: CongestionControl,
     datagrams: bool,
     idle_timeout: Option<Duration>,
@@ -133,19 +136,29 @@ impl Quinn {
         send_bytes.into_iter().chain(receive_bytes).min().map_or(u64::MAX, u64::from)
     }
 
-    fn server(&self, session: &Session) -> Result<Arc<ServerConfig>, Failure> {
-        let tls = QuicServerConfig::try_from(self.credentials.server(session)?).map_err(no_initial_suite)?;
+    /// The receiver's side, for an application `protocol` (ALPN).
+    fn server(&self, session: &Session, protocol: &[u8]) -> Result<Arc<ServerConfig>, Failure> {
+        let mut tls = self.credentials.server(session)?;
+        tls.alpn_protocols = vec![protocol.to_vec()];
+        let tls = QuicServerConfig::try_from(tls).map_err(no_initial_suite)?;
         let mut config = ServerConfig::with_crypto(Arc::new(tls));
         config.transport_config(self.transport(&Arc::default())?);
         Ok(Arc::new(config))
     }
 
-    fn client(&self, session: &Session, counts: &Arc<Counts>) -> Result<ClientConfig, Failure> {
+    /// The sender's side, for an application `protocol` (ALPN).
+    fn client(
+        &self,
+        session: &Session,
+        protocol: &[u8],
+        counts: &Arc<Counts>,
+    ) -> Result<ClientConfig, Failure> {
         let mut kept = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         let mut config = match &*kept {
             Some(config) => config.clone(),
             None => {
-                let tls = self.credentials.client(session)?;
+                let mut tls = self.credentials.client(session)?;
+                tls.alpn_protocols = vec![protocol.to_vec()];
                 let tls = QuicClientConfig::try_from(tls).map_err(no_initial_suite)?;
                 kept.insert(ClientConfig::new(Arc::new(tls))).clone()
             }
@@ -168,9 +181,23 @@ impl Stack for Quinn {
         if self.datagrams { Service::Datagrams } else { Service::Stream }
     }
 
+    fn carries_http(&self) -> Result<http::Carrier<'_>, SpecError> {
+        if self.datagrams {
+            return Err(SpecError::new(
+                "`page` over `quic-quinn` needs streams; leave `datagrams` out of `stack_params`",
+            ));
+        }
+        if self.early_data {
+            return Err(SpecError::new(
+                "`page` over `quic-quinn` sends no early data; leave `early_data` out of `stack_params`",
+            ));
+        }
+        Ok(http::Carrier::Quic(self))
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
-        let server = Some(self.server(session)?);
+        let server = Some(self.server(session, PROTOCOL)?);
         let host = open(session, destination, source, server)?;
         Ok(Box::new(QuinnListener { host, datagrams: self.datagrams }))
     }
@@ -178,7 +205,7 @@ impl Stack for Quinn {
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let counts = Arc::default();
-        let config = self.client(session, &counts)?;
+        let config = self.client(session, PROTOCOL, &counts)?;
         let host = open(session, source, destination, None)?;
         let handle = {
             let mut state = host.lock();
