@@ -74,15 +74,14 @@ def rates(
         for row in kept:
             if row["run"] == run and row["received_s"] is not None and row["received_s"] < until_s:
                 counts[int(row["received_s"] / bin_s)] += row["every"]
-        for place, count in enumerate(counts):
-            for t_s in (place * bin_s, (place + 1) * bin_s):
-                entry = (label(protocol), t_s, count * 8 * bytes_ / bin_s / 1e6)
-                for column, item in zip(columns.values(), entry, strict=True):
-                    column.append(item)
+        for place, count in enumerate([*counts, counts[-1]]):
+            entry = (label(protocol), place * bin_s, count * 8 * bytes_ / bin_s / 1e6)
+            for column, item in zip(columns.values(), entry, strict=True):
+                column.append(item)
     looks = styles(list(runs.values()))
     chart: alt.Chart = (
         alt.Chart(data(table(columns)))
-        .mark_line(strokeWidth=1.6)
+        .mark_line(strokeWidth=1.6, interpolate="step-after")
         .encode(
             x=alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False)),
             y=alt.Y("mbps:Q", title="throughput (Mbit/s)", scale=alt.Scale(zero=True)),
@@ -91,7 +90,6 @@ def rates(
                 scale=alt.Scale(domain=[look.label for look in looks], range=[look.colour for look in looks]),
                 legend=alt.Legend(title=None, symbolType="stroke"),
             ),
-            order="t:Q",
         )
         .properties(width=PAGE_WIDTH - 220, height=240)
     )
