@@ -14,6 +14,7 @@ from gauntlet.studies.model import Experiment, Quick, Study
 HERE = Path(__file__).parent
 _ENDS: Mapping[str, Sequence[Factor]] = {"channel_delay_s": [0.025, 0.15]}
 """The channel delays at the ends of the study's range, which a first look keeps."""
+_KEPLER = Quick(3, {**_ENDS, "page": ["kepler"]})
 
 
 def _experiment(name: str, quick: Quick | None = None, *, measures: tuple[Kpi, ...] = ()) -> Experiment:
@@ -49,6 +50,15 @@ EXPERIMENTS = (
     ),
     _files("files-size"),
     _files("files-beyond", Quick(3, {"channel_delay_s": [0.15], "size_bytes": [4_000_000]})),
+    _experiment("pages-http", _KEPLER),
+    _experiment("pages-http-loss"),
+    _experiment("pages-https", _KEPLER),
+    _experiment("pages-https-loss"),
+    _experiment("pages-http3", _KEPLER),
+    _experiment("pages-http3-loss"),
+    _experiment("pages-kept", _KEPLER),
+    _experiment("pages-http2", _KEPLER),
+    _experiment("pages-http3-kept", _KEPLER),
 )
 
 STUDY = Study(

@@ -1,6 +1,6 @@
 """Counterparts of D3.5's figures and tables: one module for panels of one shape; `FIGURES` has them all."""
 
-from gauntlet.studies.d35.figures import files, messages, streams, tables
+from gauntlet.studies.d35.figures import files, messages, pages, streams, tables
 from gauntlet.studies.model import Figure
 
 
@@ -12,7 +12,7 @@ def _in_order(figure: Figure) -> tuple[bool, bool, int]:
 
 FIGURES: tuple[Figure, ...] = tuple(
     sorted(
-        (figure for module in (streams, messages, files, tables) for figure in module.figures()),
+        (figure for module in (streams, messages, files, pages, tables) for figure in module.figures()),
         key=_in_order,
     )
 )
