@@ -91,6 +91,34 @@ def test_every_stack_gives_the_same_packets_for_the_same_seed(stack: str, play: 
     assert (b"SERVER_TRAFFIC_SECRET_0 " in played[0]["keys.log"]) == stack.startswith("tls")
 
 
+@pytest.mark.parametrize("stack", ["restp", "udp"])
+def test_user_space_and_datagrams_give_the_same_packets_for_the_same_seed(
+    stack: str, play: Play, tmp_path: Path
+) -> None:
+    """ResTP's random numbers are its own, not the kernel's."""
+    flows = [
+        tcp_flow(id="calls", stack=stack, stack_params={}, app="voip", app_params={"duration_s": 5.0}),
+        tcp_flow(
+            id="rate", stack=stack, stack_params={}, app="cbr",
+            app_params={"rate_bps": 2_000_000, "message_size_bytes": 1200, "duration_s": 5.0},
+        ),
+    ]  # fmt: skip
+    if stack == "restp":
+        flows[0]["stack_params"] = {"profile": "voice"}
+        flows.append(tcp_flow(id="file", stack=stack, stack_params={"encapsulation": "ip"}))
+    lossy = {"at_s": 0.0, "link": "mid>east", "delay_s": 0.025, "loss": 0.01}
+    whole = {"messages": True, "socket_interval_s": 0.1, "packets": "full", "taps": None}
+    played = []
+    for seed in (1, 1, 2):
+        run = run_plan(seed=seed, flows=flows, record=whole)
+        run["timeline"] = [lossy if entry["link"] == "mid>east" else entry for entry in run["timeline"]]
+        record = play(run)["run"]
+        assert {flow["outcome"] for flow in record["flows"]} == {"ok"}, record["flows"]
+        played.append({file.name: file.read_bytes() for file in (tmp_path / "out" / "run").iterdir()})
+    assert [name for name in played[0] if played[0][name] != played[1][name]] == []
+    assert played[0]["packets.bin"] != played[2]["packets.bin"]
+
+
 def test_a_killed_campaign_continues_to_the_same_bytes(constant_results: Path, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     command = [

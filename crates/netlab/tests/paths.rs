@@ -72,6 +72,21 @@ fn hosts_with_two_addresses_have_a_way_through_either_tunnel() {
 }
 
 #[test]
+fn two_lines_share_no_link() {
+    let dual = NetworkSpec::preset("wire-dual").resolve().unwrap();
+    let [way] = &dual.further_ways("client", "server").unwrap()[..] else { panic!("one further way") };
+    let text = |ip: std::net::IpAddr| ip.to_string();
+    assert_eq!((text(way.source), text(way.destination)), ("10.0.3.1".into(), "10.0.4.1".into()));
+    let wire = NetworkSpec::preset("wire").resolve().unwrap();
+    for (from, to, second) in [("client", "server", &way.forward), ("server", "client", &way.back)] {
+        let first = dual.path(from, to).unwrap();
+        assert_eq!(first, wire.path(from, to).unwrap());
+        assert_eq!(second.len(), first.len());
+        assert!(second.iter().all(|link| !first.contains(link) && link.contains('2')), "{second:?}");
+    }
+}
+
+#[test]
 fn taps_of_the_second_way_come_after_those_of_the_first() {
     let on = |link: &str| LinkChange { link: link.into(), ..Default::default() };
     let timeline = ["rasa>ra", "ra>rabc", "rabc>rb", "rabc>rc", "rabc>ra"].map(on);

@@ -64,6 +64,12 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// Variation of the RTT if at least one sample was taken.
+    #[must_use]
+    pub fn variation(&self) -> Option<Duration> {
+        self.srtt.map(|_| self.rttvar)
+    }
+
     /// Smallest sample so far, or the smoothed RTT before the first.
     #[must_use]
     pub fn min(&self) -> Duration {

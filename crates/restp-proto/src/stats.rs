@@ -79,14 +79,22 @@ pub struct PathStats {
     pub backup: bool,
     /// Smoothed RTT, if measured.
     pub srtt: Option<Duration>,
+    /// Variation of the RTT, if measured.
+    pub rttvar: Option<Duration>,
     /// Smallest RTT, if measured.
     pub min_rtt: Option<Duration>,
     /// Retransmission timeout.
     pub rto: Duration,
     /// Congestion window in packets.
     pub window_packets: u32,
+    /// Window up to which slow start goes, in packets, if anything has set one.
+    pub slow_start_threshold_packets: Option<u32>,
+    /// Packets per second at which packets are released, where they are paced.
+    pub pacing_rate_pps: Option<f64>,
     /// Packets in flight.
     pub in_flight_packets: u32,
+    /// Payload bytes known to have arrived since the beginning, of packets that would be repeated if lost.
+    pub delivered_bytes: u64,
     /// What losses are taken to mean.
     pub cause: LossCause,
     /// The path is in outage: frozen and probed.

@@ -13,9 +13,9 @@ from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
 from gauntlet.experiment.strict import unknown_key
 
-_TIMES = ("jitter", "duration", "mean_on", "mean_off", "interval", "start")
+_TIMES = ("second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start")
 _SIZES = ("queue", "size", "packet", "send_buffer", "receive_buffer")
-_SHARES = ("loss", "duplicate", "corrupt")
+_SHARES = ("loss", "second_loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
 
 
@@ -140,6 +140,7 @@ def _factor_name(section: str, key: str) -> str:
             **dict.fromkeys(("channel_delay", *_TIMES), "_s"),
             **dict.fromkeys(_SIZES, "_bytes"),
             "rate": "_bps",
+            "second_rate": "_bps",
         }
         return key + suffix.get(key, "")
     return f"{section}.{key}"
@@ -177,7 +178,7 @@ def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
     if key in _SHARES:
         share = units.fraction(written, where)
         return share, units.format_fraction(share)
-    if key == "rate" and written != "max":
+    if key in ("rate", "second_rate") and written != "max":
         rate = units.rate_bps(written, where)
         return rate, units.format_rate(rate)
     return None

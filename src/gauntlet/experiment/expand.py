@@ -126,6 +126,10 @@ class _Ride:
         link = {**dataclasses.asdict(self.link), **spread}
         # Whether packets vanish by script or not, the others meet the same fate.
         del link["drop"]
+        # What a network cannot have changes no seed.
+        link = {
+            key: value for key, value in link.items() if value is not None or not key.startswith("second_")
+        }
         return {"name": self.ref.name, "params": self.ref.params, "link": link}
 
 
@@ -167,6 +171,9 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         corrupt=section.corrupt,
         queue_limit_bytes=section.queue,
         drop=section.drop,
+        second_rate_bps=section.second_rate,
+        second_delay_s=section.second_delay,
+        second_loss=section.second_loss,
     )
 
 

@@ -66,6 +66,15 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
                 f"[link] channel_delay: {link.channel_delay_s * 1e3:g} ms is less than the "
                 f"{access_s * 1e3:g} ms of the access network of '{ref.name}' (mean); give at least that."
             )
+    own = (link.second_rate_bps, link.second_delay_s, link.second_loss)
+    if any(value is not None for value in own) and not NETWORKS[link.network].second:
+        lines = " or ".join(f"'{name}'" for name, network in NETWORKS.items() if network.second)
+        raise UserError(
+            f"[link]: second_rate, second_delay and second_loss are of a network with a second line, "
+            f"{lines}; set network to it or leave them out."
+        )
+    if link.burst_loss is not None and link.second_loss is not None:
+        raise UserError("[link] second_loss: there is burst_loss on both lines; keep one of them.")
     independent = link.loss > 0 or trace.column("loss_up").max() > 0 or trace.column("loss_down").max() > 0
     if link.burst_loss is not None and independent:
         raise UserError("[link] burst_loss: there is independent loss too; a link has one or the other.")
@@ -126,7 +135,8 @@ def timeline(spec: RunSpec) -> list[State]:
     for row in rows:
         at_s = round(row["t_s"], DELAY_DIGITS)
         for side, hops, internet_s in (("up", network.up, extra[0]), ("down", network.down, extra[1])):
-            for link, state in _states(spec.link, row, side, hops, internet_s):
+            for link, common in _states(spec.link, row, side, hops, internet_s):
+                state = _second(spec.link, common) if link in network.second else common
                 before = held.get(link, {})
                 changed = {
                     key: value for key, value in state.items() if key not in before or before[key] != value
@@ -162,6 +172,12 @@ def _states(
     for hop in hops.internet:
         if internet_s > 0:
             yield hop, {"delay_s": internet_s}
+
+
+def _second(link: LinkConditions, state: State) -> State:
+    """The state of a hop of the second line, where it differs from that of the first line's hop."""
+    own = {"rate_bps": link.second_rate_bps, "delay_s": link.second_delay_s, "loss": link.second_loss}
+    return {key: value if own.get(key) is None else own[key] for key, value in state.items()}
 
 
 def _access(link: LinkConditions, side: str, own_loss: float) -> State:

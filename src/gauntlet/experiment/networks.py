@@ -32,6 +32,8 @@ class Network:
     train_hosts: tuple[str, ...]
     trackside_hosts: Mapping[str, str]
     """By tunnel; the first is where programs of the user run."""
+    second: frozenset[str] = frozenset()
+    """Hops of a second line, which may have conditions of its own."""
 
     def host(self, side: str) -> str:
         """The host of a side (train or trackside) in which programs of the user run."""
@@ -55,6 +57,13 @@ NETWORKS: Mapping[str, Network] = MappingProxyType(
             down=Direction(("east>mid",), ("mid>west",), ()),
             train_hosts=("client",),
             trackside_hosts={"b": "server"},
+        ),
+        "wire-dual": Network(
+            up=Direction(("west>mid", "west2>mid2"), ("mid>east", "mid2>east2"), ()),
+            down=Direction(("east>mid", "east2>mid2"), ("mid>west", "mid2>west2"), ()),
+            train_hosts=("client",),
+            trackside_hosts={"b": "server"},
+            second=frozenset({"west2>mid2", "mid2>east2", "east2>mid2", "mid2>west2"}),
         ),
     }
 )

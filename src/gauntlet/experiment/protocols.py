@@ -60,7 +60,7 @@ def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...
 
 def _tfo(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     """TCP Fast Open: the first data go with the SYN."""
-    params = MappingProxyType({"congestion_control": name, "fast_open": True})
+    params: Mapping[str, str | float] = MappingProxyType({"congestion_control": name, "fast_open": True})
     return Protocol(f"tfo-{name}", f"TCP Fast Open {label}", "tcp", colour, marker, dash, params, _STREAM)
 
 

@@ -44,6 +44,10 @@ Share = Annotated[float, BeforeValidator(_reading(units.fraction))]
 """A fraction from 0 to 1."""
 
 
+Rate = Annotated[int, BeforeValidator(_reading(_positive(units.rate_bps, "rate")))]
+"""Bits per second, above 0."""
+
+
 def _rate_or_max(value: object) -> int | str:
     return "max" if value == "max" else _reading(units.rate_bps)(value)
 

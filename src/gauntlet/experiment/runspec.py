@@ -71,6 +71,10 @@ class LinkConditions:
     queue_limit_bytes: int | None = None
     drop: str = "none"
     """Packets that vanish by script (drops.py)."""
+    second_rate_bps: int | None = None
+    second_delay_s: float | None = None
+    second_loss: float | None = None
+    """Of the second line of a network that has one; None: as on the first."""
 
 
 @dataclass(frozen=True)

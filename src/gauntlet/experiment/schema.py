@@ -13,7 +13,7 @@ from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
-from gauntlet.experiment.quantities import Duration, RateOrMax, Share, Size, SpreadTime, Time
+from gauntlet.experiment.quantities import Duration, Rate, RateOrMax, Share, Size, SpreadTime, Time
 from gauntlet.experiment.strict import Strict
 
 DEFAULT_PACKET_BYTES = 1448
@@ -124,8 +124,12 @@ class LinkSection(Strict):
     """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
     drop: Literal["none", "first-syn", "first-syn-ack", "both"] = "none"
     """Packets of each session's opening that vanish in the network, whatever else is lost."""
-    network: Literal["rail-d34", "rail-d34-dual", "wire"] | None = None
+    network: Literal["rail-d34", "rail-d34-dual", "wire", "wire-dual"] | None = None
     """None: rail-d34 for railway lines, wire for the rest."""
+    second_rate: Rate | None = None
+    second_delay: Time | None = None
+    second_loss: Share | None = None
+    """Of the second line of wire-dual; None: as on the first."""
 
 
 class FlowSection(Strict):

@@ -3,6 +3,7 @@
 mod rail_d34;
 mod rail_d34_dual;
 mod wire;
+mod wire_dual;
 
 use crate::{
     AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, Error, LinkSpec, NetworkSpec, NodeSpec,
@@ -12,8 +13,12 @@ use crate::{
 type Constructor = fn() -> NetworkSpec;
 
 /// Name and constructor of every preset.
-const PRESETS: [(&str, Constructor); 3] =
-    [("rail-d34", rail_d34::network), ("rail-d34-dual", rail_d34_dual::network), ("wire", wire::network)];
+const PRESETS: [(&str, Constructor); 4] = [
+    ("rail-d34", rail_d34::network),
+    ("rail-d34-dual", rail_d34_dual::network),
+    ("wire", wire::network),
+    ("wire-dual", wire_dual::network),
+];
 
 /// Names of all presets.
 pub fn names() -> impl Iterator<Item = &'static str> {

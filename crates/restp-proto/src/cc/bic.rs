@@ -98,6 +98,10 @@ impl Controller for Bic {
         self.growth.restart(ssthresh);
     }
 
+    fn slow_start_threshold(&self) -> Option<u32> {
+        self.growth.threshold()
+    }
+
     fn pacing_gain(&self) -> f64 {
         self.growth.pacing_gain()
     }

@@ -83,6 +83,10 @@ impl Controller for Lia {
         self.growth.restart(self.growth.half(flight));
     }
 
+    fn slow_start_threshold(&self) -> Option<u32> {
+        self.growth.threshold()
+    }
+
     fn pacing_gain(&self) -> f64 {
         self.growth.pacing_gain()
     }

@@ -76,6 +76,11 @@ pub trait Controller {
         Some(f64::from(self.window()) * self.pacing_gain() / srtt_s)
     }
 
+    /// Window up to which slow start goes, in packets; `None` while nothing has set one, and for controllers without.
+    fn slow_start_threshold(&self) -> Option<u32> {
+        None
+    }
+
     /// Factor on `window / srtt`: 2 in slow start, 1.25 later, so that pacing never becomes the limit.
     fn pacing_gain(&self) -> f64;
 }
@@ -150,6 +155,10 @@ impl Controller for AnyController {
         dispatch!(self, inner => inner.pacing_rate_pps(rtt))
     }
 
+    fn slow_start_threshold(&self) -> Option<u32> {
+        dispatch!(self, inner => inner.slow_start_threshold())
+    }
+
     fn pacing_gain(&self) -> f64 {
         dispatch!(self, inner => inner.pacing_gain())
     }
@@ -166,6 +175,10 @@ struct Growth {
 impl Growth {
     fn new(initial_window: u32) -> Self {
         Self { window: initial_window.clamp(1, MAX_WINDOW), ssthresh: MAX_WINDOW, credit: 0 }
+    }
+
+    fn threshold(&self) -> Option<u32> {
+        (self.ssthresh < MAX_WINDOW).then_some(self.ssthresh)
     }
 
     fn in_slow_start(&self) -> bool {

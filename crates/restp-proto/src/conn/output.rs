@@ -221,14 +221,16 @@ impl Connection {
     }
 
     pub(super) fn spend(&mut self, now: Instant, index: usize) {
-        let tuning_paces = self.composition.profile().tuning.pacing;
-        let link_rate = self.link_rate_pps;
-        let path = &mut self.paths[index];
-        let own = if tuning_paces { path.cc.pacing_rate_pps(&path.rtt) } else { None };
-        let rate = [own, path.forced_pace_pps, link_rate].into_iter().flatten().reduce(f64::min);
-        if let Some(rate) = rate {
-            path.pacer.spend(now, rate);
+        if let Some(rate) = self.pacing_rate_pps(&self.paths[index]) {
+            self.paths[index].pacer.spend(now, rate);
         }
+    }
+
+    /// Packets per second at which packets leave on a path; `None` where nothing paces them.
+    pub(super) fn pacing_rate_pps(&self, path: &Path) -> Option<f64> {
+        let tuning_paces = self.composition.profile().tuning.pacing;
+        let own = if tuning_paces { path.cc.pacing_rate_pps(&path.rtt) } else { None };
+        [own, path.forced_pace_pps, self.link_rate_pps].into_iter().flatten().reduce(f64::min)
     }
 
     /// Sends one packet and as many more of the same length as possible.

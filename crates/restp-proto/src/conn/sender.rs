@@ -103,6 +103,7 @@ pub(crate) struct SendWindow {
     /// One past the highest number known to have arrived.
     reported: u64,
     delivered: u64,
+    delivered_bytes: u64,
     delivered_at: Instant,
     round_end: u64,
     /// Packets that duplicate acknowledgements say have left the network, without saying which.
@@ -125,12 +126,18 @@ impl SendWindow {
             newest_order: 0,
             reported: 0,
             delivered: 0,
+            delivered_bytes: 0,
             delivered_at: Instant::ZERO,
             round_end: 0,
             departed: 0,
             reduced_at: 0,
             lost_order: 0,
         }
+    }
+
+    /// Payload bytes known to have arrived.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
     }
 
     /// Oldest number not acknowledged.
@@ -259,6 +266,7 @@ impl SendWindow {
         sent.fate = Fate::Delivered;
         acked.delivered += 1;
         self.delivered += 1;
+        self.delivered_bytes += sent.payload.len() as u64;
         let once = sent.transmissions == 1;
         acked.ambiguous |= !once;
         // An answer that comes sooner than any round trip belongs to an earlier transmission.

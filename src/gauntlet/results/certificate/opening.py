@@ -59,7 +59,8 @@ def opens(inner: Bytes, opening: Opening, packet: str, port: int) -> Flags:
     rows = np.arange(len(inner))
 
     def byte(offset: int) -> npt.NDArray[np.int64]:
-        return inner[rows, start + offset].astype(np.int64)
+        values: npt.NDArray[np.int64] = inner[rows, start + offset].astype(np.int64)
+        return values
 
     port_at = opening.ports_at + (2 if packet == "syn" else 0)
     found: Flags = np.where(ipv4, inner[:, 9], inner[:, 6]) == opening.ip_protocol

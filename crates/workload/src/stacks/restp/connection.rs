@@ -327,8 +327,8 @@ struct RestpSampler {
 }
 
 impl Sampler for RestpSampler {
-    /// Windows and flights are those of all paths together, counted in full packets; round-trip times are those of the
-    /// first path. The protocol tells no threshold, no variation and no rates.
+    /// Windows, thresholds, flights and rates are those of all paths together, counted in full packets; round-trip times
+    /// are those of the first path. The protocol estimates no delivery rate.
     fn sample(&self) -> Option<SocketSample> {
         let proto = lock(&self.proto);
         let paths = proto.path_stats(self.conn);
@@ -337,12 +337,19 @@ impl Sampler for RestpSampler {
         let packets = |count: fn(&restp_proto::PathStats) -> u32| {
             paths.iter().map(|(_, path)| u64::from(count(path))).sum::<u64>()
         };
+        let thresholds =
+            paths.iter().filter_map(|(_, path)| path.slow_start_threshold_packets).map(u64::from);
+        let pace_pps = paths.iter().filter_map(|(_, path)| path.pacing_rate_pps).reduce(|a, b| a + b);
         let nanoseconds = |time: Duration| time.as_nanos() as i64;
         Some(SocketSample {
             cwnd_bytes: packets(|path| path.window_packets) * packet_bytes,
+            ssthresh_bytes: thresholds.reduce(|a, b| a + b).map(|packets| packets * packet_bytes),
             srtt_ns: first.srtt.map(nanoseconds),
+            rttvar_ns: first.rttvar.map(nanoseconds),
             min_rtt_ns: first.min_rtt.map(nanoseconds),
             in_flight_bytes: packets(|path| path.in_flight_packets) * packet_bytes,
+            delivered_bytes: Some(paths.iter().map(|(_, path)| path.delivered_bytes).sum()),
+            pacing_rate_bps: pace_pps.map(|pps| pps * packet_bytes as f64 * 8.0),
             retransmitted_packets: proto.conn_stats(self.conn)?.retransmitted,
             ..SocketSample::default()
         })

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use restp_proto::profile::{Framing, Management, Ordering, Protection};
+use restp_proto::profile::{Framing, Management, Ordering, Paths, Protection};
 use restp_proto::protected::Keys;
 use restp_proto::{Composition, Encapsulation, Endpoint, EndpointConfig, PathAddr, Profile};
 use serde_json::{Map, Value};
@@ -84,7 +84,7 @@ impl Restp {
         own: SocketAddr,
         composition: &Composition,
     ) -> Result<Engine, Failure> {
-        let further = self.further_paths.iter().map(|path| match side {
+        let further = self.further_ends(session).into_iter().map(|path| match side {
             Side::Sender => path.source,
             Side::Receiver => path.destination,
         });
@@ -138,14 +138,24 @@ impl Restp {
         }
     }
 
+    /// The ends of the paths beside the first: as the plan says, else from each further address of the sender's node to
+    /// the one of the receiver's that has the same place.
+    fn further_ends(&self, session: &Session) -> Vec<FurtherPath> {
+        if !self.further_paths.is_empty() || self.profile.paths == Paths::Single {
+            return self.further_paths.clone();
+        }
+        let ends = session.ctx.source_further.iter().zip(&session.ctx.destination_further);
+        ends.map(|(&source, &destination)| FurtherPath { source, destination, backup: false }).collect()
+    }
+
     /// The paths beside the first, and whether each is a backup.
-    fn further_paths(&self, own_port: u16, peer_port: u16) -> Vec<(PathAddr, bool)> {
+    fn further_paths(&self, session: &Session, own_port: u16, peer_port: u16) -> Vec<(PathAddr, bool)> {
         let named = |further: &FurtherPath| {
             let local = SocketAddr::new(further.source, own_port);
             let remote = SocketAddr::new(further.destination, peer_port);
             (self.path(local, remote), further.backup)
         };
-        self.further_paths.iter().map(named).collect()
+        self.further_ends(session).iter().map(named).collect()
     }
 
     fn path(&self, local: SocketAddr, remote: SocketAddr) -> PathAddr {
@@ -155,6 +165,9 @@ impl Restp {
         }
     }
 }
+
+/// Subflows of a connection that the header can count (docs/restp-spec.md, R-HDR-7).
+const MOST_PATHS: usize = 15;
 
 /// Tells the shared key apart from the seeds of the two sides.
 const KEY_SALT: u64 = 2;
@@ -179,6 +192,10 @@ impl Stack for Restp {
             (Framing::Fixed, true, Ordering::Unordered) => Service::Messages { streams: u16::MAX },
             (Framing::Fixed, _, _) => Service::Datagrams,
         }
+    }
+
+    fn homes(&self) -> usize {
+        if self.profile.paths == Paths::Single { 1 } else { MOST_PATHS }
     }
 
     fn opening(&self) -> Option<Opening> {
@@ -210,7 +227,7 @@ impl Stack for Restp {
         let mut engine = Leased::new(engine, &self.sender);
         engine.look_at_clock();
         let (outer, port) = engine.own_ends(own.port());
-        engine.further_paths = self.further_paths(outer.port(), peer.port());
+        engine.further_paths = self.further_paths(session, outer.port(), peer.port());
         let first = self.path(outer, peer);
         let options = self.options(first, port, peer.port());
         if self.profile.management == Management::Connectionless {
