@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netlab::{ByteMatch, Network, PacketPattern, RunClock, ScriptedDrop, ScriptedDrops, Way};
 use serde::Serialize;
 use workload::FlowSpec;
-use workload::stacks::Opening;
+use workload::stacks::{HeaderByte, Opening};
 
 use crate::failure::{Failure, Result};
 use crate::flows::Flow;
@@ -138,7 +138,10 @@ fn pattern(opening: &Opening, packet: PacketKind, receiver_port: u16) -> PacketP
         PacketKind::SynAck => (opening.answer, opening.ports_at),
     };
     let ports = (port_at..).zip(receiver_port.to_be_bytes()).map(|(at, byte)| ByteMatch::exactly(at, byte));
-    let marks =
-        marks.iter().map(|mark| ByteMatch { offset: mark.offset, value: mark.value, mask: mark.mask });
-    PacketPattern { protocol: opening.ip_protocol, bytes: ports.chain(marks).collect() }
+    let matched = |mark: &HeaderByte| ByteMatch { offset: mark.offset, value: mark.value, mask: mark.mask };
+    PacketPattern {
+        protocol: opening.ip_protocol,
+        bytes: ports.chain(marks.iter().map(matched)).collect(),
+        alternatives: opening.empty.iter().map(|bytes| bytes.iter().map(matched).collect()).collect(),
+    }
 }

@@ -37,6 +37,8 @@ pub struct PacketPattern {
     pub protocol: u8,
     /// What its header holds.
     pub bytes: Vec<ByteMatch>,
+    /// What it holds besides: one of these; empty for no more.
+    pub alternatives: Vec<Vec<ByteMatch>>,
 }
 
 /// Version 4 and a header of five words, as the first byte of an IPv4 header says it (RFC 791).
@@ -55,13 +57,21 @@ const IPV6_BYTES: u8 = 40;
 pub(crate) type Key = (u8, u32, u32);
 
 impl PacketPattern {
-    /// The bytes from the IP header on, for each way in which the packet can be carried. Whatever tells the ways apart
-    /// comes first.
-    fn layouts(&self) -> [Vec<ByteMatch>; 3] {
+    /// The bytes from the IP header on, for each alternative and each way in which the packet can be carried. Whatever
+    /// tells the ways apart comes first.
+    fn layouts(&self) -> Vec<Vec<ByteMatch>> {
+        let further = if self.alternatives.is_empty() { &[Vec::new()] } else { self.alternatives.as_slice() };
+        further
+            .iter()
+            .flat_map(|further| self.ways(&self.bytes.iter().chain(further).copied().collect::<Vec<_>>()))
+            .collect()
+    }
+
+    fn ways(&self, bytes: &[ByteMatch]) -> [Vec<ByteMatch>; 3] {
         let ipv4 = |protocol: u8| {
             [ByteMatch::exactly(0, IPV4_FIRST_BYTE), ByteMatch::exactly(IPV4_PROTOCOL_AT, protocol)]
         };
-        let transport = |at: u8| self.bytes.iter().map(move |byte| byte.moved(at));
+        let transport = |at: u8| bytes.iter().map(move |byte| byte.moved(at));
         let in_gre = IPV4_BYTES + GRE_HEADER.len() as u8;
         let gre_header = (IPV4_BYTES..).zip(GRE_HEADER).map(|(at, value)| ByteMatch::exactly(at, value));
         [
@@ -79,7 +89,7 @@ impl PacketPattern {
         ]
     }
 
-    /// Words to compare, for each way in which the packet can be carried.
+    /// Words to compare, for each alternative and each way in which the packet can be carried.
     pub(crate) fn u32_keys(&self) -> impl Iterator<Item = Vec<Key>> {
         self.layouts().into_iter().map(|bytes| {
             let mut words = BTreeMap::new();
@@ -122,6 +132,7 @@ mod tests {
         PacketPattern {
             protocol: 6,
             bytes: vec![ByteMatch::exactly(2, 0x13), ByteMatch::exactly(3, 0x88), flags],
+            alternatives: Vec::new(),
         }
     }
 
@@ -204,6 +215,20 @@ mod tests {
         for packet in others {
             assert!(!keys_match(&syn(), &packet), "{packet:02x?}");
             assert!(!program_accepts(&syn(), &packet), "{packet:02x?}");
+        }
+    }
+
+    #[test]
+    fn one_of_the_alternatives_must_hold_too() {
+        let window = |value: u8| vec![ByteMatch::exactly(15, value)];
+        let pattern = PacketPattern { alternatives: vec![window(4), window(8)], ..syn() };
+        for (value, matches) in [(4, true), (8, true), (0, false), (12, false)] {
+            let mut header = tcp(5000, 0x02);
+            header[15] = value;
+            for packet in [ipv4(6, &header), ipv6(6, &header)] {
+                assert_eq!(keys_match(&pattern, &packet), matches, "{packet:02x?}");
+                assert_eq!(program_accepts(&pattern, &packet), matches, "{packet:02x?}");
+            }
         }
     }
 }

@@ -23,12 +23,20 @@ pub struct Opening {
     pub request: &'static [HeaderByte],
     /// What the receiver's answer holds: SYN-ACK, INIT ACK.
     pub answer: &'static [HeaderByte],
+    /// What tells either of them from a packet with data that repeats its marks, and may leave at the same instant: one
+    /// of these; empty where no packet does.
+    pub empty: &'static [[HeaderByte; 3]],
 }
 
 impl Opening {
     /// TCP (RFC 9293): SYN without and with ACK.
-    pub(super) const TCP: Opening =
-        Opening { ip_protocol: 6, ports_at: 0, request: &[flags(13, 0x02)], answer: &[flags(13, 0x12)] };
+    pub(super) const TCP: Opening = Opening {
+        ip_protocol: 6,
+        ports_at: 0,
+        request: &[flags(13, 0x02)],
+        answer: &[flags(13, 0x12)],
+        empty: &[],
+    };
 
     /// SCTP (RFC 9260): a packet that begins with the chunk INIT or INIT ACK.
     pub(super) const SCTP: Opening = Opening {
@@ -36,6 +44,7 @@ impl Opening {
         ports_at: 0,
         request: &[HeaderByte { offset: 12, value: 1, mask: 0xff }],
         answer: &[HeaderByte { offset: 12, value: 2, mask: 0xff }],
+        empty: &[],
     };
 
     /// ResTP over UDP (docs/restp-spec.md, chapter 2): SYN without and with ACK, but for requests and grants of cookies,
@@ -45,16 +54,36 @@ impl Opening {
         ports_at: 0,
         request: &[flags(9, 0x02), NO_COOKIE_REQUEST.moved(8)],
         answer: &[flags(9, 0x12), NO_COOKIE_REQUEST.moved(8)],
+        empty: &EMPTY_OVER_UDP,
     };
 
-    /// The same over raw IP.
+    /// The same over raw IP, where nothing in ResTP's header tells whether data follow: with the opportunistic handshake
+    /// the first data packet vanishes together with the request.
     pub(super) const RESTP_OVER_IP: Opening = Opening {
         ip_protocol: 253,
         ports_at: 8,
         request: &[flags(1, 0x02), NO_COOKIE_REQUEST],
         answer: &[flags(1, 0x12), NO_COOKIE_REQUEST],
+        empty: &[],
     };
 }
+
+/// A UDP datagram is as long as its header (8 bytes) and that of ResTP, whose lower half of the first byte counts words.
+const EMPTY_OVER_UDP: [[HeaderByte; 3]; LONGEST_HEADER_WORDS + 1 - SHORTEST_HEADER_WORDS] = {
+    let short = HeaderByte { offset: 4, value: 0, mask: 0xff };
+    let mut found = [[short; 3]; LONGEST_HEADER_WORDS + 1 - SHORTEST_HEADER_WORDS];
+    let mut place = 0;
+    while place < found.len() {
+        let words = (SHORTEST_HEADER_WORDS + place) as u8;
+        found[place][1] = HeaderByte { offset: 5, value: 8 + 4 * words, mask: 0xff };
+        found[place][2] = HeaderByte { offset: 8, value: words, mask: 0x0f };
+        place += 1;
+    }
+    found
+};
+/// Words of ResTP's base header, and the most that its field HL counts (docs/restp-spec.md, chapter 2).
+const SHORTEST_HEADER_WORDS: usize = 3;
+const LONGEST_HEADER_WORDS: usize = 15;
 
 /// SYN (0x02) and ACK (0x10), which stand at the same places in the flags of TCP and of ResTP.
 const fn flags(offset: u8, value: u8) -> HeaderByte {
