@@ -26,6 +26,9 @@ class Opening:
     ports_at: int
     marks: Mapping[str, tuple[Mark, ...]]
     """By the plan's name of the packet."""
+    empty: bool = False
+    """Whether they are told from packets with data that repeat their marks: a UDP datagram as long as its
+    header (8 bytes) and the words that ResTP's field HL counts."""
 
 
 # SYN is 0x02 and ACK 0x10 in the flags of TCP (RFC 9293) and of ResTP (docs/restp-spec.md, chapter 2);
@@ -34,7 +37,7 @@ _TCP = Opening(6, 0, {"syn": ((13, 0x12, 0x02),), "syn-ack": ((13, 0x12, 0x12),)
 # The types of the chunks INIT and INIT ACK (RFC 9260, section 3.2).
 _SCTP = Opening(132, 0, {"syn": ((12, 0xFF, 1),), "syn-ack": ((12, 0xFF, 2),)})
 _RESTP_UDP = Opening(
-    17, 0, {"syn": ((9, 0x12, 0x02), (10, 0x20, 0)), "syn-ack": ((9, 0x12, 0x12), (10, 0x20, 0))}
+    17, 0, {"syn": ((9, 0x12, 0x02), (10, 0x20, 0)), "syn-ack": ((9, 0x12, 0x12), (10, 0x20, 0))}, empty=True
 )
 _RESTP_IP = Opening(
     253, 8, {"syn": ((1, 0x12, 0x02), (2, 0x20, 0)), "syn-ack": ((1, 0x12, 0x12), (2, 0x20, 0))}
@@ -67,4 +70,6 @@ def opens(inner: Bytes, opening: Opening, packet: str, port: int) -> Flags:
     found &= byte(port_at) * 256 + byte(port_at + 1) == port
     for offset, mask, value in opening.marks[packet]:
         found &= byte(offset) & mask == value
+    if opening.empty:
+        found &= byte(4) * 256 + byte(5) == 8 + 4 * (byte(8) & 15)
     return found
