@@ -24,9 +24,9 @@ QUIC = ("quic-aioquic-newreno", "quic-quinn-cubic", "quic-quinn-bbr", "quic-s2n-
 RELIABLE = ("tls-sctp", "tls-bbr", "tls-cubic", *QUIC)
 LSQUIC = "quic-quinn-bbr"
 """What stands for the study's production library."""
-_DELAY = ("streams-delay", "streams-aioquic")
-_FRESH = ("messages-fresh", "messages-fresh-aioquic")
-_VOICE = ("messages-kept", "messages-datagrams")
+_DELAY = ("streams-delay", "streams-aioquic", "streams-s2n")
+_FRESH = ("messages-fresh", "messages-fresh-aioquic", "messages-fresh-s2n")
+_VOICE = ("messages-kept", "messages-kept-s2n", "messages-datagrams")
 _VOICE_SIZE = {"messages-datagrams": {"size_bytes": 1000}}
 _SHORT_AND_LONG_S = (0.025, 0.15)
 _BOTH = (0.0, 0.01)
@@ -108,7 +108,7 @@ CLASSES = (
         (
             Need(
                 "throughput of 1 MB not far below the best, without loss and at 0.1 %",
-                (*_DELAY, "streams-loss", "streams-loss-aioquic"),
+                (*_DELAY, "streams-loss", "streams-loss-aioquic", "streams-loss-s2n"),
                 _TH,
                 (0.0, 0.001),
                 delays_s=_SHORT_AND_LONG_S,
@@ -124,7 +124,7 @@ CLASSES = (
         (
             Need(
                 "throughput of 0.5 MB not far below the best at low delay",
-                ("streams-size", "streams-size-aioquic"),
+                ("streams-size", "streams-size-aioquic", "streams-size-s2n"),
                 _TH,
                 _BOTH,
                 delays_s=(0.025,),

@@ -12,8 +12,8 @@ STUDIED = ["tls-cubic", "tls-bbr", "tls-sctp", "quic-aioquic-newreno", "quic-qui
 """The study's protocols, with quinn in the place of LSQUIC."""
 TLS = ["tls-cubic", "tls-bbr", "tls-sctp"]
 QUIC = ["quic-aioquic-newreno", "quic-quinn-cubic", "quic-quinn-bbr", "quic-s2n-cubic", "quic-s2n-bbr"]
-FRESH = ("messages-fresh", "messages-fresh-aioquic")
-LOSS = (*FRESH, "messages-loss", "messages-loss-aioquic")
+FRESH = ("messages-fresh", "messages-fresh-aioquic", "messages-fresh-s2n")
+LOSS = (*FRESH, "messages-loss", "messages-loss-aioquic", "messages-loss-s2n")
 SIZES = ((1000, "1 kB"), (10_000, "10 kB"))
 WITH, WITHOUT = "each_message_delay_with_setup_s", "each_message_delay_s"
 _MEANS = "Means over stretches with 95 % intervals"

@@ -26,9 +26,9 @@ SETS = (
     ),
 )
 """What stands in one chart."""
-DELAY = ("streams-delay", "streams-aioquic")
-LOSS = (*DELAY, "streams-loss", "streams-loss-aioquic")
-SIZE = (*DELAY, "streams-size", "streams-size-aioquic")
+DELAY = ("streams-delay", "streams-aioquic", "streams-s2n")
+LOSS = (*DELAY, "streams-loss", "streams-loss-aioquic", "streams-loss-s2n")
+SIZE = (*DELAY, "streams-size", "streams-size-aioquic", "streams-size-s2n")
 SECURE_AND_CLEAR = (*DELAY, "streams-clear")
 ONE_MB = 1_000_000
 _MEANS = "Means over stretches with 95 % intervals."

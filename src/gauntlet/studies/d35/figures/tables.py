@@ -23,9 +23,17 @@ _NEEDED = tuple(
         for name in ((need.experiment,) if isinstance(need.experiment, str) else need.experiment)
     )
 )
-_STREAMS = ("streams-delay", "streams-aioquic", "streams-clear", "streams-loss", "streams-loss-aioquic")
-_MESSAGES = ("messages-fresh", "messages-fresh-aioquic")
-_KEPT = ("messages-kept", "messages-datagrams")
+_STREAMS = (
+    "streams-delay",
+    "streams-aioquic",
+    "streams-s2n",
+    "streams-clear",
+    "streams-loss",
+    "streams-loss-aioquic",
+    "streams-loss-s2n",
+)
+_MESSAGES = ("messages-fresh", "messages-fresh-aioquic", "messages-fresh-s2n")
+_KEPT = ("messages-kept", "messages-kept-s2n", "messages-datagrams")
 WIRE = "wire_bytes_per_byte"
 
 Column = tuple[str, tuple[str, ...], Mapping[str, Any]]
@@ -33,7 +41,7 @@ Column = tuple[str, tuple[str, ...], Mapping[str, Any]]
 
 _AT_25_MS = {"channel_delay_s": 0.025, "loss": 0.0}
 COLUMNS: tuple[Column, ...] = (
-    ("Stream of 1 MB", _STREAMS[:3], _AT_25_MS),
+    ("Stream of 1 MB", _STREAMS[:4], _AT_25_MS),
     ("10 kB, fresh", _MESSAGES, {**_AT_25_MS, "size_bytes": 10_000}),
     ("1 kB, fresh", _MESSAGES, {**_AT_25_MS, "size_bytes": 1000}),
     ("10 kB, kept", _KEPT, {**_AT_25_MS, "size_bytes": 10_000}),
