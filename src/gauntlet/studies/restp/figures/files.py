@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from gauntlet.report.numbers import number
 from gauntlet.studies.charts import against
 from gauntlet.studies.model import Chart, Figure, Panel, Printed, Table
-from gauntlet.studies.restp.figures.shared import MEANS, cell, label, saved, some
+from gauntlet.studies.restp.figures.shared import MEANS, cell, label, over, some
 from gauntlet.studies.summary import Summary
 
 TIME = "download_time_s"
@@ -68,20 +69,20 @@ def _times(summary: Summary) -> Sequence[Panel]:
         experiment = "files-loss" if size_bytes == 1_000_000 else "files"
         of = {"loss": loss} if size_bytes == 1_000_000 else {"loss": loss, "size_bytes": size_bytes}
         times = [cell(summary, experiment, TIME, {**of, "protocol": it}) for it in PROTOCOLS]
-        less = saved(
+        ratio = over(
             summary, experiment, TIME, {**of, "protocol": "restp-3wh-harq"}, {**of, "protocol": "tcp-reno"}
         )
-        printed = (f"{tcp_s:g}", f"{restp_s:g}", f"{100 * (1 - restp_s / tcp_s):.1f} %")
-        rows.append((f"{size_bytes // 1000} kB", f"{100 * loss:g} %", *printed, *times, less))
+        printed = (f"{tcp_s:g}", f"{restp_s:g}", number(restp_s / tcp_s))
+        rows.append((f"{size_bytes // 1000} kB", f"{100 * loss:g} %", *printed, *times, ratio))
     some(*(text for row in rows for text in row[5:10]))
     header = (
         "Size",
         "Packet errors",
         "TCP, printed (s)",
         "ResTP, printed (s)",
-        "Less",
+        "ResTP over TCP",
         *(f"{label(it)} (s)" for it in PROTOCOLS),
-        "3WH-HARQ less than TCP Reno",
+        "3WH-HARQ over TCP Reno",
     )
     return [Table(f"{MEANS} of 20 repetitions.", header, tuple(rows))]
 

@@ -37,6 +37,12 @@ def cell(summary: Summary, experiment: str, kpi: str, of: Selection) -> str:
     return mean_text(found, factor) + (f" [{interval}]" if interval else "")
 
 
+def over(summary: Summary, experiment: str, kpi: str, this: Selection, that: Selection) -> str:
+    """The mean of `this` over that of `that`."""
+    one, other = (measured(summary, experiment, kpi, of) for of in (this, that))
+    return MISSING if one is None or other is None or not other.value else number(one.value / other.value)
+
+
 def saved(summary: Summary, experiment: str, kpi: str, this: Selection, that: Selection) -> str:
     """By which share the mean of `this` is smaller than that of `that`, in per cent."""
     one, other = (measured(summary, experiment, kpi, of) for of in (this, that))
