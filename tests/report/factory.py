@@ -22,6 +22,8 @@ from gauntlet.scenario import Scenario, line_figure_data, load_scenario
 KEPT_AT_ONE_PERCENT = {"tcp-cubic": 0.45, "tcp-bbr": 0.97, "tcp-reno": 0.4, "sctp": 0.38, "udp": 0.99}
 STANDING_QUEUE_S = {"tcp-cubic": 0.8, "tcp-bbr": 0.08, "tcp-reno": 0.6, "sctp": 0.7, "udp": 0.4}
 MESSAGE_BYTES = 1448
+INTERVAL_S = 3.0
+"""From one message of a periodic flow to the next."""
 EXPERIMENT = '[experiment]\nname = "made-up"\nseed = 7\n'
 
 
@@ -39,6 +41,13 @@ class Campaign:
     failed: frozenset[str] = frozenset()
     """Ids of runs that left no record."""
     kept: dict[str, float] = field(default_factory=lambda: dict(KEPT_AT_ONE_PERCENT))
+    periodic: bool = False
+    """Whether the flows are periodic: each message over a session that takes two round trips to set up."""
+
+    @property
+    def app(self) -> str:
+        """The application of its flows."""
+        return "periodic" if self.periodic else "cbr"
 
     @property
     def runs(self) -> int:
@@ -113,15 +122,17 @@ def write(results: Path, scratch: Path, campaign: Campaign, place: Place) -> Non
         "labels": {"channel_delay_s": f"{delay_s * 1e3:.0f} ms", "loss": f"{loss * 100:g} %"},
         "start_s": start_s,
         "duration_s": campaign.duration_s + 10,
-        "flows": [{"protocol": protocol, "app": "cbr", "direction": "up"}],
+        "flows": [{"protocol": protocol, "app": campaign.app, "direction": "up"}],
     }
-    plan = {
+    plan: dict[str, Any] = {
         "id": name,
         "seed": repetition,
         "limit_s": 200.0,
-        "flows": [{"id": "f0", "app": "cbr", "app_params": {"duration_s": campaign.duration_s}}],
+        "flows": [{"id": "f0", "app": campaign.app, "app_params": {"duration_s": campaign.duration_s}}],
         "record": {"packets": "headers"},
     }
+    if campaign.periodic:
+        plan["flows"][0]["app_params"]["interval_s"] = INTERVAL_S
     if name in campaign.failed:
         store.write_failure(results, spec, plan, "the guest gave no sign of life for 60 s and was ended")
         return
@@ -182,6 +193,8 @@ def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table
             ),
         }
         write_arrow(pa.table(sockets), folder / "sockets.arrow")
+    if campaign.periodic:
+        write_arrow(exchanges(campaign.duration_s, delay_s), folder / "exchanges.arrow")
     received = int(count - lost.sum())
     changes = [
         {"at_s": float(at_s), "link": "rasa>ra", "rate_bps": int(bps)}
@@ -200,7 +213,7 @@ def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table
             {
                 "id": "f0",
                 "stack": protocol.partition("-")[0],
-                "app": "cbr",
+                "app": campaign.app,
                 "outcome": "ok",
                 "reason": None,
                 "start_s": 1.0,
@@ -219,6 +232,26 @@ def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table
         "timeline": changes,
     }
     (folder / "record.json").write_text(json.dumps(record))
+
+
+def exchanges(duration_s: float, delay_s: float) -> pa.Table:
+    """Messages over sessions of their own: TCP's round trip, that of TLS, then the way to the receiver."""
+    requested_ns = (np.arange(1.0, 1.0 + duration_s, INTERVAL_S) * 1e9).astype(np.int64)
+    way_ns, count = round(delay_s * 1e9), len(requested_ns)
+    return pa.table(
+        {
+            "flow": pa.array(np.zeros(count, dtype=np.uint16)),
+            "seq": pa.array(np.arange(count, dtype=np.uint32)),
+            "object": pa.array(["message"] * count),
+            "size_bytes": pa.array(np.full(count, 1000, dtype=np.uint64)),
+            "requested_ns": pa.array(requested_ns),
+            "connected_ns": pa.array(requested_ns + 2 * way_ns),
+            "secured_ns": pa.array(requested_ns + 4 * way_ns),
+            "first_byte_ns": pa.array(requested_ns + 5 * way_ns),
+            "completed_ns": pa.array(requested_ns + 5 * way_ns),
+            "outcome": pa.array(["ok"] * count),
+        }
+    )
 
 
 def write_arrow(table: pa.Table, path: Path) -> None:

@@ -14,6 +14,7 @@ from gauntlet.metrics.kpi import Kpi
 from gauntlet.results import store
 from gauntlet.studies.distil import LEVELS, SERIES_POINTS, distil
 from gauntlet.studies.model import Experiment, NotMeasured, Quick
+from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import TABLES, Part, Summary
 from tests.report import factory as campaigns
 from tests.studies.factory import flows, steady, summary
@@ -221,3 +222,33 @@ def test_a_damaged_summary_is_said(tmp_path: Path) -> None:
         Summary.load(tmp_path / "kept").flows("cbr")
     with pytest.raises(NotMeasured, match="No run of vbr is among these results"):
         Summary.load(tmp_path / "kept").flows("vbr")
+
+
+def test_of_periodic_flows_the_delays_of_messages_are_kept_with_and_without_set_up(tmp_path: Path) -> None:
+    """Two round trips of set-up, then one way: 0.125 s with it, 0.025 s without, whatever the level."""
+    made = campaigns.Campaign(
+        protocols=("tcp-cubic",),
+        delays_s=(0.025,),
+        losses=(0.0,),
+        repetitions=1,
+        duration_s=20,
+        periodic=True,
+    )
+    results = campaigns.build(tmp_path / "results", tmp_path / "scratch", made)
+    file = tmp_path / "made-up.toml"
+    file.write_text(campaigns.EXPERIMENT)
+    run = next(spec for spec in specs() if spec.id == campaigns.places(made)[0].run)
+    part = distil(Experiment("made-up", file), results, [run], [run])
+    delays = part.table("delays").to_pydict()
+    assert delays["message_delay_s"] == pytest.approx([0.025] * LEVELS.size, rel=3e-4)
+    assert delays["message_delay_with_setup_s"] == pytest.approx([0.125] * LEVELS.size, rel=3e-4)
+    of = Summary("d00", {"made-up": part})
+    picked = by_repetition(of, "made-up", {}, Quantity("each_message_delay_with_setup_s", 0.5))
+    assert picked.values == {1: pytest.approx(0.125, rel=3e-4)}
+
+
+def test_other_flows_have_no_delays_of_messages(results: Path, experiment: Experiment) -> None:
+    part = distil(experiment, results, specs(), specs())
+    assert part.table("delays").column_names == ["run", "flow", "level", "delay_s"]
+    with pytest.raises(NotMeasured, match="no message_delay_s"):
+        by_repetition(Summary("d00", {"made-up": part}), "made-up", {}, Quantity("each_message_delay_s", 0.5))
