@@ -61,6 +61,11 @@ class Need:
     fixed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Factors that an experiment of several has, but not in its matrix: experiment -> factor -> value."""
 
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Their names."""
+        return (self.experiment,) if isinstance(self.experiment, str) else self.experiment
+
 
 @dataclass(frozen=True)
 class ServiceClass:

@@ -43,7 +43,7 @@ def figures() -> tuple[Figure, ...]:
             "Transport protocol for each class of railway application",
             "Recommended is what keeps the limit of every need of the class (second table) under every "
             "channel delay and loss of the need.",
-            tuple(sorted({need.experiment for service in CLASSES for need in service.needs})),
+            tuple(sorted({it for service in CLASSES for need in service.needs for it in need.experiments})),
             _table_9,
         ),
         Figure(

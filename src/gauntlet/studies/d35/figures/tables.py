@@ -16,12 +16,7 @@ from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import Summary
 
 _NEEDED = tuple(
-    dict.fromkeys(
-        name
-        for service in CLASSES
-        for need in service.needs
-        for name in ((need.experiment,) if isinstance(need.experiment, str) else need.experiment)
-    )
+    dict.fromkeys(name for service in CLASSES for need in service.needs for name in need.experiments)
 )
 _STREAMS = (
     "streams-delay",
