@@ -39,7 +39,7 @@ def figures() -> tuple[Figure, ...]:
             _shared,
             beyond=True,
         ),
-        _train("hsr-greedy", "greedy sources", "throughput_bps", "delay_median_s"),
+        _train("hsr-greedy", "greedy sources", "throughput_bps", "delay_median_s", "wire_bytes_per_byte"),
         _train("hsr-files", "files of 1 MB", "download_time_s"),
         _train("hsr-pages", "a page of 80 kB", "page_time_with_setup_s", "setup_time_s"),
         _train("hsr-messages", "a message of 200 bytes each second", "message_delay_s", "message_loss_ratio"),
@@ -66,6 +66,7 @@ def _conditions(experiment: str, kpis: Sequence[str]) -> Draw:
         "setup_time_s": "Set-up (ms)",
         "message_delay_s": "Delay of a message (ms)",
         "message_loss_ratio": "Lost (%)",
+        "wire_bytes_per_byte": "Bytes on the wire for each byte",
     }
 
     def draw(summary: Summary) -> Sequence[Panel]:
