@@ -15,7 +15,11 @@ impl SendWindow {
         self.lost_order = self.lost_order.max(order);
         self.in_flight -= 1;
         self.departed = self.departed.min(self.in_flight);
-        self.lost.push_back(index);
+        // The oldest is repeated first: the receiver can pass nothing on without it.
+        let place = self.lost.partition_point(|other| *other < index);
+        if self.lost.get(place) != Some(&index) {
+            self.lost.insert(place, index);
+        }
     }
 
     /// Finds losses from reports: three packets sent later have arrived, or one has and 1.25 RTT have passed.
@@ -97,5 +101,36 @@ impl SendWindow {
         }
         self.departed = 0;
         before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+
+    use super::super::Sent;
+    use super::*;
+
+    // R-ARQ-4
+    #[test]
+    fn the_oldest_packet_is_repeated_first_whenever_it_was_found_lost() {
+        let mut window = SendWindow::new(1);
+        for index in 0..5 {
+            let sent = Sent::new(index, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE);
+            window.transmit(Instant::ZERO, sent, false);
+        }
+        assert_eq!(window.lose_range(3, 5), 2);
+        assert_eq!(window.lose_first(Instant::ZERO), 1);
+        assert_eq!(window.next_lost(), Some(1));
+        window.retransmit(Instant::ZERO + Duration::from_millis(1), 1);
+        window.lose_all();
+        let mut order = Vec::new();
+        while let Some(index) = window.next_lost() {
+            window.retransmit(Instant::ZERO + Duration::from_millis(2), index);
+            order.push(index);
+        }
+        assert_eq!(order, [1, 2, 3, 4, 5]);
     }
 }
