@@ -165,7 +165,8 @@ def _setup() -> Figure:
     return Figure(
         "setup",
         "What a secure session costs before its first byte",
-        "Round trips until data can flow: TCP, QUIC and ResTP one, TLS over TCP two, TLS over SCTP three.",
+        "Round trips until data can flow: TCP, QUIC and ResTP one, SCTP and TLS over TCP two, TLS over SCTP "
+        "three.",
         SECURE_AND_CLEAR,
         draw,
         beyond=True,
