@@ -38,7 +38,7 @@ NOTES: tuple[tuple[str, str], ...] = (
     ),
     (
         "When FTP's clock starts",
-        "D3.5 does not say so, but its shortest times by FTP and FTPS are below what a whole session needs in "
-        "round trips, and just what is needed from the log-in on; so are ours.",
+        "D3.5 does not say so, but its shortest times by FTP and FTPS are below what a whole session needs "
+        "in round trips, and just what is needed from the log-in on; ours count from there too.",
     ),
 )
