@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from gauntlet.report.numbers import number
 from gauntlet.studies.model import Figure, Panel, Table
 from gauntlet.studies.restp.figures.shared import MEANS, cell, label, saved, some
 from gauntlet.studies.restp.measures import PAGE_TIME
@@ -49,7 +50,7 @@ def _table(drop: str) -> Callable[[Summary], Sequence[Panel]]:
                 cell(summary, EXPERIMENT, PAGE_TIME.name, {**of, "protocol": it}) for it in (*OTHERS, OPT)
             ]
             less = [saved(summary, EXPERIMENT, PAGE_TIME.name, opt, {**of, "protocol": it}) for it in OTHERS]
-            printed = (f"{mptcp_s:.3f}", f"{restp_s:.3f}", f"{100 * (1 - restp_s / mptcp_s):.1f} %")
+            printed = (f"{mptcp_s:.3f}", f"{restp_s:.3f}", f"{number(100 * (1 - restp_s / mptcp_s), 1)} %")
             rows.append((f"{2e3 * delay_s:.0f}", *printed, *cells, *less))
         some(*(text for row in rows for text in row[4:]))
         header = (

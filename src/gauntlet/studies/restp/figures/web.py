@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from gauntlet.report.numbers import number
 from gauntlet.studies.charts import Mark, against
 from gauntlet.studies.model import Chart, Figure, Panel, Table
 from gauntlet.studies.restp.figures.shared import MEANS, cell, label, saved, some
@@ -122,7 +123,7 @@ def _table(drop: str, fast: bool) -> Callable[[Summary], Sequence[Panel]]:
                     f"{2e3 * delay_s:.0f}",
                     f"{other_s:.3f}",
                     f"{opt_s:.3f}",
-                    f"{100 * (1 - opt_s / other_s):.1f} %",
+                    f"{number(100 * (1 - opt_s / other_s), 1)} %",
                     *cells,
                     cell(summary, EXPERIMENT, PAGE_TIME.name, opt),
                     *less,
