@@ -84,15 +84,14 @@ def _restp(
     colour: str,
     dash: tuple[int, ...],
     *,
+    marker: str = "triangle-up",
     reliable: bool = True,
     **services: str | float,
 ) -> Protocol:
     key = f"restp-{name}"
     params = MappingProxyType(services)
     options = _RESTP if reliable else _RESTP - {"loss_cause"}
-    return Protocol(
-        key, f"ResTP {label}", "restp", colour, "triangle-up", dash, params, options, reliable=reliable
-    )
+    return Protocol(key, f"ResTP {label}", "restp", colour, marker, dash, params, options, reliable=reliable)
 
 
 def _studied(
@@ -107,7 +106,17 @@ def _studied(
     """ResTP with the services that a table of Nguyen's dissertation (2021) lists, its timers, and without the
     CRC, which none of its tables has.
     """
-    return _restp(name, label, colour, dash, reliable=reliable, dissertation=True, crc=False, **services)
+    return _restp(
+        name,
+        label,
+        colour,
+        dash,
+        marker="diamond",
+        reliable=reliable,
+        dissertation=True,
+        crc=False,
+        **services,
+    )
 
 
 def _aioquic(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:

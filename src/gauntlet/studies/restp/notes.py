@@ -27,9 +27,8 @@ NOTES: tuple[tuple[str, str], ...] = (
         "Where ResTP loses: cumulative acknowledgements",
         "The study's configurations of ResTP report no more than the next packet expected. Of several "
         "losses in a flight they repair one a round trip, and a repetition that is lost again needs a "
-        "timer of at least 1 s. SACK is what today's presets have (restp-file) and what Linux has had for"
-        " two decades: beside them 3WH-ARQ falls behind from 5 % on, and for seconds after slow start has"
-        " overrun a queue.",
+        "timer of at least 1 s. SACK is what today's presets have (restp-file) and what Linux has had for "
+        "two decades. Linux without SACK and with that timer falls behind in the same way.",
     ),
     (
         "Where ResTP loses: HARQ",
@@ -59,8 +58,8 @@ NOTES: tuple[tuple[str, str], ...] = (
     (
         "Linux survives the outages",
         "TCP gives up after about 15 min of silence (tcp_retries2), not within 100 s. Its timer backs "
-        "off, though, so that it comes back 15 to 20 s after the outages of 10 and 100 s and after 25 s "
-        "when 50 s are over, where ResTP's probes find the link within 1.5 s.",
+        "off, though: it comes back 2 to 50 s after the end of an outage, by where its next repetition "
+        "happens to fall. ResTP's probes find the link within 2 s.",
     ),
     (
         "A window that was stuck",
