@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::{SockAddr, SockAddrStorage};
 
-/// Room for the control message that tells the traffic class of a packet, with space to spare.
-const CONTROL_WORDS: usize = 8;
+/// Room for the control messages that tell the traffic class and the stamp of a packet, with space to spare.
+const CONTROL_WORDS: usize = 12;
 
 type Control = [u64; CONTROL_WORDS];
 
@@ -17,6 +17,8 @@ pub(crate) struct Arrived<'a> {
     pub(crate) from: SocketAddr,
     /// The traffic class of its IP header (0 when the socket does not tell).
     pub(crate) traffic_class: u8,
+    /// When it arrived (CLOCK_REALTIME), when the socket tells.
+    pub(crate) stamp_ns: Option<i64>,
     /// Its bytes, cut at the length of the buffer.
     pub(crate) bytes: &'a [u8],
 }
@@ -112,34 +114,44 @@ impl PacketBatch {
         }
         .as_socket()?;
         let start = index * self.slot_bytes;
+        let (traffic_class, stamp_ns) = notes(&self.controls[index], lengths.control);
         Some(Arrived {
             from,
-            traffic_class: traffic_class(&self.controls[index], lengths.control),
+            traffic_class,
+            stamp_ns,
             bytes: &self.buffer[start..start + lengths.packet.min(self.slot_bytes)],
         })
     }
 }
 
-/// Finds the traffic class among the control messages: one byte over IPv4, an integer over IPv6 (ip(7), ipv6(7)).
-fn traffic_class(control: &Control, control_bytes: usize) -> u8 {
+/// What the control messages say: the traffic class, one byte over IPv4 and an integer over IPv6 (ip(7), ipv6(7)), and the
+/// kernel's stamp (socket(7)).
+fn notes(control: &Control, control_bytes: usize) -> (u8, Option<i64>) {
     let mut header = empty_header().msg_hdr;
     header.msg_control = control.as_ptr().cast_mut().cast();
     header.msg_controllen = control_bytes.min(size_of::<Control>());
+    let (mut class, mut stamp_ns) = (0, None);
     // SAFETY: the header describes `control`, of which the kernel filled `control_bytes`; the CMSG functions stay inside
-    // of it, and the value is copied out without assuming its alignment.
+    // of it, and values are copied out without assuming their alignment.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(&header);
         while !message.is_null() {
+            let data = libc::CMSG_DATA(message);
             match ((*message).cmsg_level, (*message).cmsg_type) {
-                (libc::IPPROTO_IP, libc::IP_TOS) => return *libc::CMSG_DATA(message),
+                (libc::IPPROTO_IP, libc::IP_TOS) => class = *data,
                 (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
-                    return std::ptr::read_unaligned(libc::CMSG_DATA(message).cast::<libc::c_int>()) as u8;
+                    class = std::ptr::read_unaligned(data.cast::<libc::c_int>()) as u8;
                 }
-                _ => message = libc::CMSG_NXTHDR(&header, message),
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let stamp = std::ptr::read_unaligned(data.cast::<libc::timespec>());
+                    stamp_ns = Some(stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec);
+                }
+                _ => {}
             }
+            message = libc::CMSG_NXTHDR(&header, message);
         }
     }
-    0
+    (class, stamp_ns)
 }
 
 /// Sends the packets of `block`, whose lengths are `lengths`, to `to` in one call, without waiting. Returns how many the

@@ -225,9 +225,12 @@ impl Engine {
         let wake_ns = deadline_ns.min(until_ns);
         if wake_ns > self.now_ns {
             let fds: Vec<BorrowedFd<'_>> = self.sockets.iter().map(Outer::fd).collect();
-            self.session.wait_any(&fds, libc::POLLIN, self.now_ns, wake_ns, doing)?;
-            self.look_at_clock();
-            self.take_packets()?;
+            let arrived = self.session.wait_any(&fds, libc::POLLIN, self.now_ns, wake_ns, doing)?;
+            if arrived {
+                self.take_packets()?;
+            } else {
+                self.look_at_clock();
+            }
         } else if self.now_ns >= self.session.ctx.limit_ns {
             return Err(self.session.limit_reached(doing));
         }
@@ -237,11 +240,26 @@ impl Engine {
         self.flush()
     }
 
+    /// Hands arrived packets to the protocol. Where time stands still meanwhile, the latest stamp is the time now, and the
+    /// clock need not be read: in a guest that costs as much as anything else done for a packet.
     fn take_packets(&mut self) -> Result<(), Failure> {
-        let now = instant(self.now_ns);
+        let clock = self.session.ctx.clock;
+        let mut now_ns = self.now_ns;
+        let mut told = false;
         let mut proto = lock(&self.proto);
         for socket in &self.sockets {
-            socket.receive(&mut self.inbound, |path, ecn, packet| proto.handle(now, path, ecn, packet))?;
+            socket.receive(&mut self.inbound, |path, ecn, packet, stamp_ns| {
+                if let Some(stamp_ns) = stamp_ns {
+                    now_ns = now_ns.max(clock.after(clock.from_realtime_ns(stamp_ns)));
+                    told = true;
+                }
+                proto.handle(instant(now_ns), path, ecn, packet);
+            })?;
+        }
+        drop(proto);
+        self.now_ns = now_ns;
+        if !told {
+            self.look_at_clock();
         }
         Ok(())
     }

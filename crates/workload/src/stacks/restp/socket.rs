@@ -43,6 +43,8 @@ impl Outer {
         let socket = socket::open("restp", kind, Some(protocol), local)?;
         let told = if at.is_ipv4() { socket.set_recv_tos_v4(true) } else { socket.set_recv_tclass_v6(true) };
         told.map_err(|e| Failure::system("the ECN field of arriving packets could not be asked for", &e))?;
+        options::enable(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+            .map_err(|e| Failure::system("stamps of arriving packets could not be asked for", &e))?;
         Ok(Self { socket, local, encapsulation, inner_port: at.port(), mark: Ecn::NotEct })
     }
 
@@ -55,11 +57,11 @@ impl Outer {
         self.local
     }
 
-    /// Takes what has arrived and passes each packet on.
+    /// Takes what has arrived and passes each packet on, with the kernel's stamp.
     pub(super) fn receive(
         &self,
         batch: &mut PacketBatch,
-        mut take: impl FnMut(PathAddr, Ecn, &[u8]),
+        mut take: impl FnMut(PathAddr, Ecn, &[u8], Option<i64>),
     ) -> Result<(), Failure> {
         loop {
             let count = batch
@@ -80,7 +82,7 @@ impl Outer {
                 }
                 let path =
                     PathAddr { local: self.local, remote: outer_address(self.encapsulation, packet.from) };
-                take(path, Ecn::from_bits(packet.traffic_class), payload);
+                take(path, Ecn::from_bits(packet.traffic_class), payload, packet.stamp_ns);
             }
             if count < batch.capacity() {
                 return Ok(());
