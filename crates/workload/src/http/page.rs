@@ -85,26 +85,31 @@ impl Page {
     pub(super) fn body(&self, index: usize) -> Content {
         let start = self.offsets[index];
         let end = start + self.objects[index].size_bytes;
-        Content { outbox: Outbox::new(&self.payload), offset: start, end }
+        Content { outbox: None, offset: start, end }
     }
 }
 
 /// The bytes of one object, a piece at a time.
 pub(super) struct Content {
-    outbox: Outbox,
+    /// There while some of the bytes, and not all, were asked for: it is large, and many answers may be under way.
+    outbox: Option<Outbox>,
     offset: u64,
     end: u64,
 }
 
 impl Content {
-    /// The next piece; `None` when there is no more.
-    pub(super) fn next_piece(&mut self) -> Option<Bytes> {
+    /// The next piece, of an object of `page`; `None` when there is no more.
+    pub(super) fn next_piece(&mut self, page: &Page) -> Option<Bytes> {
         if self.offset == self.end {
             return None;
         }
+        let outbox = self.outbox.get_or_insert_with(|| Outbox::new(&page.payload));
         let piece =
-            Bytes::copy_from_slice(self.outbox.bytes(self.offset..self.end.min(self.offset + CHUNK_BYTES)));
+            Bytes::copy_from_slice(outbox.bytes(self.offset..self.end.min(self.offset + CHUNK_BYTES)));
         self.offset += piece.len() as u64;
+        if self.offset == self.end {
+            self.outbox = None;
+        }
         Some(piece)
     }
 
@@ -133,17 +138,17 @@ mod tests {
         for index in 0..page.len() {
             let mut body = page.body(index);
             let mut start = 0;
-            while let Some(piece) = body.next_piece() {
+            while let Some(piece) = body.next_piece(&page) {
                 assert!(page.matches(index, start, &piece));
                 start += piece.len() as u64;
             }
             assert_eq!(start, page.object(index).size_bytes);
         }
-        let piece = page.body(2).next_piece().expect("it has bytes");
+        let piece = page.body(2).next_piece(&page).expect("it has bytes");
         assert!(!page.matches(0, 0, &piece[..100]), "bytes of another object");
         assert!(!page.matches(2, 1, &piece[..100]), "bytes of another place");
         assert!(
-            !page.matches(0, 16_990, &page.body(0).next_piece().expect("it has bytes")[..20]),
+            !page.matches(0, 16_990, &page.body(0).next_piece(&page).expect("it has bytes")[..20]),
             "too many"
         );
     }

@@ -64,9 +64,9 @@ impl Answer {
     /// The next piece; `None` when there is no more.
     pub(super) fn next_piece(&mut self) -> Option<Bytes> {
         let content = self.content.as_mut()?;
-        let piece = content.next_piece()?;
+        let Inner { page, clock, sent } = &*self.site.0;
+        let piece = content.next_piece(page)?;
         let whole = u64::from(content.left_bytes() == 0);
-        let Inner { clock, sent, .. } = &*self.site.0;
         let mut sent = sent.borrow_mut();
         sent.bytes += piece.len() as u64;
         sent.note(whole, 0, clock.now_ns());

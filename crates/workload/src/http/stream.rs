@@ -81,12 +81,18 @@ impl Reactor {
     }
 
     fn wake_when(&self, socket: &Rc<Socket>, events: libc::c_short, context: &Context<'_>) {
-        let waker = context.waker().clone();
-        let mut waiting = self.waiting.borrow_mut();
-        match waiting.iter_mut().find(|one| Rc::ptr_eq(&one.socket, socket) && one.events == events) {
-            Some(known) => known.waker = waker,
-            None => waiting.push(Waiting { socket: Rc::clone(socket), events, waker }),
+        if !self.still_waits(socket, events, context) {
+            let waker = context.waker().clone();
+            self.waiting.borrow_mut().push(Waiting { socket: Rc::clone(socket), events, waker });
         }
+    }
+
+    /// Whether a socket that is waited for was not ready yet. A future may be polled for another reason than the one it
+    /// waits for.
+    fn still_waits(&self, socket: &Rc<Socket>, events: libc::c_short, context: &Context<'_>) -> bool {
+        let mut waiting = self.waiting.borrow_mut();
+        let known = waiting.iter_mut().find(|one| Rc::ptr_eq(&one.socket, socket) && one.events == events);
+        known.map(|one| one.waker.clone_from(context.waker())).is_some()
     }
 
     fn forget(&self, socket: &Rc<Socket>) {
@@ -148,7 +154,8 @@ impl Stream {
         let mut asked = false;
         std::future::poll_fn(|context| {
             if std::mem::replace(&mut asked, true) {
-                return Poll::Ready(());
+                let waits = reactor.still_waits(&stream.socket, libc::POLLOUT, context);
+                return if waits { Poll::Pending } else { Poll::Ready(()) };
             }
             reactor.wake_when(&stream.socket, libc::POLLOUT, context);
             Poll::Pending

@@ -15,10 +15,13 @@ use std::time::Duration;
 use crate::error::SpecError;
 use crate::spec::nanoseconds;
 
-/// The libraries of these transports and of their cryptography, with the versions that are built in. A test holds the
-/// versions against `Cargo.lock`.
-pub const LIBRARIES: [(&str, &str); 5] = [
+/// The libraries of these transports, of HTTP over them and of their cryptography, with the versions that are built in. A
+/// test holds the versions against `Cargo.lock`.
+pub const LIBRARIES: [(&str, &str); 8] = [
     ("aws-lc-rs", "1.19.0"),
+    ("h2", "0.4.20"),
+    ("h3", "0.0.8"),
+    ("hyper", "1.12.0"),
     ("quinn-proto", "0.11.19"),
     ("ring", "0.17.14"),
     ("rustls", "0.23.46"),
