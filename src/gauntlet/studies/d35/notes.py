@@ -33,9 +33,9 @@ NOTES: tuple[tuple[str, str], ...] = (
         "Pages are round trips",
         "A page over a new session for each file takes what its round trips take: D3.5's times are met to a "
         "few per cent with and without TLS, over TCP, SCTP and QUIC, with files whose number was worked out "
-        "from two of them. Under loss our pages suffer more, for it strikes both directions: a lost SYN costs "
-        "a second, and a page has 66 or 139 of them. With loss from the trackside alone they take what D3.5 "
-        "has.",
+        "from two of them. Under loss our pages suffer more, for it strikes both directions: a lost SYN "
+        "costs a second, and a page has 66 or 139 of them. With loss from the trackside alone they take what "
+        "D3.5 has.",
     ),
     (
         "When FTP's clock starts",
