@@ -10,6 +10,7 @@ import pytest
 
 from gauntlet.experiment import expand, parse_experiment, plan_run
 from tests.guest.conftest import EXPERIMENTS, Play, gauntlet, run_plan, tcp_flow
+from tests.guest.test_quic import over_a_bad_link
 
 
 def shipped(protocol: str, app: str, direction: str, size_bytes: int, **params: Any) -> dict[str, Any]:
@@ -43,6 +44,30 @@ def test_two_stacks_and_two_flows_share_the_link(play: Play) -> None:
     record = play(run_plan(flows=[up, {**up, "id": "f1"}, tcp_flow(200_000, id="f2")]))["run"]
     assert [it["outcome"] for it in record["flows"]] == ["ok"] * 3, record["flows"]
     assert [it["received_bytes"] for it in record["flows"]] == [200_000] * 3
+
+
+def test_everything_arrives_over_aioquic_at_five_per_cent_loss_and_long_delay(play: Play) -> None:
+    up = shipped("quic-aioquic-newreno", "bulk", "up", 200_000)
+    (found,) = play(over_a_bad_link(run_plan(flows=[up], limit_s=600.0), 0.3, 0.05))["run"]["flows"]
+    # The server compares what arrived with what was sent.
+    assert (found["outcome"], found["reason"], found["received_bytes"]) == ("ok", None, 200_000)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param("echo GAUNTLET READY; sleep 1000", id="nobody listens"),
+        pytest.param("{server} & sleep 2.5; kill -9 $!; wait $!", id="the peer is killed"),
+    ],
+)
+def test_a_peer_of_aioquic_that_is_not_there_is_told(server: str, play: Play) -> None:
+    up = shipped("quic-aioquic-cubic", "bulk", "up", 5_000_000)
+    real = " ".join(up["stack_params"]["server"])
+    up["stack_params"]["server"] = ["/bin/sh", "-c", server.format(server=real)]
+    (found,) = play(run_plan(flows=[up], limit_s=300.0))["run"]["flows"]
+    assert found["outcome"] == "failed"
+    assert "Idle timeout" in found["reason"]
+    assert found["received_bytes"] < 5_000_000
 
 
 def test_aioquic_gives_the_same_bytes_for_the_same_seed(play: Play, tmp_path: Path) -> None:
