@@ -84,7 +84,7 @@ def _times(summary: Summary) -> Sequence[Panel]:
         *(f"{label(it)} (s)" for it in PROTOCOLS),
         "3WH-HARQ over TCP Reno",
     )
-    return [Table(f"{MEANS} of 20 repetitions.", header, tuple(rows))]
+    return [Table(f"{MEANS} of 20 repetitions, of 1000 kB of 10.", header, tuple(rows))]
 
 
 def _timers(summary: Summary) -> Sequence[Panel]:
