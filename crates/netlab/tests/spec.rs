@@ -90,7 +90,7 @@ fn an_unknown_preset_is_answered_with_the_known_ones() {
     let message = NetworkSpec::preset("rail").validate().unwrap_err().to_string();
     assert_eq!(
         message,
-        "network: there is no preset \"rail\"; the presets are rail-d34, rail-d34-dual, wire"
+        "network: there is no preset \"rail\"; the presets are rail-d34, rail-d34-dual, wire, wire-dual"
     );
 }
 
