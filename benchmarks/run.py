@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gauntlet.engine import guest, pool
-from gauntlet.experiment import expand, parse_experiment, plan_run
+from gauntlet.experiment import expand, parse_experiment, plan
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -176,19 +177,18 @@ def _secure(short: bool, core: int) -> dict[str, Any]:
             size_bytes=size_bytes // (5 if short else 1),
         )
         (spec,) = expand(parse_experiment(text, "bench", Path()))
-        plan = {"format": "gauntlet-plan", "version": 1, "runs": [plan_run(spec) | {"id": "bench"}]}
-        parts[protocol] = _timed(plan, core)
+        parts[protocol] = _timed(plan([replace(spec, id="bench")]), core)
     return _together(parts)
 
 
-def _together(parts: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def _together(parts: dict[str, dict[str, float]]) -> dict[str, Any]:
     virtual_s = sum(part["virtual_s"] for part in parts.values())
     wall_s = sum(part["wall_s"] for part in parts.values())
     return {
         "virtual_s_per_wall_s": virtual_s / wall_s,
         "virtual_s": virtual_s,
         "wall_s": wall_s,
-        "parts": dict(parts),
+        "parts": parts,
     }
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from gauntlet.report.figures.figure import finished
 from gauntlet.studies import ledger, reproduce
 from gauntlet.studies.model import Chart, Figure
 from gauntlet.studies.restp import STUDY
 from gauntlet.studies.summary import Summary
-from tests.studies.whole import summary
+from tests.studies.whole import check_panels, summary
 
 OWN = (
     "page_time_with_setup_s",
@@ -42,14 +41,9 @@ def made_up() -> Summary:
 @pytest.mark.parametrize("figure", STUDY.figures, ids=lambda figure: figure.key)
 def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
     panels = figure.draw(made_up)
-    assert panels
+    check_panels(panels)
     for panel in panels:
-        assert panel.caption.endswith(".")
-        if isinstance(panel, Chart):
-            assert re.search(r"vega-lite/v\d", finished(panel.chart)["$schema"])
-        else:
-            assert panel.rows
-            assert {len(row) for row in panel.rows} == {len(panel.header)}
+        if not isinstance(panel, Chart):
             assert any(re.match(r"\d", cell) for row in panel.rows for cell in row[1:])
 
 

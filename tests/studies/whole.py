@@ -1,14 +1,16 @@
 """A made-up summary of a whole study: every condition of every experiment, numbers by a rule."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from gauntlet.experiment import expand, load_experiment
+from gauntlet.report.figures.figure import finished
 from gauntlet.studies.distil import MESSAGE_DELAYS
-from gauntlet.studies.model import Experiment, Study
+from gauntlet.studies.model import Chart, Experiment, Panel, Study
 from gauntlet.studies.summary import Part, Summary
 
 REPETITIONS = 3
@@ -39,6 +41,18 @@ Numbers = Callable[[str, str, Mapping[str, Any]], Mapping[str, float]]
 def summary(study: Study, numbers: Numbers | None = None) -> Summary:
     """Three repetitions of everything; `numbers` replaces KPIs of its choice."""
     return Summary(study.key, {it.name: _part(it, numbers) for it in study.experiments})
+
+
+def check_panels(panels: Sequence[Panel]) -> None:
+    """Hold what a figure drew against what every figure promises: a caption, and a chart or a full table."""
+    assert panels
+    for panel in panels:
+        assert panel.caption.endswith("."), panel.caption
+        if isinstance(panel, Chart):
+            assert re.search(r"vega-lite/v\d", finished(panel.chart)["$schema"])
+        else:
+            assert panel.rows
+            assert {len(row) for row in panel.rows} == {len(panel.header)}
 
 
 def usual(protocol: str, factors: Mapping[str, Any], repetition: int) -> dict[str, float]:
