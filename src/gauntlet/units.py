@@ -164,8 +164,12 @@ def format_fraction(share: float) -> str:
 
 def spaced(quantity: str) -> str:
     """A formatted quantity as people read it: "25ms" is "25 ms", "25ms±5ms" is "25 ms ± 5 ms"."""
-    parts = (_QUANTITY.fullmatch(part) for part in quantity.split("±"))
-    return " ± ".join(" ".join(filter(None, part.groups())) if part else quantity for part in parts)
+    parts = [_QUANTITY.fullmatch(part) for part in quantity.split("±")]
+    return (
+        " ± ".join(" ".join(filter(None, part.groups())) for part in parts if part)
+        if all(parts)
+        else quantity
+    )
 
 
 def _parse(

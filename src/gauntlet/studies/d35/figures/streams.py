@@ -97,7 +97,7 @@ def _against_loss() -> Figure:
     return Figure(
         "6",
         "Throughput against loss",
-        "Streams of 1 MB, set-up included, over the six stretches that all were played on. Loss strikes both "
+        "Streams of 1 MB, set-up included, over the stretches that all were played on. Loss strikes both "
         "directions alike.",
         LOSS,
         draw,
@@ -150,7 +150,7 @@ def _distributions() -> Figure:
     return Figure(
         "8",
         "Distribution of the throughput",
-        "Streams of 1 MB, set-up included; one value a stretch, ten stretches.",
+        "Streams of 1 MB, set-up included; one value a stretch.",
         DELAY,
         draw,
     )
