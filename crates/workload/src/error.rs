@@ -27,23 +27,36 @@ impl std::error::Error for SpecError {}
 
 /// Why a flow failed: the `reason` of its result, one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct Failure {
+    sentence: String,
+    echo: bool,
+}
 
 impl Failure {
     /// A failure with this sentence.
     pub fn new(sentence: impl Into<String>) -> Self {
-        Self(sentence.into())
+        Self { sentence: sentence.into(), echo: false }
+    }
+
+    /// What one end heard of the other's failure.
+    pub(crate) fn echo(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), echo: true }
     }
 
     /// A system call failed: `what` says what was tried, the kernel says why not.
     pub(crate) fn system(what: impl fmt::Display, error: &std::io::Error) -> Self {
-        Self(format!("{what}: {error}"))
+        Self::new(format!("{what}: {error}"))
+    }
+
+    /// Whether the other end knows better why.
+    pub(crate) fn is_echo(&self) -> bool {
+        self.echo
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.sentence)
     }
 }
 

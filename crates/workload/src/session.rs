@@ -93,10 +93,13 @@ impl Session {
         }
     }
 
-    /// Records the first failure and ends both halves.
+    /// Records the first failure and ends both halves. What one end heard of the other's failure gives way to the
+    /// failure itself: in real time it may be noticed first.
     pub(crate) fn fail(&self, failure: Failure) {
         let mut state = self.state();
-        state.failure.get_or_insert(failure);
+        if state.failure.as_ref().is_none_or(|known| known.is_echo() && !failure.is_echo()) {
+            state.failure = Some(failure);
+        }
         state.shut_sockets();
         drop(state);
         self.call_off.throw();

@@ -5,7 +5,7 @@ mod common;
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 
-use common::{context, flow, free_port, run};
+use common::{all_in_time, context, flow, free_port, run};
 use serde_json::{Value, json};
 use workload::{FlowReport, join_alone, prepare};
 
@@ -62,7 +62,7 @@ fn paced_tcp_sends_each_message_when_it_is_ready() {
     let cbr = json!({"rate_bps": 800_000, "message_size_bytes": 1000, "duration_s": 0.5});
     let report = run(&flow("tcp", json!({"congestion_control": "cubic"}), "cbr", cbr), context());
     ok(&report);
-    assert_eq!(report.result.sent_messages, 50);
+    all_in_time(&report, 50);
     for message in report.messages() {
         assert!(message.sent_ns >= i64::from(message.seq) * 10_000_000, "{message:?} left too early");
     }
@@ -122,7 +122,7 @@ fn an_on_off_source_pauses_and_leaves_nothing_out() {
             paced.push(report.result.sent_messages);
         }
     }
-    assert_eq!(paced[0], paced[1], "both transports are offered the same");
+    assert!(paced[0].abs_diff(paced[1]) <= 5, "both transports are offered the same: {paced:?}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn udp_datagrams_leave_at_their_rate_and_arrive() {
     let cbr = json!({"rate_bps": 1_600_000, "message_size_bytes": 200, "duration_s": 0.2});
     let report = run(&flow("udp", json!({}), "cbr", cbr), context());
     ok(&report);
-    assert_eq!((report.result.sent_messages, report.result.received_messages), (200, 200));
+    all_in_time(&report, 200);
     assert_every_message_once_and_in_order(&report);
     assert_eq!(report.result.delivery_instants, "kernel");
     assert_eq!(report.result.established_s, None);

@@ -7,8 +7,13 @@ use crate::error::Failure;
 /// The failure of a session over which TLS reported `error` while `doing` something ("the handshake").
 pub fn tls_failure(doing: &str, error: &Error) -> Failure {
     let why = match error {
+        Error::AlertReceived(alert) => {
+            return Failure::echo(format!(
+                "{doing} failed: the other side turned it down: {}",
+                alert_meaning(*alert)
+            ));
+        }
         Error::InvalidCertificate(error) => certificate(error),
-        Error::AlertReceived(alert) => format!("the other side turned it down: {}", alert_meaning(*alert)),
         Error::NoCertificatesPresented => {
             "the other side showed no certificate, and one is required".to_owned()
         }

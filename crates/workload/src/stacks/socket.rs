@@ -76,8 +76,10 @@ pub(super) fn open(
             Failure::system(format!("no `{name}` socket could be opened"), &error)
         }
     })?;
+    // For a stream socket: an earlier connection at this address may still be in TIME_WAIT. Between datagram sockets it
+    // would let a second one take what is meant for the first.
     socket
-        .set_reuse_address(true)
+        .set_reuse_address(kind == Type::STREAM)
         .and_then(|()| socket.bind(&at.into()))
         .map_err(|error| Failure::system(format!("{at} could not be bound for `{name}`"), &error))?;
     Ok(socket)

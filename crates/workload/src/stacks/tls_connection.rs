@@ -152,7 +152,7 @@ impl TlsConnection {
                 // The other side is told why, if it still listens.
                 self.collect_outgoing();
                 let _ = self.flush(libc::MSG_DONTWAIT, doing);
-                Err(self.socket.session().failure().unwrap_or_else(|| tls_failure(doing, &error)))
+                Err(tls_failure(doing, &error))
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn lost(doing: &str, loss: Loss) -> Failure {
         Loss::Remote(Cause::Alert(alert)) => tls_failure(doing, &Error::AlertReceived(alert.into())),
         Loss::Local(Cause::Quic(words)) => Failure::new(format!("{doing} failed: {words}")),
         Loss::Remote(Cause::Quic(words)) => {
-            Failure::new(format!("{doing} failed: the other side broke the connection off ({words})"))
+            Failure::echo(format!("{doing} failed: the other side broke the connection off ({words})"))
         }
         Loss::Application(code) => Failure::new(format!(
             "reset: the other side broke the connection off (code {code}) while {doing} was under way"
@@ -86,8 +86,10 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_refused_certificate_say_whose_fault_it_was() {
-        let here = lost("the handshake", Loss::Local(Cause::of_code(0x130, String::new()))).to_string();
-        let there = lost("the handshake", Loss::Remote(Cause::of_code(0x130, String::new()))).to_string();
+        let here = lost("the handshake", Loss::Local(Cause::of_code(0x130, String::new())));
+        let there = lost("the handshake", Loss::Remote(Cause::of_code(0x130, String::new())));
+        assert!(there.is_echo() && !here.is_echo());
+        let (here, there) = (here.to_string(), there.to_string());
         assert!(here.contains("signed by an authority that is not trusted here"), "{here}");
         assert!(there.contains("the other side turned it down"), "{there}");
     }
