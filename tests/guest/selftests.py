@@ -46,9 +46,9 @@ def run_selftest(machine: guest.Machine, crate: str, scratch: Path, *words: str)
 
 
 def _built(crate: str) -> Path:
-    """The selftest of a crate, built if it is not there yet."""
+    """The selftest of a crate: the program that `cargo test --workspace` builds, built if it is not there yet."""
     done = subprocess.run(
-        ["cargo", "build", "--release", "--quiet", "--package", crate, "--example", f"{crate}_selftest",
+        ["cargo", "build", "--profile", "test", "--quiet", "--workspace", "--example", f"{crate}_selftest",
          "--message-format", "json"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
