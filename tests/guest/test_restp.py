@@ -68,8 +68,11 @@ def test_two_paths_carry_more_than_one(play: Play, tmp_path: Path, second_delay_
     _trusted(run, tmp_path)
 
 
-def test_a_path_that_the_plan_names_goes_on_when_the_first_fails(play: Play, tmp_path: Path) -> None:
-    further = [{"source": "10.0.3.1", "destination": "10.0.4.1", "backup": False}]
+@pytest.mark.parametrize("backup", [False, True])
+def test_a_path_that_the_plan_names_goes_on_when_the_first_fails(
+    play: Play, tmp_path: Path, backup: bool
+) -> None:
+    further = [{"source": "10.0.3.1", "destination": "10.0.4.1", "backup": backup}]
     params = {"profile": "multipath", "further_paths": further}
     run = _two_lines(_restp("multipath", app_params={"size_bytes": 2_000_000}) | {"stack_params": params})
     run["timeline"] += [{"at_s": 3.0, "link": link, "up": False} for link in ("mid>east", "mid>west")]

@@ -154,6 +154,8 @@ pub(crate) struct Connection {
     hole_at: Instant,
     data_fin_at: Instant,
     data_fin_tries: u32,
+    /// The path by which the end of the data left.
+    data_fin_path: usize,
     challenge_at: Instant,
     reset: Option<usize>,
     stats: ConnStats,
@@ -200,6 +202,7 @@ impl Connection {
             hole_at: Instant::FAR_FUTURE,
             data_fin_at: Instant::FAR_FUTURE,
             data_fin_tries: 0,
+            data_fin_path: 0,
             challenge_at: Instant::ZERO,
             reset: None,
             stats: ConnStats::default(),

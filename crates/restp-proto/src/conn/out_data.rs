@@ -224,6 +224,7 @@ impl Connection {
         let index = self.pick_path(|_| true).unwrap_or(self.active);
         let path = &mut self.paths[index];
         self.data_fin_at = cx.now + path.rtt.rto();
+        self.data_fin_path = index;
         self.send_ack(cx, index, AckNumber::Next, out)
     }
 }

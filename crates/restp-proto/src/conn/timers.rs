@@ -75,6 +75,8 @@ impl Connection {
         }
     }
 
+    /// Nobody has acknowledged the end of the data in time.
+    // R-MP-7, R-MP-10
     fn on_data_fin_timer(&mut self, cx: &mut Cx<'_>) {
         self.data_fin_at = Instant::FAR_FUTURE;
         if self.local_fin != LocalFin::Sent {
@@ -85,7 +87,13 @@ impl Connection {
             self.finish(cx, CloseReason::TimedOut);
             return;
         }
+        let left_by = &self.paths[self.data_fin_path];
+        let silent = cx.now.saturating_since(left_by.heard_at) >= left_by.rtt.base_rto();
+        if silent && self.data_fin_tries >= SWITCH_TIMEOUTS && self.has_another(self.data_fin_path) {
+            self.path_failed(cx, self.data_fin_path);
+        }
         let index = self.pick_path(|_| true).unwrap_or(self.active);
+        self.data_fin_path = index;
         let path = &mut self.paths[index];
         path.ack.now = true;
         let wait = path.rtt.rto().saturating_mul(1 << self.data_fin_tries.min(6));
@@ -166,8 +174,7 @@ impl Connection {
             _ => false,
         };
         let suspect = path.suspect;
-        let others = (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable());
-        if others && (gone || retries >= SWITCH_TIMEOUTS) {
+        if self.has_another(index) && (gone || retries >= SWITCH_TIMEOUTS) {
             self.path_failed(cx, index);
         } else if gone && retransmits && !suspect && !self.is_complete() {
             self.enter_outage(cx, index);
@@ -198,6 +205,11 @@ impl Connection {
         self.abandon_unless_repeated(index);
         self.arm_retransmit(cx.now, index);
         self.note_cause();
+    }
+
+    /// Whether data can go by another path than `index`.
+    fn has_another(&self, index: usize) -> bool {
+        (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable())
     }
 
     /// Only the farewell of path `index` is missing, and the peer may have gone.

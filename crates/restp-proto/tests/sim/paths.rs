@@ -189,6 +189,44 @@ fn spreading_survives_the_failure_of_one_path() {
     assert!(time < Duration::from_secs(9), "{time:?}");
 }
 
+// H6, H9, H10
+#[test]
+fn a_backup_brings_a_connection_to_its_end_when_the_first_path_is_gone_for_good() {
+    for paths in
+        [Paths::Spreading(Scheduler::FastestRtt), Paths::Spreading(Scheduler::RoundRobin), Paths::HotStandby]
+    {
+        let link = LinkConfig::new(5_000_000, MS * 20);
+        let (mut pair, conn, accepted) = joined(&profile(paths), &[link.clone(), link]);
+        pair.net.with(pair.client, |host, now| host.endpoint.set_backup(now, conn, PathId(1), true).unwrap());
+        pair.net.run_for(MS * 200);
+        let (there, back) = pair.links[0];
+        let down = Outage { from: pair.net.now() + MS * 300, until: Instant::FAR_FUTURE };
+        pair.net.link_mut(there).outages.push(down);
+        pair.net.link_mut(back).outages.push(down);
+        download(&mut pair, conn, accepted, 1_000_000);
+        let (client, server) = (pair.client, pair.server);
+        pair.net.with(client, |host, now| host.endpoint.close(now, conn));
+        let seen = |pair: &Pair, host, wanted: &EventKind| {
+            pair.net.host(host).events.iter().any(|event| event.kind == *wanted)
+        };
+        let start = pair.net.now();
+        let graceful = EventKind::Closed(restp_proto::CloseReason::Graceful);
+        while !(seen(&pair, client, &graceful) && seen(&pair, server, &graceful)) {
+            pair.net.run_for(MS * 10);
+            if seen(&pair, server, &EventKind::Finished) {
+                pair.net.with(server, |host, now| host.endpoint.close(now, accepted));
+            }
+            let waited = pair.net.now() - start;
+            assert!(
+                waited < Duration::from_secs(15),
+                "{paths:?}: {:?} {:?}",
+                pair.net.host(client).events,
+                pair.net.host(server).events
+            );
+        }
+    }
+}
+
 // A9, R-CC-6
 #[test]
 fn lia_takes_less_than_uncoupled_newreno_where_paths_share_a_bottleneck() {
