@@ -46,7 +46,7 @@ def run_selftest(machine: guest.Machine, crate: str, scratch: Path, *words: str)
 
 
 def _built(crate: str) -> Path:
-    """The selftest of a crate: the program that `cargo test --workspace` builds, built if it is not there yet."""
+    """The selftest of a crate, as `cargo test --workspace` builds it; built if it is not there yet."""
     done = subprocess.run(
         ["cargo", "build", "--profile", "test", "--quiet", "--workspace", "--example", f"{crate}_selftest",
          "--message-format", "json"],
