@@ -42,3 +42,14 @@ def test_what_was_asked_is_forgiven_and_said(judge):
 def test_more_than_was_asked_is_a_fault(judge, asked, really):
     failures = judge(corrupted_run(asked, really)).failures
     assert "without ever entering it" in failures["origin", DELAY]
+
+
+@pytest.mark.parametrize("asked", [0.02, 0.0])
+def test_a_damaged_packet_that_looks_like_another_is_not_a_copy_of_it(judge, asked):
+    timeline = [{**entry, "corrupt": asked} if entry["link"] == DELAY else entry for entry in QUIET_TIMELINE]
+    run = run_network(timeline, steady(4e6, 1000, 10.0))
+    for tap in (DELAY, LAST):
+        run.taps[tap][700] = replace(run.taps[tap][700], wire=run.taps[tap][703].wire)
+    verdict = judge(run)
+    assert (verdict.failures == {}) == (asked > 0)
+    assert asked or ("duplication", DELAY) in verdict.failures

@@ -4,11 +4,14 @@ Packets are told apart by their key. A key that entered once stands for one pack
 that leaves is this packet or a copy of it. Keys that entered several times (a retransmission identical to the
 last bit) are matched in order of occurrence if as many left as entered. Otherwise the delay window decides;
 what it cannot decide is marked *ambiguous*: counted, but not timed.
+
+Where bits are flipped, one packet may become another to the last bit (acknowledgements that differ in one
+bit of a timestamp): see `without_lookalikes`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +62,22 @@ def match(in_key: Keys, out_key: Keys, out_time_ns: Ints, earliest_ns: Ints, lat
             unclear_in[inputs] = True
     copies = np.bincount(source[source != NO_INPUT], minlength=len(in_key)).astype(np.int64)
     return Match(source, copies, unclear_out, unclear_in)
+
+
+def without_lookalikes(matched: Match, out_time_ns: Ints, earliest_ns: Ints, latest_ns: Ints) -> Match:
+    """The same without copies that left outside of the window in which another copy of their input left.
+
+    For links whose packets may have been damaged: such an output is another packet that was made to look like
+    this one, and which one it was is not known.
+    """
+    source = matched.source.copy()
+    found = source != NO_INPUT
+    inside = found & (out_time_ns >= earliest_ns[source]) & (out_time_ns <= latest_ns[source])
+    in_time = np.zeros(len(matched.copies), np.bool_)
+    in_time[source[inside]] = True
+    source[found & ~inside & in_time[source]] = NO_INPUT
+    copies = np.bincount(source[source != NO_INPUT], minlength=len(in_time)).astype(np.int64)
+    return replace(matched, source=source, copies=copies)
 
 
 def _by_time(out_ns: Ints, earliest_ns: Ints, latest_ns: Ints) -> tuple[Ints, bool]:

@@ -12,7 +12,7 @@ from gauntlet.results.certificate import tolerance
 from gauntlet.results.certificate.asked import AskedLink
 from gauntlet.results.certificate.capture import TapPackets
 from gauntlet.results.certificate.chance import Trials, allowed_range
-from gauntlet.results.certificate.match import NO_INPUT, Match, match
+from gauntlet.results.certificate.match import NO_INPUT, Match, match, without_lookalikes
 from gauntlet.results.certificate.stages import Inputs, Routes, stage_inputs
 
 Ints = npt.NDArray[np.int64]
@@ -125,6 +125,8 @@ def follow(
     else:
         latest_ns = inputs.time_ns + most + tolerance.TIME_NS
     matched = match(inputs.key, outputs.key, outputs.time_ns, earliest_ns, latest_ns)
+    if damage:
+        matched = without_lookalikes(matched, outputs.time_ns, earliest_ns, latest_ns)
     none = np.zeros(len(inputs), np.bool_)
     foreign = np.ones(len(outputs), np.bool_)
     for pair in routes.flow_pairs:

@@ -65,7 +65,8 @@ def label(protocol: str) -> str:
 def rates(
     summary: Summary, experiment: str, runs: Mapping[str, str], *, bin_s: float, until_s: float, bytes_: int
 ) -> alt.Chart:
-    """Rate at which messages of `bytes_` arrive in bins of time; `runs` are example runs and their protocols.
+    """Rate at which messages of `bytes_` arrive in whole bins until `until_s`; `runs` are example runs with
+    their protocols.
 
     Runs that are not among the results are left out; raises NotMeasured when none is.
     """
@@ -79,7 +80,7 @@ def rates(
     for run, protocol in runs.items():
         counts = [0.0] * bins
         for row in kept:
-            if row["run"] == run and row["received_s"] is not None and row["received_s"] < until_s:
+            if row["run"] == run and row["received_s"] is not None and row["received_s"] < bins * bin_s:
                 counts[int(row["received_s"] / bin_s)] += row["every"]
         for place, count in enumerate([*counts, counts[-1]]):
             entry = (label(protocol), place * bin_s, count * 8 * bytes_ / bin_s / 1e6)
