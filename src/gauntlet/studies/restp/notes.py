@@ -21,7 +21,7 @@ NOTES: tuple[tuple[str, str], ...] = (
         "that needs a timer costs the whole timer. Linux notices nearly all by SACK (RFC 2018), the order"
         " of sending times (RFC 8985) and a probe of the tail. Without these, and with a least timeout of"
         " 1 s, its 250 kB at 10 % take about six times as long (TCP with the timers and acknowledgements "
-        "of a simulator). The printed 40 s are six times more again; that is the simulator's own.",
+        "of a simulator). The printed 40 s are five times more again; that is the simulator's own.",
     ),
     (
         "Where ResTP loses: cumulative acknowledgements",
@@ -32,10 +32,10 @@ NOTES: tuple[tuple[str, str], ...] = (
     ),
     (
         "Where ResTP loses: HARQ",
-        "Redundancy costs what it takes of the line: on the railway HARQ puts 1.30 bytes on the wire for "
-        "each byte of a file and ARQ 1.11, and its throughput is lower in just that proportion. Between "
-        "hosts 0.04 ms apart it is 1.43 against 1.08, because an encoded packet leaves after a quarter of"
-        " a round trip even if its group is not complete. What it saves is a round trip per repaired "
+        "Redundancy costs what it takes of the line: on the railway without loss HARQ puts 1.22 bytes on the "
+        "wire for each byte of a file and ARQ 1.09, and its throughput is lower in just that proportion. "
+        "Between hosts 0.04 ms apart it is 1.39 against 1.08, because an encoded packet leaves after a quarter "
+        "of a round trip even if its group is not complete. What it saves is a round trip per repaired "
         "loss; on short round trips that is nothing, and a greedy sender on a long one has other data to "
         "send meanwhile.",
     ),

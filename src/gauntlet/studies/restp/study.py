@@ -49,6 +49,7 @@ EXPERIMENTS = (
     _experiment("hsr-files", Quick(3, {"loss": [0.0, 0.01]})),
     _experiment("hsr-pages", Quick(3), measures=(PAGE_TIME,)),
     _experiment("hsr-messages", None),
+    _experiment("hsr-messages-fresh", None),
     _experiment("cause-alone", None),
     _experiment("cause-shared", None),
 )

@@ -43,6 +43,12 @@ def figures() -> tuple[Figure, ...]:
         _train("hsr-files", "files of 1 MB", "download_time_s"),
         _train("hsr-pages", "a page of 80 kB", "page_time_with_setup_s", "setup_time_s"),
         _train("hsr-messages", "a message of 200 bytes each second", "message_delay_s", "message_loss_ratio"),
+        _train(
+            "hsr-messages-fresh",
+            "a message of 200 bytes each second, over a session each",
+            "message_delay_with_setup_s",
+            "message_delay_s",
+        ),
     )
 
 
@@ -50,7 +56,7 @@ def _train(experiment: str, words: str, *kpis: str) -> Figure:
     return Figure(
         experiment,
         f"ResTP on the high-speed line: {words}",
-        "Ten stretches of the line of AB4Rail D3.4, a channel delay of 50 ms, access and internet together.",
+        "Stretches of the line of AB4Rail D3.4, a channel delay of 50 ms, access and internet together.",
         (experiment,),
         _conditions(experiment, kpis),
         beyond=True,
@@ -65,6 +71,7 @@ def _conditions(experiment: str, kpis: Sequence[str]) -> Draw:
         "page_time_with_setup_s": "Page, set-up included (s)",
         "setup_time_s": "Set-up (ms)",
         "message_delay_s": "Delay of a message (ms)",
+        "message_delay_with_setup_s": "Delay, set-up included (ms)",
         "message_loss_ratio": "Lost (%)",
         "wire_bytes_per_byte": "Bytes on the wire for each byte",
     }
