@@ -32,12 +32,12 @@ NOTES: tuple[tuple[str, str], ...] = (
     ),
     (
         "Where ResTP loses: HARQ",
-        "Redundancy costs what it takes of the line: on the railway without loss HARQ puts 1.22 bytes on the "
-        "wire for each byte of a file and ARQ 1.09, and its throughput is lower in just that proportion. "
-        "Between hosts 0.04 ms apart it is 1.39 against 1.08, because an encoded packet leaves after a "
-        "quarter of a round trip even if its group is not complete. What it saves is a round trip per repaired "
-        "loss; on short round trips that is nothing, and a greedy sender on a long one has other data to "
-        "send meanwhile.",
+        "Redundancy costs what it takes of the line: on the railway without loss HARQ puts 1.22 bytes on"
+        " the wire for each byte of a file and ARQ 1.09, and its throughput is lower in just that "
+        "proportion. Between hosts 0.04 ms apart it is 1.39 against 1.08, because an encoded packet "
+        "leaves after a quarter of a round trip even if its group is not complete. What it saves is a "
+        "round trip per repaired loss; on short round trips that is nothing, and a greedy sender on a "
+        "long one has other data to send meanwhile.",
     ),
     (
         "Where ResTP loses: calls",
