@@ -176,6 +176,8 @@ impl Connection {
             let (from, to) = hole.unwrap_or((path.tx.first(), path.tx.first() + 1));
             let found = path.tx.lose_range(from, to);
             self.on_losses(cx, index, found);
+            // The repetition needs a round trip of its own, behind the queue that the loss came from.
+            self.arm_retransmit(cx.now, index);
         }
     }
 
@@ -220,10 +222,15 @@ impl Connection {
         let cause = path.cause(configured);
         let id = path.id.0;
         // In outage mode a loss that is not a timeout is still congestion: NewReno stays plugged in.
-        if path.tx.take_loss_event() {
+        let first_of_its_flight = path.tx.take_loss_event();
+        if first_of_its_flight {
             self.slow_down(cx.now, index, cause);
         }
         self.abandon_unless_repeated(index);
+        if first_of_its_flight && self.composition.profile().reliability.retransmits() {
+            // At once: the smaller window has no room before half of the flight has left the network. R-ARQ-5
+            self.paths[index].wants.resend = self.retransmittable(cx.now, index);
+        }
         cx.log(LogEvent::PacketsLost { path: id, packets: found, cause });
         self.note_cause();
     }

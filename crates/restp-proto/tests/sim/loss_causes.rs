@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use restp_proto::profile::{Congestion, LossCause, OutageProbe, Tuning};
+use restp_proto::profile::{AckReport, Congestion, LossCause, OutageProbe, Tuning};
 use restp_proto::{Dial, EventKind, Instant, Profile};
 use restp_sim::restp::Pair;
 use restp_sim::{LinkConfig, Loss, Outage};
@@ -187,4 +187,22 @@ fn marks_slow_the_sender_down_without_loss() {
     assert!(stats.ecn_echoes > 0 && stats.congestion_events > 0, "{stats:?}");
     assert_eq!(pair.net.link_stats(pair.links[0].0).overflow, 0);
     assert!(received as f64 > 0.8 * 10e6 * 10.0 / 8.0, "{received}");
+}
+
+// R-ARQ-5
+#[test]
+fn a_loss_of_a_full_queue_is_repaired_without_a_timeout() {
+    let profile = Profile { ack_report: AckReport::Cumulative, ..Profile::file_arq().dissertation() };
+    let there = LinkConfig { queue_packets: 52, ..LinkConfig::new(1_000_000, MS * 300) };
+    let back = LinkConfig::new(1_000_000, MS * 300);
+    let timeouts = |seconds| {
+        let (pair, _) = bulk(&profile, &there, &back, Duration::from_secs(seconds));
+        let client = pair.net.host(pair.client);
+        let stats = client.endpoint.conn_stats(client.events[0].conn).expect("it still sends");
+        (stats.timeouts, stats.congestion_events)
+    };
+    // The first flight overruns the queue by far; from then on the window grows by a packet a round trip.
+    let (early, late) = (timeouts(150), timeouts(450));
+    assert!(late.1 > early.1 + 2, "the queue overflows: {early:?}, {late:?}");
+    assert_eq!(early.0, late.0);
 }
