@@ -243,10 +243,11 @@ def test_periodic_messages_by_count_or_duration(parse: Parse) -> None:
         parse(CONSTANT, changes, tls, ("count = 40\n", ""))
 
 
-def test_secrets_are_kept_on_request_only(parse: Parse) -> None:
-    assert "keys" not in plan_run(expand(parse(CONSTANT))[0])["record"]
-    asked = parse(CONSTANT, ("[workload]", "[record]\nkeys = true\n\n[workload]"))
-    assert plan_run(expand(asked)[0])["record"]["keys"] is True
+@pytest.mark.parametrize("key", ["keys", "qlog"])
+def test_secrets_and_events_are_kept_on_request_only(key: str, parse: Parse) -> None:
+    assert key not in plan_run(expand(parse(CONSTANT))[0])["record"]
+    asked = parse(CONSTANT, ("[workload]", f"[record]\n{key} = true\n\n[workload]"))
+    assert plan_run(expand(asked)[0])["record"][key] is True
 
 
 def test_runs_survive_json(parse: Parse) -> None:

@@ -62,6 +62,18 @@ def test_a_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert run.trusted
 
 
+def test_secrets_and_events_are_kept_beside_the_record(tmp_path: Path) -> None:
+    results, record = tmp_path / "r", tmp_path / "record"
+    store.create(results, factory.EXPERIMENT, factory.manifest(SMALL))
+    (record / layout.QLOG).mkdir(parents=True)
+    (record / "record.json").write_text('{"run": "r"}')
+    (record / layout.KEYS).write_text("secrets")
+    (record / layout.QLOG / "f0-0-client.sqlog").write_text("events")
+    run = store.write_run(results, {"id": "r"}, {"id": "r"}, record, {}, certificate={})
+    assert (run / layout.KEYS).read_text() == "secrets"
+    assert (run / layout.QLOG / "f0-0-client.sqlog").read_text() == "events"
+
+
 def test_a_killed_writer_leaves_nothing_half(tmp_path: Path) -> None:
     results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
     before = {run.id for run in store.Results.open(results).runs()}

@@ -119,6 +119,8 @@ pub struct RecordSpec {
     pub taps: Option<Vec<String>>,
     /// The secrets of secure sessions.
     pub keys: bool,
+    /// The events of QUIC connections.
+    pub qlog: bool,
 }
 
 impl Default for RecordSpec {
@@ -129,6 +131,7 @@ impl Default for RecordSpec {
             packets: Packets::Headers,
             taps: None,
             keys: false,
+            qlog: false,
         }
     }
 }

@@ -12,7 +12,9 @@ use netlab::{
     RunClock, Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
-use workload::{Clock, Context, DeliveryInstants, ExchangeLog, FlowSpec, MessageLog, SocketLog, WireTap};
+use workload::{
+    Clock, Context, DeliveryInstants, ExchangeLog, FlowSpec, MessageLog, Qlogs, SocketLog, WireTap,
+};
 
 use crate::drops::Drops;
 use crate::events::{Event, tell};
@@ -20,7 +22,7 @@ use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
 use crate::plan::{Packets, Run};
 use crate::programs::Programs;
-use crate::record::{FlowPath, Guest, Record};
+use crate::record::{FlowPath, Guest, QLOG, Record};
 
 const FIRST_PORT: u16 = 5000;
 const FIRST_SOURCE_PORT: u16 = 40000;
@@ -55,7 +57,7 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let (ended, ends) = channel();
     let mut running = Vec::with_capacity(flows.len());
     for (index, flow) in flows.into_iter().enumerate() {
-        let context = context(run, &network, clock, index, !taps.is_empty())?;
+        let context = context(run, &network, clock, index, !taps.is_empty(), folder)?;
         running.push(flow.start(run, index, &network, clock, context, &ended)?);
     }
     let programs = Programs::start(run, &network, clock, &ended)?;
@@ -184,7 +186,14 @@ fn receiving_taps(paths: &[FlowPath]) -> Vec<String> {
     keep
 }
 
-fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured: bool) -> Result<Context> {
+fn context(
+    run: &Run,
+    network: &Network,
+    clock: RunClock,
+    index: usize,
+    captured: bool,
+    folder: &Path,
+) -> Result<Context> {
     let spec = &run.flows[index];
     let number = number(index)?;
     Ok(Context {
@@ -201,6 +210,7 @@ fn context(run: &Run, network: &Network, clock: RunClock, index: usize, captured
         wire: captured && run.record.messages,
         wake: false,
         keys: run.record.keys,
+        qlog: run.record.qlog.then(|| Arc::new(Qlogs::new(folder.join(QLOG).join(&spec.id)))),
         progress: None,
     })
 }

@@ -13,6 +13,9 @@ use crate::drops::DropResult;
 use crate::external::Note;
 use crate::failure::{Failure, Result};
 
+/// The folder of a record for qlog files.
+pub const QLOG: &str = "qlog";
+
 /// The content of `record.json`.
 #[derive(Debug, Serialize)]
 pub struct Record {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use crate::qlog::Qlogs;
 use crate::sys::clock;
 
 /// Time of a run: nanoseconds since the instant at which the run's timeline is zero.
@@ -102,6 +103,8 @@ pub struct Context {
     pub wake: bool,
     /// Whether to keep the secrets of secure sessions, so that a capture can be decrypted.
     pub keys: bool,
+    /// Where QUIC libraries that can write qlog do so; `None` for none.
+    pub qlog: Option<Arc<Qlogs>>,
     /// Called as bytes arrive.
     pub progress: Option<OnProgress>,
 }

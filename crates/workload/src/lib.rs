@@ -24,6 +24,7 @@
 //!     wire: false,
 //!     wake: false,
 //!     keys: false,
+//!     qlog: None,
 //!     progress: None,
 //! };
 //! let (server, client) = prepare(spec.check()?, ctx)?;
@@ -49,6 +50,7 @@ mod http;
 mod ledger;
 mod log;
 mod payload;
+mod qlog;
 mod report;
 pub mod secure;
 mod session;
@@ -67,6 +69,7 @@ pub use flow::{
 pub use ledger::{DeliveryInstants, Received, Sent};
 pub use log::{MessageLog, SocketLog, SocketSample};
 pub use payload::HEADER_BYTES;
+pub use qlog::Qlogs;
 pub use report::{FlowReport, FlowResult, Message};
 pub use session::Session;
 pub use spec::{Flow, FlowSpec};

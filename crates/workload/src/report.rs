@@ -140,6 +140,7 @@ impl FlowReport {
         let service = if flow.app.opens_many_sessions() { Service::Datagrams } else { flow.stack.service() };
         let failure = session
             .failure()
+            .or_else(|| session.ctx.qlog.as_ref().and_then(|qlog| qlog.failure()))
             .or_else(|| exchanges.iter().all(Exchange::failed).then(|| first_failure(&exchanges)).flatten())
             .or_else(|| (!alone).then(|| missing(service, &sent, &received)).flatten());
         let last_event = if flow.stack.service() == Service::Datagrams {

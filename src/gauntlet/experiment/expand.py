@@ -219,6 +219,7 @@ def _run(
             "packets": experiment.record.packets,
             "taps": None,
             **({"keys": True} if experiment.record.keys else {}),
+            **({"qlog": True} if experiment.record.qlog else {}),
         },
         sysctls={**STOCK_SYSCTLS, **point.condition.sysctl},
     )

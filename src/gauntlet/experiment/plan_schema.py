@@ -178,6 +178,7 @@ class PlanRecord(Strict):
     packets: Literal["none", "headers", "full"] = "headers"
     taps: list[LinkName] | None = None
     keys: bool = False
+    qlog: bool = False
 
 
 def _sorted(entries: list[PlanChange]) -> list[PlanChange]:

@@ -216,6 +216,8 @@ class RecordSection(Strict):
     packets: Literal["none", "headers", "full"] = "headers"
     keys: bool = False
     """The secrets of secure sessions, with which Wireshark decrypts a capture of whole packets."""
+    qlog: bool = False
+    """The events of QUIC connections, one file for each end."""
 
 
 class ExperimentFile(Strict):

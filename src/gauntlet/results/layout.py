@@ -20,6 +20,7 @@ EXCHANGES = "exchanges.parquet"
 TRACE = "trace.parquet"
 CAPTURE = "capture.pcapng"
 KEYS = "keys.log"
+QLOG = "qlog"
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 

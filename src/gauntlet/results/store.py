@@ -134,6 +134,8 @@ def write_run(
                 parquet.write(table, part / f"{name}.parquet")
         if (record_dir / layout.KEYS).exists():
             shutil.copyfile(record_dir / layout.KEYS, part / layout.KEYS)
+        if (record_dir / layout.QLOG).exists():
+            shutil.copytree(record_dir / layout.QLOG, part / layout.QLOG)
         if trace_tables:
             parquet.write(_joined(trace_tables, "bearer"), part / layout.TRACE)
         if capture:
@@ -211,7 +213,7 @@ def _placing(results: Path, run_id: str) -> Iterator[Path]:
         part.mkdir(parents=True)
         try:
             yield part
-            for path in part.iterdir():
+            for path in part.rglob("*"):
                 fsync_file(path)
             _replace_folder(part, place)
         except pa.ArrowException as error:

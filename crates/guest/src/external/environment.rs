@@ -16,6 +16,7 @@ use super::{Role, side_folder};
 use crate::failure::{Failure, Result};
 use crate::plan::Run;
 use crate::play;
+use crate::record::QLOG;
 
 /// In memory, and at the same place in every run: a path on the host would differ from run to run, and with it the
 /// memory layout of the programs.
@@ -26,7 +27,6 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 const RESULT: &str = "result.json";
 const KEYS: &str = "keys.log";
-const QLOG: &str = "qlog";
 
 /// Variables of the contract that no parameter may shadow, without their common beginning.
 const RESERVED: [&str; 17] = [
@@ -66,6 +66,7 @@ pub(super) struct Surroundings {
     seed: u64,
     limit_s: f64,
     keys: bool,
+    qlog: bool,
 }
 
 impl Surroundings {
@@ -87,6 +88,7 @@ impl Surroundings {
             seed: play::flow_seed(run.seed, index),
             limit_s: run.limit_s,
             keys: run.record.keys,
+            qlog: run.record.qlog,
         })
     }
 
@@ -148,6 +150,8 @@ impl Surroundings {
         ]);
         if self.keys {
             ours.insert("KEYLOG", path(&scratch.join(KEYS)));
+        }
+        if self.qlog {
             ours.insert("QLOG", path(&scratch.join(QLOG)));
         }
         let mut variables = BTreeMap::from([
@@ -177,17 +181,25 @@ impl Surroundings {
         logged.filter_map(|file| fs::read_to_string(file).ok()).collect()
     }
 
-    /// Moves the qlog files that the programs wrote beside the record: `qlog/<flow>-<role>-<file>`.
+    /// Keeps the qlog files that the programs wrote beside the record, those of each program in the order in which they
+    /// were finished: `qlog/<flow>-<n>-<role>`, with their own extension.
     pub(super) fn keep_logs(&self, record: &Path) -> Result<()> {
         let failed = |error: std::io::Error| Failure::io("keep the qlog files of a flow", &error);
         for role in [Role::Client, Role::Server] {
-            let entries = fs::read_dir(side_folder(&self.folder, role).join(QLOG)).map_err(failed)?;
-            for entry in entries {
+            let mut written = Vec::new();
+            for entry in fs::read_dir(side_folder(&self.folder, role).join(QLOG)).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
-                let name = entry.file_name();
+                written.push((
+                    entry.metadata().and_then(|about| about.modified()).map_err(failed)?,
+                    entry.path(),
+                ));
+            }
+            written.sort();
+            for (number, (_, file)) in written.iter().enumerate() {
                 fs::create_dir_all(record.join(QLOG)).map_err(failed)?;
-                let kept = format!("{}-{}-{}", self.flow, role.name(), name.to_string_lossy());
-                fs::copy(entry.path(), record.join(QLOG).join(kept)).map_err(failed)?;
+                let extension = file.extension().unwrap_or_default().to_string_lossy();
+                let kept = format!("{}-{number}-{}.{extension}", self.flow, role.name());
+                fs::copy(file, record.join(QLOG).join(kept)).map_err(failed)?;
             }
         }
         Ok(())

@@ -198,6 +198,7 @@ pub fn context(index: usize, clock: Clock, options: &Options) -> Context {
         wire: options.wire,
         wake: options.wake,
         keys: false,
+        qlog: None,
         progress: None,
     }
 }

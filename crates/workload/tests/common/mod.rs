@@ -44,6 +44,7 @@ pub fn context() -> Context {
         wire: false,
         wake: false,
         keys: false,
+        qlog: None,
         progress: None,
     }
 }

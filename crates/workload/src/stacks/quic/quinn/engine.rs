@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
+    EndpointConfig, Event, StreamEvent, StreamId, Transmit, VarInt,
 };
 
+use super::events::Acceptor;
 use crate::error::Failure;
 use crate::stacks::quic::host::Engine;
 use crate::stacks::quic::port::{Batch, Datagram, Port};
@@ -105,6 +106,8 @@ impl Link {
 /// An endpoint and its connections.
 pub(super) struct QuinnEngine {
     endpoint: Endpoint,
+    /// Configures the connections that arrive.
+    server: Option<Acceptor>,
     links: BTreeMap<ConnectionHandle, Link>,
     arrived: VecDeque<ConnectionHandle>,
     /// A future that waits for a connection to arrive.
@@ -122,12 +125,13 @@ impl QuinnEngine {
     /// An endpoint that talks to `peer`; with a configuration for it, one that takes connections. Now is `now_ns`.
     pub(super) fn new(
         config: Arc<EndpointConfig>,
-        server: Option<Arc<ServerConfig>>,
+        server: Option<Acceptor>,
         peer: SocketAddr,
         now_ns: i64,
     ) -> Self {
         Self {
-            endpoint: Endpoint::new(config, server, true, None),
+            endpoint: Endpoint::new(config, server.as_ref().map(Acceptor::config), true, None),
+            server,
             links: BTreeMap::new(),
             arrived: VecDeque::new(),
             waits_for_arrival: None,
@@ -195,7 +199,8 @@ impl QuinnEngine {
             self.endpoint.ignore(incoming);
             return;
         }
-        match self.endpoint.accept(incoming, now, &mut self.outbox, None) {
+        let own = self.server.as_ref().and_then(Acceptor::next);
+        match self.endpoint.accept(incoming, now, &mut self.outbox, own) {
             Ok((handle, quic)) => {
                 self.links.insert(handle, Link::new(quic));
                 self.arrived.push_back(handle);

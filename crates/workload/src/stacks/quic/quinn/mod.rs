@@ -10,6 +10,7 @@
 
 mod connection;
 mod engine;
+mod events;
 mod observed;
 mod sampler;
 pub(in crate::stacks) mod web;
@@ -20,12 +21,13 @@ use std::time::Duration;
 
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{ClientConfig, EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use quinn_proto::{ClientConfig, EndpointConfig, QlogStream, ServerConfig, TransportConfig, VarInt};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use self::connection::{QuinnConnection, QuinnListener};
 use self::engine::QuinnEngine;
+use self::events::{Acceptor, Events};
 use self::observed::{Counts, Observing};
 use super::credentials::{Credentials, PROTOCOL, TlsOptions};
 use super::host::Host;
@@ -34,6 +36,7 @@ use super::port::Port;
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::http;
+use crate::qlog::Side;
 use crate::secure::{Fault, SERVER_NAME};
 use crate::session::Session;
 use crate::spec::parse_params;
@@ -82,10 +85,8 @@ struct Params {
 
 /// QUIC by quinn with its parameters.
 pub struct Quinn {
-    congestion_control: CongestionControl,
+    transport: Transport,
     datagrams: bool,
-    idle_timeout: Option<Duration>,
-    buffers: Buffers,
     early_data: bool,
     credentials: Credentials,
     /// The sender's TLS, kept so that later connections know the tickets of earlier ones.
@@ -99,22 +100,36 @@ pub(in crate::stacks) fn build(params: &Map<String, Value>) -> Result<Box<dyn St
     let buffers =
         Buffers { send_bytes: params.send_buffer_bytes, receive_bytes: params.receive_buffer_bytes }
             .check()?;
+    let congestion_control = params.congestion_control;
     Ok(Box::new(Quinn {
-        congestion_control: params.congestion_control,
+        transport: Transport { congestion_control, idle_timeout, buffers },
         datagrams: params.datagrams,
-        idle_timeout,
-        buffers,
         early_data,
         credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data, fault }),
         client: Mutex::new(None),
     }))
 }
 
-impl Quinn {
-    fn transport(&self, counts: &Arc<Counts>) -> Result<Arc<TransportConfig>, Failure> {
+/// What a flow asks of its connections.
+#[derive(Clone, Copy)]
+struct Transport {
+    congestion_control: CongestionControl,
+    idle_timeout: Option<Duration>,
+    buffers: Buffers,
+}
+
+impl Transport {
+    /// The library's configuration of one connection, whose congestion control counts in `counts` and whose events go
+    /// to `events`.
+    fn config(
+        &self,
+        counts: &Arc<Counts>,
+        events: Option<QlogStream>,
+    ) -> Result<Arc<TransportConfig>, Failure> {
         let mut transport = TransportConfig::default();
         let inner = self.congestion_control.factory();
         transport.congestion_controller_factory(Arc::new(Observing { inner, counts: Arc::clone(counts) }));
+        transport.qlog_stream(events);
         if let Some(timeout) = self.idle_timeout {
             let timeout = timeout
                 .try_into()
@@ -135,15 +150,18 @@ impl Quinn {
         let Buffers { send_bytes, receive_bytes } = self.buffers;
         send_bytes.into_iter().chain(receive_bytes).min().map_or(u64::MAX, u64::from)
     }
+}
 
+impl Quinn {
     /// The receiver's side, for an application `protocol` (ALPN).
-    fn server(&self, session: &Session, protocol: &[u8]) -> Result<Arc<ServerConfig>, Failure> {
+    fn server(&self, session: &Session, protocol: &[u8]) -> Result<Acceptor, Failure> {
         let mut tls = self.credentials.server(session)?;
         tls.alpn_protocols = vec![protocol.to_vec()];
         let tls = QuicServerConfig::try_from(tls).map_err(no_initial_suite)?;
         let mut config = ServerConfig::with_crypto(Arc::new(tls));
-        config.transport_config(self.transport(&Arc::default())?);
-        Ok(Arc::new(config))
+        config.transport_config(self.transport.config(&Arc::default(), None)?);
+        let events = Events::of(session, Side::Server);
+        Ok(Acceptor { config: Arc::new(config), transport: self.transport, events })
     }
 
     /// The sender's side, for an application `protocol` (ALPN).
@@ -163,7 +181,8 @@ impl Quinn {
                 kept.insert(ClientConfig::new(Arc::new(tls))).clone()
             }
         };
-        config.transport_config(self.transport(counts)?);
+        let events = Events::of(session, Side::Client).and_then(|events| events.next());
+        config.transport_config(self.transport.config(counts, events)?);
         Ok(config)
     }
 }
@@ -213,7 +232,7 @@ impl Stack for Quinn {
             state.engine.connect(config, SERVER_NAME, now_ns)?
         };
         let mut connection =
-            QuinnConnection::opening(host, handle, self.datagrams, counts, self.window_bytes());
+            QuinnConnection::opening(host, handle, self.datagrams, counts, self.transport.window_bytes());
         connection.establish(destination, self.early_data)?;
         if self.datagrams {
             // Said before the connection is closed, so that nobody takes the other side's report of that for the cause.
@@ -228,7 +247,7 @@ fn open(
     session: &Arc<Session>,
     at: SocketAddr,
     peer: SocketAddr,
-    server: Option<Arc<ServerConfig>>,
+    server: Option<Acceptor>,
 ) -> Result<Host<QuinnEngine>, Failure> {
     let config = Arc::new(EndpointConfig::default());
     let port = Port::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
