@@ -112,7 +112,10 @@ def test_untrusted_and_failed_runs_are_named_with_their_sentences(page_text: str
 def test_the_time_series_shows_what_its_choices_say(page_text: str) -> None:
     data = json.loads(re.findall(r'id="page-data">(.*?)</script>', page_text, re.S)[0].replace("<\\/", "</"))
     chosen = re.findall(r"<option([^>]*) selected>([^<]*)", page_text)
-    assert [words for _, words in chosen] == ["channel delay 25 ms, loss 0 %", "1"]
+    assert [words for _, words in chosen] == [
+        "channel delay 25\N{NO-BREAK SPACE}ms, loss 0\N{NO-BREAK SPACE}%",
+        "1",
+    ]
     rows = data["figures"]["time-series"]["csv"].splitlines()[1:]
     drawn = {row.split(",")[0] for row in rows}
     runs = [run for run in data["series"] if (run["condition"], run["repetition"]) == (0, 1)]

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.metadata
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -17,6 +18,8 @@ from gauntlet.results.files import write_whole
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """What the page needs of the bundled libraries."""
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:s|ms|min|h|B|kB|MB|kbit/s|Mbit/s|km|km/h)\b)")
+
 
 def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = "", **values: Any) -> str:
     """The page of a template in `templates/`, which extends `base.html.j2`.
@@ -28,6 +31,7 @@ def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = 
         autoescape=True,
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_with_units_kept,
         loader=jinja2.FunctionLoader(_text),
     )
     styles = [_text("report.css"), *([_text(more_css)] if more_css else []), protocol_css]
@@ -40,6 +44,11 @@ def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = 
         **values,
     )
     return page.lstrip()
+
+
+def _with_units_kept(value: Any) -> Any:
+    """Text in which no line ends between a number and its unit."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", value) if type(value) is str else value
 
 
 def _text(name: str) -> str:
