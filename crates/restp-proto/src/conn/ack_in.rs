@@ -48,7 +48,7 @@ impl Connection {
         }
         self.find_losses(cx, index, packet, &acked, ack);
         if packet.header.corruption_echo {
-            self.paths[index].cause.on_corruption(cx.now);
+            self.paths[index].cause.on_corruption();
         }
         if echo {
             self.on_echo(cx, index);
@@ -218,7 +218,7 @@ impl Connection {
         self.stats.lost += u64::from(found);
         let configured = self.configured_cause;
         let path = &mut self.paths[index];
-        path.cause.on_loss(cx.now, &path.rtt);
+        path.cause.on_loss(&path.rtt);
         let cause = path.cause(configured);
         let id = path.id.0;
         // In outage mode a loss that is not a timeout is still congestion: NewReno stays plugged in.
@@ -243,9 +243,9 @@ impl Connection {
         let path = &mut self.paths[index];
         if repaired {
             // The mark reports a repair: a loss like any other (answer G7). R-HARQ-2
-            path.cause.on_loss(cx.now, &path.rtt);
+            path.cause.on_loss(&path.rtt);
         } else {
-            path.cause.on_ecn(cx.now);
+            path.cause.on_ecn();
         }
         if path.tx.take_mark_event() {
             let cause = path.cause(configured);

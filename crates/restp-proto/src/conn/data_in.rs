@@ -33,7 +33,7 @@ impl Connection {
         if decoded.payload_check == PayloadCheck::Corrupt {
             // Evidence of bit errors (answer C3); the number counts as not received. R-CRC-6
             self.stats.corrupt_payloads += 1;
-            path.cause.on_corruption(cx.now);
+            path.cause.on_corruption();
             path.ack.corruption = true;
             path.ack.now = true;
             return;

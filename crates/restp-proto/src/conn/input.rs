@@ -38,7 +38,7 @@ impl Connection {
             return self.handle_open(cx, index, ecn, decoded, datagram.len());
         }
         let mut plain = std::mem::take(cx.scratch);
-        let opened = self.unseal(cx, index, decoded, datagram, &mut plain);
+        let opened = self.unseal(index, decoded, datagram, &mut plain);
         let cookie = opened.and_then(|decoded| self.handle_open(cx, index, ecn, &decoded, datagram.len()));
         *cx.scratch = plain;
         cookie

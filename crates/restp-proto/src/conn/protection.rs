@@ -21,7 +21,6 @@ impl Connection {
     // R-PROT-7, R-PROT-8
     pub(super) fn unseal<'p>(
         &mut self,
-        cx: &mut Cx<'_>,
         index: usize,
         decoded: &Decoded<'p>,
         datagram: &[u8],
@@ -39,7 +38,7 @@ impl Connection {
         if decoded.payload_check == PayloadCheck::Corrupt {
             // The header was intact, so this is evidence of bit errors; nothing else of the packet is believed.
             self.stats.corrupt_payloads += 1;
-            path.cause.on_corruption(cx.now);
+            path.cause.on_corruption();
             path.ack.corruption = true;
             path.ack.now |= path.is_open();
             return None;

@@ -167,7 +167,7 @@ impl Connection {
             LossCause::Outage => true,
             LossCause::Dynamic => {
                 if silent {
-                    path.cause.on_silent_timeout(&path.rtt);
+                    path.cause.on_silent_timeout();
                 }
                 path.cause.verdict() == LossCause::Outage
             }
