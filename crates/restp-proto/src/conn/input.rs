@@ -252,6 +252,7 @@ impl Connection {
         let path = &mut self.paths[index];
         path.heard_at = cx.now;
         path.cause.on_packet();
+        path.before_silence = None;
         let flags = packet.header.flags;
         let answer = path.probe_sent_at.take();
         if let (Some(at), true) = (answer, path.tx.is_empty()) {

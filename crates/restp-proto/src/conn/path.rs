@@ -101,6 +101,8 @@ pub(crate) struct Path {
     pub cc: AnyController,
     pub pacer: Pacer,
     pub cause: CauseEstimator,
+    /// Congestion control as it was before the peer fell silent: what an outage that is noticed late goes back to.
+    pub before_silence: Option<Box<AnyController>>,
     pub ack: AckState,
     pub encoder: Option<Box<Encoder>>,
     pub decoder: Option<Box<Decoder>>,
@@ -177,6 +179,7 @@ impl Path {
             cc: AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets),
             pacer: Pacer::new(),
             cause: CauseEstimator::new(),
+            before_silence: None,
             ack: AckState { repeats: t.duplicate_ack_limit, ..AckState::default() },
             encoder: profile.reliability.fec().map(|kind| Box::new(Encoder::new(kind, t.fec_group, several))),
             decoder: profile.reliability.fec().map(|_| Box::default()),

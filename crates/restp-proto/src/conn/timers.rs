@@ -168,6 +168,7 @@ impl Connection {
             LossCause::Dynamic => {
                 if silent {
                     path.cause.on_silent_timeout();
+                    path.before_silence.get_or_insert_with(|| Box::new(path.cc.clone()));
                 }
                 path.cause.verdict() == LossCause::Outage
             }
@@ -177,6 +178,10 @@ impl Connection {
         if self.has_another(index) && (gone || retries >= SWITCH_TIMEOUTS) {
             self.path_failed(cx, index);
         } else if gone && retransmits && !suspect && !self.is_complete() {
+            let path = &mut self.paths[index];
+            if let Some(before) = path.before_silence.take() {
+                path.cc = *before;
+            }
             self.enter_outage(cx, index);
             self.note_cause();
             return;

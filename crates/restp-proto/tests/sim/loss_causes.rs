@@ -156,6 +156,24 @@ fn dynamic_identification_finds_bit_errors_a_queue_and_an_outage() {
     assert!(causes(&gone, 25).contains(&LossCause::Outage));
 }
 
+// R-LOSS-6
+#[test]
+fn an_outage_that_is_found_out_costs_little_more_than_one_that_is_known() {
+    let link = LinkConfig {
+        queue_packets: 64,
+        outages: vec![Outage { from: at(10), until: at(13) }, Outage { from: at(30), until: at(40) }],
+        ..LinkConfig::new(2_000_000, MS * 25)
+    };
+    let back = LinkConfig { outages: link.outages.clone(), ..LinkConfig::new(2_000_000, MS * 25) };
+    let arrived = |loss_cause| {
+        let profile = Profile { loss_cause, ..Profile::file_arq() };
+        bulk(&profile, &link, &back, Duration::from_secs(60)).1
+    };
+    let (known, found_out) = (arrived(LossCause::Outage), arrived(LossCause::Dynamic));
+    assert!(found_out * 20 > known * 19, "{found_out} against {known}");
+    assert!(found_out > arrived(LossCause::Congestion), "timers that back off come back later");
+}
+
 // C3, R-LOSS-6
 #[test]
 fn knowing_the_cause_pays_on_a_noisy_link() {
