@@ -132,22 +132,18 @@ impl Connection {
     }
 
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
-        let profile = self.composition.profile();
-        let (tail_probe, ack_delay) = (profile.tuning.tail_probe, self.peer_ack_delay());
-        let cumulative = profile.ack_report == AckReport::Cumulative;
+        let (tail_probe, ack_delay) = {
+            let t = &self.composition.profile().tuning;
+            (t.tail_probe, self.peer_ack_delay())
+        };
         let path = &mut self.paths[index];
         path.retries = 0;
         path.tail = Tail::Probe;
         path.rtt.reset_backoff();
         if acked.advanced {
             path.dup_acks = 0;
-            path.partial_acks = path.partial_acks.filter(|_| path.tx.in_recovery()).map(|count| count + 1);
         }
-        // Where a round trip repairs one loss, a flight with many is repaired sooner by a timeout: only the first partial
-        // acknowledgement puts it off (RFC 6582, section 3.2, step 3).
-        if !cumulative || path.partial_acks.is_none_or(|count| count <= 1) {
-            path.arm_retransmit(cx.now, tail_probe, ack_delay);
-        }
+        path.arm_retransmit(cx.now, tail_probe, ack_delay);
     }
 
     /// The longest time for which the peer may hold back an acknowledgement, assumed to be ours.
@@ -167,7 +163,6 @@ impl Connection {
             return;
         }
         let spaced = profile.duplicate_acks;
-        let cumulative = profile.ack_report == AckReport::Cumulative;
         let path = &mut self.paths[index];
         let gap = cx.now.saturating_since(path.last_dup_at);
         path.last_dup_at = cx.now;
@@ -177,13 +172,12 @@ impl Connection {
         }
         path.dup_acks += 1;
         path.tx.count_departure();
-        // After a timeout packets are sent again that had arrived: their acknowledgements tell of no loss (RFC 6582,
-        // section 4.1).
-        let after_timeout = cumulative && path.tx.first() < path.recover;
-        if path.dup_acks == DUPLICATES && !after_timeout {
+        if path.dup_acks == DUPLICATES {
             let (from, to) = hole.unwrap_or((path.tx.first(), path.tx.first() + 1));
             let found = path.tx.lose_range(from, to);
             self.on_losses(cx, index, found);
+            // The repetition needs a round trip of its own, behind the queue that the loss came from.
+            self.arm_retransmit(cx.now, index);
         }
     }
 
@@ -193,12 +187,9 @@ impl Connection {
         let mut found = 0;
         if cumulative {
             if acked.advanced && path.tx.in_recovery() {
-                // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). After a timeout everything
-                // is sent again, and only what has had its round trip is lost once more.
-                let repairing = path.partial_acks.is_some();
-                let smoothed = path.rtt.smoothed();
-                let round_trip = if repairing { smoothed.min(path.rtt.min()) } else { smoothed };
-                found += path.tx.lose_first(cx.now - round_trip);
+                // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582).
+                let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
+                found += path.tx.lose_first(before);
             }
         } else {
             let (lost, next) = path.tx.detect(cx.now, &path.rtt);
@@ -239,9 +230,6 @@ impl Connection {
         if first_of_its_flight && self.composition.profile().reliability.retransmits() {
             // At once: the smaller window has no room before half of the flight has left the network. R-ARQ-5
             self.paths[index].wants.resend = self.retransmittable(cx.now, index);
-            self.paths[index].partial_acks = Some(0);
-            // The repetition needs a round trip of its own, behind the queue that the loss came from.
-            self.arm_retransmit(cx.now, index);
         }
         cx.log(LogEvent::PacketsLost { path: id, packets: found, cause });
         self.note_cause();

@@ -118,10 +118,6 @@ pub(crate) struct Path {
     pub handshake_tries: u32,
     pub syn_sent_at: Instant,
     pub dup_acks: u32,
-    /// Partial acknowledgements since the first loss of a flight was found; `None` when no such repair is under way.
-    pub partial_acks: Option<u32>,
-    /// First number that was not sent yet at the last timeout: what comes before is sent again anyway.
-    pub recover: u64,
     pub last_dup_at: Instant,
     pub heard_at: Instant,
     /// When the last probe left that only an answer on this path clears.
@@ -196,8 +192,6 @@ impl Path {
             handshake_tries: 0,
             syn_sent_at: now,
             dup_acks: 0,
-            partial_acks: None,
-            recover: 0,
             last_dup_at: Instant::ZERO,
             heard_at: now,
             probe_sent_at: None,

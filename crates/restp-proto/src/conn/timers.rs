@@ -156,8 +156,6 @@ impl Connection {
         let max_retries = self.composition.profile().tuning.max_retries;
         let path = &mut self.paths[index];
         path.retries += 1;
-        path.partial_acks = None;
-        path.recover = path.tx.next();
         let (id, retries) = (path.id.0, path.retries);
         cx.log(LogEvent::Timeout { path: id });
         if self.is_complete() && retries >= super::close::UNRELIABLE_FIN_TRIES {

@@ -224,15 +224,3 @@ fn a_loss_of_a_full_queue_is_repaired_without_a_timeout() {
     assert!(late.1 > early.1 + 2, "the queue overflows: {early:?}, {late:?}");
     assert_eq!(early.0, late.0);
 }
-
-// R-ARQ-5
-#[test]
-fn many_losses_in_a_flight_are_not_repaired_one_a_round_trip_for_minutes() {
-    let profile = Profile { ack_report: AckReport::Cumulative, ..Profile::file_arq().dissertation() };
-    // Slow start overruns this queue by some hundred packets.
-    let there = LinkConfig { queue_packets: 300, ..LinkConfig::new(5_000_000, MS * 100) };
-    let back = LinkConfig::new(5_000_000, MS * 100);
-    let (_, received) = bulk(&profile, &there, &back, Duration::from_secs(60));
-    let share = received as f64 * 8.0 / (5e6 * 60.0);
-    assert!(share > 0.7, "{share} of the line");
-}
