@@ -27,8 +27,10 @@ NOTES: tuple[tuple[str, str], ...] = (
         "Where ResTP loses: cumulative acknowledgements",
         "The study's configurations of ResTP report no more than the next packet expected. Of several "
         "losses in a flight they repair one a round trip, and a repetition that is lost again needs a "
-        "timer of at least 1 s. SACK is what today's presets have (restp-file) and what Linux has had for "
-        "two decades. Linux without SACK and with that timer falls behind in the same way.",
+        "timer of at least 1 s. Where slow start overruns a long queue by hundreds of packets that "
+        "takes a minute and more (Figures A.6 and A.7 at 100 and 300 ms). SACK is what today's presets "
+        "have (restp-file) and what Linux has had for two decades. Linux without SACK and with that "
+        "timer falls behind in the same way.",
     ),
     (
         "Where ResTP loses: HARQ",
@@ -42,11 +44,10 @@ NOTES: tuple[tuple[str, str], ...] = (
     (
         "Calls",
         "Partial order keeps what the study found: of the 2 % that the network loses it repairs all but"
-        " 0.03 %, and it has half as many late packets as full order, 0.1 instead of 0.2 %. What does "
-        "not hold is the study's TCP: Linux's loses none and has as few late packets, since it puts "
-        "packets that wait for the window into one segment and sends them as soon as the window lets "
-        "it. The E-model gives both 4.37, and UDP and ResTP without services, which are never late but "
-        "lose 2 %, 4.20.",
+        " 0.03 %, with 0.1 % late packets where full order has 0.2 %. What does not hold is the study's"
+        " TCP: Linux's loses none and has as few late packets, since it puts packets that wait for the "
+        "window into one segment and sends them as soon as the window lets it. The E-model gives both "
+        "4.37, and UDP and ResTP without services, which are never late but lose 2 %, 4.20.",
     ),
     (
         "What Fast Open does in Linux",
