@@ -74,11 +74,12 @@ NOTES: tuple[tuple[str, str], ...] = (
     ),
     (
         "Finding out why packets are lost",
-        "ResTP calls a loss corruption when damaged payloads arrive behind intact headers. UDP's checksum"
-        " drops them before ResTP sees them, so the experiments carry ResTP over raw IP; over UDP every "
-        "corruption is taken for congestion. An outage behind a queue that has grown is taken for "
-        "congestion too, since a queue explains the silence: with greedy senders the dynamic mode then "
-        "comes back no sooner than the static one. Beside another flow it yields as plain congestion "
-        "control does.",
+        "With outages on the line, alone on it, the mode that finds out delivers as much as the one "
+        "that is told of outages (1.50 Mbit/s; 1.04 where every loss is congestion), and with outages "
+        "and 2 % of damaged packets more than either (1.35, 1.30 and 1.11). It takes a second silent "
+        "timeout for an outage and goes back to the window of before the first. Damaged payloads behind"
+        " intact headers tell of corruption only over raw IP: UDP's checksum drops them before ResTP "
+        "sees them. Beside a TCP flow the mode yields as plain congestion control does; a sender that "
+        "says it owns the path takes twice as much, and TCP pays for it.",
     ),
 )
