@@ -69,8 +69,9 @@ NOTES: tuple[tuple[str, str], ...] = (
         "first. The first packet of a flight that was found lost waited until the halved window had "
         "room, half a round trip; where only cumulative acknowledgements come the timer struck first, "
         "and the window fell to two packets whenever a queue overflowed. With that, five times as many "
-        "packets of a call were late. All three were defects of ours, found by these runs and mended; "
-        "the numbers are those of afterwards.",
+        "packets of a call were late. The mode that finds the cause of losses out did not follow its "
+        "specification, and took every outage behind a queue for congestion. All four were defects of "
+        "ours, found by these runs and mended; the numbers are those of afterwards.",
     ),
     (
         "Finding out why packets are lost",
