@@ -13,9 +13,18 @@ KERNEL_SOURCES  := linux-source-6.12 linux-source-6.11 linux-source-6.8.0
 TEST_PACKAGES   := --if-available tshark chromium
 BENCH_PACKAGES  := g++ libns3-dev
 
+# What the stack quic-quiche needs to be built: it compiles BoringSSL.
+QUICHE_PACKAGES := cmake g++ git libclang-dev
+
+# Optional parts of the guest program, separated by commas: `GAUNTLET_FEATURES=quiche make setup` builds the stack
+# quic-quiche in. The choice holds until another one is made; `GAUNTLET_FEATURES= make setup` goes back to none.
+ifeq ($(origin GAUNTLET_FEATURES),undefined)
+GAUNTLET_FEATURES := $(shell cat $(STAMPS)/features 2>/dev/null)
+endif
+
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: help demo test bench kernel setup lint test-rust test-python soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo test bench kernel setup lint test-rust test-python soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -42,9 +51,16 @@ $(STAMPS)/venv: pyproject.toml scripts/check-toolchain.sh
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-$(STAMPS)/package: $(STAMPS)/venv $(RUST_SOURCES)
+$(STAMPS)/features: $(STAMPS)/venv FORCE
+	@[ -e $@ ] && [ "$$(cat $@)" = "$(GAUNTLET_FEATURES)" ] || echo "$(GAUNTLET_FEATURES)" > $@
+
+FORCE:
+
+$(STAMPS)/package: $(STAMPS)/venv $(STAMPS)/features $(RUST_SOURCES)
+	@$(if $(findstring quiche,$(GAUNTLET_FEATURES)),scripts/system-packages.sh $(QUICHE_PACKAGES))
 	@echo "Building and installing gauntlet (two or three minutes the first time)"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
+	PATH="$(CURDIR)/$(BIN):$$PATH" MATURIN_PEP517_ARGS="$(addprefix --features=,$(GAUNTLET_FEATURES))" \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
 	@touch $@
 
 kernel: $(STAMPS)/package

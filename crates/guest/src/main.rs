@@ -28,10 +28,24 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
+    #[cfg(feature = "quiche")]
+    leave_the_processors_random_numbers_alone();
     if let Err(failure) = serve() {
         tell(&Event::Refused { reason: &failure.to_string() });
     }
     boot::power_off()
+}
+
+/// Has BoringSSL believe that this processor has no RDRAND, which it would use on Intel's: all its randomness comes from
+/// the kernel then, and with it from the run's seed.
+#[cfg(feature = "quiche")]
+fn leave_the_processors_random_numbers_alone() {
+    /// Bits of CPUID that are to be cleared: RDRAND is bit 30 of ECX, which BoringSSL has in the upper half of its first
+    /// number (crypto/cpu_intel.cc).
+    const NO_RDRAND: &str = "~0x4000000000000000";
+    // SAFETY: this is the first thing that the process does; there is no other thread yet that could read the
+    // environment meanwhile.
+    unsafe { std::env::set_var("OPENSSL_ia32cap", NO_RDRAND) };
 }
 
 struct Arguments {

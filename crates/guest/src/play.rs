@@ -345,7 +345,7 @@ fn guest(run: &Run, network: &Network) -> Result<Guest> {
         gauntlet: env!("CARGO_PKG_VERSION"),
         kernel: release.trim_end().to_owned(),
         hz: if tick > 0 { (1_000_000_000 / tick) as u32 } else { 0 },
-        libraries: workload::stacks::LIBRARIES.into(),
+        libraries: workload::stacks::LIBRARIES.iter().copied().collect(),
         sysctls,
     })
 }

@@ -29,12 +29,16 @@ fn alone(stack: &str, params: Value, ctx: Context) -> FlowReport {
     join_alone((client, sent))
 }
 
-const STACKS: [(&str, &[&str]); 2] =
-    [("quic-quinn", &["cubic", "newreno", "bbr"]), ("quic-s2n", &["cubic", "bbr"])];
+const STACKS: &[(&str, &[&str])] = &[
+    ("quic-quinn", &["cubic", "newreno", "bbr"]),
+    ("quic-s2n", &["cubic", "bbr"]),
+    #[cfg(feature = "quiche")]
+    ("quic-quiche", &["cubic", "reno", "bbr"]),
+];
 
 #[test]
 fn a_stream_arrives_whole_with_every_congestion_control() {
-    for (stack, controls) in STACKS {
+    for &(stack, controls) in STACKS {
         for control in controls {
             let report = bulk(stack, json!({"congestion_control": control}), 3_000_001);
             ok(&report);
@@ -59,7 +63,7 @@ fn a_stream_arrives_whole_with_every_congestion_control() {
 #[test]
 fn a_paced_sender_sends_each_message_when_it_is_ready_and_is_sampled() {
     let cbr = json!({"rate_bps": 800_000, "message_size_bytes": 1000, "duration_s": 0.5});
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         let report = run(&flow(stack, json!({}), "cbr", cbr.clone()), context());
         ok(&report);
         all_in_time(&report, 50);
@@ -91,14 +95,14 @@ fn a_datagram_that_does_not_fit_is_named_with_what_would() {
 
 #[test]
 fn a_certificate_of_the_sender_is_shown_when_it_is_required() {
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         ok(&bulk(stack, json!({"client_auth": true}), MEGABYTE));
     }
 }
 
 #[test]
 fn wrong_certificates_fail_the_handshake_with_the_reason() {
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         // s2n-quic tells every refusal of the receiver as the same alert.
         for (fault, words) in [
             ("wrong_ca", "not trusted"),
@@ -114,7 +118,7 @@ fn wrong_certificates_fail_the_handshake_with_the_reason() {
 
 #[test]
 fn nobody_there_is_a_time_out() {
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         let report = alone(stack, json!({"idle_timeout_s": 0.5}), context());
         assert!(reason(&report).starts_with("timed out"), "{stack}: {}", reason(&report));
         assert!(reason(&report).contains("did not answer"), "{stack}: {}", reason(&report));
@@ -127,7 +131,7 @@ fn nobody_there_is_a_time_out() {
 
 #[test]
 fn secrets_are_kept_on_request() {
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         let spec = flow(stack, json!({}), "bulk", json!({"size_bytes": 1000}));
         let report = run(&spec, Context { keys: true, ..context() });
         ok(&report);
@@ -140,7 +144,7 @@ fn secrets_are_kept_on_request() {
 #[test]
 fn the_limit_ends_a_flow_that_would_go_on() {
     let cbr = json!({"rate_bps": 8000, "message_size_bytes": 100, "duration_s": 1000});
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         let ctx = context();
         let limit_ns = ctx.clock.now_ns() + 2_000_000_000;
         let report = run(&flow(stack, json!({}), "cbr", cbr.clone()), Context { limit_ns, ..ctx });
@@ -151,7 +155,7 @@ fn the_limit_ends_a_flow_that_would_go_on() {
 
 #[test]
 fn two_flows_at_once_do_not_mix() {
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         let spec = flow(stack, json!({}), "bulk", json!({"size_bytes": 2 * MEGABYTE}));
         let reports = std::thread::scope(|scope| {
             let seeds = [1, 2].map(|seed| {
@@ -169,7 +173,7 @@ fn two_flows_at_once_do_not_mix() {
 
 #[test]
 fn a_wrong_parameter_is_named() {
-    for (stack, _) in STACKS {
+    for &(stack, _) in STACKS {
         for (params, words) in [
             (json!({"congestion_control": "vegas"}), "cubic"),
             (json!({"nodelay": true}), "nodelay"),
@@ -180,6 +184,14 @@ fn a_wrong_parameter_is_named() {
             assert!(sentence.contains(words) && sentence.contains(stack), "{sentence}");
         }
     }
+}
+
+#[test]
+#[cfg(not(feature = "quiche"))]
+fn what_was_left_out_says_how_to_build_it_in() {
+    let error = flow("quic-quiche", json!({}), "bulk", json!({"size_bytes": 1000})).check().err();
+    let sentence = error.expect("it is not there").to_string();
+    assert!(sentence.contains("without quiche") && sentence.contains("make setup"), "{sentence}");
 }
 
 #[test]

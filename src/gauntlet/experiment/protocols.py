@@ -43,7 +43,11 @@ _STREAM = _BUFFERS | {"nodelay"}
 _TCP = _STREAM | {"fast_open"}
 _TICKETS = frozenset({"client_auth", "resumption"})
 _SECURE = _STREAM | _TICKETS | {"early_data"}
-_QUIC = {"quinn": _BUFFERS | _TICKETS | {"early_data"}, "s2n": _BUFFERS | _TICKETS}
+_QUIC = {
+    "quinn": _BUFFERS | _TICKETS | {"early_data"},
+    "s2n": _BUFFERS | _TICKETS,
+    "quiche": frozenset({"receive_buffer", "client_auth"}),
+}
 _RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
 _SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
 
@@ -146,6 +150,10 @@ _ALL = (
     _quic("quinn", "BBR", "#EE7733", "triangle-down", _DASHED),
     _quic("s2n", "CUBIC", "#4477AA", "triangle-left", _SOLID),
     _quic("s2n", "BBR", "#CCBB44", "triangle-right", _DASHED),
+    # Only a guest that was built with it has this one.
+    _quic("quiche", "CUBIC", "#BB5566", "wedge", _SOLID),
+    _quic("quiche", "Reno", "#DDAA33", "wedge", _DOTTED),
+    _quic("quiche", "BBR", "#004488", "wedge", _DASHED),
     Protocol(
         "quic-quinn-datagram",
         "QUIC quinn datagrams",

@@ -11,6 +11,11 @@ use rustls::KeyLog;
 pub struct KeyLines(Mutex<String>);
 
 impl KeyLines {
+    /// Adds what a library of its own cryptography has written in the same format.
+    pub fn add(&self, lines: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(lines);
+    }
+
     /// The lines so far.
     pub fn text(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

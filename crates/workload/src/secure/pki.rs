@@ -116,6 +116,21 @@ impl Pki {
         ]
     }
 
+    /// What the receiver checks and shows, for a library with a TLS of its own; as for [`Pki::server_config`].
+    pub fn server_papers(&self, client_auth: bool) -> Papers<'_> {
+        Papers {
+            trusted: &self.authority,
+            own: Some(self.server.parts()),
+            demands: client_auth || self.fault == Some(Fault::NoClientCertificate),
+        }
+    }
+
+    /// What the sender checks and shows; as for [`Pki::client_config`].
+    pub fn client_papers(&self, client_auth: bool) -> Papers<'_> {
+        let shows = client_auth && self.fault != Some(Fault::NoClientCertificate);
+        Papers { trusted: &self.trusted, own: shows.then(|| self.client.parts()), demands: true }
+    }
+
     /// The receiver's side of TLS 1.3 (and of QUIC). With `client_auth` it requires a certificate of the sender.
     /// Protocol names (ALPN), tickets and early data are the caller's to add.
     ///
@@ -164,7 +179,22 @@ impl Pki {
     }
 }
 
+/// What one side of a handshake checks and shows, in DER (keys: PKCS #8).
+#[derive(Debug, Clone, Copy)]
+pub struct Papers<'a> {
+    /// The authority that must have signed the other side's certificate.
+    pub trusted: &'a [u8],
+    /// Its own certificate and the key of that.
+    pub own: Option<(&'a [u8], &'a [u8])>,
+    /// Whether the other side must show a certificate.
+    pub demands: bool,
+}
+
 impl Identity {
+    fn parts(&self) -> (&[u8], &[u8]) {
+        (&self.certificate, self.key.secret_pkcs8_der())
+    }
+
     fn present(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(self.key.clone_key()))
     }

@@ -48,7 +48,18 @@ const REGISTRY: &[(&str, Build)] = &[
     ("tls", tls::build),
     ("quic-quinn", quic::quinn::build),
     ("quic-s2n", quic::s2n::build),
+    #[cfg(feature = "quiche")]
+    ("quic-quiche", quic::quiche::build),
     ("restp", restp::build),
+];
+
+/// Transports that are optional and not in this program, with what to do about it.
+const LEFT_OUT: &[(&str, &str)] = &[
+    #[cfg(not(feature = "quiche"))]
+    (
+        "quic-quiche",
+        "this guest was built without quiche; build it with `GAUNTLET_FEATURES=quiche make setup`",
+    ),
 ];
 
 /// The names of all transports.
@@ -58,13 +69,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The transport of this name with these parameters.
 pub(crate) fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    match REGISTRY.iter().find(|(known, _)| *known == name) {
-        Some((_, build)) => build(params),
+    if let Some((_, build)) = REGISTRY.iter().find(|(known, _)| *known == name) {
+        return build(params);
+    }
+    Err(match LEFT_OUT.iter().find(|(left_out, _)| *left_out == name) {
+        Some((_, sentence)) => SpecError::new(*sentence),
         None => {
             let known: Vec<_> = names().collect();
-            Err(SpecError::new(format!("unknown stack `{name}`; the stacks are {}", known.join(", "))))
+            SpecError::new(format!("unknown stack `{name}`; the stacks are {}", known.join(", ")))
         }
-    }
+    })
 }
 
 /// What a transport promises about what is handed to it.

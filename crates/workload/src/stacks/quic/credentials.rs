@@ -39,7 +39,8 @@ impl Credentials {
         Self { options, pki: Mutex::new(None) }
     }
 
-    fn pki(&self, session: &Session) -> Result<Arc<Pki>, Failure> {
+    /// The certificates.
+    pub(super) fn pki(&self, session: &Session) -> Result<Arc<Pki>, Failure> {
         let mut pki = self.pki.lock().unwrap_or_else(PoisonError::into_inner);
         match &*pki {
             Some(made) => Ok(Arc::clone(made)),

@@ -1,11 +1,14 @@
-//! QUIC in the program: two libraries, each a transport of its own.
+//! QUIC in the program: libraries, each a transport of its own.
 //!
-//! Both run in the thread of their application. What arrives is handled when that thread waits: in
+//! They run in the thread of their application. What arrives is handled when that thread waits: in
 //! [`Connection::receive`](super::Connection::receive), [`Connection::pause`](super::Connection::pause), and so on.
 
 mod credentials;
+mod epoch;
 mod host;
 mod port;
+#[cfg(feature = "quiche")]
+pub(super) mod quiche;
 pub(super) mod quinn;
 pub(super) mod s2n;
 mod sentence;
@@ -17,11 +20,15 @@ use crate::spec::nanoseconds;
 
 /// The libraries of these transports, of HTTP over them and of their cryptography, with the versions that are built in. A
 /// test holds the versions against `Cargo.lock`.
-pub const LIBRARIES: [(&str, &str); 8] = [
+pub const LIBRARIES: &[(&str, &str)] = &[
     ("aws-lc-rs", "1.19.0"),
+    #[cfg(feature = "quiche")]
+    ("boring-sys", "5.4.0"),
     ("h2", "0.4.20"),
     ("h3", "0.0.8"),
     ("hyper", "1.12.0"),
+    #[cfg(feature = "quiche")]
+    ("quiche", "0.30.0"),
     ("quinn-proto", "0.11.19"),
     ("ring", "0.17.14"),
     ("rustls", "0.23.46"),

@@ -7,7 +7,7 @@ use rustls::{AlertDescription, CertificateError, Error};
 use crate::error::Failure;
 use crate::secure::tls_failure;
 
-/// Why a connection is over, in words that both libraries share.
+/// Why a connection is over, in words that the libraries share.
 pub(super) enum Loss {
     /// This end gave the handshake or the connection up: a TLS alert, or an error of QUIC in the library's words.
     Local(Cause),

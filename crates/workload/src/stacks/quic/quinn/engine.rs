@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use quinn_proto::{
@@ -14,26 +14,10 @@ use quinn_proto::{
 
 use super::events::Acceptor;
 use crate::error::Failure;
+use crate::stacks::quic::epoch::Epoch;
 use crate::stacks::quic::host::Engine;
 use crate::stacks::quic::port::{Batch, Datagram, Port};
 use crate::stacks::socket::same_end;
-
-/// The library's instants and the run's.
-#[derive(Clone, Copy)]
-struct Epoch {
-    instant: Instant,
-    ns: i64,
-}
-
-impl Epoch {
-    fn instant(self, ns: i64) -> Instant {
-        self.instant + Duration::from_nanos((ns - self.ns).max(0) as u64)
-    }
-
-    fn ns(self, instant: Instant) -> i64 {
-        self.ns + instant.saturating_duration_since(self.instant).as_nanos() as i64
-    }
-}
 
 /// What a future may wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,7 +121,7 @@ impl QuinnEngine {
             waits_for_arrival: None,
             woken: false,
             peer,
-            epoch: Epoch { instant: Instant::now(), ns: now_ns },
+            epoch: Epoch::new(now_ns),
             outbox: Vec::new(),
         }
     }

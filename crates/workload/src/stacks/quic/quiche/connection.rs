@@ -1,0 +1,240 @@
+//! Sessions of quiche: one stream, and how they end.
+
+use std::net::SocketAddr;
+
+use quiche::{Connection as Quic, Error};
+
+use super::engine::QuicheEngine;
+use super::sampler::QuicheSampler;
+use crate::context::Clock;
+use crate::error::Failure;
+use crate::ledger::DeliveryInstants;
+use crate::stacks::quic::host::Host;
+use crate::stacks::quic::sentence::{Loss, lost, unanswered};
+use crate::stacks::quic::{BROKEN_OFF, DONE, LOOK_UP_NS, Over};
+use crate::stacks::{Arrival, Connection, Listener, Sampler, Take};
+
+/// The first bidirectional stream that a client opens (RFC 9000, section 2.1).
+const STREAM: u64 = 0;
+
+/// A sender without room hears of new room when it suffices for a packet, so that fewer packets are small.
+const STEP_BYTES: usize = 1200;
+
+/// What one call to the library reads at most.
+const BLOCK_BYTES: usize = 1 << 16;
+
+/// An endpoint that waits for connections.
+pub(super) struct QuicheListener {
+    pub(super) host: Host<QuicheEngine>,
+}
+
+impl Listener for QuicheListener {
+    fn accept(&mut self) -> Result<Box<dyn Connection>, Failure> {
+        let (handle, established_ns) =
+            self.host.work_until("nobody connected to the receiver", |engine, _| {
+                let Some(handle) = engine.next_arrived() else { return Ok(None) };
+                let link = engine.link(handle);
+                match (link.connected_ns, link.loss()) {
+                    (Some(connected_ns), _) => {
+                        engine.take_arrived();
+                        Ok(Some((handle, connected_ns)))
+                    }
+                    (None, Some(loss)) => Err(lost("the handshake", loss)),
+                    (None, None) => Ok(None),
+                }
+            })?;
+        let host = self.host.clone();
+        Ok(Box::new(QuicheConnection::new(host, handle, established_ns, false)))
+    }
+}
+
+/// A session, at either end.
+pub(super) struct QuicheConnection {
+    host: Host<QuicheEngine>,
+    handle: u64,
+    established_ns: i64,
+    sends: bool,
+    /// The other side's half of the stream was read to its end.
+    ended: bool,
+    over: Over,
+    /// Where what arrives is put.
+    block: Vec<u8>,
+}
+
+impl QuicheConnection {
+    fn new(host: Host<QuicheEngine>, handle: u64, established_ns: i64, sends: bool) -> Self {
+        let block = vec![0; BLOCK_BYTES];
+        Self { host, handle, established_ns, sends, ended: false, over: Over::No, block }
+    }
+
+    /// Waits until the connection that was just asked for is there.
+    pub(super) fn open(host: Host<QuicheEngine>, handle: u64, to: SocketAddr) -> Result<Self, Failure> {
+        // Dropped, and with it the attempt closed, when that fails.
+        let mut connection = Self::new(host.clone(), handle, host.now_ns(), true);
+        let doing = format!("{to} did not answer the connection request");
+        connection.established_ns = host.work_until(&doing, |engine, _| {
+            let link = engine.link(handle);
+            match link.loss() {
+                Some(Loss::TimedOut) => Err(unanswered(to)),
+                Some(loss) => Err(lost("the handshake", loss)),
+                None => Ok(link.connected_ns),
+            }
+        })?;
+        Ok(connection)
+    }
+
+    /// Why the connection is over, unless it ended well.
+    fn check(&self, engine: &mut QuicheEngine, doing: &str) -> Result<(), Failure> {
+        match engine.link(self.handle).loss() {
+            None => Ok(()),
+            Some(loss) => Err(self.host.session().failure().unwrap_or_else(|| lost(doing, loss))),
+        }
+    }
+
+    /// Reads what is there of the stream, at most `most_bytes`; `None` when nothing is.
+    fn read(
+        &mut self,
+        engine: &mut QuicheEngine,
+        now_ns: i64,
+        most_bytes: u64,
+        take: &mut Take<'_>,
+    ) -> Result<Option<Arrival>, Failure> {
+        let link = engine.link(self.handle);
+        let mut left = usize::try_from(most_bytes).unwrap_or(usize::MAX);
+        let mut arrival = None;
+        while left > 0 && !self.ended {
+            let room = left.min(self.block.len());
+            match link.quic.stream_recv(STREAM, &mut self.block[..room]) {
+                Ok((count, ended)) => {
+                    link.stir();
+                    self.ended = ended;
+                    if count > 0 {
+                        take(&self.block[..count], Some(now_ns))?;
+                        left -= count;
+                        arrival = Some(Arrival::Data);
+                    }
+                }
+                // Nothing more is there, or the other side has not begun.
+                Err(Error::Done | Error::InvalidStreamState(_)) => break,
+                Err(Error::StreamReset(code)) => return Err(lost("receiving", Loss::Application(code))),
+                Err(error) => return Err(Failure::new(format!("the stream could not be read: {error}"))),
+            }
+        }
+        Ok(arrival.or(self.ended.then_some(Arrival::End)))
+    }
+
+    /// The receiver of everything ends its half of the stream too, and stays until the sender knows.
+    fn linger(&mut self) -> Result<(), Failure> {
+        self.end_stream();
+        loop {
+            let until_ns = self.host.now_ns() + LOOK_UP_NS;
+            let gone = self.host.work(until_ns, "waiting for the sender to close", |engine, _| {
+                let lost = engine.link(self.handle).loss().is_some();
+                Ok((lost || engine.next_arrived().is_some()).then_some(()))
+            })?;
+            // A sender that is over, or failed, hears nothing any more.
+            if gone.is_some() || !self.host.session().sender_runs_until(0) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Says that nothing more will come. A stream that the other side stopped is noticed otherwise.
+    fn end_stream(&self) {
+        let _ = self.host.lock().engine.link(self.handle).stir().stream_send(STREAM, b"", true);
+    }
+}
+
+/// Hands over as much as the library takes without waiting.
+fn write(quic: &mut Quic, block: &[u8]) -> Result<usize, Failure> {
+    let mut taken = 0;
+    while taken < block.len() {
+        match quic.stream_send(STREAM, &block[taken..], false) {
+            Ok(0) | Err(Error::Done) => break,
+            Ok(count) => taken += count,
+            Err(Error::StreamStopped(code)) => return Err(lost("sending", Loss::Application(code))),
+            Err(error) => return Err(lost("sending", Loss::Other(error.to_string()))),
+        }
+    }
+    Ok(taken)
+}
+
+impl Connection for QuicheConnection {
+    fn established_ns(&self) -> Option<i64> {
+        Some(self.established_ns)
+    }
+
+    fn offer(&mut self, block: &[u8], _message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
+        let mut state = self.host.lock();
+        self.check(&mut state.engine, "sending")?;
+        write(state.engine.link(self.handle).stir(), block)
+    }
+
+    fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
+        self.host.lock().note_time(now_ns);
+        self.host.work(until_ns, "the sender was still sending", |engine, _| {
+            self.check(engine, "sending")?;
+            // An error is for the next offer to tell.
+            let room_bytes = engine.link(self.handle).quic.stream_capacity(STREAM).unwrap_or(usize::MAX);
+            Ok((room_bytes >= STEP_BYTES).then_some(()))
+        })?;
+        Ok(())
+    }
+
+    fn pause(&mut self, _clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
+        self.host.work(instant_ns, "the application paused", |engine, _| {
+            self.check(engine, "the session")?;
+            Ok(None::<()>)
+        })?;
+        Ok(self.host.now_ns())
+    }
+
+    fn finish(&mut self) -> Result<Option<i64>, Failure> {
+        let doing = "waiting for the receiver to get everything and close";
+        self.end_stream();
+        let host = self.host.clone();
+        let ended_ns = host.work_until(doing, |engine, now_ns| {
+            match self.read(engine, now_ns, u64::MAX, &mut |_, _| Ok(()))? {
+                Some(Arrival::End) => Ok(Some(now_ns)),
+                _ => self.check(engine, doing).map(|()| None),
+            }
+        })?;
+        self.over = Over::Done;
+        Ok(Some(ended_ns))
+    }
+
+    fn instants(&self) -> DeliveryInstants {
+        DeliveryInstants::Application
+    }
+
+    fn receive(&mut self, _: u64, most_bytes: u64, take: &mut Take<'_>) -> Result<Arrival, Failure> {
+        let host = self.host.clone();
+        let arrival = host.work_until("the receiver was still receiving", |engine, now_ns| {
+            match self.read(engine, now_ns, most_bytes.max(1), take)? {
+                None => self.check(engine, "receiving").map(|()| None),
+                arrival => Ok(arrival),
+            }
+        })?;
+        if arrival == Arrival::End {
+            self.over = Over::Received;
+        }
+        Ok(arrival)
+    }
+
+    fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
+        Ok(self.sends.then(|| -> Box<dyn Sampler> {
+            Box::new(QuicheSampler { host: self.host.clone(), handle: self.handle })
+        }))
+    }
+}
+
+impl Drop for QuicheConnection {
+    fn drop(&mut self) {
+        if self.over == Over::Received && self.linger().is_ok() {
+            self.over = Over::Done;
+        }
+        let mut state = self.host.lock();
+        state.engine.abandon(self.handle, if self.over == Over::Done { DONE } else { BROKEN_OFF });
+        state.settle();
+    }
+}
