@@ -52,6 +52,11 @@ impl Connection {
         }
     }
 
+    /// Whether data can go by another path than `index`.
+    pub(super) fn has_another(&self, index: usize) -> bool {
+        (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable())
+    }
+
     /// A path has become usable: what is frozen on others need not wait any longer.
     pub(super) fn rescue_frozen(&mut self, cx: &mut Cx<'_>) {
         for index in 0..self.paths.len() {
@@ -145,10 +150,9 @@ impl Connection {
     pub(super) fn drop_path(&mut self, cx: &mut Cx<'_>, index: usize) {
         let count = self.paths.len();
         let others = || (0..count).filter(|other| *other != index);
-        let usable = others().any(|other| self.paths[other].is_usable());
         let suspect = others()
             .find(|other| self.paths[*other].stage == Stage::Established && self.paths[*other].suspect);
-        if let Some(other) = suspect.filter(|_| !usable) {
+        if let Some(other) = suspect.filter(|_| !self.has_another(index)) {
             // A path that is suspected is better than one that is gone for good.
             self.path_recovered(cx, other);
         }

@@ -212,11 +212,6 @@ impl Connection {
         self.note_cause();
     }
 
-    /// Whether data can go by another path than `index`.
-    fn has_another(&self, index: usize) -> bool {
-        (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable())
-    }
-
     /// Only the farewell of path `index` is missing, and the peer may have gone.
     fn forgo_farewell(&mut self, cx: &mut Cx<'_>, index: usize) {
         self.drop_path(cx, index);
