@@ -144,4 +144,17 @@ impl<E: Engine> Host<E> {
     ) -> Result<T, Failure> {
         self.work(i64::MAX, doing, ready)?.ok_or_else(|| self.session.limit_reached(doing))
     }
+
+    /// Works until `instant_ns` while the application does nothing, and tells the time then.
+    ///
+    /// # Errors
+    /// What `check` says, the failure that ended the flow, or that its limit was reached.
+    pub(super) fn pause(
+        &self,
+        instant_ns: i64,
+        check: impl Fn(&mut E) -> Result<(), Failure>,
+    ) -> Result<i64, Failure> {
+        self.work(instant_ns, "the application paused", |engine, _| check(engine).map(|()| None::<()>))?;
+        Ok(self.now_ns())
+    }
 }

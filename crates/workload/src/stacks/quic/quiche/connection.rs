@@ -182,11 +182,7 @@ impl Connection for QuicheConnection {
     }
 
     fn pause(&mut self, _clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
-        self.host.work(instant_ns, "the application paused", |engine, _| {
-            self.check(engine, "the session")?;
-            Ok(None::<()>)
-        })?;
-        Ok(self.host.now_ns())
+        self.host.pause(instant_ns, |engine| self.check(engine, "the session"))
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

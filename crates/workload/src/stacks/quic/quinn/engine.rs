@@ -114,7 +114,12 @@ impl QuinnEngine {
         now_ns: i64,
     ) -> Self {
         Self {
-            endpoint: Endpoint::new(config, server.as_ref().map(Acceptor::config), true, None),
+            endpoint: Endpoint::new(
+                config,
+                server.as_ref().map(|server| Arc::clone(&server.config)),
+                true,
+                None,
+            ),
             server,
             links: BTreeMap::new(),
             arrived: VecDeque::new(),

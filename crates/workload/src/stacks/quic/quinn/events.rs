@@ -39,17 +39,13 @@ impl Events {
 
 /// Configures the connections that arrive.
 pub(super) struct Acceptor {
+    /// What all connections have in common.
     pub(super) config: Arc<ServerConfig>,
     pub(super) transport: Transport,
     pub(super) events: Option<Events>,
 }
 
 impl Acceptor {
-    /// What all connections have in common.
-    pub(super) fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.config)
-    }
-
     /// The next connection's own configuration, when it has a file of its own to write.
     pub(super) fn next(&self) -> Option<Arc<ServerConfig>> {
         let events = self.events.as_ref()?.next();

@@ -207,8 +207,7 @@ impl Connection for S2nConnection {
     }
 
     fn pause(&mut self, _clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
-        self.host.work(instant_ns, "the application paused", |_, _| Ok(None::<()>))?;
-        Ok(self.host.now_ns())
+        self.host.pause(instant_ns, |_| Ok(()))
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
