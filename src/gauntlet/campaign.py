@@ -191,10 +191,8 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
             emit(Event("progress", spec.id, min(1.0, event["virtual_s"] / max(event["expected_s"], 1e-9))))
 
     with tempfile.TemporaryDirectory(prefix=".work-", dir=job.results) as folder:
-        plan = Path(folder) / "plan.json"
-        plan.write_text(json.dumps({"format": "gauntlet-plan", "version": 1, "runs": [plan_run]}))
         records = Path(folder) / "records"
-        guest.boot(plan, records, seed=spec.seed, machine=job.machine, core=core, on_event=listen)
+        guest.boot([plan_run], records, seed=spec.seed, machine=job.machine, core=core, on_event=listen)
         record_dir = records / spec.id
         if not (record_dir / "record.json").is_file():
             raise RunError(f"The guest ended without a record of run {spec.id}.")

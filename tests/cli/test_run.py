@@ -18,6 +18,7 @@ import gauntlet.engine
 import gauntlet.report
 from gauntlet.campaign import Event, Outcome
 from gauntlet.cli.output import CampaignProgress
+from gauntlet.engine import guest
 from gauntlet.experiment import RunSpec, check_plan
 from tests.experiment.conftest import CONSTANT
 
@@ -185,7 +186,7 @@ def test_exec_puts_programs_on_both_sides(gauntlet: Gauntlet, engine: Recorder) 
     result = gauntlet("exec", *arguments, "--server", "echo listening", "--", "echo", "--hello")
     assert result.exit_code == 3
     assert (result.stdout, result.stderr) == ("hello\n", "server: listening\n")
-    plan = check_plan({"format": "gauntlet-plan", "version": 1, "runs": [engine.programs]}).runs[0]
+    plan = check_plan(guest.plan([engine.programs])).runs[0]
     program, server = plan.programs
     assert (program.node, program.wait, program.start_s) == ("tc1", True, 1.0)
     assert program.argv[1:] == ["--hello"]

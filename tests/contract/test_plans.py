@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gauntlet.engine import guest
 from gauntlet.errors import UserError
-from gauntlet.experiment import check_plan, expand, load_experiment, plan, read_plan
+from gauntlet.experiment import check_plan, expand, load_experiment, plan_run, read_plan
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -75,7 +76,7 @@ def test_every_bad_plan_has_its_sentence() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
 def test_plans_of_the_example_experiments_keep_the_contract(path: Path) -> None:
     runs = expand(load_experiment(path, repetitions=1))
-    written = json.loads(json.dumps(plan(runs)))
+    written = json.loads(json.dumps(guest.plan([plan_run(run) for run in runs])))
     assert [run.id for run in check_plan(written).runs] == [run.id for run in runs]
 
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from gauntlet.engine import guest
 from gauntlet.errors import UserError
 from gauntlet.experiment.expand import expand
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plan_schema import check_plan
-from gauntlet.experiment.plans import plan
+from gauntlet.experiment.plans import plan_run
 
 EXPERIMENT = """
 [experiment]
@@ -31,10 +32,8 @@ def _runs(
     scenario: str = "constant", link: str = "", matrix: str = "", direction: str = "up"
 ) -> list[dict[str, object]]:
     text = EXPERIMENT.format(scenario=scenario, link=link, matrix=matrix, direction=direction)
-    specs = expand(parse_experiment(text, "drops.toml", Path()))
-    made = plan(specs)
-    check_plan(made)
-    runs: list[dict[str, object]] = made["runs"]
+    runs = [plan_run(spec) for spec in expand(parse_experiment(text, "drops.toml", Path()))]
+    check_plan(guest.plan(runs))
     return runs
 
 

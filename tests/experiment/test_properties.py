@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gauntlet.engine import guest
 from gauntlet.errors import UserError
 from gauntlet.experiment import check_plan, expand, parse_experiment, plan_run
 from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS, ExperimentSection, RecordSection
@@ -65,7 +66,7 @@ def test_any_value_anywhere_is_taken_or_refused_in_a_sentence(data: st.DataObjec
         assert "\n" not in str(error)
     else:
         run = json.loads(json.dumps(plan_run(runs[-1])))
-        check_plan({"format": "gauntlet-plan", "version": 1, "runs": [run]})
+        check_plan(guest.plan([run]))
 
 
 rows = st.tuples(

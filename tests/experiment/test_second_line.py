@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from gauntlet.engine import guest
 from gauntlet.errors import UserError
 from gauntlet.experiment.expand import expand
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plan_schema import check_plan
-from gauntlet.experiment.plans import plan
+from gauntlet.experiment.plans import plan_run
 
 EXPERIMENT = """
 [experiment]
@@ -32,9 +33,9 @@ size = "1MB"
 
 
 def _runs(link: str, matrix: str = "") -> list[dict[str, Any]]:
-    made = plan(expand(parse_experiment(EXPERIMENT.format(link=link, matrix=matrix), "two.toml", Path())))
-    check_plan(made)
-    runs: list[dict[str, Any]] = made["runs"]
+    specs = expand(parse_experiment(EXPERIMENT.format(link=link, matrix=matrix), "two.toml", Path()))
+    runs = [plan_run(spec) for spec in specs]
+    check_plan(guest.plan(runs))
     return runs
 
 

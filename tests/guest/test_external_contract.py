@@ -102,9 +102,8 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[st
         run_plan(id=name, limit_s=LIMIT_S, flows=[flow(case.client, case.server)])
         for name, case in CASES.items()
     ]
-    (folder / "plan.json").write_text(json.dumps({"format": "gauntlet-plan", "version": 1, "runs": runs}))
     machine = guest.Machine.installed()
-    guest.boot(folder / "plan.json", folder / "out", seed=1, machine=machine, core=pool.usable_cores()[-1])
+    guest.boot(runs, folder / "out", seed=1, machine=machine, core=pool.usable_cores()[-1])
     return {name: json.loads((folder / "out" / name / "record.json").read_text()) for name in CASES}
 
 

@@ -23,8 +23,7 @@ def built_in(machine: guest.Machine, tmp_path_factory: pytest.TempPathFactory) -
     """Whether this guest has the stack. One that has not must say so."""
     folder = tmp_path_factory.mktemp("quiche")
     run = run_plan(flows=[quic_flow(STACK, 1000)], sysctls=dict(STOCK_SYSCTLS))
-    (folder / "plan.json").write_text(json.dumps({"format": "gauntlet-plan", "version": 1, "runs": [run]}))
-    guest.boot(folder / "plan.json", folder / "out", seed=1, machine=machine)
+    guest.boot([run], folder / "out", seed=1, machine=machine)
     record = json.loads((folder / "out" / "run" / "record.json").read_text())
     if record["outcome"] == "ok":
         assert "quiche" in record["guest"]["libraries"]

@@ -1,6 +1,5 @@
 """What this machine can do, and how to mend what is missing."""
 
-import json
 import os
 import platform
 import shutil
@@ -101,10 +100,8 @@ def _boot() -> Check:
     def attempt() -> str:
         machine = guest.Machine.installed()
         with tempfile.TemporaryDirectory(prefix="gauntlet-doctor-") as folder:
-            plan = Path(folder) / "plan.json"
-            plan.write_text(json.dumps({"format": "gauntlet-plan", "version": 1, "runs": []}))
             started = time.monotonic()
-            guest.boot(plan, Path(folder) / "out", seed=1, machine=machine, stall_wall_s=20.0)
+            guest.boot([], Path(folder) / "out", seed=1, machine=machine, stall_wall_s=20.0)
             return f"a guest boots and powers off in {time.monotonic() - started:.2f} s"
 
     return _answer("guest", attempt)

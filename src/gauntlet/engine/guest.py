@@ -1,4 +1,4 @@
-"""One guest: boot the virtual-time kernel on a plan, watch it, and hand back the folder of records."""
+"""One guest: boot the virtual-time kernel on a plan of runs, watch it, leave the records in a folder."""
 
 import contextlib
 import errno
@@ -43,8 +43,13 @@ class Machine:
         return Machine(kernel.image(), engine.guest_binary())
 
 
+def plan(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The plan of one boot: runs as docs/formats/plan.md has them, in their envelope."""
+    return {"format": "gauntlet-plan", "version": 1, "runs": list(runs)}
+
+
 def boot(
-    plan: Path,
+    runs: Sequence[Mapping[str, Any]],
     out: Path,
     *,
     seed: int,
@@ -55,7 +60,7 @@ def boot(
     stall_wall_s: float = STALL_WALL_S,
     settings: Sequence[str] = (),
 ) -> None:
-    """Boot a guest on `plan` (plan.md) and wait for its end; records appear in `out` (record.md).
+    """Boot a guest that plays `runs` (plan.md) and wait for its end; records appear in `out` (record.md).
 
     `on_event` gets each event that the guest reports (a mapping with `event`). `core` pins the guest to one
     host core: its threads hand over to each other all the time, and moving between cores makes that several
@@ -65,7 +70,9 @@ def boot(
     out.mkdir(parents=True, exist_ok=True)
     listen = on_event or (lambda _event: None)
     with tempfile.TemporaryDirectory(prefix="gauntlet-guest-") as scratch:
-        arguments = ["--plan", str(plan.resolve()), "--out", str(out.resolve())]
+        file = Path(scratch) / "plan.json"
+        file.write_text(json.dumps(plan(runs)))
+        arguments = ["--plan", str(file.resolve()), "--out", str(out.resolve())]
         for folder in writable:
             arguments += ["--writable", str(folder.resolve())]
         command = [

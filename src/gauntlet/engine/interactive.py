@@ -28,11 +28,9 @@ def run_programs(run: Mapping[str, Any], *, writable: Sequence[Path], on_output:
             on_output(event["program"], event["stream"], event["text"])
 
     with tempfile.TemporaryDirectory(prefix="gauntlet-exec-") as folder:
-        plan = Path(folder) / "plan.json"
-        plan.write_text(json.dumps({"format": "gauntlet-plan", "version": 1, "runs": [run]}))
         out = Path(folder) / "records"
         guest.boot(
-            plan,
+            [run],
             out,
             seed=run["seed"],
             machine=guest.Machine.installed(),

@@ -1,14 +1,10 @@
-"""From runs to plans: the JSON that the guest plays (docs/formats/plan.md)."""
+"""From runs to what a guest plays: the runs of a plan (docs/formats/plan.md)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from gauntlet.experiment import drops, external, links, networks, workloads
 from gauntlet.experiment.protocols import protocol
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
-
-FORMAT = "gauntlet-plan"
-VERSION = 1
 
 
 def plan_run(spec: RunSpec) -> dict[str, Any]:
@@ -25,11 +21,6 @@ def plan_run(spec: RunSpec) -> dict[str, Any]:
         "record": dict(spec.record),
         **({"drops": scripted} if scripted else {}),
     }
-
-
-def plan(specs: Sequence[RunSpec]) -> dict[str, Any]:
-    """A whole plan for one boot of a guest."""
-    return {"format": FORMAT, "version": VERSION, "runs": [plan_run(spec) for spec in specs]}
 
 
 def _flow(spec: RunSpec, flow: FlowSpec, index: int) -> dict[str, Any]:
