@@ -12,6 +12,7 @@ import pytest
 
 from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout, parquet, store
+from gauntlet.results.files import is_part
 from tests.report import factory
 from tests.report.factory import Campaign, Place
 
@@ -106,6 +107,30 @@ def test_a_killed_writer_leaves_nothing_half(tmp_path: Path) -> None:
     store.create(results, factory.EXPERIMENT, factory.manifest(SMALL))
     assert not [entry for entry in layout.runs_folder(results).iterdir() if entry.name.startswith(".")]
     assert {run.id for run in store.Results.open(results).runs()} == before
+
+
+def test_a_campaign_killed_before_its_manifest_begins_again(tmp_path: Path) -> None:
+    results = tmp_path / "r"
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from gauntlet.results import files, store\n"
+        "from tests.report import factory\n"
+        "files.fsync_file = lambda path: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "store.create(Path(sys.argv[1]), factory.EXPERIMENT, factory.manifest(factory.Campaign()))\n"
+    )
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(results)],
+        env=os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}"},
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    assert any(is_part(entry.name) for entry in results.iterdir()), "the kill should leave half a file"
+    assert not (results / layout.MANIFEST).exists()
+    store.create(results, factory.EXPERIMENT, factory.manifest(SMALL))
+    assert (results / layout.MANIFEST).exists()
+    assert not any(is_part(entry.name) for entry in results.iterdir())
 
 
 def test_full_disk_is_one_sentence_and_costs_no_other_run(

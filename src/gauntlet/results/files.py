@@ -3,12 +3,15 @@
 import errno
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gauntlet.errors import RunError
+
+_PART = re.compile(r"\..+\.part-\d+")
 
 
 @contextmanager
@@ -62,6 +65,11 @@ def write_whole(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
         raise
     fsync_folder(path.parent)
+
+
+def is_part(name: str) -> bool:
+    """Whether a file is what `write_whole` leaves behind when its process is killed."""
+    return _PART.fullmatch(name) is not None
 
 
 def json_bytes(value: Any) -> bytes:

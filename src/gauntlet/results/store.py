@@ -24,6 +24,7 @@ from gauntlet.results.files import (
     failures_named,
     fsync_file,
     fsync_folder,
+    is_part,
     json_bytes,
     read_json,
     write_whole,
@@ -34,7 +35,7 @@ from gauntlet.results.reader import Results, Run
 __all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_failure", "write_run"]
 
 _EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, "runs"}
-"""What a folder holds before its manifest: a campaign that a full disk ended there may begin again."""
+"""What a folder holds before its manifest: a campaign that a kill or a full disk ended there may begin again."""
 
 _COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges": ["flow", "seq"]}
 """The columnar files of a record, with the columns that they are sorted by."""
@@ -55,15 +56,15 @@ def create(
     """Make a results folder, or take up one that holds the same experiment with the same seed.
 
     `experiment` is the text of the experiment file, `scenario` plain JSON data of the whole line for the
-    report's strip (`gauntlet.scenario.line_figure_data`). Hidden folders, the unfinished work of
-    a killed campaign, are removed: call it inside `exclusive`.
+    report's strip (`gauntlet.scenario.line_figure_data`). Hidden folders and half-written files, the
+    unfinished work of a killed campaign, are removed: call it inside `exclusive`.
 
     Raises UserError when the folder holds something else; nothing in it is touched then.
     """
     path = results / layout.MANIFEST
     if path.exists():
         manifest = Manifest.read(results).continued_by(manifest, results)
-    elif results.exists() and (not results.is_dir() or any(e.name not in _EARLY for e in results.iterdir())):
+    elif results.exists() and not (results.is_dir() and all(_early(e.name) for e in results.iterdir())):
         raise UserError(
             f"{results} is there but is not a results folder of gauntlet; choose another folder or an empty "
             "one"
@@ -73,10 +74,16 @@ def create(
         for entry in [*results.iterdir(), *layout.runs_folder(results).iterdir()]:
             if layout.is_hidden(entry.name) and entry.is_dir():
                 shutil.rmtree(entry)
+            elif is_part(entry.name):
+                entry.unlink()
         write_whole(results / layout.EXPERIMENT, experiment.encode())
         if scenario is not None:
             write_whole(results / layout.SCENARIO, json_bytes(dict(scenario)))
         manifest.write(results)
+
+
+def _early(name: str) -> bool:
+    return name in _EARLY or is_part(name)
 
 
 @contextmanager
