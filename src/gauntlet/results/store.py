@@ -35,7 +35,7 @@ from gauntlet.results.reader import Results, Run
 __all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_failure", "write_run"]
 
 _EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, "runs"}
-"""What a folder holds before its manifest: a campaign that a kill or a full disk ended there may begin again."""
+"""What a folder holds before its manifest: a campaign that a kill or a full disk ended may begin again."""
 
 _COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges": ["flow", "seq"]}
 """The columnar files of a record, with the columns that they are sorted by."""
