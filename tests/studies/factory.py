@@ -117,9 +117,8 @@ def steady(centre: float, spread: float = 0.02, count: int = REPETITIONS) -> lis
 
 def study(folder: Path, ledger: str = LEDGER, **changes: Any) -> Study:
     """A study with one experiment, one drawn figure, one table and one figure that cannot be drawn."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "ledger.toml"
-    path.write_text(ledger)
+    (folder / "experiments").mkdir(parents=True, exist_ok=True)
+    (folder / "ledger.toml").write_text(ledger)
     figures = (
         Figure(
             "18",
@@ -134,13 +133,12 @@ def study(folder: Path, ledger: str = LEDGER, **changes: Any) -> Study:
         Figure("extra", "More than the study has", "", ("cbr",), lambda _: [_table()], beyond=True),
     )
     given: dict[str, Any] = {
+        "home": folder,
         "key": "d00",
         "title": "A made-up study",
         "citation": "Nobody: Nothing. 2026.",
-        "experiments": (Experiment("cbr", folder / "cbr.toml"), Experiment("other", folder / "other.toml")),
+        "experiments": (Experiment(folder, "cbr"), Experiment(folder, "other")),
         "figures": figures,
-        "ledger": path,
-        "summary": folder / "summary",
         "notes": (("A newer kernel", "The study used another one."),),
     }
     return Study(**{**given, **changes})

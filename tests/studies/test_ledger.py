@@ -142,7 +142,7 @@ def test_rules_that_cannot_decide_are_refused(tmp_path: Path, decide: str, sente
 def test_a_ledger_is_held_against_its_study(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     """Without any results: a claim that can never be decided is found before anything is played."""
     good = factory.study(tmp_path)
-    (tmp_path / "cbr.toml").write_text(CBR)
+    good.experiments[0].file.write_text(CBR)
     reproduce.check_ledger(good, ledger.load(good.ledger))
     wrong = factory.study(tmp_path, GOOD.replace(old, new))
     with pytest.raises(UserError) as raised:

@@ -41,10 +41,9 @@ duration = "10s"
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     """The only study that the command knows."""
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "cbr.toml").write_text(CBR)
-    experiment = Experiment("cbr", tmp_path / "study" / "cbr.toml", Quick(3, {"loss": [0.0, 0.01]}))
+    experiment = Experiment(tmp_path / "study", "cbr", Quick(3, {"loss": [0.0, 0.01]}))
     made = factory.study(tmp_path / "study", experiments=(experiment,))
+    experiment.file.write_text(CBR)
     monkeypatch.setattr("gauntlet.studies.studies", lambda: {made.key: made})
     return made
 
@@ -176,8 +175,7 @@ def test_wrong_wishes(
 def test_an_experiment_without_a_quick_subset_is_said(
     study: Study, gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bare = Experiment("cbr", study.experiments[0].file)
-    made = factory.study(study.ledger.parent, experiments=(bare,))
+    made = factory.study(study.home, experiments=(Experiment(study.home, "cbr"),))
     monkeypatch.setattr("gauntlet.studies.studies", lambda: {made.key: made})
     refused(gauntlet("reproduce", "d00", "--only", "cbr"), 2, "has no quick subset; play it with --full")
 

@@ -76,9 +76,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     """The experiment that those results are of."""
-    file = tmp_path_factory.mktemp("experiment") / "made-up.toml"
-    file.write_text(campaigns.EXPERIMENT)
-    return Experiment("made-up", file, examples=(EXAMPLE,), measures=(FIRST_LOST,))
+    made = Experiment(
+        tmp_path_factory.mktemp("study"), "made-up", examples=(EXAMPLE,), measures=(FIRST_LOST,)
+    )
+    made.file.parent.mkdir()
+    made.file.write_text(campaigns.EXPERIMENT)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +165,11 @@ def test_a_quick_subset_takes_only_its_runs(results: Path, experiment: Experimen
 
 
 def test_results_of_another_experiment_are_refused(results: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.toml"
-    other.write_text(campaigns.EXPERIMENT + "# changed\n")
+    other = Experiment(tmp_path, "other")
+    other.file.parent.mkdir()
+    other.file.write_text(campaigns.EXPERIMENT + "# changed\n")
     with pytest.raises(UserError, match=r"holds results of another version of other\.toml"):
-        distil(Experiment("other", other), results, specs(), specs())
+        distil(other, results, specs(), specs())
 
 
 def test_round_trip(part: Part, tmp_path: Path) -> None:
@@ -235,10 +239,11 @@ def test_of_periodic_flows_the_delays_of_messages_are_kept_with_and_without_set_
         periodic=True,
     )
     results = campaigns.build(tmp_path / "results", tmp_path / "scratch", made)
-    file = tmp_path / "made-up.toml"
-    file.write_text(campaigns.EXPERIMENT)
+    experiment = Experiment(tmp_path, "made-up")
+    experiment.file.parent.mkdir()
+    experiment.file.write_text(campaigns.EXPERIMENT)
     run = next(spec for spec in specs() if spec.id == campaigns.places(made)[0].run)
-    part = distil(Experiment("made-up", file), results, [run], [run])
+    part = distil(experiment, results, [run], [run])
     delays = part.table("delays").to_pydict()
     assert delays["message_delay_s"] == pytest.approx([0.025] * LEVELS.size, rel=3e-4)
     assert delays["message_delay_with_setup_s"] == pytest.approx([0.125] * LEVELS.size, rel=3e-4)

@@ -52,15 +52,21 @@ class Quick:
 class Experiment:
     """One experiment file of a study."""
 
+    home: Path
+    """The study's folder."""
     name: str
     """Names its results folder and its part of the summary; the file's name without its end."""
-    file: Path
     quick: Quick | None = None
     """None: not part of the quick run."""
     examples: tuple[str, ...] = ()
     """Ids of the runs whose messages over time are kept for figures."""
     measures: tuple[Kpi, ...] = ()
     """Numbers of a flow that only this study needs; they become columns beside the KPIs."""
+
+    @property
+    def file(self) -> Path:
+        """The file itself."""
+        return self.home / "experiments" / f"{self.name}.toml"
 
 
 @dataclass(frozen=True)
@@ -126,18 +132,27 @@ Value = Callable[["Summary"], "Mean | float"]
 class Study:
     """A published study that is done again."""
 
+    home: Path
+    """Its folder: `ledger.toml`, `experiments/`, and `summary/` of the last full run."""
     key: str
     title: str
     citation: str
     experiments: tuple[Experiment, ...]
     figures: tuple[Figure, ...]
-    ledger: Path
-    summary: Path
-    """Folder of the committed summary."""
     notes: tuple[tuple[str, str], ...] = ()
     """What differs from the study and why: (heading, sentences)."""
     values: Mapping[str, Value] = field(default_factory=dict)
     """Functions that claims of the kind `value` name."""
+
+    @property
+    def ledger(self) -> Path:
+        """The file of its claims."""
+        return self.home / "ledger.toml"
+
+    @property
+    def summary(self) -> Path:
+        """Folder of the committed summary."""
+        return self.home / "summary"
 
     def experiment(self, name: str) -> Experiment:
         """One experiment by name. Raises UserError naming those that there are."""

@@ -1,8 +1,8 @@
 """The study D3.4: its experiments, and how each is cut down for a first look."""
 
+from functools import partial
 from pathlib import Path
 
-from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.d34.figures import FIGURES
 from gauntlet.studies.d34.figures.coexistence import ARRIVAL_RUNS
 from gauntlet.studies.d34.figures.traces import PROTOCOL_RUNS, UDP_RUNS
@@ -12,14 +12,9 @@ from gauntlet.studies.d34.values import VALUES
 from gauntlet.studies.model import Experiment, Quick, Study
 
 HERE = Path(__file__).parent
+_experiment = partial(Experiment, HERE)
 _SHORT_S, _LONG_S = 0.025, 0.15
 """The channel delays at the ends of the study's range, which a first look keeps."""
-
-
-def _experiment(
-    name: str, quick: Quick | None, *, examples: tuple[str, ...] = (), measures: tuple[Kpi, ...] = ()
-) -> Experiment:
-    return Experiment(name, HERE / "experiments" / f"{name}.toml", quick, examples, measures)
 
 
 _ENDS = Quick(3, {"channel_delay_s": [_SHORT_S, _LONG_S]})
@@ -34,29 +29,30 @@ EXPERIMENTS = (
         measures=(PACKETS_BEFORE_LOSS,),
     ),
     _experiment("cbr-regional", _ENDS),
-    _experiment("cbr-metro-a", None),
-    _experiment("cbr-hsr-5mhz", None),
-    _experiment("cbr-hsr-20mhz", None),
+    _experiment("cbr-metro-a"),
+    _experiment("cbr-hsr-5mhz"),
+    _experiment("cbr-hsr-20mhz"),
     _experiment("files-hsr", _FILES),
     _experiment("files-regional", _FILES),
     _experiment("files-metro-a", _FILES),
     _experiment("vbr-low-hsr", _ENDS, measures=(RATE_WHILE_ON,)),
-    _experiment("vbr-low-regional", None, measures=(RATE_WHILE_ON,)),
-    _experiment("vbr-low-metro-a", None, measures=(RATE_WHILE_ON,)),
+    _experiment("vbr-low-regional", measures=(RATE_WHILE_ON,)),
+    _experiment("vbr-low-metro-a", measures=(RATE_WHILE_ON,)),
     _experiment("vbr-high-hsr", _ENDS),
-    _experiment("vbr-high-regional", None),
-    _experiment("vbr-high-metro-a", None),
+    _experiment("vbr-high-regional"),
+    _experiment("vbr-high-metro-a"),
     _experiment("coexist-hsr", Quick(3, {"channel_delay_s": [0.05]}), examples=ARRIVAL_RUNS),
-    _experiment("coexist-regional", None),
-    _experiment("coexist-tunnels-hsr", None),
-    _experiment("coexist-pairs", None),
+    _experiment("coexist-regional"),
+    _experiment("coexist-tunnels-hsr"),
+    _experiment("coexist-pairs"),
     _experiment("beyond-hsr", Quick(3, {"channel_delay_s": [_LONG_S]})),
-    _experiment("sctp-streams-hsr", None),
+    _experiment("sctp-streams-hsr"),
     _experiment("sctp-buffers-hsr", Quick(3, {"channel_delay_s": [_LONG_S]})),
     _experiment("video-hsr", _ENDS),
 )
 
 STUDY = Study(
+    HERE,
     key="d34",
     title="Transport protocols for railway applications (AB4Rail D3.4)",
     citation="R. Giuliano, F. Vatalaro, F. Mazzenga, A. Vizzarri: Identification of transport protocol for "
@@ -64,8 +60,6 @@ STUDY = Study(
     "101014517).",
     experiments=EXPERIMENTS,
     figures=FIGURES,
-    ledger=HERE / "ledger.toml",
-    summary=HERE / "summary",
     notes=NOTES,
     values=VALUES,
 )

@@ -1,10 +1,10 @@
 """The study D3.5: its experiments, and how each is cut down for a first look."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from gauntlet.experiment.runspec import Factor
-from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.d35.figures import FIGURES
 from gauntlet.studies.d35.measures import FETCH_TIME, THROUGHPUT_WITH_SETUP
 from gauntlet.studies.d35.notes import NOTES
@@ -12,13 +12,10 @@ from gauntlet.studies.d35.values import VALUES
 from gauntlet.studies.model import Experiment, Quick, Study
 
 HERE = Path(__file__).parent
+_experiment = partial(Experiment, HERE)
 _ENDS: Mapping[str, Sequence[Factor]] = {"channel_delay_s": [0.025, 0.15]}
 """The channel delays at the ends of the study's range, which a first look keeps."""
 _KEPLER = Quick(3, {**_ENDS, "page": ["kepler"]})
-
-
-def _experiment(name: str, quick: Quick | None = None, *, measures: tuple[Kpi, ...] = ()) -> Experiment:
-    return Experiment(name, HERE / "experiments" / f"{name}.toml", quick, measures=measures)
 
 
 def _streams(name: str, quick: Quick | None = None) -> Experiment:
@@ -68,6 +65,7 @@ EXPERIMENTS = (
 )
 
 STUDY = Study(
+    HERE,
     key="d35",
     title="Secure transport and application protocols for railways (AB4Rail D3.5)",
     citation="R. Giuliano, F. Mazzenga, F. Vatalaro, A. Vizzarri: Analysis of options for transport and "
@@ -75,8 +73,6 @@ STUDY = Study(
     "2022 (Shift2Rail, grant 101014517).",
     experiments=EXPERIMENTS,
     figures=FIGURES,
-    ledger=HERE / "ledger.toml",
-    summary=HERE / "summary",
     notes=NOTES,
     values=VALUES,
 )

@@ -1,8 +1,8 @@
 """The study RESTP: its experiments, and how each is cut down for a first look."""
 
+from functools import partial
 from pathlib import Path
 
-from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.model import Experiment, Quick, Study
 from gauntlet.studies.restp.figures import FIGURES
 from gauntlet.studies.restp.figures.satellite import RUNS as SATELLITE_RUNS
@@ -13,20 +13,15 @@ from gauntlet.studies.restp.notes import NOTES
 from gauntlet.studies.restp.values import VALUES
 
 HERE = Path(__file__).parent
-
-
-def _experiment(
-    name: str, quick: Quick | None, *, examples: tuple[str, ...] = (), measures: tuple[Kpi, ...] = ()
-) -> Experiment:
-    return Experiment(name, HERE / "experiments" / f"{name}.toml", quick, examples, measures)
+_experiment = partial(Experiment, HERE)
 
 
 EXPERIMENTS = (
     _experiment("files", Quick(3, {"size_bytes": [250_000]})),
     _experiment("files-loss", Quick(3, {"loss": [0.01, 0.1]})),
-    _experiment("files-timers", None),
+    _experiment("files-timers"),
     _experiment("web", Quick(3, {"channel_delay_s": [0.1, 0.5]}), measures=(PAGE_TIME,)),
-    _experiment("web-drawn", None, measures=(PAGE_TIME,)),
+    _experiment("web-drawn", measures=(PAGE_TIME,)),
     _experiment("paths", Quick(3, {"channel_delay_s": [0.02, 0.1]}), measures=(PAGE_TIME,)),
     _experiment(
         "satellite",
@@ -35,7 +30,7 @@ EXPERIMENTS = (
         measures=OUTAGE_MEASURES,
     ),
     _experiment("voice", Quick(3)),
-    _experiment("voice-tcp", None),
+    _experiment("voice-tcp"),
     _experiment("voice-clean", Quick(3), examples=tuple(CLEAN_RUNS)),
     _experiment("cbr-loss", Quick(3, {"loss": [0.0, 0.1]})),
     _experiment("bulk-loss", Quick(3, {"loss": [0.01, 0.1]})),
@@ -45,24 +40,23 @@ EXPERIMENTS = (
         examples=tuple(HANDSHAKE_RUNS),
         measures=(RATE_FROM_START,),
     ),
-    _experiment("hsr-greedy", None),
+    _experiment("hsr-greedy"),
     _experiment("hsr-files", Quick(3, {"loss": [0.0, 0.01]})),
     _experiment("hsr-pages", Quick(3), measures=(PAGE_TIME,)),
-    _experiment("hsr-messages", None),
-    _experiment("hsr-messages-fresh", None),
-    _experiment("cause-alone", None),
-    _experiment("cause-shared", None),
+    _experiment("hsr-messages"),
+    _experiment("hsr-messages-fresh"),
+    _experiment("cause-alone"),
+    _experiment("cause-shared"),
 )
 
 STUDY = Study(
+    HERE,
     key="restp",
     title="The Resilient Transport Protocol (Nguyen 2021)",
     citation="T. A. N. Nguyen: ResTP, a configurable and adaptable transport-layer protocol for resilient "
     "networks. Dissertation, University of Kansas, 2021.",
     experiments=EXPERIMENTS,
     figures=FIGURES,
-    ledger=HERE / "ledger.toml",
-    summary=HERE / "summary",
     notes=NOTES,
     values=VALUES,
 )
