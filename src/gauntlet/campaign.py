@@ -66,6 +66,7 @@ def run(
     seed: int,
     name: str = "",
     title: str = "",
+    source: str = "",
     command: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
@@ -75,9 +76,11 @@ def run(
     """Play the runs that `out` does not hold yet, and make the tables when all are there.
 
     `experiment` is the text of the experiment file and `options` what was changed on the command line:
-    a folder made from another one is refused. Raises UserError for that, RunError when nothing can be played
-    (no kernel, a full disk).
+    a folder made from another one is refused. `source` is what error sentences call it (default: its name).
+    Raises UserError for that and for runs that no guest can play, before anything is written; RunError when
+    nothing can be played (no kernel, a full disk).
     """
+    from gauntlet.rehearsal import rehearse
     from gauntlet.results import store
     from gauntlet.results.manifest import Manifest, sha256_of_file
 
@@ -86,6 +89,8 @@ def run(
     cores = len(pool.usable_cores())
     machine = guest.Machine.installed()
     image = kernel.describe()
+    present = store.done(out)
+    rehearse([spec for spec in specs if spec.id not in present], machine, source or name)
     manifest = Manifest.new(
         experiment=experiment,
         seed=seed,

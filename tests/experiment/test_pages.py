@@ -169,6 +169,7 @@ def test_a_list_of_ones_own_is_looked_for_beside_the_experiment(tmp_path: Path) 
         ('page = "kepler"\nhttp = "2"', '"quic-quinn-bbr"', "needs a protocol over TCP, SCTP or TLS"),
         ('page = "kepler"\nhttp = "3"', '"quic-s2n-bbr"', "cannot be carried by quic-s2n-bbr"),
         ('page = "kepler"\nhttp = "2"', '"udp"', "cannot be carried by udp"),
+        ('page = "kepler"\nhttp = "3"', '"quic-quinn-datagram"', "needs a reliable protocol"),
         ('page = "kepler"', '"tcp-cubic"', "needs the key 'http'"),
         ('page = "kepler"\nhttp = "2"\nconnections = 2', '"tcp-cubic"', "'connections' belongs to"),
         ('page = "kepler"\nhttp = "1.1"\nconnections = 7', '"tcp-cubic"', "connections"),

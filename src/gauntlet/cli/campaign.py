@@ -59,6 +59,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 seed=about.seed,
                 name=about.name,
                 title=about.title,
+                source=experiment.source,
                 command=["gauntlet", *sys.argv[1:]],
                 options=campaign.options(experiment, specs),
                 workers=wishes.workers,

@@ -1,12 +1,27 @@
 """Packets of a session's opening that vanish by script: which of them, and on which hop."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from gauntlet.errors import UserError
 from gauntlet.experiment.networks import NETWORKS
-from gauntlet.experiment.runspec import RunSpec
+from gauntlet.experiment.runspec import FlowSpec, LinkConditions, RunSpec
 
 _PACKETS = {"none": (), "first-syn": ("syn",), "first-syn-ack": ("syn-ack",), "both": ("syn", "syn-ack")}
 """By the values of [link] drop: the kinds of packets of which the first is lost."""
+
+
+def check(link: LinkConditions, flows: Iterable[FlowSpec]) -> None:
+    """Refuse drops for flows that programs carry: nobody knows which of their packets open a session.
+
+    Of the stacks of the guest it says itself which have such packets. Raises UserError.
+    """
+    carried = next((flow for flow in flows if flow.external is not None), None)
+    if link.drop != "none" and carried is not None:
+        raise UserError(
+            f"[link] drop: programs carry '{carried.app}' over {carried.protocol}, and the packets that open "
+            "their sessions are not known; leave the key out or choose another application or protocol."
+        )
 
 
 def scripted(spec: RunSpec) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import flows, links, networks, protocols, seeds, workloads
+from gauntlet.experiment import drops, flows, links, networks, protocols, seeds, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition
@@ -68,6 +68,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             chosen = flows.flows(
                 point.condition.flow, entry, ride.max_rate_bps, experiment.known, experiment.folder
             )
+            drops.check(ride.link, chosen)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -191,6 +192,12 @@ def _run(
     link_seed = seeds.link_seed(about.seed, repetition)
     drawn = ride.drawn(link_seed)
     limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in sent)
+    latest_s = max(flow.start_s for flow in sent)
+    if limit_s <= latest_s:
+        raise UserError(
+            f"[experiment] limit: {limit_s:g} s are over before a flow starts, at {latest_s:g} s; give a "
+            "longer limit or an earlier start."
+        )
     start_s, duration_s = _stretch(point.condition, ride.scenario, link_seed, limit_s)
     factors: dict[str, Factor] = {"protocol": key}
     labels = {"protocol": protocols.label(key, experiment.known)}

@@ -2,6 +2,7 @@
 
 import compileall
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ STACK = "external"
 """The stack of the plan that such flows have."""
 PYTHON = "{python}"
 """In a command: the interpreter that runs gauntlet, put in when the plan is made."""
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a guest looks for programs, unless the experiment gives them another PATH (external-stack.md)."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -110,24 +114,33 @@ class StackSection(Strict):
     def stack(self, name: str, folder: Path) -> ExternalStack:
         """The stack that it describes; programs given by a relative path are looked for in `folder`.
 
-        Raises UserError when the name cannot be that of a protocol.
+        Raises UserError when the name cannot be that of a protocol or a program is not there.
         """
         if not _NAME.fullmatch(name):
             raise UserError(
                 f"[stack.{name}]: the name is not usable; write small letters, digits, dots and dashes."
             )
+        path = self.environment.get("PATH", PATH)
         return ExternalStack(
             name,
-            _found(self.client, folder),
-            _found(self.server, folder),
+            _found(f"[stack.{name}] client", self.client, folder, path),
+            _found(f"[stack.{name}] server", self.server, folder, path),
             self.parameters,
             self.environment,
             str(folder.resolve()),
         )
 
 
-def _found(argv: list[str], folder: Path) -> tuple[str, ...]:
+def _found(where: str, argv: list[str], folder: Path, path: str) -> tuple[str, ...]:
     program = argv[0]
-    if program != PYTHON and "/" in program:
+    if program == PYTHON:
+        return tuple(argv)
+    if "/" in program:
         program = str((folder / program).resolve())
+    # The guest sees this machine's files.
+    if shutil.which(program, path=path) is None:
+        raise UserError(
+            f"{where}: there is no program '{argv[0]}' that can be executed; install it, or give its path as "
+            "seen from the experiment file."
+        )
     return (program, *argv[1:])

@@ -119,10 +119,10 @@ def _external(
 ) -> Mapping[str, Any] | None:
     """The programs that carry the flow: the application's, else the protocol's."""
     app = workloads.app(section.app)
-    if app.stacks is not None and protocol.stack not in app.stacks:
+    if app.stacks is not None and not (protocol.stack in app.stacks and protocol.reliable):
         raise UserError(
-            f"the application '{app.name}' cannot be carried by {protocol.key}; it needs a protocol of the "
-            f"stack {' or '.join(sorted(app.stacks))}."
+            f"the application '{app.name}' cannot be carried by {protocol.key}; it needs a reliable protocol "
+            f"of the stack {' or '.join(sorted(app.stacks))}."
         )
     stack = app.external or protocol.external
     if stack is None:

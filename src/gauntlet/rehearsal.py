@@ -1,0 +1,70 @@
+"""Before the first run: a guest says whether it can play what an experiment asks of it.
+
+Only the guest knows all that goes together: the stacks it was built with, what an application needs of its
+transport, which services exclude each other, which settings its kernel has. So one guest starts every
+different set of flows of an experiment and ends it before anything is sent. Flows that programs carry are
+left out: their programs would have to start, which takes longer than all the rest.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gauntlet.engine import guest
+from gauntlet.errors import UserError
+from gauntlet.experiment import RunSpec, plan_run
+from gauntlet.experiment.external import STACK
+
+_ENDED_AFTER_S = 1e-3
+"""Virtual seconds: a flow has been checked and its receiver listens by then, and no answer has come yet."""
+
+_ENDED = "the limit of"
+"""In the reason of every flow that its run's limit ended: such a flow could have been played."""
+
+
+def rehearse(specs: Sequence[RunSpec], machine: guest.Machine, source: str) -> None:
+    """Have a guest start what `specs` ask of it; `source` names their experiment in error sentences.
+
+    Raises UserError with the guest's reason for the first that it cannot play, RunError when no guest boots.
+    """
+    different = {_asked(spec): spec for spec in reversed(specs)}
+    asking = list(reversed(different.values()))
+    if not asking:
+        return
+    with tempfile.TemporaryDirectory(prefix="gauntlet-rehearsal-") as folder:
+        runs = [_begun(spec, str(number)) for number, spec in enumerate(asking)]
+        guest.boot(runs, Path(folder), seed=1, machine=machine)
+        for run, spec in zip(runs, asking, strict=True):
+            record = json.loads((Path(folder) / run["id"] / "record.json").read_text())
+            reason = _refusal(record)
+            if reason is not None:
+                raise UserError(f"{source}: {_what(spec)} cannot be played: {reason}.")
+
+
+def _asked(spec: RunSpec) -> str:
+    """What a guest may refuse of a run; the link's numbers are checked where experiments are read."""
+    return repr((spec.link.network, spec.link.drop, spec.flows, spec.record, spec.sysctls))
+
+
+def _begun(spec: RunSpec, name: str) -> dict[str, Any]:
+    """The run with its own flows and settings, ended as soon as they have been looked at."""
+    run = plan_run(replace(spec, id=name, limit_s=_ENDED_AFTER_S))
+    return {**run, "flows": [flow for flow in run["flows"] if flow["stack"] != STACK]}
+
+
+def _refusal(record: Mapping[str, Any]) -> str | None:
+    """Why the run cannot be played, without a full stop; None when it can."""
+    if record["outcome"] != "ok":
+        reasons = [record["reason"]]
+    else:
+        reasons = [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
+    found = next((reason for reason in reasons if _ENDED not in reason), None)
+    return None if found is None else found.removeprefix("flow f0: ").rstrip(".")
+
+
+def _what(spec: RunSpec) -> str:
+    apps = " and ".join(f"'{name}'" for name in dict.fromkeys(flow.app for flow in spec.flows))
+    return f"'{spec.factors['protocol']}' with the application {apps}"

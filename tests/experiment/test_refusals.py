@@ -1,0 +1,56 @@
+"""What cannot be played is refused when an experiment is read, where that needs no guest."""
+
+from pathlib import Path
+
+import pytest
+
+from gauntlet.errors import UserError
+from gauntlet.experiment import expand, parse_experiment
+
+EXPERIMENT = """
+[experiment]
+name = "refused"
+repetitions = 1
+limit = "10min"
+[scenario]
+name = "constant"
+[link]
+drop = "none"
+[matrix]
+protocols = ["tcp-cubic"]
+[workload]
+app = "ftp"
+size = "20kB"
+"""
+OWN = '[stack.mine]\nclient = ["{client}"]\nserver = ["sh"]\n'
+
+
+def read(*changes: tuple[str, str], further: str = "") -> None:
+    """Read the experiment with changes, each of which must change it."""
+    text = EXPERIMENT
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    expand(parse_experiment(text + further, "own.toml", Path(__file__).parent))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('"none"', '"both"'), ["[link] drop", "'ftp'", "tcp-cubic", "another application"]),
+        (("20kB", '20kB"\nstart = "11min'), ["[experiment] limit", "600 s", "660 s", "longer limit"]),
+    ],
+)
+def test_parts_that_do_not_fit(change: tuple[str, str], words: list[str]) -> None:
+    read()
+    with pytest.raises(UserError) as refused:
+        read(change)
+    assert str(refused.value).startswith("own.toml: ")
+    assert [word for word in words if word not in str(refused.value)] == [], str(refused.value)
+
+
+@pytest.mark.parametrize("client", ["no-such-program", "./no-such-program", "./test_refusals.py"])
+def test_a_stack_whose_program_is_not_there(client: str) -> None:
+    read(further=OWN.format(client="sh"))
+    with pytest.raises(UserError, match=rf"own\.toml: \[stack\.mine\] client: .*'{client}'.*install it"):
+        read(further=OWN.format(client=client))

@@ -1,0 +1,76 @@
+"""Before the first run a guest says what it cannot play: one sentence, and nothing is left behind."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gauntlet.engine import guest
+from gauntlet.errors import UserError
+from gauntlet.experiment import PROTOCOLS, RunSpec, expand, parse_experiment
+from gauntlet.rehearsal import rehearse
+from tests.guest.conftest import gauntlet
+
+CBR = 'app = "cbr"\nrate = "100kbit/s"\nduration = "1min"\npacket = "1000B"\n'
+BULK = 'app = "bulk"\nsize = "1MB"\n'
+FRESH = 'app = "periodic"\nsize = "200B"\ninterval = "1s"\ncount = 3\nconnection = "fresh"\n'
+OPTIONAL = "quic-quiche"
+"""The stack that only some guests have."""
+
+
+def text(protocols: list[str], workload: str, further: str = "") -> str:
+    """An experiment over a constant link."""
+    return (
+        '[experiment]\nname = "tried"\nrepetitions = 2\n[scenario]\nname = "constant"\nrate = "5.2Mbit/s"\n'
+        f"[matrix]\nprotocols = {protocols}\n[workload]\n{workload}{further}"
+    )
+
+
+def runs(protocols: list[str], workload: str, further: str = "") -> list[RunSpec]:
+    """The runs of such an experiment."""
+    return expand(parse_experiment(text(protocols, workload, further), "own.toml", Path()))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "workload", "further", "words"),
+    [
+        ("udp", FRESH, "", ["'udp'", "'periodic'", '"fresh"', '"kept"']),
+        ("quic-quinn-datagram", BULK, "", ["'quic-quinn-datagram'", "'bulk'", "`cbr`"]),
+        ("sctp", BULK, "homes = 2", ["'sctp'", "`homes` is 2", "fewer homes"]),
+        ("restp-file", BULK, 'congestion = "lia"', ["'restp-file'", "LIA", "several paths"]),
+        ("udp", CBR, '[link]\ndrop = "first-syn"', ["'udp'", "SYN", "tcp, mptcp, sctp, tls and restp"]),
+        ("tcp-bbr", CBR, '[sysctl]\n"net.ipv4.tcp_moon" = 1', ["sysctls", "net.ipv4.tcp_moon"]),
+    ],
+)
+def test_what_does_not_go_together_is_one_sentence(
+    machine: guest.Machine, protocol: str, workload: str, further: str, words: list[str]
+) -> None:
+    with pytest.raises(UserError) as refused:
+        rehearse(runs([protocol], workload, further), machine, "own.toml")
+    sentence = str(refused.value)
+    assert re.fullmatch(r"own\.toml: '.*' with the application '.*' cannot be played: .*[^.]\.", sentence)
+    assert [word for word in words if word not in sentence] == [], sentence
+
+
+def test_whatever_can_be_played_is_let_through(machine: guest.Machine) -> None:
+    known = [key for key, protocol in PROTOCOLS.items() if protocol.stack != OPTIONAL]
+    reliable = [key for key in known if PROTOCOLS[key].reliable]
+    at_once = CBR + 'start = "0s"\n'
+    specs = [*runs(known, CBR), *runs(known, at_once), *runs(reliable, FRESH), *runs(["udp"], CBR, "[link]")]
+    rehearse(specs, machine, "own.toml")
+
+
+def test_an_optional_stack_is_there_or_said_to_be_missing(machine: guest.Machine) -> None:
+    try:
+        rehearse(runs(["tcp-cubic", "quic-quiche-cubic"], BULK), machine, "own.toml")
+    except UserError as refused:
+        assert "'quic-quiche-cubic' with the application 'bulk' cannot be played" in str(refused)
+        assert "GAUNTLET_FEATURES=quiche make setup" in str(refused)
+
+
+def test_run_refuses_before_it_plays_or_writes_anything(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(text(["tcp-cubic", "udp"], FRESH))
+    answer = gauntlet("run", "own.toml", cwd=tmp_path)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.splitlines()[-1].startswith("own.toml: 'udp' with the application 'periodic' cannot be")
+    assert not (tmp_path / "results").exists()
