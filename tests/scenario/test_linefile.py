@@ -80,6 +80,8 @@ def test_the_place_of_a_line_file_does_not_matter(tmp_path: Path) -> None:
         ('kind = "rail-lte"', 'kind = "metro-wifi"', ["[wifi]", "max_reach_m"]),
         ('title = "Branch line"', "title = Branch", ["TOML", "line 2"]),
         ("value = 20.0", "value = -20.0", ["line.length_km.value", "greater than 0"]),
+        ("value = 20.0", "value = nan", ["line.length_km.value", "finite"]),
+        ("km = 8.0", "km = inf", ["station.1.km", "finite"]),
         ("headway_s", "headway", ["line.headway"]),
         ("to_km = 20.0\nlimit", "to_km = 19.0\nlimit", ["section ends at 19 km", "line at 20 km"]),
         ("from_km = 0.0\nto_km = 20.0\nlimit", "from_km = 1.0\nto_km = 20.0\nlimit", ["must begin at 0 km"]),

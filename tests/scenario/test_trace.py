@@ -39,9 +39,9 @@ def test_columns_are_those_of_the_format() -> None:
     [
         ("t_s", [0.0, 2.0, 2.0], ["row 3", "rise strictly"]),
         ("t_s", [0.0, 2.0, 1.0], ["row 3", "rise strictly"]),
-        ("t_s", [0.5, 1.0, 2.0], ["row 1", "at 0"]),
-        ("rate_up_bps", [1e6, 0.0, 1e6], ["row 2", "above 0"]),
-        ("rate_down_bps", [1e6, 1e6, -5.0], ["row 3", "above 0"]),
+        ("t_s", [0.5, 1.0, 2.0], ["row 1", "first must be 0"]),
+        ("rate_up_bps", [1e6, 0.0, 1e6], ["row 2", "at least 1 bit/s"]),
+        ("rate_down_bps", [1e6, 1e6, -5.0], ["row 3", "at least 1 bit/s"]),
         ("delay_up_s", [-0.01, 0.0, 0.0], ["row 1", "0 or more"]),
         ("delay_down_s", [0.0, math.nan, 0.0], ["row 2", "finite"]),
         ("loss_up", [0.0, 0.0, 1.01], ["row 3", "fraction"]),

@@ -14,9 +14,9 @@ AreaType = Literal["urban", "suburban", "rural"]
 
 
 class StrictData(BaseModel):
-    """Base of what data files hold: unknown keys are refused."""
+    """Base of what data files hold: unknown keys are refused, and numbers that are none (nan, inf)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Sourced(StrictData):

@@ -36,6 +36,18 @@ SCHEMA = pa.schema(
 """Columns of every trace, in this order; those after `queue_limit_bytes` may be null."""
 
 REQUIRED = SCHEMA.names[:8]
+_NUMERIC = [column.name for column in SCHEMA if not pa.types.is_string(column.type)]
+LEAST_RATE_BPS = 1
+"""Rates reach the kernel as whole bits per second."""
+
+
+class RowError(UserError):
+    """A value of a trace that cannot be; `row` counts from 1, `what` is the sentence from the column on."""
+
+    def __init__(self, name: str, row: int, what: str) -> None:
+        super().__init__(f"{name}, row {row}, {what}")
+        self.row = row
+        self.what = what
 
 
 @dataclass(frozen=True)
@@ -147,13 +159,13 @@ def _conform(table: pa.Table, name: str) -> pa.Table:
 def _check(table: pa.Table, end_s: float, name: str) -> None:
     if table.num_rows == 0:
         raise UserError(f"{name} has no rows; a trace needs at least one, at t_s = 0.")
-    for column in REQUIRED:
-        values = table.column(column)
-        bad = pc.fill_null(pc.invert(pc.is_finite(values)), True).to_numpy()
-        _refuse(table, column, bad, name, "every row needs a finite number here")
+    for column in _NUMERIC:
+        required = column in REQUIRED
+        bad = pc.fill_null(pc.invert(pc.is_finite(table.column(column))), required).to_numpy()
+        rule = "every row needs a finite number here" if required else "it must be a finite number or empty"
+        _refuse(table, column, bad, name, rule)
     t_s = table.column("t_s").to_numpy()
-    if t_s[0] != 0:
-        raise UserError(f"{name}, row 1, column 't_s': the first row must be at 0, but is at {t_s[0]:g}.")
+    _refuse(table, "t_s", np.append(t_s[0] != 0, np.zeros(len(t_s) - 1, bool)), name, "the first must be 0")
     _refuse(
         table, "t_s", np.append(False, np.diff(t_s) <= 0), name, "times must rise strictly from row to row"
     )
@@ -161,8 +173,11 @@ def _check(table: pa.Table, end_s: float, name: str) -> None:
         raise UserError(
             f"{name} ends at {end_s:g} s, but its last row begins at {t_s[-1]:g} s; it must end later."
         )
-    for column in ("rate_up_bps", "rate_down_bps", "queue_limit_bytes"):
-        _refuse(table, column, table.column(column).to_numpy() <= 0, name, "it must be above 0")
+    for column in ("rate_up_bps", "rate_down_bps"):
+        too_low = table.column(column).to_numpy() < LEAST_RATE_BPS
+        _refuse(table, column, too_low, name, f"it must be at least {LEAST_RATE_BPS} bit/s")
+    too_small = table.column("queue_limit_bytes").to_numpy() <= 0
+    _refuse(table, "queue_limit_bytes", too_small, name, "it must be above 0")
     for column in ("delay_up_s", "delay_down_s"):
         _refuse(table, column, table.column(column).to_numpy() < 0, name, "it must be 0 or more")
     for column in ("loss_up", "loss_down"):
@@ -174,4 +189,5 @@ def _refuse(table: pa.Table, column: str, bad: "np.ndarray[Any, Any]", name: str
     if bad.any():
         row = int(np.argmax(bad))
         value = table.column(column)[row].as_py()
-        raise UserError(f"{name}, row {row + 1}, column '{column}' is {value}: {rule}.")
+        shown = "empty" if value is None else f"{value:g}"
+        raise RowError(name, row + 1, f"column '{column}' is {shown}: {rule}.")

@@ -10,14 +10,14 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from gauntlet.errors import UserError
-from gauntlet.scenario.trace import SCHEMA, Trace
+from gauntlet.scenario.trace import REQUIRED, SCHEMA, RowError, Trace
 
 _END = re.compile(r"#\s*end_s\s*=\s*(\S+)\s*$")
 _END_KEY = b"end_s"
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a `.csv` or `.parquet` trace; raises `UserError` naming the file, row and column."""
+    """Read a `.csv` or `.parquet` trace; raises `UserError` naming the file, line (or row) and column."""
     if not path.is_file():
         raise UserError(f"There is no trace file {path}.")
     if path.suffix == ".parquet":
@@ -32,38 +32,67 @@ def _read_csv(path: Path) -> Trace:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read: {error}.") from None
-    while lines and not lines[-1].strip():
-        lines.pop()
+    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     end_s = math.inf
-    if lines and lines[-1].startswith("#"):
-        end_s = _end_s(lines.pop(), path)
-    header = [name.strip() for name in lines[0].split(",")] if lines else []
+    if numbered and numbered[-1][1].startswith("#"):
+        end_s = _end_s(numbered.pop()[1], path)
+    header = _header(numbered, path)
     options = pyarrow.csv.ConvertOptions(
         column_types={name: SCHEMA.field(name).type for name in header if name in SCHEMA.names},
         strings_can_be_null=True,
+        # Arrow's own list has words such as "nan", which would become indistinguishable from nothing.
+        null_values=[""],
     )
+    line_of_row = [number for number, _ in numbered[1:]]
     try:
         table = pyarrow.csv.read_csv(
-            io.BytesIO("\n".join([",".join(header), *lines[1:], ""]).encode()),
+            io.BytesIO("\n".join([",".join(header), *(line for _, line in numbered[1:]), ""]).encode()),
             # Only without threads does Arrow say in which line a value is wrong.
             read_options=pyarrow.csv.ReadOptions(use_threads=False),
             convert_options=options,
         )
     except pa.ArrowInvalid as error:
-        raise UserError(f"{path} is not a trace in CSV: {_where(str(error), header)}.") from None
-    return Trace(table, end_s, str(path))
+        raise UserError(f"{path}, {_where(str(error), header, line_of_row)}.") from None
+    try:
+        return Trace(table, end_s, str(path))
+    except RowError as error:
+        raise UserError(f"{path}, line {line_of_row[error.row - 1]}, {error.what}") from None
 
 
-def _where(message: str, header: list[str]) -> str:
+def _header(numbered: list[tuple[int, str]], path: Path) -> list[str]:
+    """The names of the columns, from the first of the lines."""
+    if not numbered:
+        raise UserError(f"{path} is empty; a trace begins with its columns: {','.join(REQUIRED)}.")
+    for number, line in numbered:
+        if line.startswith("#"):
+            raise UserError(
+                f"{path}, line {number} is a comment; only the last line can be one, such as '# end_s=600'."
+            )
+    number, line = numbered[0]
+    for mark, called in ((";", "semicolons"), ("\t", "tabs")):
+        if mark in line and "," not in line:
+            raise UserError(
+                f"{path}, line {number}: {called} separate the columns; use commas, and points in numbers."
+            )
+    header = [name.strip() for name in line.split(",")]
+    for name in header:
+        if header.count(name) > 1:
+            raise UserError(f"{path}, line {number}: the column '{name}' stands twice; keep one of them.")
+    return header
+
+
+def _where(message: str, header: list[str], line_of_row: list[int]) -> str:
     """Arrow's words about a bad file in this project's: the column by its name, the line of the file."""
     value = re.match(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): .*'(.*)'", message)
     if value:
         kind = "a whole number" if value[3] == "int64" else "a number"
-        return f"line {value[2]}, column '{header[int(value[1])]}' is '{value[4]}', which is not {kind}"
+        line = line_of_row[int(value[2]) - 2]
+        return f"line {line}, column '{header[int(value[1])]}' is '{value[4]}', which is not {kind}"
     width = re.match(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)", message)
     if width:
-        return f"line {width[1]} has {width[3]} values, but the header names {width[2]} columns"
-    return message.splitlines()[0].rstrip(".")
+        line = line_of_row[int(width[1]) - 2]
+        return f"line {line} has {width[3]} values, but the header names {width[2]} columns"
+    return f"which is not CSV: {message.splitlines()[0].rstrip('.')}"
 
 
 def _end_s(line: str, path: Path) -> float:
@@ -84,7 +113,12 @@ def _read_parquet(path: Path) -> Trace:
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{path} cannot be read as Parquet: {error}.") from None
     metadata = table.schema.metadata or {}
-    end_s = float(metadata[_END_KEY]) if _END_KEY in metadata else math.inf
+    try:
+        end_s = float(metadata.get(_END_KEY, math.inf))
+    except ValueError:
+        raise UserError(
+            f"{path}: the metadata key 'end_s' is not a number; leave it out or mend it."
+        ) from None
     return Trace(table, end_s, str(path))
 
 
