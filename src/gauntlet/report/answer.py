@@ -1,5 +1,6 @@
 """The answer in sentences, made from the numbers by rules that the report prints beside them (`RULES`)."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.axes import Axis
 from gauntlet.report.campaign import Campaign, Cell
-from gauntlet.report.numbers import counted, listed, number, with_unit
+from gauntlet.report.numbers import listed, number, with_unit
 
 KEEPS = 0.95
 """A protocol that keeps at least this share of a KPI from one end of a condition to the other is said to keep
@@ -25,8 +26,8 @@ RULES = (
     "The protocol named first is the safest choice: the one whose largest shortfall from the best, over "
     "all conditions of the experiment, is the smallest.",
     "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
-    f"repetition and averaged over the other conditions; a protocol that retains at least {KEEPS * 100:.0f} "
-    "% is said to keep it.",
+    "repetition and averaged over the other conditions. A protocol that retains at least "
+    f"{KEEPS * 100:.0f} % is said to keep that share; of the others it is said how much they lose.",
     "Runs that failed or whose certificate did not hold take no part in means, tests or sentences.",
 )
 
@@ -36,7 +37,14 @@ class Sentence:
     """One statement and the question that it answers."""
 
     question: str
-    text: str
+    lead: str
+    """What a reader in a hurry needs; the page prints it large."""
+    rest: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return f"{self.lead} {self.rest}".rstrip()
 
 
 def sentences(campaign: Campaign) -> list[Sentence]:
@@ -115,25 +123,26 @@ def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
     order = sorted(worst, key=lambda key: worst[key])
     lead = order[0]
     name = campaign.style(lead).label
-    average = f"{_lower(kpi.label)} {_on_average(kpi, means[lead], len(judged))} (n = {means[lead].n})"
+    scope = " on average over all conditions" if len(judged) > 1 else ""
+    average = f"{kpi.label} {with_unit(kpi, means[lead])}{scope} (n = {means[lead].n})"
     if len(order) == 1:
-        text = f"{name}: {average}."
+        found, rest = f"{name}: {_lower(average)}.", []
     else:
+        found = f"{name} is {_standing(kpi, worst[lead], len(judged))}."
         level = sum(_not_worse(row[lead]) for row in judged)
-        text = f"{name} is {_standing(kpi, worst[lead], len(judged))}; {average}. "
         if means[lead].n > 1:
-            text += f"It is best or not distinguishable from the best in {level} of {len(judged)}. "
+            average += f"; best or not distinguishable from the best in {level} of {len(judged)}."
         else:
-            text += "One repetition cannot say whether that is chance. "
+            average += ". One repetition cannot say whether that is chance."
         others = [
             f"{campaign.style(key).label} {with_unit(kpi, means[key])} ({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
-        text += f"The others: {listed(others)}."
+        rest = [average, f"The others: {listed(others)}."]
     if unranked := [key for key in means if key not in campaign.ranked]:
         beside = [f"{campaign.style(key).label} {with_unit(kpi, means[key])}" for key in unranked]
-        text += f" Not ranked, since lost messages are not sent again: {listed(beside)}."
-    return Sentence("Which protocol?", text)
+        rest.append(f"Not ranked, since lost messages are not sent again: {listed(beside)}.")
+    return Sentence("Which protocol?", found, " ".join(rest))
 
 
 def _standing(kpi: Kpi, shortfall: float, conditions: int) -> str:
@@ -141,11 +150,19 @@ def _standing(kpi: Kpi, shortfall: float, conditions: int) -> str:
     where = "under the only condition" if conditions == 1 else f"under all {conditions} conditions"
     if shortfall == 0:
         return f"best {where}"
-    return f"never more than {number(shortfall * 100)} % {_worse_side(kpi)} the best {where}"
+    if conditions == 1:
+        return f"{_share(shortfall)} {_worse_side(kpi)} the best {where}"
+    return f"the safest choice: never more than {_share(shortfall)} {_worse_side(kpi)} the best {where}"
 
 
 def _short(kpi: Kpi, shortfall: float) -> str:
-    return f"up to {number(shortfall * 100)} % {_worse_side(kpi)} the best"
+    return f"up to {_share(shortfall)} {_worse_side(kpi)} the best"
+
+
+def _share(shortfall: float) -> str:
+    """A share in per cent, rounded up: it is said to be the most."""
+    # Rounded first, since a share of exactly 2.1 % may come as 2.1000000000000001.
+    return f"{math.ceil(round(shortfall * 1000, 6)) / 10:.1f} %"
 
 
 def _worse_side(kpi: Kpi) -> str:
@@ -156,10 +173,6 @@ def _not_worse(cell: Cell) -> bool:
     return cell.verdict is not None and (cell.verdict.best or cell.verdict.distinguishable is False)
 
 
-def _on_average(kpi: Kpi, value: Mean, conditions: int) -> str:
-    return with_unit(kpi, value) + (" on average over all conditions" if conditions > 1 else "")
-
-
 def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
     """What the far end of a condition costs each protocol, as a share of the KPI at the near end."""
     low, high = axis.values[0], axis.values[-1]
@@ -168,29 +181,26 @@ def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
     }
     if not ratios:
         return []
-    keep: list[str] = []
-    change: list[str] = []
-    for key, ratio in ratios.items():
-        kept = ratio.value if kpi.higher_is_better else 1 / ratio.value
-        (keep if kept >= KEEPS else change).append(key)
-    parts = []
-    if keep:
-        verb = "keeps" if len(keep) == 1 else "keep"
-        named = listed([f"{campaign.style(key).label} ({_percent(ratios[key])})" for key in keep])
-        parts.append(f"{named} {verb} their level" if len(keep) > 1 else f"{named} {verb} its level")
-    if change:
-        if kpi.higher_is_better:
-            change.sort(key=lambda key: ratios[key].value)
-            losses = [f"{campaign.style(key).label} {_percent(_complement(ratios[key]))}" for key in change]
-            parts.append(f"lost, of the value at {axis.label(low)}: {listed(losses)}")
-        else:
-            change.sort(key=lambda key: -ratios[key].value)
-            grows = [f"{campaign.style(key).label} {_times(ratios[key])}" for key in change]
-            parts.append(f"it takes longer by a factor: {listed(grows)}")
+    order = sorted(ratios, key=lambda key: ratios[key].value)
+    if kpi.higher_is_better:
+        keep = [key for key in order if ratios[key].value >= KEEPS][::-1]
+        lose = [key for key in order if ratios[key].value < KEEPS]
+        losses = {key: _complement(ratios[key]) for key in lose}
+        parts = [_told(campaign, "keeps", {key: _percent(ratios[key]) for key in keep})] if keep else []
+        parts += [_told(campaign, "loses", {key: _percent(losses[key]) for key in lose})] if lose else []
+    else:
+        parts = [_told(campaign, "takes", {key: _times(ratios[key]) for key in order})]
     counts = {ratio.n for ratio in ratios.values()}
     n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    text = f"{kpi.label} from {axis.label(low)} to {axis.label(high)}: {'; '.join(parts)} (n = {n})."
+    text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)} (n = {n})."
     return [Sentence(f"What does {axis.words} cost?", text)]
+
+
+def _told(campaign: Campaign, verb: str, values: Mapping[str, str]) -> str:
+    """Protocols and their values with the verb once: "TCP BBR keeps 95 % and UDP 99 %"."""
+    labels = [campaign.style(key).label for key in values]
+    labels[0] += f" {verb}"
+    return listed([f"{label} {value}" for label, value in zip(labels, values.values(), strict=True)])
 
 
 def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | None:
@@ -214,7 +224,7 @@ def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | No
     # A repetition that lacks a condition would average over a different mix than the others.
     whole = max(len(values) for values in by_repetition.values())
     complete = [values for _, values in sorted(by_repetition.items()) if len(values) == whole]
-    average = mean([sum(values) / whole for values in complete])
+    average = mean([sum(values) / whole for values in complete]).within(0.0, math.inf)
     return average if average.value > 0 else None
 
 
@@ -232,7 +242,7 @@ def _percent(ratio: Mean) -> str:
 
 
 def _times(ratio: Mean) -> str:
-    text = f"{number(ratio.value)}"
+    text = f"{number(ratio.value)} times"
     if ratio.low is None or ratio.high is None:
         return text
     return f"{text} [{number(ratio.low)} to {number(ratio.high)}]"
@@ -249,7 +259,7 @@ def _extremes(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
         f"{with_unit(kpi, means[low])}, highest for {campaign.style(high).label} with "
         f"{with_unit(kpi, means[high])} (n = {means[low].n})."
     )
-    return [Sentence("Who is quick?", text)]
+    return [Sentence("Which is quickest?", text)]
 
 
 def _losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
@@ -268,11 +278,7 @@ def _losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
     text = f"Messages lost, over all conditions: {listed(named)}"
     if whole:
         text += f"; none for {listed(whole)}"
-    return [
-        Sentence(
-            "Does everything arrive?", f"{text} ({counted(next(iter(means.values())).n, 'repetition')})."
-        )
-    ]
+    return [Sentence("Does everything arrive?", f"{text} (n = {next(iter(means.values())).n}).")]
 
 
 def _lower(label: str) -> str:

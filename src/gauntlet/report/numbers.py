@@ -43,7 +43,12 @@ def interval_text(mean: Mean, factor: float = 1.0) -> str:
     if mean.low is None or mean.high is None:
         return ""
     digits = decimals(mean.value * factor)
-    return f"{number(mean.low * factor, digits)} to {number(mean.high * factor, digits)}"
+    low, high = (
+        # 1327 beside 808 would claim a digit more than the value does.
+        number(end, None if digits == 0 and abs(end) >= 1000 else digits)
+        for end in (mean.low * factor, mean.high * factor)
+    )
+    return f"{low} to {high}"
 
 
 def with_unit(kpi: Kpi, mean: Mean) -> str:

@@ -2,21 +2,22 @@
 sentences.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich import box
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from gauntlet import report
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.answer import sentences
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.heat import HeatCell, heat_table
+from gauntlet.report.heat import HeatCell, HeatTable, heat_table
 from gauntlet.report.trust import trust
-
-MOST_COLUMNS = 9
-"""With more conditions the table is turned: one row a condition, one column a protocol."""
 
 
 def summary(results_folder: Path) -> RenderableType:
@@ -25,7 +26,7 @@ def summary(results_folder: Path) -> RenderableType:
     found = trust(campaign)
     parts: list[RenderableType] = []
     if campaign.main_kpi is not None:
-        parts.append(_table(campaign))
+        parts.append(_MainKpi(campaign, campaign.main_kpi))
     parts += [
         Padding(Text.assemble((f"{it.question} ", "bold"), it.text), (1, 0, 0, 0))
         for it in sentences(campaign)
@@ -38,37 +39,76 @@ def summary(results_folder: Path) -> RenderableType:
     return Group(*parts)
 
 
-def _table(campaign: Campaign) -> Table:
-    kpi = campaign.main_kpi
-    assert kpi is not None
-    heat = heat_table(campaign, kpi)
-    unit = f" in {kpi.shown_unit}" if kpi.shown_unit else ""
-    table = Table(title=f"{kpi.label}{unit}", title_justify="left", title_style="bold", header_style="bold")
-    labels = [campaign.label(condition) for condition in campaign.conditions]
-    if len(labels) <= MOST_COLUMNS:
-        table.add_column("")
-        for label in labels:
-            table.add_column(label.replace(", ", "\n"), justify="right", no_wrap=True)
-        for _, name, _, cells in heat.rows:
-            table.add_row(name, *(_cell(cell) for cell in cells))
-    else:
-        table.add_column("")
-        for _, name, _, _ in heat.rows:
-            table.add_column(name, justify="right", no_wrap=True)
-        for place, label in enumerate(labels):
-            table.add_row(label, *(_cell(cells[place]) for _, _, _, cells in heat.rows))
-    table.caption = "★ best   ≈ not distinguishable from the best   [ ] 95 % interval"
-    table.caption_justify = "left"
+_UNLIMITED = 10_000
+"""Letters in a line when a table is asked how wide it wants to be."""
+
+
+@dataclass(frozen=True)
+class _MainKpi:
+    """The main KPI over the matrix, in the fullest form that the terminal is wide enough for."""
+
+    campaign: Campaign
+    kpi: Kpi
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One row a protocol, else one row a condition, else that without intervals, else one row a cell."""
+        heat = heat_table(self.campaign, self.kpi)
+        conditions = [self.campaign.label(condition) for condition in self.campaign.conditions]
+        full, short = "[ ] 95 % interval", "95 % intervals stand in the report"
+        forms = (
+            (_by_protocol(heat, conditions), full),
+            (_by_condition(heat, conditions, intervals=True), full),
+            (_by_condition(heat, conditions, intervals=False), short),
+        )
+        endless = options.update(max_width=_UNLIMITED)
+        fitting = (
+            form for form in forms if console.measure(form[0], options=endless).maximum <= options.max_width
+        )
+        table, note = next(fitting, (_by_cell(heat, conditions), full))
+        unit = f" in {self.kpi.shown_unit}" if self.kpi.shown_unit else ""
+        yield Text(f"{self.kpi.label}{unit}", style="bold")
+        yield table
+        yield Text(f"★ best   ≈ not distinguishable from the best   {note}", style="dim")
+
+
+def _by_protocol(heat: HeatTable, conditions: Sequence[str]) -> Table:
+    table = _empty("", *(label.replace(", ", "\n") for label in conditions))
+    for _, name, _, cells in heat.rows:
+        table.add_row(name, *(_cell(cell) for cell in cells))
     return table
 
 
-def _cell(cell: HeatCell) -> Text:
+def _by_condition(heat: HeatTable, conditions: Sequence[str], *, intervals: bool) -> Table:
+    table = _empty("", *(name for _, name, _, _ in heat.rows))
+    for place, label in enumerate(conditions):
+        table.add_row(label, *(_cell(cells[place], interval=intervals) for _, _, _, cells in heat.rows))
+    return table
+
+
+def _by_cell(heat: HeatTable, conditions: Sequence[str]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for place, label in enumerate(conditions):
+        table.add_row(Text(label, style="bold"))
+        for _, name, _, cells in heat.rows:
+            table.add_row(f"  {name}", _cell(cells[place], separator=" "))
+    return table
+
+
+def _empty(*heads: str) -> Table:
+    """A table without rows whose columns are as wide as what they hold; the first has names."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place else "left", no_wrap=True)
+    return table
+
+
+def _cell(cell: HeatCell, *, interval: bool = True, separator: str = "\n") -> Text:
     mark = {"best": " ★", "level": " ≈"}.get(cell.mark, "  ")
     text = Text(f"{cell.value}{mark}", style="bold" if cell.mark == "best" else "")
-    if cell.interval:
-        text.append(f"\n[{cell.interval}]", style="dim")
+    if cell.interval and interval:
+        text.append(f"{separator}[{cell.interval}]", style="dim")
     if not cell.trusted:
         text.stylize("red strike")
     if cell.flag:
-        text.append(f"\n{cell.flag}", style="red")
+        text.append(f"{separator}{cell.flag}", style="red")
     return text
