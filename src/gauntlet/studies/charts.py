@@ -31,7 +31,8 @@ from gauntlet.report.figures.figure import (
     small_multiples,
     table,
 )
-from gauntlet.studies.grid import Grid, factor_axis
+from gauntlet.studies.factors import factor_axis
+from gauntlet.studies.grid import Grid
 from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selection, by_repetition, quantiles, rows, shown
 from gauntlet.studies.summary import Summary

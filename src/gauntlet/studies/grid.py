@@ -7,13 +7,18 @@ from typing import Any
 
 import altair as alt
 
-from gauntlet.report.axes import Axis, axis_of
 from gauntlet.report.style import styles
+from gauntlet.studies.factors import factor_words
 from gauntlet.studies.select import Selection, rows
 from gauntlet.studies.summary import Summary
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255")
 """Colours of a factor's values where the colour is not the protocol: Okabe and Ito's."""
+
+RAMP = ("#E9A227", "#D95F4C", "#B03A7A", "#742F8A", "#35206B")
+"""Colours of numbers, from little to much: darker and darker, so that they can be told apart without seeing
+hues, and none of them a protocol's (after matplotlib's plasma).
+"""
 
 WIDEST_PX = 240
 """How wide a legend may be: "channel delay 150 ms ± 10 ms" does not fit into Vega's 160 pixels."""
@@ -64,11 +69,7 @@ class Grid:
     def _word(self, name: str | None, value: Any) -> str:
         if name is None or value is None:
             return ""
-        if name == "protocol":
-            return styles([str(value)])[0].label
-        axis = factor_axis(self._summary, self._experiment, name)
-        label = self._summary.label(self._experiment, name, value)
-        return label if name == "protocols" else f"{axis.words} {label}"
+        return factor_words(self._summary, self._experiment, name, value)
 
     def cells(self) -> Iterator[tuple[tuple[Any, ...], Selection]]:
         """Every (place, selection): place is the values of facet, colour and dash."""
@@ -116,17 +117,14 @@ class Grid:
         )
 
     def _colours(self) -> list[str]:
+        values = self._values[1]
         if self._names[1] == "protocol":
-            return [styles([str(key)])[0].colour for key in self._values[1]]
-        return list(itertools.islice(itertools.cycle(PALETTE), len(self._values[1])))
+            return [styles([str(key)])[0].colour for key in values]
+        if 1 < len(values) <= len(RAMP) and all(isinstance(value, int | float) for value in values):
+            return [RAMP[round(place * (len(RAMP) - 1) / (len(values) - 1))] for place in range(len(values))]
+        return list(itertools.islice(itertools.cycle(PALETTE), len(values)))
 
     def _markers(self) -> list[str]:
         if self._names[1] == "protocol":
             return [styles([str(key)])[0].marker for key in self._values[1]]
         return list(itertools.islice(itertools.cycle(MARKERS), len(self._values[1])))
-
-
-def factor_axis(summary: Summary, experiment: str, name: str) -> Axis:
-    """A factor of an experiment as the report's axes have it: words, unit, labels."""
-    values = summary.factors(experiment)[name]
-    return axis_of(name, {value: summary.label(experiment, name, value) for value in values})

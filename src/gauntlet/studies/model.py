@@ -139,6 +139,8 @@ class Study:
     citation: str
     experiments: tuple[Experiment, ...]
     figures: tuple[Figure, ...]
+    headlines: tuple[str, ...] = ()
+    """Ids of the claims that a visitor should see first: the study's main findings, held or not."""
     notes: tuple[tuple[str, str], ...] = ()
     """What differs from the study and why: (heading, sentences)."""
     values: Mapping[str, Value] = field(default_factory=dict)

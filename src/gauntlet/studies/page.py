@@ -97,6 +97,8 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         marks=_MARKS,
         counts=[(verdict, count) for verdict, count in counts(judged).items()],
         tally_words=listed([f"{count} {verdict}" for verdict, count in counts(judged).items()]),
+        answer=_answer(judged),
+        headlines=_headlines(study, judged),
         claims=[_claim(it, study) for it in judged],
         figure_names={figure.key: figure.name or figure.title for figure in study.figures},
         rules=RULES,
@@ -109,6 +111,21 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         provenance=_provenance(manifest, about),
         times=_times(manifest),
     )
+
+
+def _answer(judged: Sequence[Judged]) -> str:
+    """How many of the study's claims hold, in one sentence."""
+    held = counts(judged)
+    return (
+        f"{counted(len(judged), 'claim')} tested: {held[Verdict.REPRODUCED]} hold, "
+        f"{held[Verdict.NOT_REPRODUCED]} do not, {held[Verdict.UNDECIDED]} stay undecided."
+    )
+
+
+def _headlines(study: Study, judged: Sequence[Judged]) -> list[Judged]:
+    """The claims that are shown first, in the order that the study names them."""
+    by_id = {it.claim.id: it for it in judged}
+    return [by_id[name] for name in study.headlines]
 
 
 def _drawn(figure: Figure, summary: Summary, judged: Sequence[Judged]) -> _Shown:

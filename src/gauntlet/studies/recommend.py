@@ -205,7 +205,7 @@ def panels(found: Sequence[Recommendation], study: str, measures: Mapping[str, K
             it.service.name,
             finding.need.words,
             _names((finding.protocol,)),
-            _worst(finding, measures),
+            *_worst(finding, measures),
             _kept(finding),
         )
         for it in found
@@ -213,13 +213,13 @@ def panels(found: Sequence[Recommendation], study: str, measures: Mapping[str, K
     )
     return [
         Table(
-            "Recommendations.",
-            ("Class", study, "Measured: serves it", "Only without loss", "Difference"),
+            "What serves each class, as the study says and as measured.",
+            ("Class", f"{study} recommends", "Measured: serves it", "Only without loss", "Difference"),
             rows,
         ),
         Table(
             "Every need, and how each protocol does under the worst of its conditions.",
-            ("Class", "Need", "Protocol", "Worst value, limit, where", "Kept"),
+            ("Class", "Need", "Protocol", "Worst value", "Limit", "Channel delay", "Loss", "Kept"),
             needs,
         ),
     ]
@@ -232,9 +232,9 @@ def _difference(found: Recommendation) -> str:
     more = [it for it in found.always if it not in study]
     words = []
     if missing:
-        words.append(f"not {_names(tuple(missing))}")
+        words.append(f"without {_names(tuple(missing))}")
     if more:
-        words.append(f"also {_names(tuple(more))}")
+        words.append(f"with {_names(tuple(more))}")
     return "; ".join(words) or "none"
 
 
@@ -242,13 +242,15 @@ def _names(protocols: Sequence[str]) -> str:
     return listed([styles([it])[0].label for it in protocols]) if protocols else "–"
 
 
-def _worst(finding: Finding, measures: Mapping[str, Kpi]) -> str:
+def _worst(finding: Finding, measures: Mapping[str, Kpi]) -> tuple[str, str, str, str]:
+    """The worst value of a protocol, its limit there, and under which delay and loss that was."""
     kpi = shown(Quantity(finding.need.kpi), measures)
     sign = "at least" if finding.need.higher_is_better else "at most"
     return (
-        f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}, {sign} "
-        f"{number(finding.worst_limit * kpi.shown_factor)}, at "
-        f"{1e3 * finding.worst_delay_s:g} ms and {100 * finding.worst_loss:g} %"
+        f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}",
+        f"{sign} {number(finding.worst_limit * kpi.shown_factor)}",
+        f"{1e3 * finding.worst_delay_s:g} ms",
+        f"{100 * finding.worst_loss:g} %",
     )
 
 

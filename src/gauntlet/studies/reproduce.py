@@ -169,11 +169,14 @@ def verdicts(study: Study, judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
-    """Hold the ledger against the study: experiments, factors, values, figures and functions that it names.
+    """Hold the ledger against the study: experiments, factors, values, figures and functions that it names,
+    and the claims that the study's headlines name.
 
     Raises UserError with the first that is wrong. It needs no results, so a claim that could never be decided
     is found before anything is played.
     """
+    for name in set(study.headlines) - {claim.id for claim in claims}:
+        raise UserError(f"{study.ledger}: the study's headlines name a claim '{name}', which is not there.")
     figures = {figure.key for figure in study.figures}
     known: dict[str, Mapping[str, Sequence[Any]]] = {}
     for claim in claims:

@@ -60,6 +60,16 @@ STUDY = Study(
     "101014517).",
     experiments=EXPERIMENTS,
     figures=FIGURES,
+    headlines=(
+        "bbr-insensitive-hsr",
+        "cubic-suffers-hsr",
+        "files-big-cubic-lossy",
+        "sctp-preserves-latency",
+        "sctp-latency-by-congestion-control",
+        "coexist-sctp-behind",
+        "table-9-critical-data",
+        "table-9-signalling",
+    ),
     notes=NOTES,
     values=VALUES,
 )

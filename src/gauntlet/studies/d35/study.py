@@ -73,6 +73,16 @@ STUDY = Study(
     "2022 (Shift2Rail, grant 101014517).",
     experiments=EXPERIMENTS,
     figures=FIGURES,
+    headlines=(
+        "bbr-and-quic-better-in-loss",
+        "congestion-control-matters",
+        "lsquic-best",
+        "setup-is-most",
+        "quic-best-1kb",
+        "http3-saves-kepler",
+        "https-as-http",
+        "table-11-signalling",
+    ),
     notes=NOTES,
     values=VALUES,
 )

@@ -57,6 +57,16 @@ STUDY = Study(
     "networks. Dissertation, University of Kansas, 2021.",
     experiments=EXPERIMENTS,
     figures=FIGURES,
+    headlines=(
+        "syn-opt",
+        "syn-3wh",
+        "paths-opt-below",
+        "restp-back-sooner",
+        "tcp-survives-one",
+        "call-par-repairs",
+        "harq-halves",
+        "newreno-like-tcp",
+    ),
     notes=NOTES,
     values=VALUES,
 )

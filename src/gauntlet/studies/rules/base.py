@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from gauntlet.experiment.strict import Strict
+from gauntlet.report.numbers import listed
 from gauntlet.studies.decide import Bounds, Context, Decision
+from gauntlet.studies.factors import factor_words
 from gauntlet.studies.model import Study
 from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selected, Selection, by_repetition, shown
 
@@ -41,6 +43,11 @@ class Ruled(Strict):
     def where(self, chosen: dict[str, Any]) -> "Ruled":
         """The same rule with these factors added to every selection."""
         raise ValueError("for_each works with rules that have selections, and this one has none")
+
+
+def described(quantity: str, conditions: str) -> str:
+    """What was measured and under what: "Throughput (TCP BBR, loss 1 %)"."""
+    return f"{quantity} ({conditions})" if conditions else quantity
 
 
 class Bounded(Ruled):
@@ -97,3 +104,19 @@ class Measuring(Ruled):
         """The quantity for people."""
         words = shown(self.quantity, context.study.measures).label
         return words if self.quantile is None else f"{words}, {self.quantile:g} quantile"
+
+    def under(self, context: Context, selection: Selection) -> str:
+        """A selection for people, one part a factor: "TCP BBR, channel delay 25 ms"."""
+        experiment = str(selection.get("experiment", self.experiment))
+        return ", ".join(
+            listed(
+                [
+                    f"flow {int(value) + 1}"
+                    if name == "flow"
+                    else factor_words(context.summary, experiment, name, value)
+                    for value in (wanted if isinstance(wanted, list) else [wanted])
+                ]
+            )
+            for name, wanted in selection.items()
+            if name != "experiment"
+        )

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.model import NotMeasured
-from gauntlet.studies.rules.base import Bounded, Measuring, Selecting
+from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
 from gauntlet.studies.select import LeftOut, Selection, shown
 
 KIND = "comparison"
@@ -39,11 +39,25 @@ class Rule(Bounded, Measuring):
         return judged(
             paired,
             self.bounds,
-            what=f"{self.label(context)}, {self.measure}",
+            what=described(f"{self.label(context)}, {self._sides(context)}", self._shared(context)),
             unit=kpi.shown_unit if difference else "",
             factor=kpi.shown_factor if difference else 1.0,
             left_out=left_out,
         )
+
+    def _sides(self, context: Context) -> str:
+        """What differs between the two: "loss 1 % over loss 0 %"."""
+        this, that = (
+            {name: value for name, value in one.items() if name not in other or other[name] != value}
+            for one, other in ((self.this, self.that), (self.that, self.this))
+        )
+        word = "less" if self.measure == "difference" else "over"
+        own = self.under(context, this) or self.measure
+        return f"{own} {word} {self.under(context, that) or 'all'}"
+
+    def _shared(self, context: Context) -> str:
+        same = {name: value for name, value in self.this.items() if self.that.get(name) == value}
+        return self.under(context, same)
 
     def paired(self, context: Context) -> tuple[Mean, LeftOut]:
         """The mean over repetitions of the ratio or difference. Raises NotMeasured without a pair."""

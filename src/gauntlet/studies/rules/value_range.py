@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from gauntlet.metrics.intervals import mean
 from gauntlet.studies.decide import Bounds, Context, Decision, judged
 from gauntlet.studies.model import NotMeasured
-from gauntlet.studies.rules.base import Measuring, Selecting
+from gauntlet.studies.rules.base import Measuring, Selecting, described
 from gauntlet.studies.select import Selection, shown
 
 KIND = "range"
@@ -63,7 +63,7 @@ class Rule(Measuring):
         return judged(
             found,
             self.bounds,
-            what=self.label(context),
+            what=described(self.label(context), self.under(context, self.of)),
             unit=kpi.shown_unit,
             factor=kpi.shown_factor,
             left_out=selected.left_out,

@@ -6,7 +6,7 @@ from gauntlet.studies.charts import against
 from gauntlet.studies.model import Chart, Figure, Panel
 from gauntlet.studies.summary import Summary
 
-_LINES = "Means of the stretches with 95 % intervals; solid: no loss, broken: 1 %."
+_LINES = "Means over stretches with 95 % intervals; solid: no loss, broken: 1 %."
 _KPIS = (("throughput_bps", "Throughput"), ("delay_median_s", "One-way delay, median"))
 
 

@@ -1,5 +1,6 @@
 """Two flows at once: Figures 41 to 43, and beyond the study two tunnels, the regional line and every pair."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from gauntlet.metrics.intervals import mean
@@ -17,7 +18,10 @@ EXPERIMENT = "coexist-hsr"
 ARRIVAL_RUNS = tuple(f"tcp-bbr-with-tcp-cubic_delay-50ms_loss-{loss}_rep-001" for loss in ("0pct", "1pct"))
 """Figure 43: the study does not say at which delay."""
 
-_LINES = "Means of ten stretches with 95 % intervals; solid: no loss, broken: 1 %."
+_MOST = {"jain_index": 1.0}
+"""What a number that is no KPI can be at most."""
+
+_LINES = "Means over stretches with 95 % intervals; solid: no loss, broken: 1 %."
 
 Drawing = Callable[[Summary], Sequence[Panel]]
 
@@ -170,6 +174,6 @@ def _cell(summary: Summary, of: dict[str, object], kpi: str) -> str:
         return "–"
     if not values:
         return "–"
-    found = mean(list(values.values()))
+    found = mean(list(values.values())).within(0.0, _MOST.get(kpi, math.inf))
     interval = interval_text(found)
     return mean_text(found) + (f" [{interval}]" if interval else "")

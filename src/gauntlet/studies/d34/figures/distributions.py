@@ -58,7 +58,7 @@ def _greedy(number: int, line: str, words: str, protocol: str, name: str) -> Fig
     return Figure(
         str(number),
         f"{name}, delay and throughput: {words.lower()}",
-        "Greedy sources for 2 min on ten random stretches.",
+        "Greedy sources for 2 min on random stretches.",
         (experiment,),
         _panels(*((experiment, quantity, protocol, "") for quantity in (DELAY, THROUGHPUT))),
     )

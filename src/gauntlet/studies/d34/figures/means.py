@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gauntlet.report.style import styles
 from gauntlet.studies.charts import Mark, against, cdf
 from gauntlet.studies.d34.scenarios import LINES
 from gauntlet.studies.model import Chart, Figure, Panel, Printed
 from gauntlet.studies.summary import Summary
 
 STUDIED = ["tcp-cubic", "tcp-bbr", "udp", "sctp"]
-_SOLID = "Means of ten stretches with 95 % intervals; solid: no loss, broken: with loss."
+_SOLID = "Means over stretches with 95 % intervals; solid: no loss, broken: with loss."
 _SIZES = ((1_000_000, "1 MB"), (10_000_000, "10 MB"))
 _SLIGHT = [0.0, 0.001]
 
@@ -143,7 +144,11 @@ def _mean_times(number: int, line: str, words: str) -> Figure:
         (experiment,),
         draw,
         tuple(
-            Printed(f"{size}, {protocol}, {1e3 * delay_s:g} ms", f"{_range(low, high)}", "section 6.3")
+            Printed(
+                f"{styles([protocol])[0].label}, {size}, {1e3 * delay_s:g} ms",
+                _range(low, high),
+                "section 6.3",
+            )
             for size_bytes, size in _SIZES
             for protocol, delay_s, low, high in PRINTED_TIMES[line, size_bytes]
         ),
@@ -180,7 +185,7 @@ def _distribution(number: int, line: str, words: str) -> Figure:
     return Figure(
         str(number),
         f"Distribution of download times: {words.lower()}",
-        "One value a stretch: of ten downloads no distribution is sharp.",
+        "One value a stretch: of so few downloads no distribution is sharp.",
         (experiment,),
         draw,
     )

@@ -1,0 +1,21 @@
+"""The factors of an experiment in words: what the axes of its charts and the verdicts of its claims say."""
+
+from typing import Any
+
+from gauntlet.report.axes import Axis, axis_of
+from gauntlet.report.style import styles
+from gauntlet.studies.summary import Summary
+
+
+def factor_axis(summary: Summary, experiment: str, name: str) -> Axis:
+    """A factor of an experiment as the report's axes have it: words, unit, labels."""
+    values = summary.factors(experiment)[name]
+    return axis_of(name, {value: summary.label(experiment, name, value) for value in values})
+
+
+def factor_words(summary: Summary, experiment: str, name: str, value: Any) -> str:
+    """A factor's value for people: TCP BBR; channel delay 25 ms."""
+    if name == "protocol":
+        return styles([str(value)])[0].label
+    label = summary.label(experiment, name, value)
+    return label if name == "protocols" else f"{factor_axis(summary, experiment, name).words} {label}"
