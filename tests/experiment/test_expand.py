@@ -277,3 +277,9 @@ def test_each_repetition_draws_a_delay_that_its_protocols_share(parse: Parse, te
     assert spread[0].id == "tcp-cubic_delay-25ms-5ms_loss-0pct_rep-001"
     plain = by_id(parse(text))
     assert all(plain[run.id] == run for run in runs if run.id in plain), "a fixed delay is drawn from nothing"
+
+
+def test_the_delays_of_a_seed_stay_what_they_were(parse: Parse) -> None:
+    spread = parse(CONSTANT, ('"25ms", "50ms"', '"25ms±5ms"'))
+    delays_s = [run.scenario.params["delay"] for run in expand(spread)[:2]]
+    assert delays_s == [0.022690383, 0.020053243], "published results were made with these"
