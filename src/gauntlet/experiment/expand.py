@@ -102,7 +102,7 @@ class _Ride:
         """The same with the delay of one repetition, which is that of every protocol in it."""
         if self.delay_half_width_s == 0:
             return self
-        # Python's generator and not seeds.derive, which would change the delays of every result that is there.
+        # Python's generator and not seeds.derive, which would change the delays of all results that exist.
         # What it draws from a text is the same on every machine (random.seed, version 2: SHA-512).
         place = random.Random(f"channel delay {link_seed}").uniform(-1.0, 1.0)
         return self._shifted(place * self.delay_half_width_s)
