@@ -120,3 +120,17 @@ def test_pictures_that_cannot_be(hsr: Scenario, tmp_path: Path) -> None:
         plot(hsr, tmp_path / "none" / "a.svg")
     with pytest.raises(UserError, match="its bearers are: lte"):
         plot(hsr, tmp_path / "a.svg", bearer="wifi")
+
+
+def test_the_rates_of_the_two_directions_are_not_mixed(tmp_path: Path) -> None:
+    trace = tmp_path / "uneven.csv"
+    trace.write_text(
+        "t_s,rate_up_bps,rate_down_bps,delay_up_s,delay_down_s,loss_up,loss_down,queue_limit_bytes\n"
+        "0,5000000,20000000,0.02,0.02,0,0,512000\n"
+        "50,1000000,20000000,0.02,0.02,0,0,512000\n"
+        "# end_s=100\n"
+    )
+    plot(load_scenario(str(trace)), tmp_path / "uneven.svg")
+    subtitle = next(text for text in texts(tmp_path / "uneven.svg") if "on average" in text)
+    assert "up 3 Mbit/s on average, at most 5" in subtitle
+    assert "down 20 Mbit/s" in subtitle

@@ -186,8 +186,11 @@ def _both_ways(ax: Axes, view: View, style: Style, up: Array, down: Array) -> No
     else:
         ax.stairs(down, view.edges, color=style.down, lw=0.9, baseline=None)
         ax.stairs(up, view.edges, color=style.up, lw=0.9, baseline=None)
-        _note(ax, 0.8, "up", style.up)
-        _note(ax, 0.45, "down", style.down)
+        notes = [("up", style.up), ("down", style.down)]
+        # The names stand as the lines do: the higher one on top.
+        higher, lower = notes if up.mean() >= down.mean() else notes[::-1]
+        _note(ax, 0.8, *higher)
+        _note(ax, 0.45, *lower)
     ax.set_ylim(0, 1.1 * max(up.max(), down.max()) or 1.0)
 
 

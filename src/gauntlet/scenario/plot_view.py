@@ -109,9 +109,17 @@ def _subtitle(scenario: Scenario, part: Trace, bearer: str) -> str:
         words.append(f"{float(str(scenario.params['bandwidth'])) / 1e6:g} MHz")
     if scenario.line:
         words.append(f"a train each {scenario.line.headway_s / 60:g} min")
-    mean_bps = part.mean("rate_up_bps", 0.0, until_s)
-    words.append(f"up {mean_bps / 1e6:.3g} Mbit/s on average, at most {scenario.max_rate_bps / 1e6:.3g}")
+    up, down = (_rate(part, column, until_s) for column in ("rate_up_bps", "rate_down_bps"))
+    words += [up] if up == down else [f"up {up}", f"down {down}"]
     loss = max(part.column("loss_up").max(), part.column("loss_down").max())
     words.append("no loss" if loss == 0 else f"loss up to {loss * 100:g} %")
     words += [f"seed {scenario.seed}"] if scenario.line else []
     return "  ·  ".join(words)
+
+
+def _rate(part: Trace, column: str, until_s: float) -> str:
+    """A direction's rate over the stretch."""
+    mean_bps, most_bps = part.mean(column, 0.0, until_s), float(part.column(column).max())
+    if math.isclose(mean_bps, most_bps):
+        return f"{mean_bps / 1e6:.3g} Mbit/s"
+    return f"{mean_bps / 1e6:.3g} Mbit/s on average, at most {most_bps / 1e6:.3g}"
