@@ -57,8 +57,10 @@ def exec_(
     \b
     Examples:
       gauntlet exec --scenario hsr --server 'python3 -m http.server 8000' -- \\
-          sh -c 'curl -o /dev/null http://$GAUNTLET_SERVER:8000/big.bin'
-      gauntlet exec --scenario constant -p rate=1Mbit/s --channel-delay 150ms -- ping -c 5 10.0.2.1
+          sh -c 'curl -s http://$GAUNTLET_SERVER:8000/'
+      gauntlet exec --scenario constant -p rate=1Mbit/s --channel-delay 150ms \\
+          --server 'python3 -m http.server 8000' -- \\
+          sh -c 'curl -so /dev/null -w "%{time_total} s\\n" http://$GAUNTLET_SERVER:8000/'
     """
     from gauntlet import units
     from gauntlet.experiment import plan_run
