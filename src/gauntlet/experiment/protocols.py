@@ -172,7 +172,7 @@ _ALL = (
     _restp("file-bbr", "file BBR", "#A6761D", _DASHED, profile="file_arq", congestion="bbr"),
     _restp("file-harq", "file HARQ", "#661100", _DASH_DOT, profile="file_harq"),
     _restp("web", "web", "#6699CC", _DOTTED, profile="web_opt"),
-    _restp("satellite", "satellite", "#1B9E77", _DASHED, profile="satellite_outage"),
+    _restp("satellite", "satellite", "#7B3294", _DASHED, profile="satellite_outage"),
     _restp("multipath", "multipath", "#7570B3", _DASH_DOT, profile="multipath"),
     _restp("voice", "voice", "#E7298A", _SOLID, profile="voice", reliable=False),
     _restp("datagram", "datagram", "#A9A9A9", _DOTTED, profile="datagram", reliable=False),
@@ -201,7 +201,7 @@ _ALL = (
     _studied(
         "outage-arq",
         "3WH-ARQ probing",
-        "#33A02C",
+        "#EFA00B",
         _DASHED,
         profile="satellite_outage",
         ack_report="cumulative",
