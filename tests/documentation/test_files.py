@@ -1,0 +1,92 @@
+"""Files that the documents show are files that the program takes: experiments, lines, traces, pages, claims.
+
+A block that is only a part of a file says so behind its language ("toml fragment"); it is completed here.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from gauntlet.experiment import expand, pages, parse_experiment
+from gauntlet.experiment.schema import ExperimentFile
+from gauntlet.scenario import load_scenario, read_trace
+from gauntlet.scenario.linefile import LineFile, WifiPlan
+from gauntlet.studies import ledger
+
+from .snippets import ROOT, Block, blocks
+
+FRAGMENT = "fragment"
+REST = MappingProxyType(
+    {
+        "experiment": '[experiment]\nname = "x"\n',
+        "scenario": '[scenario]\nname = "constant"\n',
+        "matrix": '[matrix]\nprotocols = ["tcp-cubic"]\n',
+        "workload": '[workload]\napp = "bulk"\nsize = "1MB"\n',
+    }
+)
+"""The sections of an experiment that a fragment may lack."""
+
+
+def play_experiment(block: Block, folder: Path) -> None:
+    """Multiply an experiment out; what it names beside itself is in `folder`."""
+    given = tomllib.loads(block.text)
+    text = block.text + "".join(section for name, section in REST.items() if name not in given)
+    runs = expand(parse_experiment(text, block.name, folder, repetitions=1))
+    assert runs
+
+
+def read_line(block: Block, folder: Path) -> None:
+    """Load a line as a scenario."""
+    (folder / "own.toml").write_text(block.text, encoding="utf-8")
+    assert load_scenario(str(folder / "own.toml")).line is not None
+
+
+def read_page(block: Block, folder: Path) -> None:
+    """Read a list of files."""
+    (folder / "own.toml").write_text(block.text, encoding="utf-8")
+    assert pages.load("own.toml", folder)
+
+
+def read_ledger(block: Block, folder: Path) -> None:
+    """Read claims."""
+    (folder / "claims.toml").write_text(block.text, encoding="utf-8")
+    assert ledger.load(folder / "claims.toml")
+
+
+WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
+    {"experiment": play_experiment, "line": read_line, "object": read_page, "claim": read_ledger}
+)
+"""Who reads a whole file, by a key that all such files have."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with what examples name beside themselves."""
+    (tmp_path / "own-stack").symlink_to(ROOT / "experiments" / "own-stack")
+    for block in blocks("csv"):
+        (tmp_path / "tunnel.csv").write_text(block.text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: block.name)
+def test_toml_is_taken(block: Block, folder: Path) -> None:
+    given: dict[str, Any] = tomllib.loads(block.text)
+    if block.mark != FRAGMENT:
+        read = next((read for key, read in WHOLE.items() if key in given), None)
+        assert read is not None, "no whole file; write ```toml fragment"
+        read(block, folder)
+    elif set(given) <= set(ExperimentFile.model_fields):
+        play_experiment(block, folder)
+    else:
+        assert set(given) == {"wifi"} <= set(LineFile.model_fields)
+        WifiPlan.model_validate(given["wifi"])
+
+
+@pytest.mark.parametrize("block", blocks("csv"), ids=lambda block: block.name)
+def test_a_trace_is_taken(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text(block.text, encoding="utf-8")
+    assert read_trace(tmp_path / "own.csv").table.num_rows > 0
