@@ -1,9 +1,10 @@
 """Before the first run: a guest says whether it can play what an experiment asks of it.
 
 Only the guest knows all that goes together: the stacks it was built with, what an application needs of its
-transport, which services exclude each other, which settings its kernel has. So one guest starts every
-different set of flows of an experiment and ends it before anything is sent. Flows that programs carry are
-left out: their programs would have to start, which takes longer than all the rest.
+transport, how long a message may be, which services exclude each other, which settings its kernel has. So
+one guest plays the first moment of every different set of flows of an experiment, over a line on which
+nothing goes wrong. Flows that programs carry are left out: their programs would have to start, which takes
+longer than all the rest.
 """
 
 import json
@@ -13,13 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gauntlet.engine import guest
+from gauntlet.engine import guest, pool
 from gauntlet.errors import UserError
 from gauntlet.experiment import RunSpec, plan_run
 from gauntlet.experiment.external import STACK
+from gauntlet.experiment.networks import NETWORKS
 
-_ENDED_AFTER_S = 1e-3
-"""Virtual seconds: a flow has been checked and its receiver listens by then, and no answer has come yet."""
+_RATE_BPS = 10_000_000
+_ENDED_AFTER_S = 0.05
+"""Virtual seconds: at that rate and without delay enough for any handshake (about ten packets) and some
+messages, and few enough packets (40) that a rehearsal costs no more than making its network."""
 
 _ENDED = "the limit of"
 """In the reason of every flow that its run's limit ended: such a flow could have been played."""
@@ -36,7 +40,7 @@ def rehearse(specs: Sequence[RunSpec], machine: guest.Machine, source: str) -> N
         return
     with tempfile.TemporaryDirectory(prefix="gauntlet-rehearsal-") as folder:
         runs = [_begun(spec, str(number)) for number, spec in enumerate(asking)]
-        guest.boot(runs, Path(folder), seed=1, machine=machine)
+        guest.boot(runs, Path(folder), seed=1, machine=machine, core=pool.usable_cores()[0])
         for run, spec in zip(runs, asking, strict=True):
             record = json.loads((Path(folder) / run["id"] / "record.json").read_text())
             reason = _refusal(record)
@@ -45,14 +49,19 @@ def rehearse(specs: Sequence[RunSpec], machine: guest.Machine, source: str) -> N
 
 
 def _asked(spec: RunSpec) -> str:
-    """What a guest may refuse of a run; the link's numbers are checked where experiments are read."""
+    """What a guest may refuse of a run; the link's conditions are checked where experiments are read."""
     return repr((spec.link.network, spec.link.drop, spec.flows, spec.record, spec.sysctls))
 
 
 def _begun(spec: RunSpec, name: str) -> dict[str, Any]:
-    """The run with its own flows and settings, ended as soon as they have been looked at."""
+    """The first moment of a run: its own flows, all at once, and its settings, over a plain line."""
     run = plan_run(replace(spec, id=name, limit_s=_ENDED_AFTER_S))
-    return {**run, "flows": [flow for flow in run["flows"] if flow["stack"] != STACK]}
+    network = NETWORKS[spec.link.network]
+    rates = [
+        {"at_s": 0.0, "link": link, "rate_bps": _RATE_BPS} for link in (*network.up.rate, *network.down.rate)
+    ]
+    flows = [{**flow, "start_s": 0.0} for flow in run["flows"] if flow["stack"] != STACK]
+    return {**run, "timeline": rates, "flows": flows}
 
 
 def _refusal(record: Mapping[str, Any]) -> str | None:

@@ -14,6 +14,8 @@ from tests.guest.conftest import gauntlet
 CBR = 'app = "cbr"\nrate = "100kbit/s"\nduration = "1min"\npacket = "1000B"\n'
 BULK = 'app = "bulk"\nsize = "1MB"\n'
 FRESH = 'app = "periodic"\nsize = "200B"\ninterval = "1s"\ncount = 3\nconnection = "fresh"\n'
+WEB = 'app = "web"\n'
+PAGE = 'app = "page"\npage = "kepler"\n'
 OPTIONAL = "quic-quiche"
 """The stack that only some guests have."""
 
@@ -36,6 +38,8 @@ def runs(protocols: list[str], workload: str, further: str = "") -> list[RunSpec
     [
         ("udp", FRESH, "", ["'udp'", "'periodic'", '"fresh"', '"kept"']),
         ("quic-quinn-datagram", BULK, "", ["'quic-quinn-datagram'", "'bulk'", "`cbr`"]),
+        ("quic-quinn-datagram", CBR.replace("1000B", "1448B"), "", ["'cbr'", "too long for a QUIC datagram"]),
+        ("restp-voice", CBR.replace("1000B", "1448B"), "", ["does not fit a ResTP packet", "smaller"]),
         ("sctp", BULK, "homes = 2", ["'sctp'", "`homes` is 2", "fewer homes"]),
         ("restp-file", BULK, 'congestion = "lia"', ["'restp-file'", "LIA", "several paths"]),
         ("udp", CBR, '[link]\ndrop = "first-syn"', ["'udp'", "SYN", "tcp, mptcp, sctp, tls and restp"]),
@@ -55,8 +59,10 @@ def test_what_does_not_go_together_is_one_sentence(
 def test_whatever_can_be_played_is_let_through(machine: guest.Machine) -> None:
     known = [key for key, protocol in PROTOCOLS.items() if protocol.stack != OPTIONAL]
     reliable = [key for key in known if PROTOCOLS[key].reliable]
-    at_once = CBR + 'start = "0s"\n'
-    specs = [*runs(known, CBR), *runs(known, at_once), *runs(reliable, FRESH), *runs(["udp"], CBR, "[link]")]
+    http = [f"tls-{name}" for name in ("cubic", "sctp")]
+    late = CBR + 'start = "30s"\n'
+    specs = [*runs(known, late), *runs(reliable, FRESH), *runs(["tcp-cubic", "quic-quinn-bbr"], WEB)]
+    specs += [*runs(http, PAGE + 'http = "1.1"\n'), *runs(["quic-quinn-cubic"], PAGE + 'http = "3-fresh"\n')]
     rehearse(specs, machine, "own.toml")
 
 
