@@ -8,6 +8,7 @@ longer than all the rest.
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,7 +46,7 @@ def rehearse(specs: Sequence[RunSpec], machine: guest.Machine, source: str) -> N
             record = json.loads((Path(folder) / run["id"] / "record.json").read_text())
             reason = _refusal(record)
             if reason is not None:
-                raise UserError(f"{source}: {_what(spec)} cannot be played: {reason}.")
+                raise UserError(f"{source}: {_what(spec)} cannot be played: {_worded(reason, spec)}.")
 
 
 def _asked(spec: RunSpec) -> str:
@@ -72,6 +73,14 @@ def _refusal(record: Mapping[str, Any]) -> str | None:
         reasons = [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
     found = next((reason for reason in reasons if _ENDED not in reason), None)
     return None if found is None else found.removeprefix("flow f0: ").rstrip(".")
+
+
+def _worded(reason: str, spec: RunSpec) -> str:
+    """The guest's sentence, which has the keys of a plan, with those of an experiment."""
+    plain = re.sub(r"`(?:app|stack)_params` of `[\w-]+`: | of `(?:app|stack)_params`", "", reason)
+    message = "size" if all(flow.app == "periodic" for flow in spec.flows) else "packet"
+    keys = {"message_size": message, "peak_rate": "rate"}
+    return re.sub(r"`(\w+)_(?:bytes|bps|s)`", lambda name: f"`{keys.get(name[1], name[1])}`", plain)
 
 
 def _what(spec: RunSpec) -> str:
