@@ -118,6 +118,29 @@ def test_periodic_messages_over_aioquic_have_instants_of_both_sides(
         assert (row["connected_ns"] is not None) == (connection == "fresh")
 
 
+def test_aioquic_resumes_sessions_and_sends_early(play: Play, tmp_path: Path) -> None:
+    captured, waited = {}, {}
+    for wish in ("no", "resumption", "early_data", "early_data again"):
+        sent = shipped("quic-aioquic-newreno", "bulk", "up", 1) | {"app": "periodic"}
+        sent["app_params"] = {
+            "message_size_bytes": 1000, "interval_s": 3.0, "duration_s": 9.0, "connection": "fresh",
+        }  # fmt: skip
+        sent["stack_params"]["parameters"] |= {
+            "resumption": wish != "no", "early_data": wish.startswith("early_data"),
+        }  # fmt: skip
+        record = play(run_plan(flows=[sent]))["run"]
+        rows = exchanges(tmp_path)
+        assert [row["outcome"] for row in rows] == ["ok"] * 3, record["flows"]
+        waited[wish] = [(row["first_byte_ns"] - row["requested_ns"]) / 1e9 for row in rows]
+        captured[wish] = (tmp_path / "out" / "run" / "packets.bin").read_bytes()
+    # From the request to the first byte at the receiver: a round trip and a half; half a one with 0-RTT. The
+    # server gives one ticket after a handshake, and who sent its message early has gone by then.
+    for wish, second_s in (("no", 0.075), ("resumption", 0.075), ("early_data", 0.025)):
+        assert waited[wish] == pytest.approx([0.075, second_s, 0.075], abs=6e-3), wish
+    assert captured["resumption"] != captured["no"]
+    assert captured["early_data again"] == captured["early_data"]
+
+
 @pytest.mark.parametrize(("app", "protocol"), [("ftp", "tcp-cubic"), ("ftps", "tcp-bbr")])
 def test_a_file_is_fetched_by_ftp(app: str, protocol: str, play: Play, tmp_path: Path) -> None:
     seen = []

@@ -44,6 +44,7 @@ _TCP = _STREAM | {"fast_open"}
 _TICKETS = frozenset({"client_auth", "resumption"})
 _SECURE = _STREAM | _TICKETS | {"early_data"}
 _QUIC = {
+    "aioquic": frozenset({"resumption", "early_data"}),
     "quinn": _BUFFERS | _TICKETS | {"early_data"},
     "s2n": _BUFFERS | _TICKETS,
     "quiche": frozenset({"receive_buffer", "client_auth"}),
@@ -126,7 +127,7 @@ def _studied(
 def _aioquic(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     key, shown = f"quic-aioquic-{name}", f"QUIC aioquic {label}"
-    return Protocol(key, shown, STACK, colour, marker, dash, params, external=AIOQUIC)
+    return Protocol(key, shown, STACK, colour, marker, dash, params, _QUIC["aioquic"], external=AIOQUIC)
 
 
 _ALL = (

@@ -23,7 +23,7 @@ from gauntlet.external.contract import (
     play,
 )
 from gauntlet.external.loop import NS_PER_S, run, woken_ns
-from gauntlet.external.quic import NUMBER, SOFTWARE, Connection, Periodic, configuration
+from gauntlet.external.quic import NUMBER, SOFTWARE, Connection, Periodic, Tickets, configuration
 
 
 class _Client(Connection):
@@ -60,7 +60,10 @@ class _Client(Connection):
 
 
 @asynccontextmanager
-async def _connected(task: Task, result: Result) -> AsyncIterator[_Client]:
+async def _connected(task: Task, result: Result, tickets: Tickets) -> AsyncIterator[_Client]:
+    """A session through which data can flow: after the handshake, or at once when early data are wanted and a
+    ticket is there.
+    """
     made: list[_Client] = []
 
     def create(*args: Any, **options: Any) -> _Client:
@@ -68,10 +71,17 @@ async def _connected(task: Task, result: Result) -> AsyncIterator[_Client]:
         return made[-1]
 
     chosen = configuration(task)
+    chosen.session_ticket = tickets.newest()
+    early = tickets.early and chosen.session_ticket is not None
     result.started_ns = result.started_ns or now_ns()
     try:
         async with connect(
-            task.server_address, task.port, configuration=chosen, create_protocol=create
+            task.server_address,
+            task.port,
+            configuration=chosen,
+            create_protocol=create,
+            wait_connected=not early,
+            **tickets.handlers("client"),
         ) as client:
             assert isinstance(client, _Client)
             client.connected_ns = now_ns()
@@ -85,7 +95,7 @@ async def _connected(task: Task, result: Result) -> AsyncIterator[_Client]:
 
 async def _upload(task: Task, result: Result) -> None:
     size_bytes = int(task.required("size_bytes"))
-    async with _connected(task, result) as client:
+    async with _connected(task, result, Tickets(task)) as client:
         stream = client.open_stream()
         result.add_sent(now_ns(), size_bytes)
         client.send(stream, payload(task.seed, "stream", size_bytes), end=True)
@@ -99,7 +109,7 @@ async def _send_periodically(task: Task, result: Result) -> None:
     if plan.fresh:
         await _send_over_fresh_connections(task, result, plan)
         return
-    async with _connected(task, result) as client:
+    async with _connected(task, result, Tickets(task)) as client:
         stream = client.open_stream()
         start_ns = now_ns()
         for number in range(plan.count):
@@ -112,11 +122,11 @@ async def _send_periodically(task: Task, result: Result) -> None:
 
 
 async def _send_over_fresh_connections(task: Task, result: Result, plan: Periodic) -> None:
-    start_ns = now_ns()
+    start_ns, tickets = now_ns(), Tickets(task)
     for number in range(plan.count):
         exchange = await _due(plan, start_ns, number, result)
         try:
-            async with _connected(task, result) as client:
+            async with _connected(task, result, tickets) as client:
                 exchange.connected_ns = exchange.secured_ns = client.connected_ns
                 result.add_sent(now_ns(), plan.size_bytes)
                 client.send(client.open_stream(), plan.content(number), end=True)
@@ -141,7 +151,7 @@ async def _due(plan: Periodic, start_ns: int, number: int, result: Result) -> Ex
 async def _fetch_all(task: Task, result: Result) -> None:
     wanted = task.objects
     begun_ns = now_ns()
-    async with _connected(task, result) as client:
+    async with _connected(task, result, Tickets(task)) as client:
         client.result = result
         for number, entry in enumerate(wanted):
             exchange = Exchange(entry.name, entry.size_bytes, requested_ns=now_ns() if number else begun_ns)

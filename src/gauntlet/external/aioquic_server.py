@@ -21,7 +21,7 @@ from gauntlet.external.contract import (
     ready,
 )
 from gauntlet.external.loop import run, woken_ns
-from gauntlet.external.quic import NUMBER, SOFTWARE, Connection, Periodic, configuration
+from gauntlet.external.quic import NUMBER, SOFTWARE, Connection, Periodic, Tickets, configuration
 
 
 class _Taker(Connection):
@@ -132,7 +132,11 @@ async def _serve(task: Task, result: Result) -> None:
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     server = await listen(
-        task.server_address, task.port, configuration=configuration(task), create_protocol=create
+        task.server_address,
+        task.port,
+        configuration=configuration(task),
+        create_protocol=create,
+        **Tickets(task).handlers("server"),
     )
     ready()
     await over.wait()

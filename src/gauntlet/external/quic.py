@@ -12,6 +12,7 @@ from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived
 from aioquic.quic.logger import QuicFileLogger
+from aioquic.tls import SessionTicket
 
 from gauntlet.external.contract import Task, Unsupported, payload
 
@@ -47,6 +48,35 @@ def configuration(task: Task) -> QuicConfiguration:
     else:
         chosen.load_cert_chain(task.certificate, task.key)
     return chosen
+
+
+class Tickets:
+    """Session tickets of one end (RFC 8446, section 4.6.1), where the task asks for resumption."""
+
+    def __init__(self, task: Task) -> None:
+        self.wanted = task.parameter("resumption") == "true"
+        self.early = task.parameter("early_data") == "true"
+        """Whether what is resumed sends data in its first flight (0-RTT)."""
+        self._kept: dict[bytes, SessionTicket] = {}
+
+    def keep(self, ticket: SessionTicket) -> None:
+        """aioquic hands over a ticket that it has given, or got."""
+        self._kept[ticket.ticket] = ticket
+
+    def take(self, name: bytes) -> SessionTicket | None:
+        """The ticket that a client shows; each is good once, so that early data cannot be played again."""
+        return self._kept.pop(name, None)
+
+    def newest(self) -> SessionTicket | None:
+        """The ticket to show; it is gone then. None: there is none."""
+        return self._kept.popitem()[1] if self._kept else None
+
+    def handlers(self, role: str) -> dict[str, Any]:
+        """What `connect` or `serve` of aioquic is told of them: nothing where nobody asks for resumption."""
+        if not self.wanted:
+            return {}
+        own = {"session_ticket_fetcher": self.take} if role == "server" else {}
+        return {**own, "session_ticket_handler": self.keep}
 
 
 class Connection(QuicConnectionProtocol):
