@@ -18,6 +18,18 @@ CONTROLS = ["cubic", "reno", "bbr"]
 LEFT_OUT = "this guest was built without quiche"
 
 
+SESSIONS = 4
+"""Of `fresh_flow`, one for each of its messages."""
+CERTIFICATE_BYTES = 300
+"""A certificate with the proof of its key takes more: 0.4 kB and more (ECDSA P-256)."""
+
+
+def fresh_flow(id: str = "f0", **params: Any) -> dict[str, Any]:
+    """Messages of 1000 bytes, each over a session of its own."""
+    periodic = {"message_size_bytes": 1000, "interval_s": 3.0, "duration_s": 12.0, "connection": "fresh"}
+    return {**quic_flow(STACK, **params), "id": id, "app": "periodic", "app_params": periodic}
+
+
 @pytest.fixture(scope="module")
 def built_in(machine: guest.Machine, tmp_path_factory: pytest.TempPathFactory) -> bool:
     """Whether this guest has the stack. One that has not must say so."""
@@ -43,11 +55,11 @@ def _only_where_it_is(built_in: bool) -> None:
 def test_the_same_seed_gives_the_same_bytes(control: str, play: Play, tmp_path: Path) -> None:
     def files(seed: int) -> dict[str, Any]:
         record = {**ASKED, "packets": "full", "socket_interval_s": 0.1, "keys": True}
-        flow = quic_flow(STACK, congestion_control=control, client_auth=True)
-        (found,) = play(over_a_bad_link(run_plan(seed=seed, flows=[flow], record=record), 0.03, 0.02))["run"][
-            "flows"
-        ]
-        assert (found["outcome"], found["reason"]) == ("ok", None)
+        params: dict[str, Any] = {"congestion_control": control, "client_auth": True}
+        flows = [quic_flow(STACK, **params), fresh_flow(id="f1", **params, resumption=True, early_data=True)]
+        run = over_a_bad_link(run_plan(seed=seed, flows=flows, record=record), 0.03, 0.02)
+        for found in play(run)["run"]["flows"]:
+            assert (found["outcome"], found["reason"]) == ("ok", None)
         folder = tmp_path / "out" / "run"
         logs: dict[str, Any] = dict(qlogs(tmp_path))
         return logs | {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
@@ -56,6 +68,7 @@ def test_the_same_seed_gives_the_same_bytes(control: str, play: Play, tmp_path: 
     assert [name for name in one if one[name] != again[name]] == []
     assert one["packets.bin"] != other["packets.bin"]
     assert b"CLIENT_TRAFFIC_SECRET_0 " in one["keys.log"]
+    assert one["keys.log"].count(b"CLIENT_EARLY_TRAFFIC_SECRET ") == SESSIONS - 1
 
 
 def test_a_clean_link_shows_one_round_trip_of_set_up_and_a_full_line(play: Play) -> None:
@@ -112,6 +125,43 @@ def test_messages_go_over_fresh_and_kept_connections(connection: str, play: Play
     flow = {**quic_flow(STACK), "app": "periodic", "app_params": periodic}
     (result,) = play(over_a_bad_link(run_plan(flows=[flow]), 0.025, 0.02))["run"]["flows"]
     assert (result["outcome"], result["received_messages"]) == ("ok", 5), result["reason"]
+
+
+def test_early_data_saves_a_round_trip_and_a_ticket_the_certificates(play: Play, tmp_path: Path) -> None:
+    asked: dict[str, dict[str, Any]] = {
+        "full": {"client_auth": True},
+        "resumed": {"client_auth": True, "resumption": True},
+        "early": {"client_auth": True, "resumption": True, "early_data": True},
+    }
+    records = play(*(run_plan(id=name, flows=[fresh_flow(**params)]) for name, params in asked.items()))
+    connected_s: dict[str, list[float]] = {}
+    completed_s: dict[str, list[float]] = {}
+    sent_bytes: dict[str, int] = {}
+    for name, record in records.items():
+        (flow,) = record["flows"]
+        assert (flow["outcome"], flow["received_messages"]) == ("ok", SESSIONS), flow["reason"]
+        rows = pa.ipc.open_file(tmp_path / "out" / name / "exchanges.arrow").read_all().to_pylist()
+        connected_s[name] = [(row["connected_ns"] - row["requested_ns"]) / 1e9 for row in rows]
+        completed_s[name] = [(row["completed_ns"] - row["requested_ns"]) / 1e9 for row in rows]
+        (line,) = [link for link in record["links"] if link["link"] == "west>mid"]
+        sent_bytes[name] = line["sent_bytes"]
+    # A handshake's packets take up to 5 ms on a line of this rate.
+    trip = pytest.approx(RTT_S + 0.0025, abs=0.0025)
+    assert connected_s["full"] == [trip] * SESSIONS
+    assert connected_s["resumed"] == [trip] * SESSIONS
+    assert connected_s["early"] == [trip] + [pytest.approx(0, abs=1e-4)] * (SESSIONS - 1)
+    for full_s, early_s in zip(completed_s["full"][1:], completed_s["early"][1:], strict=True):
+        assert full_s - early_s == trip
+    # The sender's certificate alone; the receiver's goes in packets that are filled up without it.
+    assert sent_bytes["full"] - sent_bytes["resumed"] > (SESSIONS - 1) * CERTIFICATE_BYTES
+
+
+def test_datagrams_are_lost_and_not_repeated(play: Play) -> None:
+    cbr = {"rate_bps": 2_000_000, "message_size_bytes": 1000, "duration_s": 10}
+    flow = {**quic_flow(STACK, datagrams=True), "app": "cbr", "app_params": cbr}
+    (result,) = play(over_a_bad_link(run_plan(flows=[flow]), 0.025, 0.05))["run"]["flows"]
+    assert (result["outcome"], result["sent_messages"]) == ("ok", 2500), result["reason"]
+    assert 0.90 < result["received_messages"] / 2500 < 0.99
 
 
 def test_its_qlog_tells_what_was_sent(play: Play, tmp_path: Path) -> None:

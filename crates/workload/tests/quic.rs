@@ -77,20 +77,53 @@ fn a_paced_sender_sends_each_message_when_it_is_ready_and_is_sampled() {
     }
 }
 
+/// Libraries that have all of QUIC that a flow can ask for.
+const COMPLETE: &[&str] = &[
+    "quic-quinn",
+    #[cfg(feature = "quiche")]
+    "quic-quiche",
+];
+
 #[test]
 fn datagrams_leave_at_their_rate_and_arrive() {
     let cbr = json!({"rate_bps": 1_600_000, "message_size_bytes": 200, "duration_s": 0.2});
-    let report = run(&flow("quic-quinn", json!({"datagrams": true}), "cbr", cbr), context());
-    ok(&report);
-    all_in_time(&report, 200);
-    assert!(report.result.established_s.is_some());
+    for stack in COMPLETE {
+        let report = run(&flow(stack, json!({"datagrams": true}), "cbr", cbr.clone()), context());
+        ok(&report);
+        all_in_time(&report, 200);
+        assert!(report.result.established_s.is_some());
+    }
 }
 
 #[test]
 fn a_datagram_that_does_not_fit_is_named_with_what_would() {
     let cbr = json!({"rate_bps": 1_600_000, "message_size_bytes": 1448, "duration_s": 0.2});
-    let report = run(&flow("quic-quinn", json!({"datagrams": true}), "cbr", cbr), context());
-    assert!(reason(&report).contains("1448") && reason(&report).contains("at most"), "{}", reason(&report));
+    for stack in COMPLETE {
+        let report = run(&flow(stack, json!({"datagrams": true}), "cbr", cbr.clone()), context());
+        let reason = reason(&report);
+        assert!(reason.contains("1448") && reason.contains("at most"), "{stack}: {reason}");
+    }
+}
+
+#[test]
+fn early_data_is_sent_where_it_is_asked_for_and_there_is_a_ticket() {
+    const SESSIONS: usize = 4;
+    let periodic =
+        json!({"message_size_bytes": 1000, "interval_s": 0.01, "duration_s": 0.04, "connection": "fresh"});
+    for stack in COMPLETE {
+        for early in [false, true] {
+            let params = json!({"resumption": true, "early_data": early});
+            let spec = flow(stack, params, "periodic", periodic.clone());
+            let report = run(&spec, Context { keys: true, ..context() });
+            ok(&report);
+            assert_eq!(report.result.received_messages, SESSIONS as u64, "{stack}");
+            let count = |label: &str| report.keys.lines().filter(|line| line.starts_with(label)).count();
+            assert_eq!(count("CLIENT_HANDSHAKE_TRAFFIC_SECRET "), SESSIONS, "{stack}");
+            let sent_early = count("CLIENT_EARLY_TRAFFIC_SECRET ");
+            assert_eq!(sent_early > 0, early, "{stack}: {sent_early} of {SESSIONS}");
+            assert!(sent_early < SESSIONS, "{stack}: the first session has no ticket");
+        }
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ _QUIC = {
     "aioquic": frozenset({"resumption", "early_data"}),
     "quinn": _BUFFERS | _TICKETS | {"early_data"},
     "s2n": _BUFFERS | _TICKETS,
-    "quiche": frozenset({"receive_buffer", "client_auth"}),
+    "quiche": frozenset({"receive_buffer", "early_data"}) | _TICKETS,
 }
 _RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
 _SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
@@ -75,6 +75,13 @@ def _quic(library: str, label: str, colour: str, marker: str, dash: tuple[int, .
     return Protocol(
         f"{stack}-{name}", f"QUIC {library} {label}", stack, colour, marker, dash, params, _QUIC[library]
     )
+
+
+def _quic_datagrams(library: str, colour: str) -> Protocol:
+    """Each message in an unreliable datagram (RFC 9221)."""
+    key, label, stack = f"quic-{library}-datagram", f"QUIC {library} datagrams", f"quic-{library}"
+    params: Mapping[str, str | float] = MappingProxyType({"congestion_control": "cubic", "datagrams": True})
+    return Protocol(key, label, stack, colour, "cross", _DOTTED, params, _QUIC[library], reliable=False)
 
 
 def _tls(key: str, label: str, colour: str, marker: str, dash: tuple[int, ...], **params: str) -> Protocol:
@@ -151,21 +158,12 @@ _ALL = (
     _quic("quinn", "BBR", "#EE7733", "triangle-down", _DASHED),
     _quic("s2n", "CUBIC", "#4477AA", "triangle-left", _SOLID),
     _quic("s2n", "BBR", "#CCBB44", "triangle-right", _DASHED),
-    # Only a guest that was built with it has this one.
+    # Only a guest that was built with it has this one, also for datagrams.
     _quic("quiche", "CUBIC", "#BB5566", "wedge", _SOLID),
     _quic("quiche", "Reno", "#DDAA33", "wedge", _DOTTED),
     _quic("quiche", "BBR", "#004488", "wedge", _DASHED),
-    Protocol(
-        "quic-quinn-datagram",
-        "QUIC quinn datagrams",
-        "quic-quinn",
-        "#44AA77",
-        "cross",
-        _DOTTED,
-        MappingProxyType({"congestion_control": "cubic", "datagrams": True}),
-        _QUIC["quinn"],
-        reliable=False,
-    ),
+    _quic_datagrams("quinn", "#44AA77"),
+    _quic_datagrams("quiche", "#997700"),
     _tls("cubic", "over TCP CUBIC", "#00429D", "circle", _SOLID, congestion_control="cubic"),
     _tls("bbr", "over TCP BBR", "#8F5200", "square", _DASHED, congestion_control="bbr"),
     _tls("sctp", "over SCTP", "#AA3377", "cross", _DASH_DOT, transport="sctp"),

@@ -1,11 +1,14 @@
-//! Sessions of quiche: one stream, and how they end.
+//! Sessions of quiche: a stream or datagrams, and how they end.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use quiche::{Connection as Quic, Error};
 
+use super::datagrams;
 use super::engine::QuicheEngine;
 use super::sampler::QuicheSampler;
+use super::tickets::Tickets;
 use crate::context::Clock;
 use crate::error::Failure;
 use crate::ledger::DeliveryInstants;
@@ -26,25 +29,37 @@ const BLOCK_BYTES: usize = 1 << 16;
 /// An endpoint that waits for connections.
 pub(super) struct QuicheListener {
     pub(super) host: Host<QuicheEngine>,
+    pub(super) datagrams: bool,
 }
 
 impl Listener for QuicheListener {
     fn accept(&mut self) -> Result<Box<dyn Connection>, Failure> {
         let (handle, established_ns) =
-            self.host.work_until("nobody connected to the receiver", |engine, _| {
+            self.host.work_until("nobody connected to the receiver", |engine, now_ns| {
                 let Some(handle) = engine.next_arrived() else { return Ok(None) };
                 let link = engine.link(handle);
-                match (link.connected_ns, link.loss()) {
-                    (Some(connected_ns), _) => {
+                // Early data is there before the handshake is over.
+                let early_ns = link.quic.is_readable().then_some(now_ns);
+                match (link.connected_ns.or(early_ns), link.loss()) {
+                    (Some(established_ns), _) => {
                         engine.take_arrived();
-                        Ok(Some((handle, connected_ns)))
+                        Ok(Some((handle, established_ns)))
                     }
                     (None, Some(loss)) => Err(lost("the handshake", loss)),
                     (None, None) => Ok(None),
                 }
             })?;
-        let host = self.host.clone();
-        Ok(Box::new(QuicheConnection::new(host, handle, established_ns, false)))
+        Ok(Box::new(QuicheConnection {
+            host: self.host.clone(),
+            handle,
+            datagrams: self.datagrams,
+            established_ns,
+            sends: false,
+            tickets: None,
+            ended: false,
+            over: Over::No,
+            block: vec![0; BLOCK_BYTES],
+        }))
     }
 }
 
@@ -52,8 +67,11 @@ impl Listener for QuicheListener {
 pub(super) struct QuicheConnection {
     host: Host<QuicheEngine>,
     handle: u64,
+    datagrams: bool,
     established_ns: i64,
     sends: bool,
+    /// Where the sender keeps what a later session resumes this one with.
+    tickets: Option<Arc<Tickets>>,
     /// The other side's half of the stream was read to its end.
     ended: bool,
     over: Over,
@@ -62,25 +80,44 @@ pub(super) struct QuicheConnection {
 }
 
 impl QuicheConnection {
-    fn new(host: Host<QuicheEngine>, handle: u64, established_ns: i64, sends: bool) -> Self {
-        let block = vec![0; BLOCK_BYTES];
-        Self { host, handle, established_ns, sends, ended: false, over: Over::No, block }
+    /// The sender's end of a connection that was just asked for.
+    pub(super) fn opening(
+        host: Host<QuicheEngine>,
+        handle: u64,
+        datagrams: bool,
+        tickets: Option<Arc<Tickets>>,
+    ) -> Self {
+        let (established_ns, block) = (host.now_ns(), vec![0; BLOCK_BYTES]);
+        Self {
+            host,
+            handle,
+            datagrams,
+            established_ns,
+            sends: true,
+            tickets,
+            ended: false,
+            over: Over::No,
+            block,
+        }
     }
 
-    /// Waits until the connection that was just asked for is there.
-    pub(super) fn open(host: Host<QuicheEngine>, handle: u64, to: SocketAddr) -> Result<Self, Failure> {
-        // Dropped, and with it the attempt closed, when that fails.
-        let mut connection = Self::new(host.clone(), handle, host.now_ns(), true);
+    /// Waits until data may flow: when the handshake is over, or at once when there are keys for early data.
+    pub(super) fn establish(&mut self, to: SocketAddr) -> Result<(), Failure> {
         let doing = format!("{to} did not answer the connection request");
-        connection.established_ns = host.work_until(&doing, |engine, _| {
-            let link = engine.link(handle);
+        self.established_ns = self.host.work_until(&doing, |engine, now_ns| {
+            let link = engine.link(self.handle);
             match link.loss() {
                 Some(Loss::TimedOut) => Err(unanswered(to)),
                 Some(loss) => Err(lost("the handshake", loss)),
-                None => Ok(link.connected_ns),
+                None => Ok(link.connected_ns.or(link.quic.is_in_early_data().then_some(now_ns))),
             }
         })?;
-        Ok(connection)
+        Ok(())
+    }
+
+    /// Refuses messages that do not fit a datagram.
+    pub(super) fn check_datagram(&self, message_bytes: u32) -> Result<(), Failure> {
+        datagrams::check(&self.host.lock().engine.link(self.handle).quic, message_bytes)
     }
 
     /// Why the connection is over, unless it ended well.
@@ -121,6 +158,48 @@ impl QuicheConnection {
             }
         }
         Ok(arrival.or(self.ended.then_some(Arrival::End)))
+    }
+
+    fn receive_datagrams(&mut self, most_messages: u64, take: &mut Take<'_>) -> Result<Arrival, Failure> {
+        let until_ns = self.host.now_ns() + LOOK_UP_NS;
+        let arrival = self.host.work(until_ns, "the receiver was still receiving", |engine, now_ns| {
+            let link = engine.link(self.handle);
+            if datagrams::read(&mut link.quic, now_ns, most_messages, take)? {
+                return Ok(Some(Arrival::Data));
+            }
+            match link.loss() {
+                // The sender closed in order, or was not heard of any more.
+                Some(Loss::Application(code)) if code == u64::from(DONE) => Ok(Some(Arrival::End)),
+                Some(Loss::TimedOut) => Ok(Some(Arrival::End)),
+                Some(loss) => Err(lost("receiving", loss)),
+                None => Ok(None),
+            }
+        })?;
+        Ok(arrival.unwrap_or(Arrival::Silence))
+    }
+
+    /// Ends the stream and waits until the other side has ended its half.
+    fn finish_stream(&mut self) -> Result<i64, Failure> {
+        let doing = "waiting for the receiver to get everything and close";
+        self.end_stream();
+        let host = self.host.clone();
+        host.work_until(doing, |engine, now_ns| {
+            match self.read(engine, now_ns, u64::MAX, &mut |_, _| Ok(()))? {
+                Some(Arrival::End) => Ok(Some(now_ns)),
+                _ => self.check(engine, doing).map(|()| None),
+            }
+        })
+    }
+
+    /// Waits until the receiver, which knows what it may expect, has closed the connection. One that never does has
+    /// stopped listening: datagrams promise nothing.
+    fn finish_datagrams(&mut self) -> Result<i64, Failure> {
+        let ctx = &self.host.session().ctx;
+        let until_ns = (self.host.now_ns() + ctx.quiet_ns).min(ctx.limit_ns - 1);
+        self.host.work(until_ns, "waiting for the receiver to close", |engine, _| {
+            Ok(engine.link(self.handle).loss().is_some().then_some(()))
+        })?;
+        Ok(self.host.now_ns())
     }
 
     /// The receiver of everything ends its half of the stream too, and stays until the sender knows.
@@ -164,19 +243,25 @@ impl Connection for QuicheConnection {
         Some(self.established_ns)
     }
 
-    fn offer(&mut self, block: &[u8], _message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
+    fn offer(&mut self, block: &[u8], message_bytes: usize, _seq: u64) -> Result<usize, Failure> {
         let mut state = self.host.lock();
         self.check(&mut state.engine, "sending")?;
-        write(state.engine.link(self.handle).stir(), block)
+        let quic = state.engine.link(self.handle).stir();
+        if self.datagrams { datagrams::write(quic, block, message_bytes) } else { write(quic, block) }
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.host.lock().note_time(now_ns);
         self.host.work(until_ns, "the sender was still sending", |engine, _| {
             self.check(engine, "sending")?;
-            // An error is for the next offer to tell.
-            let room_bytes = engine.link(self.handle).quic.stream_capacity(STREAM).unwrap_or(usize::MAX);
-            Ok((room_bytes >= STEP_BYTES).then_some(()))
+            let quic = &mut engine.link(self.handle).quic;
+            let room = if self.datagrams {
+                !quic.is_dgram_send_queue_full()
+            } else {
+                // An error is for the next offer to tell.
+                quic.stream_capacity(STREAM).unwrap_or(usize::MAX) >= STEP_BYTES
+            };
+            Ok(room.then_some(()))
         })?;
         Ok(())
     }
@@ -186,15 +271,7 @@ impl Connection for QuicheConnection {
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
-        let doing = "waiting for the receiver to get everything and close";
-        self.end_stream();
-        let host = self.host.clone();
-        let ended_ns = host.work_until(doing, |engine, now_ns| {
-            match self.read(engine, now_ns, u64::MAX, &mut |_, _| Ok(()))? {
-                Some(Arrival::End) => Ok(Some(now_ns)),
-                _ => self.check(engine, doing).map(|()| None),
-            }
-        })?;
+        let ended_ns = if self.datagrams { self.finish_datagrams()? } else { self.finish_stream()? };
         self.over = Over::Done;
         Ok(Some(ended_ns))
     }
@@ -203,7 +280,15 @@ impl Connection for QuicheConnection {
         DeliveryInstants::Application
     }
 
-    fn receive(&mut self, _: u64, most_bytes: u64, take: &mut Take<'_>) -> Result<Arrival, Failure> {
+    fn receive(
+        &mut self,
+        most_messages: u64,
+        most_bytes: u64,
+        take: &mut Take<'_>,
+    ) -> Result<Arrival, Failure> {
+        if self.datagrams {
+            return self.receive_datagrams(most_messages, take);
+        }
         let host = self.host.clone();
         let arrival = host.work_until("the receiver was still receiving", |engine, now_ns| {
             match self.read(engine, now_ns, most_bytes.max(1), take)? {
@@ -229,8 +314,16 @@ impl Drop for QuicheConnection {
         if self.over == Over::Received && self.linger().is_ok() {
             self.over = Over::Done;
         }
+        let well = match self.sends {
+            // A receiver of datagrams decides by itself when it has enough.
+            false if self.datagrams => self.host.session().failure().is_none(),
+            _ => self.over == Over::Done,
+        };
         let mut state = self.host.lock();
-        state.engine.abandon(self.handle, if self.over == Over::Done { DONE } else { BROKEN_OFF });
+        if let Some(tickets) = &self.tickets {
+            tickets.keep(&state.engine.link(self.handle).quic);
+        }
+        state.engine.abandon(self.handle, if well { DONE } else { BROKEN_OFF });
         state.settle();
     }
 }

@@ -195,14 +195,17 @@ impl QuicheEngine {
         Self { keys, qlog, ..self }
     }
 
-    /// Opens a connection to the peer.
-    pub(super) fn connect(&mut self, name: &str) -> Result<u64, Failure> {
+    /// Opens a connection to the peer, with the ticket of an earlier one if there is one.
+    pub(super) fn connect(&mut self, name: &str, ticket: Option<&[u8]>) -> Result<u64, Failure> {
         let refused = |error: &dyn std::fmt::Display| {
             Failure::new(format!("no QUIC connection to {} could be opened: {error}", self.peer))
         };
         let id = own_id().map_err(|error| refused(&error))?;
-        let quic = quiche::connect(Some(name), &id, self.local, self.peer, &mut self.config)
+        let mut quic = quiche::connect(Some(name), &id, self.local, self.peer, &mut self.config)
             .map_err(|error| refused(&error))?;
+        if let Some(ticket) = ticket {
+            quic.set_session(ticket).map_err(|error| refused(&error))?;
+        }
         Ok(self.add(quic, id))
     }
 

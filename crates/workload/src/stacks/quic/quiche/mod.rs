@@ -1,16 +1,21 @@
-//! QUIC by quiche: one bidirectional stream as a byte stream. Built with the cargo feature `quiche` only, for it compiles
-//! BoringSSL.
+//! QUIC by quiche: one bidirectional stream as a byte stream, or messages in unreliable datagrams (RFC 9221). Built with
+//! the cargo feature `quiche` only, for it compiles BoringSSL.
 //!
 //! quiche itself does no input and output: it is driven as it is meant to be. Each datagram that it writes has an
 //! instant before which it is not to leave; it is held until then, to some microseconds. quiche has no settings of its
 //! own for much that a session needs: those of its own client and server (`apps` of its repository) are taken.
 //!
 //! BoringSSL mixes numbers of Intel processors (RDRAND) into its randomness. `gauntlet-guest` switches that off before
-//! anything else; the rest comes from getrandom(2), so that the same seed gives the same bytes.
+//! anything else; the rest, the keys of tickets among it, comes from getrandom(2), so that the same seed gives the same
+//! bytes. All sessions of a receiver share a configuration, and with it the keys of the tickets.
 
 mod connection;
+mod datagrams;
 mod engine;
 mod sampler;
+#[cfg(test)]
+mod tests;
+mod tickets;
 mod tls;
 
 use std::net::SocketAddr;
@@ -23,6 +28,7 @@ use serde_json::{Map, Value};
 
 use self::connection::{QuicheConnection, QuicheListener};
 use self::engine::{LONGEST_BYTES, QuicheEngine};
+use self::tickets::Tickets;
 use super::credentials::{Credentials, PROTOCOL, TlsOptions};
 use super::host::Host;
 use super::idle_timeout;
@@ -75,7 +81,13 @@ struct Params {
     #[serde(default)]
     congestion_control: CongestionControl,
     #[serde(default)]
+    datagrams: bool,
+    #[serde(default)]
     client_auth: bool,
+    #[serde(default)]
+    resumption: bool,
+    #[serde(default)]
+    early_data: bool,
     idle_timeout_s: Option<f64>,
     receive_buffer_bytes: Option<u32>,
     fault: Option<Fault>,
@@ -83,23 +95,30 @@ struct Params {
 
 struct Quiche {
     congestion_control: CongestionControl,
+    datagrams: bool,
     client_auth: bool,
+    early_data: bool,
     idle_timeout: Duration,
     receive_bytes: Option<u32>,
     credentials: Credentials,
+    /// Kept where later sessions resume earlier ones.
+    tickets: Option<Arc<Tickets>>,
 }
 
 pub(in crate::stacks) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
     let params: Params = parse_params("stack_params", NAME, params)?;
-    let Params { congestion_control, client_auth, fault, .. } = params;
+    let Params { congestion_control, datagrams, client_auth, early_data, fault, .. } = params;
     let idle_timeout_s = params.idle_timeout_s;
     let buffers = Buffers { send_bytes: None, receive_bytes: params.receive_buffer_bytes }.check()?;
     Ok(Box::new(Quiche {
         congestion_control,
+        datagrams,
         client_auth,
+        early_data,
         idle_timeout: idle_timeout_s.map_or(Ok(IDLE_TIMEOUT), |value_s| self::idle_timeout(NAME, value_s))?,
         receive_bytes: buffers.receive_bytes,
         credentials: Credentials::new(TlsOptions { client_auth, fault, ..TlsOptions::default() }),
+        tickets: (params.resumption || early_data).then(Arc::default),
     }))
 }
 
@@ -125,6 +144,12 @@ impl Quiche {
             config.set_max_stream_window(bytes);
         }
         config.set_initial_max_streams_bidi(STREAMS);
+        if self.early_data {
+            config.enable_early_data();
+        }
+        if self.datagrams {
+            config.enable_dgram(true, datagrams::QUEUED, datagrams::QUEUED);
+        }
         Ok(config)
     }
 }
@@ -135,7 +160,7 @@ impl Stack for Quiche {
     }
 
     fn service(&self) -> Service {
-        Service::Stream
+        if self.datagrams { Service::Datagrams } else { Service::Stream }
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
@@ -143,16 +168,23 @@ impl Stack for Quiche {
         let pki = self.credentials.pki(session)?;
         let config = self.config(&pki.server_papers(self.client_auth))?;
         let host = open(session, config, Side::Server, destination, source)?;
-        Ok(Box::new(QuicheListener { host }))
+        Ok(Box::new(QuicheListener { host, datagrams: self.datagrams }))
     }
 
-    fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
+    fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let pki = self.credentials.pki(session)?;
         let config = self.config(&pki.client_papers(self.client_auth))?;
         let host = open(session, config, Side::Client, source, destination)?;
-        let handle = host.lock().engine.connect(SERVER_NAME)?;
-        Ok(Box::new(QuicheConnection::open(host, handle, destination)?))
+        let ticket = self.tickets.as_ref().and_then(|tickets| tickets.latest());
+        let handle = host.lock().engine.connect(SERVER_NAME, ticket.as_deref())?;
+        let mut connection = QuicheConnection::opening(host, handle, self.datagrams, self.tickets.clone());
+        connection.establish(destination)?;
+        if self.datagrams {
+            // Said before the connection is closed, so that nobody takes the other side's report of that for the cause.
+            connection.check_datagram(message_bytes).inspect_err(|failure| session.fail(failure.clone()))?;
+        }
+        Ok(Box::new(connection))
     }
 }
 
