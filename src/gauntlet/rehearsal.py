@@ -72,12 +72,13 @@ def _refusal(record: Mapping[str, Any]) -> str | None:
     else:
         reasons = [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
     found = next((reason for reason in reasons if _ENDED not in reason), None)
-    return None if found is None else found.removeprefix("flow f0: ").rstrip(".")
+    return None if found is None else found.rstrip(".")
 
 
 def _worded(reason: str, spec: RunSpec) -> str:
     """The guest's sentence, which has the keys of a plan, with those of an experiment."""
-    plain = re.sub(r"`(?:app|stack)_params` of `[\w-]+`: | of `(?:app|stack)_params`", "", reason)
+    own = reason.removeprefix("flow f0: ") if len(spec.flows) == 1 else reason
+    plain = re.sub(r"`(?:app|stack)_params` of `[\w-]+`: | of `(?:app|stack)_params`", "", own)
     message = "size" if all(flow.app == "periodic" for flow in spec.flows) else "packet"
     keys = {"message_size": message, "peak_rate": "rate"}
     return re.sub(r"`(\w+)_(?:bytes|bps|s)`", lambda name: f"`{keys.get(name[1], name[1])}`", plain)

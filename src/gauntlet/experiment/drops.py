@@ -14,7 +14,7 @@ _PACKETS = {"none": (), "first-syn": ("syn",), "first-syn-ack": ("syn-ack",), "b
 def check(link: LinkConditions, flows: Iterable[FlowSpec]) -> None:
     """Refuse drops for flows that programs carry: nobody knows which of their packets open a session.
 
-    Of the stacks of the guest it says itself which have such packets. Raises UserError.
+    Which of the guest's own stacks have such packets the guest says itself. Raises UserError.
     """
     carried = next((flow for flow in flows if flow.external is not None), None)
     if link.drop != "none" and carried is not None:
