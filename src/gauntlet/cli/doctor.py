@@ -30,6 +30,9 @@ def doctor(ctx: click.Context, json_: bool) -> None:
         from rich.table import Table
 
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column()
+        table.add_column()
+        table.add_column(overflow="fold")  # a path is of no use with its end cut off
         for check in found:
             mark = "[green]ok[/]" if check.ok else "[red]missing[/]" if check.required else "[yellow]note[/]"
             table.add_row(mark, check.name, check.detail if check.ok else f"{check.detail}\n{check.remedy}")

@@ -18,7 +18,9 @@ from gauntlet.results.files import write_whole
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """What the page needs of the bundled libraries."""
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:s|ms|min|h|B|kB|MB|kbit/s|Mbit/s|km|km/h)\b)")
+_INSIDE_QUANTITY = re.compile(
+    r"(?<=\d) (?=%|(?:s|ms|min|h|B|kB|MB|kbit/s|Mbit/s|km|km/h)\b)|(?<=\bn) (?== \d)|(?<=\bn =) (?=\d)"
+)
 
 
 def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = "", **values: Any) -> str:
@@ -47,8 +49,8 @@ def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = 
 
 
 def _with_units_kept(value: Any) -> Any:
-    """Text in which no line ends between a number and its unit."""
-    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", value) if type(value) is str else value
+    """Text in which no line ends between a number and its unit, or within "n = 10"."""
+    return _INSIDE_QUANTITY.sub("\N{NO-BREAK SPACE}", value) if type(value) is str else value
 
 
 def _text(name: str) -> str:

@@ -54,7 +54,7 @@ class _MainKpi:
         """One row a protocol, else one row a condition, else that without intervals, else one row a cell."""
         heat = heat_table(self.campaign, self.kpi)
         conditions = [self.campaign.label(condition) for condition in self.campaign.conditions]
-        full, short = "[ ] 95 % interval", "95 % intervals stand in the report"
+        full, short = "[ ] 95 % interval", "(95 % intervals: the report)"
         forms = (
             (_by_protocol(heat, conditions), full),
             (_by_condition(heat, conditions, intervals=True), full),

@@ -17,5 +17,7 @@ def factor_words(summary: Summary, experiment: str, name: str, value: Any) -> st
     """A factor's value for people: TCP BBR; channel delay 25 ms."""
     if name == "protocol":
         return styles([str(value)])[0].label
-    label = summary.label(experiment, name, value)
+    # A ledger may write 0 where the experiment has 0.0.
+    own = next((have for have in summary.factors(experiment)[name] if have == value), value)
+    label = summary.label(experiment, name, own)
     return label if name == "protocols" else f"{factor_axis(summary, experiment, name).words} {label}"

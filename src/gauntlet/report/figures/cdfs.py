@@ -11,6 +11,7 @@ from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, by_flow
 from gauntlet.report.figures.figure import (
     CAPACITY,
+    LINE_PX,
     Figure,
     Look,
     data,
@@ -164,7 +165,7 @@ def _figure(
     text = table(rows)
     look = Look(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
     order = [campaign.label(condition) for condition in campaign.conditions]
-    chart = curves(text, x(shown), order, colour=look.colour, dash=look.dash)
+    chart = curves(text, x(shown), order, colour=look.colour, dash=look.dash, stroke=look.width)
     caption = (
         f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. "
         f"{_band_words(shown)}"
@@ -179,13 +180,15 @@ def curves(
     *,
     colour: alt.Color,
     dash: alt.StrokeDash,
+    stroke: alt.StrokeWidth | None = None,
     over: Sequence[alt.Chart] = (),
     width: float | None = None,
 ) -> alt.FacetChart:
     """Distributions with their bands, one small multiple a condition in `order`.
 
-    `text` is CSV with the columns condition, value, share, low, high, n and what colour and dash encode;
-    `over` is drawn on top and reads the same rows. `width` of each is worked out unless given.
+    `text` is CSV with the columns condition, value, share, low, high, n and what `colour`, `dash` and
+    `stroke` (how wide lines are; all the same unless given) encode; `over` is drawn on top and reads the same
+    rows. `width` of each is worked out unless given.
     """
     width = width or facet_width(max(facet_columns(len(order)), 2))
     base = alt.Chart().encode(x=x)
@@ -196,10 +199,11 @@ def curves(
         y=alt.Y("low:Q", axis=share, scale=alt.Scale(domain=[0, 1])),
         y2="high:Q",
     )
-    line = base.mark_line(strokeWidth=1.8, clip=True, interpolate="step-after").encode(
+    line = base.mark_line(clip=True, interpolate="step-after").encode(
         y=alt.Y("share:Q", axis=share),
         color=colour,
         strokeDash=dash,
+        strokeWidth=stroke or alt.value(LINE_PX),
         tooltip=[
             alt.Tooltip("protocol:N"),
             alt.Tooltip("value:Q", format=".3~s"),

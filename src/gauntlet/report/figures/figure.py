@@ -19,6 +19,9 @@ HALF_WIDTH = 375
 """A chart of at most this width leaves room for another one beside it, with their axes and legends."""
 
 SPACING = 18
+LINE_PX, REFERENCE_PX = 1.8, 5.0
+"""How wide lines are: a reference stands behind what was measured, and is told from it by its width."""
+
 ROOM_FOR_AXIS_AND_LEGEND = 200
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
@@ -123,7 +126,7 @@ def facet_width(columns: int) -> int:
 
 
 class Look:
-    """The encodings of the protocols of a report: colour, marker and line style, in one legend."""
+    """The encodings of the protocols of a report: colour, marker, line style and width, in one legend."""
 
     def __init__(
         self, styles: Sequence[Style], extra: Sequence[tuple[str, str]] = (), *, lines: bool = True
@@ -151,6 +154,10 @@ class Look:
         )
         self.dash = alt.StrokeDash(
             "protocol:N", scale=alt.Scale(domain=self.domain, range=dashes), legend=legend
+        )
+        widths = [LINE_PX] * len(styles) + [REFERENCE_PX] * len(extra)
+        self.width = alt.StrokeWidth(
+            "protocol:N", scale=alt.Scale(type="ordinal", domain=self.domain, range=widths), legend=legend
         )
         self.shape = alt.Shape(
             "protocol:N", scale=alt.Scale(domain=self.domain, range=markers), legend=legend

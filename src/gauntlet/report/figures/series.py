@@ -169,7 +169,7 @@ def _chart(campaign: Campaign, text: str) -> alt.VConcatChart:
         top,
         lines("cwnd", "cwnd (kB)", 110, time),
         lines("rtt", "smoothed RTT (ms)", 110, time),
-        lines("losses", "losses", 80, timed, step=True),
+        lines("losses", "lost packets", 80, timed, step=True),
         spacing=8,
         data=data(text),
     ).resolve_scale(x="shared")

@@ -46,12 +46,12 @@ class Rule(Bounded, Measuring):
         )
 
     def _sides(self, context: Context) -> str:
-        """What differs between the two: "loss 1 % over loss 0 %"."""
+        """What differs between the two: "loss 1 % relative to loss 0 %"."""
         this, that = (
             {name: value for name, value in one.items() if name not in other or other[name] != value}
             for one, other in ((self.this, self.that), (self.that, self.this))
         )
-        word = "less" if self.measure == "difference" else "over"
+        word = "minus" if self.measure == "difference" else "relative to"  # "over" is in names of protocols
         own = self.under(context, this) or self.measure
         return f"{own} {word} {self.under(context, that) or 'all'}"
 

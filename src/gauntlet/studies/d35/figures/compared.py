@@ -47,7 +47,10 @@ def compared(summary: Summary, ways: Sequence[Way], of: Selection, what: str) ->
     rows = tuple(
         (way.name, *(_cell(summary, way, of, *condition) for condition in _CONDITIONS)) for way in ways
     )
-    header = ("carried by", *(f"{words(delay_s)}, loss {loss:.0%} (s)" for delay_s, loss in _CONDITIONS))
+    header = (
+        "carried by",
+        *(f"{words(delay_s)}, loss {100 * loss:g} % (s)" for delay_s, loss in _CONDITIONS),
+    )
     return Table(f"{what}: mean download time with its 95 % interval.", header, rows)
 
 

@@ -64,7 +64,7 @@ def _section(app: str) -> str:
 def _printed(app: str, *sizes_bytes: int) -> tuple[Printed, ...]:
     return tuple(
         Printed(
-            f"{size}, {words(delay_s)}, loss {loss:.0%}",
+            f"{size}, {words(delay_s)}, loss {100 * loss:g} %",
             " and ".join(f"{value:g} s" for value in values),
             _section(app),
         )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gauntlet.report.style import styles
 from gauntlet.studies.charts import Mark
 from gauntlet.studies.d35.figures.compared import compared, each_protocol
 from gauntlet.studies.d35.figures.times import (
@@ -97,7 +98,11 @@ def figures() -> tuple[Figure, ...]:
 
 def _printed(family: Family, losses: Sequence[float]) -> tuple[Printed, ...]:
     return tuple(
-        Printed(f"{name}, {protocol}, {words(delay_s)}, loss {loss:.0%}", f"{value:g} s", family.section)
+        Printed(
+            f"{name}, {styles([protocol])[0].label}, {words(delay_s)}, loss {100 * loss:g} %",
+            f"{value:g} s",
+            family.section,
+        )
         for page, name in _PAGES
         for (protocol, delay_s, loss), value in PRINTED_S[family.name, page].items()
         if loss in losses

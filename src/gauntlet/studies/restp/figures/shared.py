@@ -6,7 +6,7 @@ import altair as alt
 
 from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import registry
-from gauntlet.report.figures.figure import PAGE_WIDTH, data, table
+from gauntlet.report.figures.figure import PAGE_WIDTH, Look, data, table
 from gauntlet.report.numbers import MISSING, interval_text, mean_text, number
 from gauntlet.report.style import styles
 from gauntlet.studies.model import NotMeasured
@@ -86,18 +86,17 @@ def rates(
             entry = (label(protocol), place * bin_s, count * 8 * bytes_ / bin_s / 1e6)
             for column, item in zip(columns.values(), entry, strict=True):
                 column.append(item)
-    looks = styles(list(runs.values()))
+    look = Look(styles(list(runs.values())))
     chart: alt.Chart = (
         alt.Chart(data(table(columns)))
         .mark_line(strokeWidth=1.6, interpolate="step-after")
         .encode(
-            x=alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False)),
-            y=alt.Y("mbps:Q", title="throughput (Mbit/s)", scale=alt.Scale(zero=True)),
-            color=alt.Color(
-                "protocol:N",
-                scale=alt.Scale(domain=[look.label for look in looks], range=[look.colour for look in looks]),
-                legend=alt.Legend(title=None, symbolType="stroke"),
+            x=alt.X(
+                "t:Q", title="time in the run (s)", axis=alt.Axis(tickCount=15), scale=alt.Scale(nice=False)
             ),
+            y=alt.Y("mbps:Q", title="throughput (Mbit/s)", scale=alt.Scale(zero=True)),
+            color=look.colour,
+            strokeDash=look.dash,
         )
         .properties(width=PAGE_WIDTH - 220, height=240)
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import altair as alt
 
-from gauntlet.report.figures.figure import PAGE_WIDTH, data, table
+from gauntlet.report.figures.figure import PAGE_WIDTH, Look, data, table
 from gauntlet.report.style import styles
 from gauntlet.studies.model import Chart, Figure, NotMeasured, Panel, Table
 from gauntlet.studies.restp.figures.shared import MEANS, cell, label, runs_of, some
@@ -92,6 +92,7 @@ def _delays(protocols: Sequence[str]) -> Callable[[Summary], Sequence[Panel]]:
 
     def draw(summary: Summary) -> Sequence[Panel]:
         kept = [row for row in summary.series(CLEAN).to_pylist() if row["run"] in runs]
+        kept.sort(key=lambda row: protocols.index(row["protocol"]))
         missing = sorted(set(runs) - {row["run"] for row in kept})
         if missing:
             raise NotMeasured(f"The example run {missing[0]} of {CLEAN} is not among these results.")
@@ -102,22 +103,18 @@ def _delays(protocols: Sequence[str]) -> Callable[[Summary], Sequence[Panel]]:
             entry = (label(row["protocol"]), row["seq"], 1e3 * (row["received_s"] - row["sent_s"]))
             for column, item in zip(columns.values(), entry, strict=True):
                 column.append(item)
-        looks = styles(list(protocols))
-        colour = alt.Color(
-            "protocol:N",
-            scale=alt.Scale(domain=[look.label for look in looks], range=[look.colour for look in looks]),
-            legend=alt.Legend(title=None, symbolType="stroke"),
-        )
+        look = Look(styles(list(protocols)))
         chart: alt.Chart = (
             alt.Chart(data(table(columns)))
-            .mark_line(strokeWidth=1.6, point=True)
+            .mark_line(strokeWidth=2.2)
             .encode(
-                x=alt.X("packet:Q", title="packet"),
+                x=alt.X("packet:Q", title="packet", axis=alt.Axis(tickCount=15)),
                 y=alt.Y("delay:Q", title="one-way delay (ms)", scale=alt.Scale(zero=True)),
-                color=colour,
+                color=look.colour,
+                strokeDash=look.dash,
             )
             .properties(width=PAGE_WIDTH - 220, height=220)
         )
-        return [Chart("Repetition 1.", chart)]
+        return [Chart("Repetition 1. Where lines lie on each other the last is on top.", chart)]
 
     return draw
