@@ -64,7 +64,7 @@ def test_a_table_has_a_row_a_way_and_a_column_a_condition(made_up: Summary) -> N
     table = compared(made_up, ways, {"size_bytes": 500_000}, "0.5 MB")
     assert [row[0] for row in table.rows] == ["FTP over tcp-cubic", "FTP over tcp-bbr"]
     assert table.header[1:] == (
-        "25 ms, loss 0% (s)", "25 ms, loss 1% (s)", "150 ms, loss 0% (s)", "150 ms, loss 1% (s)",
+        "25 ms, loss 0 % (s)", "25 ms, loss 1 % (s)", "150 ms, loss 0 % (s)", "150 ms, loss 1 % (s)",
     )  # fmt: skip
     # The mean of repetitions 1 to 3 adds 10 s.
     assert [cell.partition(" ")[0] for cell in table.rows[0][1:]] == ["11.0", "11.5", "13.5", "14.0"]

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,22 @@ def test_the_page_says_what_was_found(made: tuple[Study, Summary, list[Judged]])
     assert "20 of 20 runs are trusted." in words
     assert "12.0 s, 100 times as fast as real time" in words
     assert {"claim-bbr-keeps", "figure-18", "figure-table-9", "chart-18-1"} <= set(read.ids)
+
+
+def test_the_page_begins_with_the_answer(made: tuple[Study, Summary, list[Judged]]) -> None:
+    study, found, judged = made
+    words = Page(page.html(replace(study, headlines=("sctp-on-other",)), found, judged, ABOUT)).text
+    answer = words[: words.index("Every claim")]
+    assert "1 of 2 claims reproduced, 0 not, 1 undecided." in answer
+    assert "SCTP is <slower> on the other line." in answer
+    assert "BBR keeps its throughput" not in answer, "it is no headline"
+
+
+def test_what_was_measured_names_both_sides_and_the_condition(
+    made: tuple[Study, Summary, list[Judged]],
+) -> None:
+    keeps = next(it for it in made[2] if it.claim.id == "bbr-keeps")
+    assert keeps.decision.what == "Throughput, loss 1 % relative to loss 0 % (TCP BBR)"
 
 
 def test_every_link_of_the_page_leads_into_it(made: tuple[Study, Summary, list[Judged]]) -> None:

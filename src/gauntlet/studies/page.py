@@ -117,8 +117,8 @@ def _answer(judged: Sequence[Judged]) -> str:
     """How many of the study's claims hold, in one sentence."""
     held = counts(judged)
     return (
-        f"{counted(len(judged), 'claim')} tested: {held[Verdict.REPRODUCED]} hold, "
-        f"{held[Verdict.NOT_REPRODUCED]} do not, {held[Verdict.UNDECIDED]} stay undecided."
+        f"{held[Verdict.REPRODUCED]} of {counted(len(judged), 'claim')} reproduced, "
+        f"{held[Verdict.NOT_REPRODUCED]} not, {held[Verdict.UNDECIDED]} undecided."
     )
 
 
