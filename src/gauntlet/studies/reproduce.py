@@ -121,6 +121,7 @@ def play(
             seed=task.file.about.seed,
             name=task.file.about.name,
             title=task.file.about.title,
+            source=task.file.source,
             command=command,
             options=task.options,
             workers=workers,
