@@ -31,7 +31,7 @@ fn parameters(stack: &str) -> Vec<Value> {
             json!({"congestion_control": "bbr", "client_auth": true, "resumption": true}),
             json!({"transport": "sctp"}),
         ],
-        "quic-quinn" => vec![json!({}), json!({"datagrams": true})],
+        "quic-quinn" | "quic-quiche" => vec![json!({}), json!({"datagrams": true})],
         _ => vec![json!({})],
     }
 }
