@@ -1,6 +1,7 @@
 """Bad input on the command line: one plain sentence, exit code 2 (usage) or 1 (run), nothing half done."""
 
 import errno
+import signal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -93,9 +94,12 @@ def test_what_fails_while_it_runs(
     refused(gauntlet("run", "own.toml", "--quiet"), 1, *words)
 
 
-def test_ctrl_c_says_how_to_continue(gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_given: Any, **_named: Any) -> NoReturn:
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_a_campaign_is_told_how_to_continue(
+    how: signal.Signals, gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_given: Any, **_named: Any) -> None:
+        signal.raise_signal(how)
 
     monkeypatch.setattr("gauntlet.campaign.run", interrupt)
     Path("own.toml").write_text(CONSTANT)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -13,11 +14,13 @@ from gauntlet.errors import GauntletError
 
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
-"""128 and the number of SIGINT, as shells have it."""
+"""128 and the number of SIGINT, as shells have it; after SIGTERM too."""
 
 
 def report_failures(command: Callable[[], Any], *, debug: bool) -> NoReturn:
     """Run a command and end the process with its exit code; `debug` shows stack traces."""
+    # Whoever ends a campaign politely is told how to continue, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(_code(command()))
     except Exception as error:
