@@ -66,6 +66,17 @@ def test_committed_verdicts_follow_from_the_committed_summary(study: Study) -> N
 
 
 @pytest.mark.parametrize("study", SUMMARISED, ids=named)
+def test_what_is_not_reproduced_has_a_reason(study: Study) -> None:
+    verdicts = json.loads((study.summary / "verdicts.json").read_text())["claims"]
+    unexplained = [
+        claim.id
+        for claim in ledger.load(study.ledger)
+        if verdicts[claim.id]["verdict"] == "not reproduced" and not claim.note
+    ]
+    assert unexplained == []
+
+
+@pytest.mark.parametrize("study", SUMMARISED, ids=named)
 def test_the_committed_summary_is_of_these_experiment_files(study: Study) -> None:
     import hashlib
 
