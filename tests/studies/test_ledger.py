@@ -151,6 +151,13 @@ def test_a_ledger_is_held_against_its_study(tmp_path: Path, old: str, new: str, 
     assert sentence in str(raised.value)
 
 
+def test_a_headline_that_is_no_claim_is_said(tmp_path: Path) -> None:
+    study = factory.study(tmp_path, headlines=("bbr-keeps", "bbr-gives", "bbr-takes"))
+    study.experiments[0].file.write_text(CBR)
+    with pytest.raises(UserError, match=r"ledger\.toml: the study's headlines name a claim 'bbr-gives'"):
+        reproduce.check_ledger(study, ledger.load(study.ledger))
+
+
 def test_a_function_that_the_study_lacks_is_said(tmp_path: Path) -> None:
     head, _, _ = GOOD.partition("[claim.decide]")
     text = f'{head}[claim.decide]\nkind = "value"\nfunction = "nl"\nwhat = "packets"\nat_least = 1\n'

@@ -96,7 +96,6 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         warning=_warning(study, summary, about),
         marks=_MARKS,
         counts=[(verdict, count) for verdict, count in counts(judged).items()],
-        tally_words=listed([f"{count} {verdict}" for verdict, count in counts(judged).items()]),
         answer=_answer(judged),
         headlines=_headlines(study, judged),
         claims=[_claim(it, study) for it in judged],

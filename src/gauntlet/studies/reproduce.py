@@ -176,8 +176,12 @@ def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
     Raises UserError with the first that is wrong. It needs no results, so a claim that could never be decided
     is found before anything is played.
     """
-    for name in set(study.headlines) - {claim.id for claim in claims}:
-        raise UserError(f"{study.ledger}: the study's headlines name a claim '{name}', which is not there.")
+    ids = {claim.id for claim in claims}
+    for name in study.headlines:
+        if name not in ids:
+            raise UserError(
+                f"{study.ledger}: the study's headlines name a claim '{name}', which is not there."
+            )
     figures = {figure.key for figure in study.figures}
     known: dict[str, Mapping[str, Sequence[Any]]] = {}
     for claim in claims:
