@@ -24,11 +24,12 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo test bench kernel setup lint test-rust test-python soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo test fresh-machine bench kernel setup lint test-rust test-python soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
 	@echo "make test    set up everything, run all tests"
+	@echo "make fresh-machine    the two above on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios against peers in the same run, and of the parts of ResTP"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
@@ -40,6 +41,7 @@ help:
 # --- set-up -----------------------------------------------------------------------------------------------------------
 
 setup: $(STAMPS)/package kernel
+	@echo "Gauntlet is set up."
 
 $(STAMPS)/venv: pyproject.toml scripts/check-toolchain.sh
 	@scripts/system-packages.sh $(BUILD_PACKAGES)
@@ -96,6 +98,11 @@ test-rust:
 test-python: setup
 	$(BIN)/pytest --numprocesses 2 --ignore tests/guest
 	$(BIN)/pytest tests/guest
+
+# README's commands on bare roots of Debian 12 and 13, as a new user types them (needs root; 40 to 60 minutes on two
+# cores). `make fresh-machine TRIES=trixie:demo` for one of them; logs with times in build/fresh-machine.
+fresh-machine:
+	@$(PYTHON) -m scripts.fresh_machine $(TRIES)
 
 # --- longer runs ------------------------------------------------------------------------------------------------------
 

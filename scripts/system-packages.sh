@@ -11,8 +11,15 @@ case ${1:-} in
     --if-available | --first-of) mode=$1; shift ;;
 esac
 
-installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
-available() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+# No `grep -q` behind a pipe: it ends first, the writer dies of SIGPIPE, and `pipefail` turns "found" into "not found".
+installed() {
+    local status
+    status=$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null) && [[ $status == *'ok installed'* ]]
+}
+available() {
+    local policy
+    policy=$(apt-cache policy "$1" 2>/dev/null) && [[ $policy =~ Candidate:\ [^\(] ]]
+}
 
 missing=()
 for package in "$@"; do
@@ -34,7 +41,19 @@ if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then can_install=no; fi
 fi
 export DEBIAN_FRONTEND=noninteractive
-if [ $can_install = yes ]; then "${as_root[@]}" apt-get update -qq; fi
+# Another apt may hold the lock, and a mirror may stumble: wait for the one, try the other again.
+apt=(apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+update() {
+    local try
+    for try in 1 2 3; do
+        # The lock of the package lists is not among those that DPkg::Lock::Timeout waits for.
+        if "${as_root[@]}" "${apt[@]}" update -qq; then return 0; fi
+        if [ "$try" -lt 3 ]; then sleep $((try * 10)); fi
+    done
+    echo "apt-get update failed three times; its last words stand above." >&2
+    return 1
+}
+if [ $can_install = yes ]; then update; fi
 
 if [ "$mode" != all ]; then
     wanted=()
@@ -52,10 +71,10 @@ if [ "$mode" != all ]; then
     missing=("${wanted[@]}")
 fi
 
-install=(apt-get install --yes --no-install-recommends "${missing[@]}")
+install=("${apt[@]}" install --yes --no-install-recommends "${missing[@]}")
 if [ $can_install = no ]; then
     echo "Some system packages are missing. Type this, then run make again:" >&2
-    echo "  sudo apt-get update && sudo ${install[*]}" >&2
+    echo "  sudo apt-get update && sudo apt-get install --no-install-recommends ${missing[*]}" >&2
     [ "$mode" = --if-available ] && exit 0
     exit 1
 fi

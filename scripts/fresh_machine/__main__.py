@@ -1,0 +1,181 @@
+"""`make fresh-machine`: README's commands on a bare Debian, as a new user types them.
+
+Usage: python3 -m scripts.fresh_machine [SUITE[:WORD[,WORD]] ...] [--folder FOLDER] [--keep]
+
+SUITE is a release of Debian; WORDs choose among README's make commands. Without any: all of README's commands on
+Debian 12 (bookworm) and `make demo` on Debian 13 (trixie). A bare root is given what README asks for (Python, make,
+git, certificates; the Rust toolchain of this machine, read-only) and how this machine reaches its package registries;
+caches, wheels and the home are empty. The committed state of this checkout is what is tried. Needs root.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scripts.fresh_machine import registries, root
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SET_UP = "Gauntlet is set up."
+"""What the Makefile says between set-up and the rest."""
+
+_INSIDE = "GAUNTLET_FRESH_MACHINE_INSIDE"
+_DEFAULT = ("bookworm", "trixie:demo")
+
+
+@dataclass
+class Try:
+    """What came of one root: seconds of each command, with set-up apart, and which command failed."""
+
+    suite: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: str | None = None
+
+
+def main() -> int:
+    """Try each root; 0 when every command passed on each."""
+    parser = argparse.ArgumentParser(prog="fresh_machine", description=__doc__.partition("\n")[0])
+    parser.add_argument("tries", nargs="*", default=list(_DEFAULT), metavar="SUITE[:WORD,...]",
+                        help="for example: trixie:demo (default: bookworm trixie:demo)")  # fmt: skip
+    parser.add_argument("--folder", type=Path, help="where the roots are laid out (default: the temporary folder)")
+    parser.add_argument("--keep", action="store_true", help="leave the written root of a failed try in its folder")
+    options = parser.parse_args()
+    commands = readme_commands((ROOT / "README.md").read_text())
+    chosen = [parse_try(text, commands) for text in options.tries]
+    if os.geteuid() != 0:
+        print("A bare root needs root rights (mounts, chroot): run `sudo make fresh-machine`.", file=sys.stderr)
+        return 1
+    if _INSIDE not in os.environ:
+        return _again_in_own_namespaces()
+    done = [_try(suite, words, options.folder, options.keep) for suite, words in chosen]
+    print("\nA fresh machine, in seconds:")
+    for result in done:
+        parts = ", ".join(f"{name} {seconds:.0f}" for name, seconds in result.seconds.items())
+        print(f"  {result.suite}: {parts}; {'failed: ' + result.failed if result.failed else 'all passed'}")
+    return int(any(result.failed for result in done))
+
+
+def readme_commands(text: str) -> list[str]:
+    """The make commands of README's first shell block that has any: what a new user types."""
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S):
+        commands = [line.partition("#")[0].strip() for line in block.splitlines() if line.startswith("make ")]
+        if commands:
+            return commands
+    raise SystemExit("README.md has no shell block with a make command: what should a fresh machine run?")
+
+
+def parse_try(text: str, commands: list[str]) -> tuple[str, list[str]]:
+    """`trixie:demo` is Debian 13 with `make demo`; `trixie` all commands. SystemExit when README has no such command."""
+    suite, _, words = text.partition(":")
+    if not words:
+        return suite, commands
+    wanted = [f"make {word}" for word in words.split(",")]
+    for command in wanted:
+        if command not in commands:
+            raise SystemExit(f"README does not tell a new user to type `{command}`; it has {', '.join(commands)}.")
+    return suite, wanted
+
+
+def _again_in_own_namespaces() -> int:
+    """This program again, where its mounts and processes end with it."""
+    packages = subprocess.run([ROOT / "scripts/system-packages.sh", "debootstrap", "util-linux"], check=False)
+    if packages.returncode != 0:
+        return 1
+    own = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    tried = subprocess.run([*own, "true"], check=False, capture_output=True, text=True)
+    if tried.returncode != 0:
+        print(f"This machine lets nobody make a mount namespace, so no bare root can be made: {tried.stderr.strip()}",
+              file=sys.stderr)  # fmt: skip
+        return 1
+    command = [*own, sys.executable, "-m", "scripts.fresh_machine", *sys.argv[1:]]
+    return subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, _INSIDE: "1"}).returncode
+
+
+def _try(suite: str, commands: list[str], folder: Path | None, keep: bool) -> Try:
+    result = Try(suite)
+    logs = ROOT / "build/fresh-machine"
+    logs.mkdir(parents=True, exist_ok=True)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gauntlet-fresh-machine"
+    scratch = Path(tempfile.mkdtemp(prefix=f"fresh-{suite}-", dir=folder))
+    with (logs / f"{suite}.log").open("w") as log:
+
+        started = time.monotonic()
+
+        def tell(text: str) -> None:
+            print(text, flush=True)
+            print(f"{time.monotonic() - started:7.1f}  {text}", file=log, flush=True)
+
+        tell(f"=== {suite}: a bare root")
+        lower = root.base(suite, cache)
+        with root.laid_out(lower, scratch, suite, _toolchain()) as place:
+            _clone(place)
+            result.seconds["bare root"] = time.monotonic() - started
+            for command in commands:
+                tell(f"=== {suite}: {command}")
+                if not _run(place, command, result, tell):
+                    result.failed = command
+                    break
+    if keep and result.failed:
+        print(f"What was written is kept in {scratch / 'upper'}")
+    else:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return result
+
+
+def _toolchain() -> Path:
+    found = subprocess.run(["rustc", "--print", "sysroot"], check=False, capture_output=True, text=True)
+    if found.returncode != 0:
+        raise SystemExit("Rust is needed on this machine (README says which): `rustc --print sysroot` failed.")
+    return Path(found.stdout.strip())
+
+
+def _clone(place: Path) -> None:
+    """The committed state of this checkout, at /gauntlet; nothing that a build left behind comes along."""
+    if subprocess.run(["git", "-C", str(ROOT), "diff", "--quiet", "HEAD"], check=False).returncode != 0:
+        print("This checkout has changes that are not committed; they are not tried.", flush=True)
+    subprocess.run(
+        ["git", "clone", "--quiet", "--no-hardlinks", "--depth", "1", f"file://{ROOT}", str(place / "gauntlet")],
+        check=True,
+    )
+
+
+def _run(place: Path, command: str, result: Try, tell: Callable[[str], None]) -> bool:
+    """One command in the root, its lines told as they come; True when it passed."""
+    environment = {
+        "PATH": "/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "CI": "true",
+        "CARGO_INCREMENTAL": "0",  # nothing is built a second time, and it would be gigabytes
+        **registries.environment(),
+    }
+    name = command.removeprefix("make ")
+    started = time.monotonic()
+    process = subprocess.Popen(
+        ["chroot", str(place), "/bin/sh", "-c", f"cd /gauntlet && exec {command}"],
+        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace",
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == SET_UP:
+            result.seconds[f"set-up for {name}"] = time.monotonic() - started
+            started = time.monotonic()
+        tell(line.rstrip())
+    passed = process.wait() == 0
+    result.seconds[name] = time.monotonic() - started
+    if not passed:
+        tell(f"=== {command} failed (exit {process.returncode})")
+    return passed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
