@@ -2,10 +2,11 @@
 
 Usage: python3 -m scripts.fresh_machine [SUITE[:WORD[,WORD]] ...] [--folder FOLDER] [--keep]
 
-SUITE is a release of Debian; WORDs choose among README's make commands. Without any: all of README's commands on
-Debian 12 (bookworm) and `make demo` on Debian 13 (trixie). A bare root is given what README asks for (Python, make,
-git, certificates; the Rust toolchain of this machine, read-only) and how this machine reaches its package registries;
-caches, wheels and the home are empty. The committed state of this checkout is what is tried. Needs root.
+SUITE is a release of Debian; WORDs choose among README's make commands. Without any: all of README's commands
+on Debian 12 (bookworm) and `make demo` on Debian 13 (trixie). A bare root is given what README asks for
+(Python, make, git, certificates; the Rust toolchain of this machine, read-only) and how this machine reaches
+its package registries; caches, wheels and the home are empty. The committed state of this checkout is tried.
+Needs root.
 """
 
 import argparse
@@ -44,13 +45,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fresh_machine", description=__doc__.partition("\n")[0])
     parser.add_argument("tries", nargs="*", default=list(_DEFAULT), metavar="SUITE[:WORD,...]",
                         help="for example: trixie:demo (default: bookworm trixie:demo)")  # fmt: skip
-    parser.add_argument("--folder", type=Path, help="where the roots are laid out (default: the temporary folder)")
-    parser.add_argument("--keep", action="store_true", help="leave the written root of a failed try in its folder")
+    parser.add_argument(
+        "--folder", type=Path, help="where the roots are laid out (default: the temporary folder)"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the written root of a failed try in its folder"
+    )
     options = parser.parse_args()
     commands = readme_commands((ROOT / "README.md").read_text())
     chosen = [parse_try(text, commands) for text in options.tries]
     if os.geteuid() != 0:
-        print("A bare root needs root rights (mounts, chroot): run `sudo make fresh-machine`.", file=sys.stderr)
+        print(
+            "A bare root needs root rights (mounts, chroot): run `sudo make fresh-machine`.", file=sys.stderr
+        )
         return 1
     if _INSIDE not in os.environ:
         return _again_in_own_namespaces()
@@ -72,14 +79,19 @@ def readme_commands(text: str) -> list[str]:
 
 
 def parse_try(text: str, commands: list[str]) -> tuple[str, list[str]]:
-    """`trixie:demo` is Debian 13 with `make demo`; `trixie` all commands. SystemExit when README has no such command."""
+    """`trixie:demo` is Debian 13 with `make demo`; `trixie` all commands.
+
+    SystemExit when README has no such command.
+    """
     suite, _, words = text.partition(":")
     if not words:
         return suite, commands
     wanted = [f"make {word}" for word in words.split(",")]
     for command in wanted:
         if command not in commands:
-            raise SystemExit(f"README does not tell a new user to type `{command}`; it has {', '.join(commands)}.")
+            raise SystemExit(
+                f"README does not tell a new user to type `{command}`; it has {', '.join(commands)}."
+            )
     return suite, wanted
 
 
@@ -88,11 +100,22 @@ def _again_in_own_namespaces() -> int:
     packages = subprocess.run([ROOT / "scripts/system-packages.sh", "debootstrap", "util-linux"], check=False)
     if packages.returncode != 0:
         return 1
-    own = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    own = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
     tried = subprocess.run([*own, "true"], check=False, capture_output=True, text=True)
     if tried.returncode != 0:
-        print(f"This machine lets nobody make a mount namespace, so no bare root can be made: {tried.stderr.strip()}",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"No bare root can be made: this machine refuses a mount namespace ({tried.stderr.strip()}).",
+            file=sys.stderr,
+        )
         return 1
     command = [*own, sys.executable, "-m", "scripts.fresh_machine", *sys.argv[1:]]
     return subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, _INSIDE: "1"}).returncode
@@ -105,7 +128,6 @@ def _try(suite: str, commands: list[str], folder: Path | None, keep: bool) -> Tr
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gauntlet-fresh-machine"
     scratch = Path(tempfile.mkdtemp(prefix=f"fresh-{suite}-", dir=folder))
     with (logs / f"{suite}.log").open("w") as log:
-
         started = time.monotonic()
 
         def tell(text: str) -> None:
@@ -132,7 +154,9 @@ def _try(suite: str, commands: list[str], folder: Path | None, keep: bool) -> Tr
 def _toolchain() -> Path:
     found = subprocess.run(["rustc", "--print", "sysroot"], check=False, capture_output=True, text=True)
     if found.returncode != 0:
-        raise SystemExit("Rust is needed on this machine (README says which): `rustc --print sysroot` failed.")
+        raise SystemExit(
+            "Rust is needed on this machine (README says which): `rustc --print sysroot` failed."
+        )
     return Path(found.stdout.strip())
 
 
@@ -141,7 +165,16 @@ def _clone(place: Path) -> None:
     if subprocess.run(["git", "-C", str(ROOT), "diff", "--quiet", "HEAD"], check=False).returncode != 0:
         print("This checkout has changes that are not committed; they are not tried.", flush=True)
     subprocess.run(
-        ["git", "clone", "--quiet", "--no-hardlinks", "--depth", "1", f"file://{ROOT}", str(place / "gauntlet")],
+        [
+            "git",
+            "clone",
+            "--quiet",
+            "--no-hardlinks",
+            "--depth",
+            "1",
+            f"file://{ROOT}",
+            str(place / "gauntlet"),
+        ],
         check=True,
     )
 
@@ -161,8 +194,8 @@ def _run(place: Path, command: str, result: Try, tell: Callable[[str], None]) ->
     started = time.monotonic()
     process = subprocess.Popen(
         ["chroot", str(place), "/bin/sh", "-c", f"cd /gauntlet && exec {command}"],
-        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace",
+        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
     )  # fmt: skip
     assert process.stdout is not None
     for line in process.stdout:

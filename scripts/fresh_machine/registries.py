@@ -1,7 +1,8 @@
 """How this machine reaches its package registries, handed to a bare root, and nothing else of this machine.
 
-Taken along: package indexes, proxies, apt's sources and keys, certificates, name resolution. Left behind: whatever
-could stand in for a registry (find-links, wheels, caches, constraints), since that is what hides a missing step.
+Taken along: package indexes, proxies, apt's sources and keys, certificates, name resolution. Left behind:
+whatever could stand in for a registry (find-links, wheels, caches, constraints): that is what hides a missing
+step.
 """
 
 import json
@@ -16,15 +17,21 @@ from pathlib import Path
 from typing import Any
 
 PROXY_VARIABLES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
-CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO")
+CERTIFICATE_VARIABLES = (
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO",
+)
 
-# pip's own names of what says where its index is and how to reach it; `find-links` and the like are not among them.
+# pip's names of what says where its index is and how to reach it; `find-links` and the like are not here.
 PIP_SETTINGS = (
-    "index-url", "extra-index-url", "proxy", "cert", "client-cert", "trusted-host", "timeout", "default-timeout",
-    "retries",
+    "index-url", "extra-index-url", "proxy", "cert", "client-cert", "trusted-host",
+    "timeout", "default-timeout", "retries",
 )  # fmt: skip
 
-# Tables of cargo's configuration that say the same for crates; `[build]`, `[target]`, `[profile]` stay behind.
+# Tables of cargo's configuration that say the same for crates; `[build]`, `[target]` and others stay behind.
 CARGO_TABLES = ("source", "registries", "registry", "http", "net", "credential-alias")
 CARGO_VARIABLES = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_")
 
@@ -35,10 +42,14 @@ _APT_LEFT_BEHIND = re.compile(
 
 
 def environment() -> dict[str, str]:
-    """Variables of this process that say how registries are reached: proxies, certificates, cargo's registries."""
+    """Variables of this process that say how registries are reached: proxies, certificates, cargo's own."""
     kept = {}
     for name, value in os.environ.items():
-        wanted = name.lower() in PROXY_VARIABLES or name in CERTIFICATE_VARIABLES or name.startswith(CARGO_VARIABLES)
+        wanted = (
+            name.lower() in PROXY_VARIABLES
+            or name in CERTIFICATE_VARIABLES
+            or name.startswith(CARGO_VARIABLES)
+        )
         if wanted and value:
             kept[name] = value
     return kept
@@ -51,13 +62,13 @@ def apt_mirror(suite: str) -> str:
         if release == own:
             return address
     raise SystemExit(
-        f"apt's sources on this machine have no archive of its own release ({own}), so where {suite} is to be had is "
-        "unknown: add Debian's main archive to /etc/apt/sources.list."
+        f"apt's sources on this machine have no archive of its own release ({own}), so where {suite} is to "
+        "be had is unknown: add Debian's main archive to /etc/apt/sources.list."
     )
 
 
 def write_apt(root: Path, suite: str) -> None:
-    """apt in `root` reaches what apt of this machine reaches, the suite's name exchanged; other vendors are left out."""
+    """apt in `root` reaches what this machine's reaches, the suite's name exchanged, other vendors left out."""
     own = _own_suite()
     lines = []
     for address, release, component in _apt_targets():
@@ -77,7 +88,7 @@ def write_apt(root: Path, suite: str) -> None:
 def write_pip(root: Path) -> None:
     """pip in `root` has this machine's index, proxy and certificates."""
     found = {}
-    # Lines such as global.index-url='…' and :env:.index-url='…'; the environment comes later and wins, as in pip.
+    # Lines such as global.index-url='…' and :env:.index-url='…'; the environment comes last and wins.
     listed = _output(sys.executable, "-m", "pip", "config", "list", may_fail=True).splitlines()
     for line in sorted(listed, key=lambda text: text.startswith(":env:")):
         name, _, value = line.partition("=")
@@ -112,7 +123,7 @@ def write_network(root: Path) -> None:
     for name in CERTIFICATE_VARIABLES:
         if name in os.environ:
             _take_along(root, Path(os.environ[name]))
-    subprocess.run(["chroot", str(root), "update-ca-certificates"], check=True, stdout=subprocess.DEVNULL)
+    _output("chroot", str(root), "update-ca-certificates")
 
 
 def _own_suite() -> str:
@@ -120,7 +131,9 @@ def _own_suite() -> str:
         name, _, value = line.partition("=")
         if name == "VERSION_CODENAME":
             return value.strip('"')
-    raise SystemExit("This machine's /etc/os-release names no release (VERSION_CODENAME): a Debian host is needed.")
+    raise SystemExit(
+        "This machine's /etc/os-release names no release (VERSION_CODENAME): a Debian host is needed."
+    )
 
 
 def _apt_targets() -> list[tuple[str, str, str]]:
@@ -145,9 +158,13 @@ def _take_along(root: Path, file: Path) -> None:
 
 
 def _toml(tables: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
-    """Nested tables of strings, numbers, truth values and lists of them as TOML, which writes these as JSON does."""
+    """Nested tables of strings, numbers, truth values and lists, which TOML writes as JSON does."""
     lines = ["[" + ".".join(json.dumps(part) for part in path) + "]\n"] if path else []
-    lines += [f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in tables.items() if not isinstance(value, dict)]
+    lines += [
+        f"{json.dumps(key)} = {json.dumps(value)}\n"
+        for key, value in tables.items()
+        if not isinstance(value, dict)
+    ]
     for key, value in tables.items():
         if isinstance(value, dict):
             lines += _toml(value, (*path, key))

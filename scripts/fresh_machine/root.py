@@ -1,4 +1,4 @@
-"""A bare Debian root in a folder: made once by debootstrap, laid under an overlay, so that each try starts bare."""
+"""A bare Debian root in a folder: made once by debootstrap, below an overlay, so each try starts bare."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,14 @@ from scripts.fresh_machine import registries
 # What README asks a user to have, but for Rust, which comes from the host: Python, make, git, certificates.
 ASKED_FOR = ("ca-certificates", "git", "make", "python3")
 
-_DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
+_DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
 
 
 def base(suite: str, cache: Path) -> Path:
@@ -43,7 +50,7 @@ def base(suite: str, cache: Path) -> Path:
 
 @contextlib.contextmanager
 def laid_out(base_root: Path, folder: Path, suite: str, toolchain: Path) -> Iterator[Path]:
-    """A root to write in: the bare one below, the registries of this machine, and its Rust toolchain read-only.
+    """A root to write in: the bare one below, this machine's registries, and its Rust toolchain read-only.
 
     To be called in a mount namespace of its own, which takes the mounts away whatever happens.
     """
@@ -98,4 +105,6 @@ def _mount(*arguments: str, program: str = "mount") -> bool:
 def _must_mount(*arguments: str) -> None:
     done = subprocess.run(["mount", *arguments], check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f"`mount {' '.join(arguments)}` was refused, so no bare root can be made: {done.stderr.strip()}")
+        raise SystemExit(
+            f"`mount {' '.join(arguments)}` was refused, so no bare root can be made: {done.stderr.strip()}"
+        )

@@ -1,0 +1,41 @@
+"""`make fresh-machine` runs what README tells a new user to type, and never passes by not running it."""
+
+from pathlib import Path
+
+import pytest
+from scripts.fresh_machine import __main__ as fresh_machine
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_the_commands_are_readmes() -> None:
+    assert fresh_machine.readme_commands((ROOT / "README.md").read_text()) == ["make demo", "make test"]
+
+
+def test_a_readme_without_commands_is_refused() -> None:
+    with pytest.raises(SystemExit, match="no shell block with a make command"):
+        fresh_machine.readme_commands("# Gauntlet\n\n```sh\npip install gauntlet-net\n```\n")
+
+
+def test_a_try_names_a_release_and_commands_of_readme() -> None:
+    commands = ["make demo", "make test"]
+    assert fresh_machine.parse_try("bookworm", commands) == ("bookworm", commands)
+    assert fresh_machine.parse_try("trixie:demo", commands) == ("trixie", ["make demo"])
+    with pytest.raises(SystemExit, match=r"`make bench`; it has make demo, make test"):
+        fresh_machine.parse_try("trixie:bench", commands)
+
+
+def test_the_makefile_says_where_set_up_ends() -> None:
+    assert fresh_machine.SET_UP in (ROOT / "Makefile").read_text(), (
+        "seconds of set-up and of the rest are told apart"
+    )
+
+
+def test_without_root_rights_it_fails_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("sys.argv", ["fresh_machine"])
+    assert fresh_machine.main() == 1
+    said = capsys.readouterr().err.strip()
+    assert said == "A bare root needs root rights (mounts, chroot): run `sudo make fresh-machine`."
