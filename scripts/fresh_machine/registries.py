@@ -68,7 +68,7 @@ def apt_mirror(suite: str) -> str:
 
 
 def write_apt(root: Path, suite: str) -> None:
-    """apt in `root` reaches what this machine's reaches, the suite's name exchanged, other vendors left out."""
+    """apt in `root` has this machine's sources, the suite's name exchanged; other vendors are left out."""
     own = _own_suite()
     lines = []
     for address, release, component in _apt_targets():
