@@ -1,51 +1,70 @@
 """How long a certificate takes: a million packets on eight taps, with two shapers and two delays.
 
-Prints the time of the whole certificate and of reading the capture alone, each the best of three. Run with
-`python benchmarks/certificate.py [PACKETS]`.
+Prints the time of the whole certificate and of reading the capture alone, each the best of three, and writes
+`build/bench-certificate.json`. Run with `python benchmarks/certificate.py`.
 """
-
-from __future__ import annotations
 
 import json
 import struct
-import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gauntlet.errors import RunError
 from gauntlet.results.certificate import certify
 from gauntlet.results.certificate.capture import read_capture, record_dtype
+from speed import program
+from speed.host import host, sentence
 
 FORWARD = ["sa>gw", "gw>radio", "radio>core", "lan>srv"]
 RETURN = ["lan>tgw", "tgw>core", "core>radio", "sa>cli"]
 INSIDE_TUNNEL = {"gw>radio", "radio>core", "tgw>core", "core>radio"}
 RATE_BPS, DELAY_NS, DATA_BYTES, ANSWER_BYTES = 50_000_000, 25_000_000, 1476, 72
 
+FULL_COUNT, SHORT_COUNT = 1_000_000, 8_000
+REPETITIONS = 3
+
 
 def main() -> None:
-    """Make a capture, certify it three times, print the result."""
-    packets = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    with tempfile.TemporaryDirectory() as folder:
+    """Make a capture, certify it, print and write how long that took."""
+    what, short = "How long a certificate takes.", f"{SHORT_COUNT:,} packets"
+    chosen = program.options("certificate", what, short).parse_args()
+    packets = SHORT_COUNT if chosen.short else FULL_COUNT
+    measured = {"host": host(), "short": chosen.short, "parts": measure(packets)}
+    parts = measured["parts"]
+    print(sentence(measured["host"]))
+    print(
+        f"  {parts['packets']:,} packets: {parts['whole_s']:.3g} s "
+        f"({parts['packets_per_s'] / 1e6:.2f} million packets/s), of which reading {parts['reading_s']:.3g} s"
+    )
+    program.write(measured, chosen)
+
+
+def measure(packets: int) -> dict[str, Any]:
+    """The best of three times of the whole certificate and of reading its capture.
+
+    Raises RunError when the capture is not trusted: then something else was measured.
+    """
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
         record = Path(folder)
         plan_run = _write_run(record, packets // 8)
-        whole_s = min(_timed(lambda: certify(plan_run, record)) for _ in range(3))
+        whole_s = min(_timed(lambda: certify(plan_run, record)) for _ in range(REPETITIONS))
         taps = list(enumerate(FORWARD + RETURN))
-        reading_s = min(_timed(lambda: read_capture(record / "packets.bin", 112, taps)) for _ in range(3))
+        capture = record / "packets.bin"
+        reading_s = min(_timed(lambda: read_capture(capture, 112, taps)) for _ in range(REPETITIONS))
         certificate = certify(plan_run, record)
     failed = [check["sentence"] for check in certificate["checks"] if not check["passed"]]
     if failed:
-        sys.exit("The benchmark's own run is not trusted: " + " ".join(failed))
-    print(
-        f"{packets // 8 * 8:,} packets: {whole_s:.2f} s ({packets / whole_s / 1e6:.2f} million packets/s), ",
-        end="",
-    )
-    print(f"of which reading {reading_s:.2f} s")
+        raise RunError("The benchmark's own run is not trusted: " + " ".join(failed))
+    count = packets // 8 * 8
+    return {"packets": count, "whole_s": whole_s, "packets_per_s": count / whole_s, "reading_s": reading_s}
 
 
-def _timed(action: Any) -> float:
+def _timed(action: Callable[[], object]) -> float:
     start_s = time.perf_counter()
     action()
     return time.perf_counter() - start_s
@@ -132,4 +151,4 @@ def _plan_and_record(
 
 
 if __name__ == "__main__":
-    main()
+    program.end(main)

@@ -1,6 +1,6 @@
 """Speed and size of the results: a million messages stored, read, judged; a million packets as pcapng.
 
-Run it with `python benchmarks/results.py`. It prints what it measured, and asserts nothing.
+Run it with `python benchmarks/results.py`. It prints what it measured and writes `build/bench-results.json`.
 """
 
 import json
@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,50 +18,65 @@ from gauntlet.metrics.kpi import registry
 from gauntlet.metrics.steps import Steps
 from gauntlet.metrics.windows import windows
 from gauntlet.results import parquet, pcapng
+from speed import program
+from speed.host import host, sentence
 
-MILLION = 1_000_000
+FULL_COUNT, SHORT_COUNT = 1_000_000, 10_000
 
 
 def main() -> None:
-    """Print one line a measurement."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        table = messages()
-        stored = folder / "messages.parquet"
-        told("store a million messages", lambda: parquet.write(table, stored))
-        print(f"{'size on disk':<44}{stored.stat().st_size / 1e6:8.2f} MB")
-        told("read a million messages", lambda: parquet.read(stored, "messages"))
-        flow = flow_of(table)
-        told("windows of 1 s", lambda: windows(flow))
-        told(
-            "all KPIs of the flow", lambda: [kpi.of_flow(flow) for kpi in registry().values() if kpi.of_flow]
-        )
-        write_packets(folder)
-        plan = {"id": "r", "record": {"packets": "headers"}}
-        told("pcapng of a million packets", lambda: pcapng.convert(folder, plan, folder / "c.pcapng"))
+    """Measure, print one line a measurement, write the JSON."""
+    chosen = program.options(
+        "results", "Speed and size of the results.", f"{SHORT_COUNT:,} of each"
+    ).parse_args()
+    count = SHORT_COUNT if chosen.short else FULL_COUNT
+    measured: dict[str, Any] = {"host": host(), "short": chosen.short, "count": count}
+    with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as name:
+        measured["parts"] = measure(Path(name), count)
+    print(sentence(measured["host"]))
+    for what, value in measured["parts"].items():
+        print(f"  {what:<28}{value:>12.4g}")
+    program.write(measured, chosen)
 
 
-def told(what: str, work: Callable[[], object]) -> None:
-    """Do it and print how long it took."""
+def measure(folder: Path, count: int) -> dict[str, float]:
+    """Wall seconds (and bytes) of each step with `count` messages or packets."""
+    table = messages(count)
+    stored = folder / "messages.parquet"
+    parts = {"store_messages_s": seconds(lambda: parquet.write(table, stored))}
+    parts["stored_bytes"] = stored.stat().st_size
+    parts["read_messages_s"] = seconds(lambda: parquet.read(stored, "messages"))
+    flow = flow_of(table)
+    parts["windows_of_1_s_s"] = seconds(lambda: windows(flow))
+    judges = [kpi.of_flow for kpi in registry().values() if kpi.of_flow]
+    parts["all_kpis_of_the_flow_s"] = seconds(lambda: [judge(flow) for judge in judges])
+    write_packets(folder, count)
+    plan = {"id": "r", "record": {"packets": "headers"}}
+    parts["pcapng_of_packets_s"] = seconds(lambda: pcapng.convert(folder, plan, folder / "c.pcapng"))
+    return parts
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall seconds that `work` takes."""
     start_s = time.perf_counter()
     work()
-    print(f"{what:<44}{time.perf_counter() - start_s:8.3f} s")
+    return time.perf_counter() - start_s
 
 
-def messages() -> pa.Table:
+def messages(count: int) -> pa.Table:
     """A greedy flow at 5.2 Mbit/s: hand-over up to 0.9 s before arrival, arrivals paced by the link, 1 %
     lost.
     """
     rng = np.random.default_rng(3)
-    received = np.cumsum(rng.normal(2_300_000, 20_000, MILLION)).astype(np.int64)
-    sent = np.maximum.accumulate(received - rng.integers(100_000_000, 900_000_000, MILLION))
+    received = np.cumsum(rng.normal(2_300_000, 20_000, count)).astype(np.int64)
+    sent = np.maximum.accumulate(received - rng.integers(100_000_000, 900_000_000, count))
     return pa.table(
         {
-            "flow": pa.array(np.zeros(MILLION, dtype=np.uint16)),
-            "seq": pa.array(np.arange(MILLION, dtype=np.uint32)),
-            "size_bytes": pa.array(np.full(MILLION, 1448, dtype=np.uint32)),
+            "flow": pa.array(np.zeros(count, dtype=np.uint16)),
+            "seq": pa.array(np.arange(count, dtype=np.uint32)),
+            "size_bytes": pa.array(np.full(count, 1448, dtype=np.uint32)),
             "sent_ns": pa.array(sent),
-            "received_ns": pa.array(received, mask=rng.random(MILLION) < 0.01),
+            "received_ns": pa.array(received, mask=rng.random(count) < 0.01),
         }
     )
 
@@ -70,10 +86,11 @@ def flow_of(table: pa.Table) -> FlowData:
     end_s = float(table["sent_ns"][-1].as_py()) / 1e9
     record = {"stack": "tcp", "start_s": 0.0, "established_s": 0.1, "last_received_s": end_s}
     changes = [(float(t_s), 5.2e6 - 1e6 * (t_s % 3)) for t_s in range(int(end_s))]
+    counts = {"sent_messages": table.num_rows, "received_messages": table.num_rows, "received_bytes": 0}
     return FlowData(
         run="bench",
         index=0,
-        record=record | {"sent_messages": MILLION, "received_messages": MILLION, "received_bytes": 0},
+        record=record | counts,
         plan={"app_params": {"duration_s": end_s}},
         protocol="tcp-bbr",
         run_end_s=end_s,
@@ -84,13 +101,13 @@ def flow_of(table: pa.Table) -> FlowData:
     )
 
 
-def write_packets(folder: Path) -> None:
-    """A million header captures of two taps."""
+def write_packets(folder: Path, count: int) -> None:
+    """So many header captures of two taps."""
     rng = np.random.default_rng(4)
-    packets = np.zeros(MILLION, dtype=pcapng.packet_type("headers"))
-    packets["t_ns"] = np.arange(MILLION) * 1_000_000 + rng.integers(0, 5_000_000, MILLION)
-    packets["tap"] = np.arange(MILLION) // 1000 % 2
-    packets["size_bytes"] = np.where(np.arange(MILLION) % 3, 1500, 52)
+    packets = np.zeros(count, dtype=pcapng.packet_type("headers"))
+    packets["t_ns"] = np.arange(count) * 1_000_000 + rng.integers(0, 5_000_000, count)
+    packets["tap"] = np.arange(count) // 1000 % 2
+    packets["size_bytes"] = np.where(np.arange(count) % 3, 1500, 52)
     packets["captured_bytes"] = np.minimum(packets["size_bytes"], 112)
     packets["data"][:, 0] = 0x45
     packets.tofile(folder / "packets.bin")
@@ -99,4 +116,4 @@ def write_packets(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program.end(main)

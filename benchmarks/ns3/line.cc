@@ -10,8 +10,11 @@
 #include <ns3/point-to-point-module.h>
 #include <ns3/traffic-control-module.h>
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 
 using namespace ns3;
@@ -100,10 +103,14 @@ main(int argc, char* argv[])
     Simulator::Stop(Seconds(3600.0));
 
     const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t cpuBegin = std::clock();
     Simulator::Run();
+    const double cpuS = double(std::clock() - cpuBegin) / CLOCKS_PER_SEC;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    std::cout << "{\"virtual_s\": " << finishedS << ", \"wall_s\": " << wall.count()
-              << ", \"received_bytes\": " << sink->GetTotalRx() << "}\n";
+    rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    std::cout << "{\"virtual_s\": " << finishedS << ", \"wall_s\": " << wall.count() << ", \"cpu_s\": " << cpuS
+              << ", \"peak_bytes\": " << used.ru_maxrss * 1024 << "}\n";
     const bool whole = sink->GetTotalRx() >= totalBytes;
     sink = nullptr;
     Simulator::Destroy();

@@ -31,11 +31,15 @@ class Verdict:
 
     def check(self, name: str, link: str) -> dict[str, Any]:
         """One check."""
+        found: dict[str, Any]
         (found,) = [c for c in self.certificate["checks"] if (c["name"], c["link"]) == (name, link)]
         return found
 
 
+Judge = Callable[[Run], Verdict]
+
+
 @pytest.fixture
-def judge(tmp_path: Path) -> Callable[[Run], Verdict]:
+def judge(tmp_path: Path) -> Judge:
     """Write a run and certify it."""
     return lambda run: Verdict(certify(run.plan, run.write(tmp_path)))

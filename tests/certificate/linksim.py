@@ -140,11 +140,11 @@ class Dice:
             return True
         model = values["gilbert_elliott"]
         if model is None:
-            return self.chance.random() < values["loss"]
+            return self.chance.random() < float(values["loss"])
         loss = model["loss_bad" if self.bad else "loss_good"]
         if self.chance.random() < model["r" if self.bad else "p"]:
             self.bad = not self.bad
-        return self.chance.random() < loss
+        return self.chance.random() < float(loss)
 
 
 def impair(
@@ -157,7 +157,8 @@ def impair(
     out: list[Packet] = []
     counters = Counters()
     pending = deque(changes)
-    values, latest_ns, number = DEFAULTS, 0, 0
+    values: Mapping[str, Any] = DEFAULTS
+    latest_ns, number = 0, 0
     for packet in packets:
         while pending and (pending[0].time_ns <= packet.time_ns):
             values = pending.popleft().values

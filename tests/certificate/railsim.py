@@ -22,7 +22,7 @@ RETURN = ["lan>tgw", "tgw>core", "core>radio", "sa>cli"]
 TUNNELLED = {"gw>radio", "radio>core", "tgw>core", "core>radio"}
 SHAPED = {"gw>radio", "tgw>core"}
 
-NETWORK = {
+NETWORK: dict[str, Any] = {
     "nodes": [{"name": name} for name in ("cli", "gw", "radio", "core", "tgw", "srv")]
     + [{"name": "sa", "switch": True}, {"name": "lan", "switch": True}],
     "links": [
@@ -89,7 +89,7 @@ class Run:
 
     def write(self, folder: Path) -> Path:
         """Write `record.json` and `packets.bin`."""
-        record = folder / self.plan["id"]
+        record = folder / str(self.plan["id"])
         record.mkdir(parents=True)
         numbers = {link: number for number, link in enumerate(self.taps)}
         with (record / "packets.bin").open("wb") as out:
@@ -157,7 +157,7 @@ def bursty(count: int, duration_s: float) -> Traffic:
     """Bursts of packets of many sizes at random instants."""
 
     def make(chance: random.Random) -> list[tuple[float, int]]:
-        packets = []
+        packets: list[tuple[float, int]] = []
         while len(packets) < count:
             start_s = chance.uniform(0.01, duration_s)
             packets += [(start_s, chance.choice([60, 100, 576, 1476])) for _ in range(chance.randint(1, 30))]

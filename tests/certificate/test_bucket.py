@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,11 +12,15 @@ from hypothesis import strategies as st
 from gauntlet.results.certificate.bucket import Kick, Queue, departure_windows, departures, largest_excess
 from tests.certificate.linksim import Change, Packet, shape
 
+Instants = np.ndarray[Any, np.dtype[np.int64]]
+Given = tuple[Instants, Instants, list[tuple[int, int, int]]]
+"""Arrivals, lengths, and the states of the shaper: from when on, rate, burst."""
+
 RATES = st.integers(100_000, 50_000_000).map(lambda rate: rate // 8 * 8)
 
 
 @st.composite
-def queues(draw):
+def queues(draw: st.DrawFn) -> Given:
     """Arrivals with lengths, and a rate and burst that change at some instants."""
     gaps = draw(st.lists(st.integers(0, 5_000_000), min_size=1, max_size=60))
     lengths = draw(st.lists(st.integers(40, 1500), min_size=len(gaps), max_size=len(gaps)))
@@ -24,13 +30,13 @@ def queues(draw):
     return np.cumsum(gaps), np.array(lengths), states
 
 
-def columns(states):
+def columns(states: list[tuple[int, int, int]]) -> dict[str, Any]:
     starts, rates, bursts = (np.array(column) for column in zip(*states, strict=True))
     starts[0] = -(2**62)
     return {"change_ns": starts, "rate_bps": rates.astype(float), "burst_bytes": bursts.astype(float)}
 
 
-def simulate(arrivals, lengths, states):
+def simulate(arrivals: Instants, lengths: Instants, states: list[tuple[int, int, int]]) -> Instants:
     values = [
         Change(start, {"rate_bps": int(rate), "burst_bytes": burst, "queue_limit_bytes": 10**9})
         for start, rate, burst in states
@@ -41,7 +47,7 @@ def simulate(arrivals, lengths, states):
     return np.array([packet.time_ns for packet in out])
 
 
-def misstated(change_ns, errors_ns):
+def misstated(change_ns: Instants, errors_ns: list[int]) -> Instants:
     """Instants of changes, a little wrong."""
     wrong = change_ns + np.array([0, *errors_ns])[: len(change_ns)]
     return np.maximum.accumulate(wrong)
@@ -49,7 +55,7 @@ def misstated(change_ns, errors_ns):
 
 @settings(max_examples=300, deadline=None)
 @given(queues(), st.lists(st.integers(-1500, 1500), min_size=5, max_size=5))
-def test_departures_lie_in_their_windows(queue, errors_ns):
+def test_departures_lie_in_their_windows(queue: Given, errors_ns: list[int]) -> None:
     arrivals, lengths, states = queue
     really = simulate(arrivals, lengths, states)
     stated = columns(states)
@@ -68,7 +74,7 @@ def test_departures_lie_in_their_windows(queue, errors_ns):
 
 @settings(max_examples=200, deadline=None)
 @given(queues())
-def test_without_changes_the_replay_is_exact(queue):
+def test_without_changes_the_replay_is_exact(queue: Given) -> None:
     arrivals, lengths, states = queue
     really = simulate(arrivals, lengths, states[:1])
     seen = Queue(arrivals, lengths, really, arrivals)
@@ -79,7 +85,7 @@ def test_without_changes_the_replay_is_exact(queue):
 
 @settings(max_examples=200, deadline=None)
 @given(queues(), st.lists(st.integers(-1500, 1500), min_size=5, max_size=5))
-def test_no_window_of_an_honest_shaper_is_above_the_bound(queue, errors_ns):
+def test_no_window_of_an_honest_shaper_is_above_the_bound(queue: Given, errors_ns: list[int]) -> None:
     arrivals, lengths, states = queue
     really = simulate(arrivals, lengths, states)
     stated = columns(states)
@@ -90,7 +96,7 @@ def test_no_window_of_an_honest_shaper_is_above_the_bound(queue, errors_ns):
 
 @settings(max_examples=200, deadline=None)
 @given(queues())
-def test_the_bound_is_the_largest_over_all_windows(queue):
+def test_the_bound_is_the_largest_over_all_windows(queue: Given) -> None:
     arrivals, lengths, (state, *_) = queue
     _, rate, burst = state
     excess, _ = largest_excess(arrivals, lengths, **columns([state]), rounding_ns=0.0, margin_ns=0)
@@ -102,7 +108,7 @@ def test_the_bound_is_the_largest_over_all_windows(queue):
     assert excess == pytest.approx(max(windows), abs=1e-6)
 
 
-def test_a_packet_above_the_burst_never_leaves():
+def test_a_packet_above_the_burst_never_leaves() -> None:
     arrivals = np.array([0, 10, 20])
     leaves, _ = departures(
         Queue(arrivals, np.array([100, 2000, 100]), arrivals, arrivals),

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.certificate.railsim import QUIET_TIMELINE, run_network, steady
+from tests.certificate.conftest import Judge
+from tests.certificate.railsim import QUIET_TIMELINE, Run, run_network, steady
 
 DELAY, LAST = "radio>core", "lan>srv"
 
 
-def corrupted_run(asked, really):
+def corrupted_run(asked: float, really: float) -> Run:
     """A run that flips a bit in some packets, of which the next router drops one in ten."""
     timeline = [{**entry, "corrupt": asked} if entry["link"] == DELAY else entry for entry in QUIET_TIMELINE]
     run = run_network(timeline, steady(4e6, 1000, 10.0))
@@ -32,20 +33,20 @@ def corrupted_run(asked, really):
     return run
 
 
-def test_what_was_asked_is_forgiven_and_said(judge):
+def test_what_was_asked_is_forgiven_and_said(judge: Judge) -> None:
     verdict = judge(corrupted_run(0.02, 0.02))
     assert verdict.failures == {}
     assert "Corruption was asked, so that up to 2 %" in verdict.undecided
 
 
 @pytest.mark.parametrize(("asked", "really"), [(0.0, 0.01), (0.01, 0.03)])
-def test_more_than_was_asked_is_a_fault(judge, asked, really):
+def test_more_than_was_asked_is_a_fault(judge: Judge, asked: float, really: float) -> None:
     failures = judge(corrupted_run(asked, really)).failures
     assert "without ever entering it" in failures["origin", DELAY]
 
 
 @pytest.mark.parametrize("asked", [0.02, 0.0])
-def test_a_damaged_packet_that_looks_like_another_is_not_a_copy_of_it(judge, asked):
+def test_a_damaged_packet_that_looks_like_another_is_not_a_copy_of_it(judge: Judge, asked: float) -> None:
     timeline = [{**entry, "corrupt": asked} if entry["link"] == DELAY else entry for entry in QUIET_TIMELINE]
     run = run_network(timeline, steady(4e6, 1000, 10.0))
     for tap in (DELAY, LAST):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from tests.certificate.conftest import Judge
 from tests.certificate.railsim import QUIET_TIMELINE, bursty, run_network, steady
 
 UP, DELAY = "gw>radio", "radio>core"
@@ -13,7 +15,7 @@ UP, DELAY = "gw>radio", "radio>core"
 BUSY = bursty(4000, 40.0)
 
 
-def entry(link, at_s=0.0, **values):
+def entry(link: str, at_s: float = 0.0, **values: Any) -> dict[str, Any]:
     return {"at_s": at_s, "link": link, **values}
 
 
@@ -37,27 +39,27 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_what_was_asked_is_trusted(judge, condition, seed):
+def test_what_was_asked_is_trusted(judge: Judge, condition: str, seed: int) -> None:
     timeline = sorted([*QUIET_TIMELINE, *CONDITIONS[condition]], key=lambda e: e["at_s"])
     verdict = judge(run_network(timeline, BUSY, seed=seed))
     assert verdict.failures == {}
     assert verdict.certificate["trusted"] is True
 
 
-def test_ipv6_inside_the_tunnel_is_followed(judge):
+def test_ipv6_inside_the_tunnel_is_followed(judge: Judge) -> None:
     verdict = judge(run_network(QUIET_TIMELINE, BUSY, addresses=("fd00:1::1", "fd00:2::1")))
     assert verdict.failures == {}
     assert verdict.check("delay", DELAY)["measured"]["packets"] == 4000
 
 
-def test_a_run_may_end_with_packets_under_way(judge):
+def test_a_run_may_end_with_packets_under_way(judge: Judge) -> None:
     run = run_network(QUIET_TIMELINE, steady(8e6, 1476, 20.0), end_s=15.0)
     assert run.counters[UP].backlog > 100
     assert run.counters[DELAY].backlog > 5
     assert judge(run).failures == {}
 
 
-def test_the_numbers_of_a_busy_link(judge):
+def test_the_numbers_of_a_busy_link(judge: Judge) -> None:
     verdict = judge(run_network(QUIET_TIMELINE, steady(5.5e6, 1476, 10.0)))
     pace, delay = verdict.check("pace", UP)["measured"], verdict.check("delay", DELAY)["measured"]
     assert pace["waited_packets"] > 4000
@@ -67,21 +69,21 @@ def test_the_numbers_of_a_busy_link(judge):
     assert verdict.check("conservation", UP)["measured"]["lost_packets"] == 0
 
 
-def test_too_few_packets_to_decide_are_no_failure(judge):
+def test_too_few_packets_to_decide_are_no_failure(judge: Judge) -> None:
     timeline = [*QUIET_TIMELINE, entry(DELAY, loss=0.01)]
     verdict = judge(run_network(timeline, bursty(40, 5.0)))
     assert verdict.failures == {}
     assert "too few to tell the loss asked of radio>core (1 %)" in verdict.undecided
 
 
-def test_enough_packets_are_decided(judge):
+def test_enough_packets_are_decided(judge: Judge) -> None:
     timeline = [*QUIET_TIMELINE, entry(DELAY, loss=0.01)]
     verdict = judge(run_network(timeline, steady(5e6, 300, 5.0)))
     assert verdict.failures == {}
     assert "too few" not in verdict.undecided
 
 
-def test_identical_packets_are_told_apart_by_time(judge):
+def test_identical_packets_are_told_apart_by_time(judge: Judge) -> None:
     run = run_network([*QUIET_TIMELINE, entry(DELAY, loss=0.05)], steady(1e6, 600, 20.0))
     same = run.taps["sa>gw"][0].wire
     forward = ["sa>gw", "gw>radio", "radio>core", "lan>srv"]
@@ -92,7 +94,7 @@ def test_identical_packets_are_told_apart_by_time(judge):
     assert verdict.failures == {}
 
 
-def test_arp_and_neighbour_discovery_do_no_harm(judge):
+def test_arp_and_neighbour_discovery_do_no_harm(judge: Judge) -> None:
     run = run_network(QUIET_TIMELINE, BUSY)
     solicitation = bytes([0x60, 0, 0, 0, 0, 24, 58, 255]) + bytes([0xFE, 0x80] + [0] * 13 + [1])
     solicitation += bytes([0xFF, 2] + [0] * 13 + [1]) + bytes(24)
@@ -101,6 +103,6 @@ def test_arp_and_neighbour_discovery_do_no_harm(judge):
     assert judge(run).failures == {}
 
 
-def test_the_simulator_itself_keeps_order(judge):
+def test_the_simulator_itself_keeps_order(judge: Judge) -> None:
     run = run_network([*QUIET_TIMELINE, entry(DELAY, jitter_s=0.02)], BUSY)
     assert all(a.time_ns <= b.time_ns for a, b in pairwise(run.taps[DELAY]))

@@ -41,7 +41,10 @@ def test_cubic_does_not(constant_results: Path) -> None:
 def _ten_second_means(windows: list[float]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """Means over ten windows of a second: in one, all that waited behind a lost packet may arrive at once."""
     whole = len(windows) // 10 * 10
-    return np.array(windows[:whole]).reshape(-1, 10).mean(axis=1)
+    means: np.ndarray[tuple[int], np.dtype[np.float64]] = (
+        np.array(windows[:whole]).reshape(-1, 10).mean(axis=1)
+    )
+    return means
 
 
 def test_throughput_follows_the_capacity_of_the_line(line_campaigns: LineCampaigns) -> None:

@@ -152,7 +152,7 @@ def context(found: Summary, folder: Path, **changes: Any) -> Context:
 def _line() -> alt.LayerChart:
     rows = data("x,y\n0,1\n1,2\n")
     line = alt.Chart(rows).mark_line(color="#0072B2").encode(x="x:Q", y="y:Q")
-    return alt.layer(line).properties(width=300, height=100)
+    return alt.LayerChart(layer=[line], width=300, height=100)
 
 
 def _table() -> Table:

@@ -62,7 +62,7 @@ def test_the_ledger_covers_the_whole_study() -> None:
 
 def test_set_up_counts_in_the_throughput_of_the_study() -> None:
     """1 MB from 0.5 s on, the last byte at 4.5 s: 2 Mbit/s, however long the handshake took."""
-    one = {"size_bytes": 10**6, "transfer_bytes": 10**6, "duration_s": None}
+    one: dict[str, Any] = {"size_bytes": 10**6, "transfer_bytes": 10**6, "duration_s": None}
     done = flow([1.5], [4.5], start_s=0.5, established_s=1.5, **one)
     assert throughput_with_setup_bps(done) == pytest.approx(2e6)
 

@@ -1,0 +1,1 @@
+"""What the benchmarks share, and the parts of `benchmarks/run.py`, one subject a module."""
