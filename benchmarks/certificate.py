@@ -120,6 +120,7 @@ def _plan_and_record(
         "seed": 1,
         "network": {"links": []},
         "timeline": timeline,
+        "flows": [{"id": "f0", "from": "cli", "to": "srv", "start_s": 0.0}],
         "record": {"packets": "headers"},
     }
     content = {

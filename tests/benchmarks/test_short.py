@@ -1,0 +1,94 @@
+"""Every benchmark runs: its short form plays each of its parts really, and each part yields a figure."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speed import ns3
+from speed.turns import PEER
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+STACKS = {
+    "bulk": ["TCP CUBIC", "TCP BBR", "TCP Reno", "SCTP"],
+    "logged": ["TCP CUBIC", "TCP BBR", "TCP Reno", "SCTP"],
+    "secure": [
+        "tls-cubic",
+        "tls-sctp",
+        "quic-quinn-cubic",
+        "quic-s2n-cubic",
+        "restp-file",
+        "quic-aioquic-newreno",
+    ],
+    "paced": ["UDP"],
+    "ns3": [],
+}
+
+
+def short(name: str, folder: Path) -> Any:
+    """The figures of a benchmark's short form, which must end well and print something."""
+    file = folder / "figures.json"
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / f"{name}.py"), "--short", "--json", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    return json.loads(file.read_text())
+
+
+def numbers(content: Any) -> Iterator[float]:
+    """Every number in JSON, at any depth."""
+    match content:
+        case dict():
+            for value in content.values():
+                yield from numbers(value)
+        case list():
+            for value in content:
+                yield from numbers(value)
+        case bool():
+            pass
+        case int() | float():
+            yield content
+
+
+def test_every_benchmark_is_tried_here() -> None:
+    assert {file.stem for file in BENCHMARKS.glob("*.py")} == {"run", "certificate", "results"}
+
+
+@pytest.mark.guest
+def test_virtual_time(tmp_path: Path) -> None:
+    found = short("run", tmp_path)
+    assert found["host"]["cpu"]
+    assert found["host"]["kernel"].startswith("Linux ")
+    assert all(found["guest_kernel"][key] for key in ("version", "recipe_hash", "source_hash"))
+    assert set(found["parts"]) == {*STACKS, "start", "disk"}
+    for name, stacks in STACKS.items():
+        part = found["parts"][name]
+        if ns3.installed():
+            assert list(part["stacks"]) == [PEER, *stacks]
+            assert all("times_ns3_wall" in stack for stack in part["stacks"].values())
+        elif stacks:
+            assert list(part["stacks"]) == stacks
+        else:
+            assert part["skipped"] == ns3.MISSING
+    figures = list(numbers(found["parts"]))
+    assert len(figures) > 100
+    assert all(figure > 0 for figure in figures)
+    assert found["parts"]["disk"]["messages"] == 10_000
+
+
+@pytest.mark.parametrize(("name", "parts"), [("certificate", 4), ("results", 6)])
+def test_certificate_and_results(name: str, parts: int, tmp_path: Path) -> None:
+    found = short(name, tmp_path)
+    assert found["host"]["cpu"]
+    figures = list(numbers(found["parts"]))
+    assert len(figures) == parts
+    assert all(figure > 0 for figure in figures)
