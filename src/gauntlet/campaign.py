@@ -184,7 +184,7 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
     Returns the reason of a failed run (else ""), whether it is trusted, and its virtual seconds.
     """
     from gauntlet.experiment import ridden
-    from gauntlet.results import store
+    from gauntlet.results import layout, store
     from gauntlet.results.certificate import certify
 
     spec = job.spec
@@ -197,7 +197,15 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
 
     with tempfile.TemporaryDirectory(prefix=".work-", dir=job.results) as folder:
         records = Path(folder) / "records"
-        guest.boot([plan_run], records, seed=spec.seed, machine=job.machine, core=core, on_event=listen)
+        guest.boot(
+            [plan_run],
+            records,
+            seed=spec.seed,
+            machine=job.machine,
+            core=core,
+            on_event=listen,
+            console=layout.console_file(job.results, spec.id),
+        )
         record_dir = records / spec.id
         if not (record_dir / "record.json").is_file():
             raise RunError(f"The guest ended without a record of run {spec.id}.")

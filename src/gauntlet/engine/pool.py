@@ -16,6 +16,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from typing import Any, Generic, TypeVar, cast
 
+from gauntlet.engine import cgroup
+from gauntlet.engine.ended import ended, oom_kills
 from gauntlet.errors import GauntletError, RunError, UserError
 
 Job = TypeVar("Job")
@@ -27,8 +29,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def usable_cores() -> list[int]:
-    """Host cores that this process may run on."""
-    return sorted(os.sched_getaffinity(0))
+    """Host cores for guests: those that this process may run on, as many as its share of CPU time feeds."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[: cgroup.whole_cores(cgroup.limits().cores, len(allowed))]
 
 
 def die_with_parent(with_signal: int = signal.SIGTERM) -> None:
@@ -52,6 +55,7 @@ class Pool(Generic[Job]):
                 f"ask for 1 to {len(cores)}."
             )
         self._jobs = jobs
+        self._oom_kills = oom_kills()
         context = multiprocessing.get_context("fork")
         self._workers: dict[Connection, ForkProcess] = {}
         self._busy: dict[Connection, int] = {}
@@ -87,7 +91,7 @@ class Pool(Generic[Job]):
                     process = self._workers.pop(pipe)
                     process.join()
                     del self._busy[pipe]
-                    yield index, "failed", RunError(f"The worker process died (exit {process.exitcode}).")
+                    yield index, "failed", RunError(self._death(process.exitcode))
                     continue
                 yield index, kind, content
                 if kind != "event":
@@ -95,6 +99,16 @@ class Pool(Generic[Job]):
                     self._next(pipe, waiting)
         for index in waiting:
             yield index, "failed", RunError("No worker process is left to play this run.")
+
+    def _death(self, exitcode: int | None) -> str:
+        """The sentence on a worker that died."""
+        how = ended(exitcode or 0)
+        if exitcode == -signal.SIGKILL and oom_kills() > self._oom_kills:
+            return (
+                f"The worker process died ({how}): the host ended processes for want of memory; use fewer "
+                "workers (--workers 1), or give this machine or container more memory."
+            )
+        return f"The worker process died ({how})."
 
     def _next(self, pipe: Connection, waiting: Iterator[int]) -> None:
         index = next(waiting, None)

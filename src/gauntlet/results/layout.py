@@ -49,6 +49,11 @@ def run_folder(results: Path, run_id: str) -> Path:
     return runs_folder(results) / run_id
 
 
+def console_file(results: Path, run_id: str) -> Path:
+    """The console of the guest that died or stood still while it played a run; there only then."""
+    return results / "consoles" / f"{run_id}.txt"
+
+
 def is_hidden(name: str) -> bool:
     """Whether a folder entry is unfinished work that readers must not see."""
     return name.startswith(".")
