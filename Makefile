@@ -24,7 +24,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo test fresh-machine bench kernel setup lint test-rust test-python soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo test fresh-machine bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -36,6 +36,7 @@ help:
 	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
+	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
 	@echo "make lint    formatters, linters and type checkers"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
@@ -95,9 +96,13 @@ lint: $(STAMPS)/package
 test-rust:
 	cargo test --workspace --quiet
 
+# Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 test-python: setup
-	$(BIN)/pytest --numprocesses 2 --ignore tests/guest
-	$(BIN)/pytest tests/guest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8
+
+# Keeps the hashes of a small campaign for the present kernel and Cargo.lock: tests/guest/golden.py says what they hold.
+golden: setup
+	$(BIN)/python -m tests.guest.golden
 
 # README's commands on bare roots of Debian 12 and 13, as a new user types them (needs root; 40 to 60 minutes on two
 # cores). `make fresh-machine TRIES=trixie:demo` for one of them; logs with times in build/fresh-machine.
@@ -119,9 +124,10 @@ FUZZ_SECONDS ?= 300
 
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
-	@rustup toolchain list | grep -q nightly || { echo "Fuzzing needs a nightly Rust: rustup toolchain install nightly"; exit 1; }
+	@case "$$(rustup toolchain list)" in *nightly*) ;; *) \
+	    echo "Fuzzing needs a nightly Rust: rustup toolchain install nightly"; exit 1;; esac
 	cd crates/restp-proto && for target in $$(cargo +nightly fuzz list); do \
-	    cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+	    cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
 # Coverage of the protocol core by its own tests, of which the simulations are the larger part.
 coverage:

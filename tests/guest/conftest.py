@@ -1,10 +1,11 @@
 """Tests that boot the virtual-time kernel: what they share."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,51 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
 
 
+HOST_CORES = pool.usable_cores()
+
+_SHARED = ("line_campaigns", "constant_results", "records", "checked")
+"""Fixtures that are made once and serve several tests, those that take longest first."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder boots guests."""
+    """Everything in this folder boots guests, takes longest and therefore comes first.
+
+    Where tests run side by side, one worker gets all tests that share what was made for them.
+    """
+    place: dict[pytest.Item, int] = {}
     for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.guest)
+        if Path(__file__).parent not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.guest)
+        fixtures = set(getattr(item, "fixturenames", ()))
+        shared = next((name for name in _SHARED if name in fixtures), None)
+        place[item] = len(_SHARED) if shared is None else _SHARED.index(shared)
+        if shared is not None:
+            item.add_marker(pytest.mark.xdist_group(shared))
+    items.sort(key=lambda item: place.get(item, len(_SHARED) + 1))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_core() -> None:
+    """Tests side by side (`pytest --numprocesses`) keep to a core each, and so do the guests that they boot.
+
+    A guest on the core of another one would be right, and twice as slow.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker:
+        number = int(worker.removeprefix("gw"))
+        os.sched_setaffinity(0, {HOST_CORES[number % len(HOST_CORES)]})
+
+
+@contextlib.contextmanager
+def all_cores() -> Iterator[int]:
+    """What is started within may run on every core of the host, as outside of tests; yields how many."""
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(HOST_CORES))
+    try:
+        yield len(HOST_CORES)
+    finally:
+        os.sched_setaffinity(0, own)
 
 
 @pytest.fixture(scope="session")
@@ -131,12 +172,13 @@ def line_campaigns(tmp_path_factory: pytest.TempPathFactory) -> LineCampaigns:
     """`hsr-cbr.toml` with seed 7 and one repetition, twice."""
     folder = tmp_path_factory.mktemp("line")
     file = EXPERIMENTS / "hsr-cbr.toml"
-    for name, workers in (("one", 1), ("all", len(pool.usable_cores()))):
-        answer = gauntlet(
-            "run", file, "--seed", "7", "--repetitions", "1", "--workers", str(workers),
-            "--out", folder / name, "--quiet",
-        )  # fmt: skip
-        assert answer.code == 0, answer.err
+    with all_cores() as cores:
+        for name, workers in (("one", 1), ("all", cores)):
+            answer = gauntlet(
+                "run", file, "--seed", "7", "--repetitions", "1", "--workers", str(workers),
+                "--out", folder / name, "--quiet",
+            )  # fmt: skip
+            assert answer.code == 0, answer.err
     return LineCampaigns(folder / "one", folder / "all")
 
 
