@@ -11,6 +11,7 @@ BUILD_PACKAGES  := gcc libc6-dev python3-venv util-linux make flex bison bc xz-u
 KERNEL_SOURCES  := linux-source-6.12 linux-source-6.11 linux-source-6.8.0
 # Optional where a distribution does not have them as packages: the tests that need them say so and are skipped.
 TEST_PACKAGES   := --if-available tshark chromium
+LINT_PACKAGES   := shellcheck
 BENCH_PACKAGES  := g++ libns3-dev
 
 # What the stack quic-quiche needs to be built: it compiles BoringSSL.
@@ -30,14 +31,14 @@ help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
 	@echo "make test    set up everything, run all tests"
 	@echo "make fresh-machine    the two above on bare roots of Debian 12 and 13 (needs root)"
-	@echo "make bench   speed, as ratios against peers in the same run, and of the parts of ResTP"
+	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
 	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
-	@echo "make lint    formatters, linters and type checkers"
+	@echo "make lint    formatters, linters and type checkers, of the shell scripts too"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 
@@ -85,6 +86,8 @@ test: setup
 	$(MAKE) test-python
 
 lint: $(STAMPS)/package
+	@scripts/system-packages.sh $(LINT_PACKAGES)
+	scripts/lint-shell.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile test --quiet -- -D warnings
 	$(BIN)/ruff check .
@@ -114,6 +117,8 @@ fresh-machine:
 bench: setup
 	@scripts/system-packages.sh $(BENCH_PACKAGES)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/certificate.py
+	$(BIN)/python benchmarks/results.py
 	cargo bench --package restp --bench compare
 	cargo bench --package restp-proto --bench parts
 

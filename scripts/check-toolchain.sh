@@ -6,7 +6,7 @@ rust_wanted=1.88
 python_wanted=3.11
 install_rust="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --component clippy,rustfmt"
 
-older() { [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
+older() { [ "$1" != "$2" ] && sort --version-sort --check=quiet <<<"$1"$'\n'"$2"; }
 
 rust=none
 if command -v rustc >/dev/null && command -v cargo >/dev/null; then rust=$(rustc --version | cut -d' ' -f2); fi

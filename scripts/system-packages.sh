@@ -11,6 +11,9 @@ case ${1:-} in
     --if-available | --first-of) mode=$1; shift ;;
 esac
 
+# apt's words are read below: they must not be translated.
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
+
 # No `grep -q` behind a pipe: it ends first, the writer dies of SIGPIPE, and `pipefail` turns "found" into "not found".
 installed() {
     local status
@@ -37,23 +40,32 @@ fi
 as_root=()
 can_install=yes
 if [ "$(id -u)" -ne 0 ]; then
-    as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
+    as_root=(sudo env "LC_ALL=$LC_ALL" "DEBIAN_FRONTEND=$DEBIAN_FRONTEND")
     if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then can_install=no; fi
 fi
-export DEBIAN_FRONTEND=noninteractive
+
 # Another apt may hold the lock, and a mirror may stumble: wait for the one, try the other again.
 apt=(apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
 update() {
-    local try
-    for try in 1 2 3; do
+    local said waits=0 failures=0
+    until said=$("${as_root[@]}" "${apt[@]}" update -qq 2>&1); do
         # The lock of the package lists is not among those that DPkg::Lock::Timeout waits for.
-        if "${as_root[@]}" "${apt[@]}" update -qq; then return 0; fi
-        if [ "$try" -lt 3 ]; then sleep $((try * 10)); fi
+        if [[ $said == *'Could not get lock'* ]] && [ $waits -lt 30 ]; then
+            waits=$((waits + 1))
+            sleep 10
+        elif [ $failures -lt 2 ]; then
+            failures=$((failures + 1))
+            sleep $((failures * 10))
+        else
+            echo "$said" >&2
+            return 1
+        fi
     done
-    echo "apt-get update failed three times; its last words stand above." >&2
-    return 1
 }
-if [ $can_install = yes ]; then update; fi
+lists=
+if [ $can_install = yes ] && ! update; then
+    lists=" (apt-get update failed, its last words stand above: the package lists may be old or missing)"
+fi
 
 if [ "$mode" != all ]; then
     wanted=()
@@ -64,14 +76,13 @@ if [ "$mode" != all ]; then
         fi
     done
     if [ ${#wanted[@]} -eq 0 ]; then
-        echo "This distribution has no package of these: ${missing[*]}." >&2
+        echo "This distribution has no package of these: ${missing[*]}$lists." >&2
         [ "$mode" = --if-available ] && exit 0
         exit 1
     fi
     missing=("${wanted[@]}")
 fi
 
-install=("${apt[@]}" install --yes --no-install-recommends "${missing[@]}")
 if [ $can_install = no ]; then
     echo "Some system packages are missing. Type this, then run make again:" >&2
     echo "  sudo apt-get update && sudo apt-get install --no-install-recommends ${missing[*]}" >&2
@@ -79,4 +90,7 @@ if [ $can_install = no ]; then
     exit 1
 fi
 echo "Installing system packages: ${missing[*]}"
-"${as_root[@]}" "${install[@]}" >/dev/null
+if ! "${as_root[@]}" "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >/dev/null; then
+    echo "These system packages could not be installed: ${missing[*]}$lists; apt's reason stands above." >&2
+    exit 1
+fi
