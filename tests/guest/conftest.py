@@ -25,10 +25,12 @@ _SHARED = ("line_campaigns", "constant_results", "records", "checked")
 """Fixtures that are made once and serve several tests, those that take longest first."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder boots guests, takes longest and therefore comes first.
 
-    Where tests run side by side, one worker gets all tests that share what was made for them.
+    Where tests run side by side, one worker gets all tests that share what was made for them; the hook is
+    among the first because pytest-xdist reads the groups in its own.
     """
     place: dict[pytest.Item, int] = {}
     for item in items:
@@ -116,15 +118,12 @@ def play(machine: guest.Machine, tmp_path: Path) -> Play:
     """Plays runs in one boot and returns their records by id; `events` collects what the guest reported."""
 
     def boot(*runs: Mapping[str, Any], events: list[Mapping[str, Any]] | None = None, **options: Any) -> Any:
-        guest.boot(
-            runs,
-            tmp_path / "out",
-            seed=runs[0]["seed"] if runs else 0,
-            machine=machine,
-            core=pool.usable_cores()[-1],
-            on_event=None if events is None else events.append,
-            **options,
-        )
+        usual: dict[str, Any] = {
+            "machine": machine,
+            "core": pool.usable_cores()[-1],
+            "on_event": None if events is None else events.append,
+        }
+        guest.boot(runs, tmp_path / "out", seed=runs[0]["seed"] if runs else 0, **(usual | options))
         return {
             run["id"]: json.loads((tmp_path / "out" / run["id"] / "record.json").read_text()) for run in runs
         }

@@ -34,10 +34,10 @@ class Limits:
 
 def limits(root: Path = Path("/")) -> Limits:
     """Read the limits of this process."""
-    cpu = list(_levels(root, "cpu"))
-    memory = [(_memory_limit(group), group) for group in _levels(root, "memory")]
+    cpu = list(levels(root, "cpu"))
+    memory = [(_memory_limit(group), group) for group in levels(root, "memory")]
     bounded = [(limit, group) for limit, group in memory if limit is not None]
-    pids = [free for group in _levels(root, "pids") if (free := _processes_free(group)) is not None]
+    pids = [free for group in levels(root, "pids") if (free := _processes_free(group)) is not None]
     quotas = [quota for group in cpu if (quota := _quota(group)) is not None]
     return Limits(
         cores=min(quotas, default=None),
@@ -53,7 +53,7 @@ def whole_cores(quota: float | None, allowed: int) -> int:
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
 
 
-def _levels(root: Path, controller: str) -> Iterator[Group]:
+def levels(root: Path, controller: str) -> Iterator[Group]:
     """Folders that limit this process by `controller`, from its own group up to where its view ends."""
     paths = _paths(root)
     for (mount_root, place, controllers), version in _mounts(root):

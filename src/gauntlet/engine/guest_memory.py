@@ -24,6 +24,10 @@ VARIABLES = ("TMPDIR", "TMP", "TEMP")
 _USUAL = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"))
 
 
+_MEND = "set TMPDIR to a folder with room that you may write to and that is not mounted noexec"
+_ULIMIT = "type `ulimit -f unlimited` first"
+
+
 @dataclass(frozen=True)
 class Place:
     """A folder and whether a guest's memory can lie in it; `refusal` says why not (empty: it can)."""
@@ -32,6 +36,7 @@ class Place:
     on_tmpfs: bool
     free_bytes: int
     refusal: str = ""
+    mend: str = ""
 
 
 def candidates(environment: Mapping[str, str] | None = None) -> list[Path]:
@@ -63,11 +68,19 @@ def best_of(places: Iterable[Place], size_bytes: int, guests: int) -> Place:
             return place
     if usable:
         return max(usable, key=lambda place: place.free_bytes)
-    faults = ", ".join(place.refusal for place in seen)
     raise RunError(
         f"A guest's memory, a file of {size_bytes >> 20} MiB that programs run from, can lie nowhere "
-        f"({faults}); set TMPDIR to a folder with room that you may write to and that is not mounted noexec."
+        f"({faults(seen)}); {next((place.mend for place in seen if place.mend), _MEND)}."
     )
+
+
+def faults(places: Iterable[Place]) -> str:
+    """What is wrong with folders, those with the same fault together."""
+    by_fault: dict[str, list[str]] = {}
+    for place in places:
+        if place.refusal:
+            by_fault.setdefault(place.refusal, []).append(str(place.folder))
+    return ", ".join(f"{' and '.join(folders)}: {fault}" for fault, folders in by_fault.items())
 
 
 def tried(folder: Path, size_bytes: int) -> Place:
@@ -80,13 +93,13 @@ def tried(folder: Path, size_bytes: int) -> Place:
                 try:
                     mmap.mmap(file, mmap.PAGESIZE, flags=flags, prot=prot).close()
                 except PermissionError:
-                    return Place(folder, False, 0, f"{folder} {_not_executable(folder)}")
+                    return Place(folder, False, 0, _not_executable(folder))
         free = _free_bytes(folder)
         on_tmpfs = _is_tmpfs(folder)
     except OSError as error:
-        return Place(folder, False, 0, f"{folder} {_refusal(error, size_bytes)}")
+        return Place(folder, False, 0, _refusal(error), _ULIMIT if error.errno == errno.EFBIG else "")
     if free < size_bytes:
-        return Place(folder, on_tmpfs, free, f"{folder} has only {free >> 20} MiB free")
+        return Place(folder, on_tmpfs, free, f"only {free >> 20} MiB free")
     return Place(folder, on_tmpfs, free)
 
 
@@ -108,21 +121,21 @@ def _unnamed_file(folder: Path) -> Iterator[int]:
 
 def _not_executable(folder: Path) -> str:
     if os.statvfs(folder).f_flag & os.ST_NOEXEC:
-        return "is mounted noexec"
-    return "holds files that programs may not be run from (a security module of the host forbids it)"
+        return "mounted noexec"
+    return "not for running programs from (a security module of the host)"
 
 
-def _refusal(error: OSError, size_bytes: int) -> str:
+def _refusal(error: OSError) -> str:
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return "is no folder"
+            return "not there"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "cannot be written to"
+            return "not writable"
         case errno.EFBIG:
-            return f"takes no file of {size_bytes >> 20} MiB from this process (`ulimit -f`)"
+            return "closed to files of that size"
         case errno.ENOSPC | errno.EDQUOT:
-            return "is full"
-    return f"cannot be used ({error.strerror})"
+            return "full"
+    return f"not usable ({error.strerror})"
 
 
 def _free_bytes(folder: Path) -> int:

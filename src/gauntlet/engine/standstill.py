@@ -175,6 +175,8 @@ def _whom(command: Sequence[str], program: Path) -> str:
 
 def _doing(calls: Mapping[str, int], faults_per_s: float) -> str:
     """What the samples say: numbers of system calls, `running` between stops, `-1` at faults and signals."""
+    if not calls:
+        return "runs without a pause"
     stopped = {call: count for call, count in calls.items() if call not in ("running", "-1")}
     if sum(stopped.values()) > 0.05 * sum(calls.values()):
         number = max(stopped, key=lambda call: stopped[call])

@@ -74,8 +74,8 @@ def addresses(root: Path = Path("/"), attempt: Callable[[], Tried[Layout]] = lai
         return Check(
             "addresses",
             False,
-            "A guest's memory differs by a few MiB from boot to boot, since this container forbids programs "
-            "to be laid out without chance (personality).",
+            "A guest's memory differs by up to 14 MiB from boot to boot, since this container forbids "
+            "programs to be laid out without chance (personality).",
             "Start it with a seccomp profile that allows ADDR_NO_RANDOMIZE (docker run --security-opt "
             "seccomp=unconfined).",
             required=False,

@@ -26,6 +26,11 @@ def broken(name: str, error: GauntletError) -> Check:
     return Check(name, False, f"{cause.rstrip('.')}.", mend[:1].upper() + mend[1:])
 
 
-def mib(count: int) -> str:
+def count(guests: int) -> str:
+    """So many guests, for people."""
+    return "1 guest" if guests == 1 else f"{guests} guests"
+
+
+def mib(size: int) -> str:
     """A number of bytes for people."""
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gauntlet.engine import guest, guest_memory, pool
-from gauntlet.engine.doctor.check import Check, mib
+from gauntlet.engine.doctor.check import Check, count, mib
 from gauntlet.engine.guest_memory import Place
 from gauntlet.errors import RunError
 
@@ -32,12 +32,11 @@ def guest_memory_place(
     kind = "tmpfs" if taken.on_tmpfs else "a disk"
     found = f"in {taken.folder} ({kind}, {mib(taken.free_bytes)} free)"
     if taken.free_bytes < guests * size:
-        cause = f"There is room {found} for fewer than {guests} guests, which may take {mib(guests * size)}."
+        cause = f"There is room {found} for fewer than {count(guests)}, which may take {mib(guests * size)}."
         fit = taken.free_bytes // size
         mend = f"Free some space there, set TMPDIR to another folder, or use --workers {fit}."
         return Check("guest memory", False, cause, mend, required=False)
-    before = [place for place in places if place.refusal and place.folder != taken.folder]
-    passed_over = "; ".join(place.refusal for place in before if _matters(place.folder))
+    passed_over = guest_memory.faults(place for place in places if _matters(place.folder))
     if not taken.on_tmpfs:
         cause = f"Guests' memory lies {found}, which costs time: {passed_over or 'no tmpfs has room for it'}."
         mend = "Set TMPDIR to a tmpfs with room that is not mounted noexec (docker run --shm-size=2g)."

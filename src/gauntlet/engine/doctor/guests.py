@@ -51,8 +51,8 @@ def boot(installed: Callable[[], guest.Machine] = guest.Machine.installed) -> Ch
         return Check(
             "guest",
             False,
-            "No guest could be tried, since a part of it is missing.",
-            "Mend what is named above.",
+            "No guest could be tried, since a part of it fails above.",
+            "Mend that first.",
         )
     with tempfile.TemporaryDirectory(prefix="gauntlet-doctor-") as folder:
         started = time.monotonic()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gauntlet.engine import cgroup, pool
 from gauntlet.engine.doctor.apart import Tried, apart
-from gauntlet.engine.doctor.check import Check, mib
+from gauntlet.engine.doctor.check import Check, count, mib
 
 FILES_WANTED = 256
 """Files that a guest's kernel has open: 61 were seen, by aioquic on the line."""
@@ -17,18 +17,20 @@ FILES_WANTED = 256
 PROCESSES_PER_GUEST = 16
 """Processes of a guest and its worker: 5 were seen; every program of the user adds one."""
 
-_ADDRESS_SPACE_WANTED = 2 << 30
+_SPACE_OF_A_GUEST_BYTES = 512 << 20
+_SPACE_WANTED_BYTES = 2 << 30
+"""Addresses of a guest's kernel (259 MiB were seen), and of Python with the libraries that store results."""
 
 
 def opened(wanted: int) -> Tried[int]:
     """Open so many files in a process of its own; how many the host lets it have open."""
 
     def attempt() -> int:
-        for count in range(wanted):
+        for number in range(wanted):
             try:
                 os.open(os.devnull, os.O_RDONLY)
             except OSError:
-                return count
+                return number
         return wanted
 
     return apart(attempt)
@@ -39,7 +41,7 @@ def open_files(attempt: Callable[[int], Tried[int]] = opened, limit: tuple[int, 
     soft, hard = limit or resource.getrlimit(resource.RLIMIT_NOFILE)
     got = attempt(FILES_WANTED).result or 0
     if got == FILES_WANTED:
-        return Check("open files", True, f"{_count(soft)} a process")
+        return Check("open files", True, f"{_limit(soft)} a process")
     mend = f"Type `ulimit -n {FILES_WANTED * 4}` first"
     if hard != resource.RLIM_INFINITY and hard < FILES_WANTED * 4:
         mend = (
@@ -48,7 +50,7 @@ def open_files(attempt: Callable[[int], Tried[int]] = opened, limit: tuple[int, 
     return Check(
         "open files",
         False,
-        f"A process may have no more than {_count(soft)} files open: {got} more could be opened, and a "
+        f"A process may have no more than {_limit(soft)} files open: {got} more could be opened, and a "
         f"guest wants {FILES_WANTED}.",
         f"{mend}.",
     )
@@ -91,15 +93,15 @@ def processes(
     wanted = guests * PROCESSES_PER_GUEST
     got = attempt(wanted).result or 0
     if got >= wanted:
-        return Check("processes", True, f"{wanted} at once for {guests} guests")
+        return Check("processes", True, f"{wanted} at once for {count(guests)}")
     free = cgroup.limits(root).processes_free
     if free is not None and free <= wanted:
         who = "the control group of this process (pids.max)"
         mend = "Raise it (docker run --pids-limit, TasksMax=)"
     else:
-        who = f"the limit of processes of this user ({_count(soft)})"
+        who = f"the limit of processes of this user ({_limit(soft)})"
         mend = "Raise it (`ulimit -u`, nproc in /etc/security/limits.conf) or end some"
-    cause = f"No more than {got} processes can be added, by {who}; {guests} guests want {wanted}."
+    cause = f"No more than {got} processes can be added, by {who}; {count(guests)} want {wanted}."
     fit = got // PROCESSES_PER_GUEST
     if fit:
         return Check("processes", False, cause, f"{mend}, or use --workers {fit}.", required=False)
@@ -112,12 +114,11 @@ def time_and_space(limits: Mapping[int, int] | None = None) -> Check:
     soft = {name: resource.getrlimit(name)[0] for name in known} if limits is None else limits
     infinite = resource.RLIM_INFINITY
     cpu, space, data = (soft.get(name, infinite) for name in known)
-    if space not in (infinite,) and space < _ADDRESS_SPACE_WANTED:
-        cause = f"A process may have no more than {mib(space)} of addresses (`ulimit -v`)."
-        return Check("time and space", False, cause, "Type `ulimit -v unlimited` first.")
-    if data not in (infinite,) and data < _ADDRESS_SPACE_WANTED:
-        cause = f"A process may have no more than {mib(data)} of data (`ulimit -d`)."
-        return Check("time and space", False, cause, "Type `ulimit -d unlimited` first.")
+    for size, what, option in ((space, "addresses", "-v"), (data, "data", "-d")):
+        if size != infinite and size < _SPACE_WANTED_BYTES:
+            cause = f"A process may have no more than {mib(size)} of {what} (`ulimit {option}`)."
+            mend = f"Type `ulimit {option} unlimited` first."
+            return Check("time and space", False, cause, mend, required=size < _SPACE_OF_A_GUEST_BYTES)
     if cpu != infinite:
         cause = (
             f"A process is ended after {cpu} s of CPU time (`ulimit -t`), and so is a guest with a long run."
@@ -126,5 +127,5 @@ def time_and_space(limits: Mapping[int, int] | None = None) -> Check:
     return Check("time and space", True, "no limits of CPU time, addresses or data that a guest meets")
 
 
-def _count(limit: int) -> str:
+def _limit(limit: int) -> str:
     return "any number" if limit == resource.RLIM_INFINITY else str(limit)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from gauntlet.engine import cgroup
-from gauntlet.engine.doctor.check import Check
+from gauntlet.engine.doctor.check import Check, count
 
 
 def system(name: str | None = None, release: str | None = None, processor: str | None = None) -> Check:
@@ -32,7 +32,7 @@ def cores(root: Path = Path("/"), allowed: int | None = None, present: int | Non
     said = [f"{allowed} of {present} may be used" if allowed < present else f"{present} there"]
     if limits.cores is not None:
         said.append(f"control groups ({versions}) give the time of {limits.cores:.2g}")
-    said.append(f"{guests} guest{'s' if guests > 1 else ''} side by side")
+    said.append(f"{count(guests)} side by side")
     starved = limits.cores is not None and limits.cores < 1
     return Check(
         "cores",

@@ -9,7 +9,7 @@ from pathlib import Path
 from gauntlet.engine import cgroup, pool
 from gauntlet.engine.doctor import libc
 from gauntlet.engine.doctor.apart import Tried, apart
-from gauntlet.engine.doctor.check import Check, mib
+from gauntlet.engine.doctor.check import Check, count, mib
 
 # sys/mman.h; Python's mmap does not name them
 PROT_NONE, MAP_NORESERVE = 0, 0x4000
@@ -17,7 +17,7 @@ PROT_NONE, MAP_NORESERVE = 0, 0x4000
 _GUEST_BYTES = 300 << 20
 """Resident memory of a guest and its worker at most (docs/speed.md)."""
 
-_GUEST_COMMITMENT_BYTES = 400 << 20
+_COMMITMENT_BYTES = 400 << 20
 """What the host promises for a guest and its worker: 360 MiB were seen in a campaign of two workers."""
 
 MAPPINGS_WANTED = 16_384
@@ -37,7 +37,7 @@ def room(root: Path = Path("/"), guests: int | None = None) -> Check:
     fit = available // _GUEST_BYTES
     if fit >= guests:
         return Check("memory", True, said)
-    cause = f"{said}, and {guests} guests side by side take {mib(guests * _GUEST_BYTES)}."
+    cause = f"{said}, and {count(guests)} side by side take {mib(guests * _GUEST_BYTES)}."
     if fit:
         return Check("memory", False, cause, f"Use fewer workers (--workers {fit}).", required=False)
     return Check("memory", False, cause, "Free some memory, or raise the limit of the container.")
@@ -60,11 +60,9 @@ def commitment(
     guests = guests or len(pool.usable_cores())
     mode = _number(root / "proc/sys/vm/overcommit_memory")
     setting = "vm.overcommit_memory" + ("" if mode is None else f"={mode}")
-    fit = next(
-        (count for count in range(guests, 0, -1) if promise(count * _GUEST_COMMITMENT_BYTES).result), 0
-    )
+    fit = next((number for number in range(guests, 0, -1) if promise(number * _COMMITMENT_BYTES).result), 0)
     if fit == guests:
-        return Check("memory promised", True, f"{mib(guests * _GUEST_COMMITMENT_BYTES)} at once, {setting}")
+        return Check("memory promised", True, f"{mib(guests * _COMMITMENT_BYTES)} at once, {setting}")
     if mode == 2:
         known = _meminfo(root)
         left = max(0, known.get("CommitLimit", 0) - known.get("Committed_AS", 0))
@@ -75,7 +73,7 @@ def commitment(
     else:
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         limit = "" if soft == resource.RLIM_INFINITY else f" (this shell's `ulimit -v` is {soft >> 10})"
-        cause = f"The host refuses {mib((fit + 1) * _GUEST_COMMITMENT_BYTES)} of memory at once{limit}."
+        cause = f"The host refuses {mib((fit + 1) * _COMMITMENT_BYTES)} of memory at once{limit}."
         mend = "Raise that limit" if limit else "Free some memory"
     if fit:
         return Check("memory promised", False, cause, f"{mend}, or use --workers {fit}.", required=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 from gauntlet.engine.doctor import libc
 from gauntlet.engine.doctor.apart import Tried, apart
 from gauntlet.engine.doctor.check import Check
+from gauntlet.engine.ended import ended
 
 # linux/ptrace.h, asm/ptrace-abi.h, linux/elf.h
 _TRACEME, _POKEUSER, _SYSEMU = 0, 6, 31
@@ -72,7 +73,7 @@ def _trace_child(pid: int) -> Traced:
     _, status = os.waitpid(pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
         code = os.waitstatus_to_exitcode(status)
-        return Traced("PTRACE_TRACEME", os.strerror(code) if code > 0 else f"ended by signal {-code}")
+        return Traced("PTRACE_TRACEME", os.strerror(code) if code > 0 else ended(code))
     libc.ptrace("PTRACE_SETOPTIONS", _SETOPTIONS, pid, 0, _TRACESYSGOOD | _EXITKILL)
     libc.ptrace("PTRACE_SYSEMU", _SYSEMU, pid)
     _, status = os.waitpid(pid, os.WUNTRACED)
