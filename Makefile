@@ -9,10 +9,11 @@ STAMPS := $(VENV)/stamps
 BUILD_PACKAGES  := gcc libc6-dev python3-venv util-linux make flex bison bc xz-utils bzip2 patch
 # Debian's and Ubuntu's names for kernel sources, best first; only the first that is to be had is installed.
 KERNEL_SOURCES  := linux-source-6.12 linux-source-6.11 linux-source-6.8.0
-# Optional where a distribution does not have them as packages: the tests that need them say so and are skipped.
+# Optional where a distribution does not have them as packages: the tests that need them say so and are skipped, as
+# does the comparison with ns-3.
 TEST_PACKAGES   := --if-available tshark chromium
 LINT_PACKAGES   := shellcheck
-BENCH_PACKAGES  := g++ libns3-dev
+BENCH_PACKAGES  := --if-available g++ libns3-dev
 
 # What the stack quic-quiche needs to be built: it compiles BoringSSL.
 QUICHE_PACKAGES := cmake g++ git libclang-dev

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,17 @@ def numbers(content: Any) -> Iterator[float]:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    assert {file.stem for file in BENCHMARKS.glob("*.py")} == {"run", "certificate", "results"}
+    assert {file.stem for file in BENCHMARKS.glob("*.py")} == {"run", "certificate", "results", "publish"}
+
+
+def test_cargo_tries_every_benchmark_of_the_crates() -> None:
+    """`cargo test` plays a benchmark's short form only where its manifest says `test = true`."""
+    crates = {file.parents[1] for file in BENCHMARKS.parent.glob("crates/*/benches/*")}
+    assert crates
+    for crate in crates:
+        benches = tomllib.loads((crate / "Cargo.toml").read_text())["bench"]
+        assert {bench["name"] for bench in benches} == {file.stem for file in (crate / "benches").iterdir()}
+        assert all(bench["test"] for bench in benches)
 
 
 @pytest.mark.guest

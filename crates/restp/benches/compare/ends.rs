@@ -9,12 +9,40 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
 
-/// How long the sending side sends.
-pub const SENDING: Duration = Duration::from_secs(1);
+/// How long the sending side sends; in the short form just long enough for several batches.
+const SENDING: Duration = Duration::from_secs(1);
+const SENDING_SHORT: Duration = Duration::from_millis(20);
 /// Bytes of a small message.
 pub const MESSAGE_BYTES: usize = 160;
 /// Longest time without news after which a receiver of something unreliable stops.
 pub const SILENCE: Duration = Duration::from_millis(300);
+/// Longest time until the first news: a busy machine may take its time to start the other end.
+const START: Duration = Duration::from_secs(30);
+
+/// Whether everything is tried and nothing measured: under `cargo test`, which unlike `cargo bench` does not say
+/// `--bench`, and under `cargo bench … -- --test`, as with Criterion.
+pub fn short() -> bool {
+    let said = |word: &str| std::env::args().any(|argument| argument == word);
+    !said("--bench") || said("--test")
+}
+
+/// The time in which the sending side sends, but at least once.
+pub struct Sending {
+    until: Instant,
+    begun: bool,
+}
+
+impl Sending {
+    /// It begins now.
+    pub fn start() -> Self {
+        Self { until: Instant::now() + if short() { SENDING_SHORT } else { SENDING }, begun: false }
+    }
+
+    /// Whether there is time for another piece.
+    pub fn goes_on(&mut self) -> bool {
+        !std::mem::replace(&mut self.begun, true) || Instant::now() < self.until
+    }
+}
 
 /// What a measurement counted.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +54,13 @@ pub enum Figure {
 }
 
 impl Figure {
+    /// Bytes, messages or connections.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Bytes { bytes: count, .. } | Self::Count { count, .. } => *count,
+        }
+    }
+
     /// Mbit/s, or events per second.
     pub fn rate(&self) -> f64 {
         match self {
@@ -58,6 +93,11 @@ impl Tally {
         self.first.get_or_insert(now);
         self.last = Some(now);
         self.count += count as u64;
+    }
+
+    /// How long its receiver waits for more of something that has no end before it stops.
+    pub fn patience(&self) -> Duration {
+        if self.first.is_some() { SILENCE } else { START }
     }
 
     fn duration(&self) -> Duration {

@@ -1,12 +1,11 @@
 //! KCP (`tokio_kcp`) in its fastest setting under measurement.
 
 use std::net::SocketAddr;
-use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_kcp::{KcpConfig, KcpListener, KcpNoDelayConfig, KcpStream};
 
-use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, SENDING, SILENCE, Tally};
+use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, SILENCE, Sending, Tally};
 use crate::noise;
 
 fn config(stream: bool) -> KcpConfig {
@@ -27,7 +26,7 @@ async fn count(announce: Announce, stream: bool, unit_bytes: usize) -> Tally {
     let (mut stream, _) = listener.accept().await.expect("a connection");
     let (mut tally, mut buffer) = (Tally::default(), vec![0; 256 << 10]);
     // KCP has no end of stream; the sender's silence is it.
-    while let Ok(Ok(length @ 1..)) = tokio::time::timeout(SILENCE, stream.read(&mut buffer)).await {
+    while let Ok(Ok(length @ 1..)) = tokio::time::timeout(tally.patience(), stream.read(&mut buffer)).await {
         tally.add(length / unit_bytes);
     }
     tally
@@ -35,8 +34,8 @@ async fn count(announce: Announce, stream: bool, unit_bytes: usize) -> Tally {
 
 async fn pour(address: SocketAddr, stream: bool, piece: bytes::Bytes) {
     let mut stream = KcpStream::connect(&config(stream), address).await.expect("it listens");
-    let until = Instant::now() + SENDING;
-    while Instant::now() < until {
+    let mut sending = Sending::start();
+    while sending.goes_on() {
         stream.write_all(&piece).await.expect("it stands");
     }
     // The rest must leave before the runtime ends.

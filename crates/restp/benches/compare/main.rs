@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p restp --bench compare [-- bulk|messages|connections|memory …]`. Every figure is the median of several
 //! rounds in which the peers take turns, so that what else the machine does falls on all of them alike. Ratios count;
-//! absolute figures depend on the machine.
+//! absolute figures depend on the machine. `cargo test -p restp --bench compare` tries everything shortly.
 
 mod ends;
 mod kcp;
@@ -15,8 +15,11 @@ mod restp_peer;
 
 use ends::{Figure, median};
 
-/// Rounds of each measurement.
+/// Rounds of each measurement; one in the short form.
 const ROUNDS: usize = 3;
+/// Idle connections of ResTP and of quinn, and both in the short form.
+const IDLE: (usize, usize) = (4000, 500);
+const IDLE_SHORT: (usize, usize) = (50, 50);
 
 /// A transport under one name.
 type Run = fn() -> Figure;
@@ -78,9 +81,11 @@ fn table(title: &str, unit: &str, runs: &[(&str, Run)]) {
     println!("\n{title}");
     println!("{:<32} {:>12} {:>8} {:>18}", "", unit, "ratio", "CPU s / GB or 1e6");
     let mut figures: Vec<Vec<Figure>> = vec![Vec::new(); runs.len()];
-    for _ in 0..ROUNDS {
-        for (index, (_, run)) in runs.iter().enumerate() {
-            figures[index].push(run());
+    for _ in 0..if ends::short() { 1 } else { ROUNDS } {
+        for (index, (name, run)) in runs.iter().enumerate() {
+            let figure = run();
+            assert!(figure.count() > 0, "{name} carried nothing");
+            figures[index].push(figure);
         }
     }
     let mut first = None;
@@ -95,8 +100,9 @@ fn table(title: &str, unit: &str, runs: &[(&str, Run)]) {
 /// Resident memory of idle connections, both ends in this process, halved.
 fn memory() {
     println!("\nmemory per idle connection and end (resident set, both ends in one process, halved)");
+    let (restp, quinn) = if ends::short() { IDLE_SHORT } else { IDLE };
     for (name, bytes) in
-        [("restp three-way, file_arq", restp_peer::idle_bytes(4000)), ("quinn", quic::idle_bytes(500))]
+        [("restp three-way, file_arq", restp_peer::idle_bytes(restp)), ("quinn", quic::idle_bytes(quinn))]
     {
         println!("{name:<32} {bytes:>12.0} bytes");
     }

@@ -2,14 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, SENDING, SILENCE, Tally};
+use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, Sending, Tally};
 use crate::noise;
 use crate::unprotected::Unprotected;
 
@@ -106,8 +105,8 @@ async fn pour(settings: Settings, address: SocketAddr, piece: Bytes) {
     let endpoint = dial(settings);
     let connection = connect(&endpoint, address).await;
     let mut stream = connection.open_uni().await.expect("a stream");
-    let until = Instant::now() + SENDING;
-    while Instant::now() < until {
+    let mut sending = Sending::start();
+    while sending.goes_on() {
         for _ in 0..16 {
             stream.write_all(&piece).await.expect("it stands");
         }
@@ -147,7 +146,7 @@ pub fn messages() -> Figure {
         let endpoint = listen(for_server, &announce);
         let connection = accept(&endpoint).await;
         let mut tally = Tally::default();
-        while let Ok(Ok(_)) = tokio::time::timeout(SILENCE, connection.read_datagram()).await {
+        while let Ok(Ok(_)) = tokio::time::timeout(tally.patience(), connection.read_datagram()).await {
             tally.add(1);
         }
         connection.close(0_u32.into(), b"");
@@ -157,8 +156,8 @@ pub fn messages() -> Figure {
     let client = |address: SocketAddr| async move {
         let endpoint = dial(settings);
         let connection = connect(&endpoint, address).await;
-        let (message, until) = (noise::piece().slice(..MESSAGE_BYTES), Instant::now() + SENDING);
-        while Instant::now() < until {
+        let (message, mut sending) = (noise::piece().slice(..MESSAGE_BYTES), Sending::start());
+        while sending.goes_on() {
             for _ in 0..64 {
                 connection.send_datagram_wait(message.clone()).await.expect("it stands");
             }
@@ -188,7 +187,7 @@ pub fn connections() -> Figure {
     };
     let client = |address: SocketAddr| async move {
         let endpoint = dial(settings);
-        let (mut tally, until, request) = (Tally::default(), Instant::now() + SENDING, noise::piece());
+        let (mut tally, mut sending, request) = (Tally::default(), Sending::start(), noise::piece());
         let exchange = async |request: &[u8]| {
             let connection = connect(&endpoint, address).await;
             let (mut send, mut receive) = connection.open_bi().await.expect("a stream");
@@ -197,7 +196,7 @@ pub fn connections() -> Figure {
             receive.read_to_end(MESSAGE_BYTES).await.expect("a response");
             connection.close(0_u32.into(), b"");
         };
-        while Instant::now() < until {
+        while sending.goes_on() {
             exchange(&request[..MESSAGE_BYTES]).await;
             tally.add(1);
         }

@@ -1,14 +1,13 @@
 //! ResTP under measurement.
 
 use std::net::SocketAddr;
-use std::time::Instant;
 
 use bytes::Bytes;
 use restp::profile::{Protection, Tuning};
 use restp::protected::Keys;
 use restp::{Composition, Connection, Endpoint, Profile, Records};
 
-use crate::ends::{self, Figure, MESSAGE_BYTES, SENDING, Tally};
+use crate::ends::{self, Figure, MESSAGE_BYTES, Sending, Tally};
 use crate::noise;
 
 const PORT: u16 = 7;
@@ -46,8 +45,8 @@ fn bulk_with(profile: Profile, protection: Protection) -> Figure {
     let client = |address: SocketAddr| async move {
         let endpoint = bind().await;
         let connection = endpoint.connect(address, PORT, composition).await.expect("it listens");
-        let (piece, until) = (noise::piece(), Instant::now() + SENDING);
-        while Instant::now() < until {
+        let (piece, mut sending) = (noise::piece(), Sending::start());
+        while sending.goes_on() {
             connection.send(piece.clone()).await.expect("it stands");
         }
         connection.finish().await.expect("a good end");
@@ -87,8 +86,8 @@ fn messages_with(protection: Protection) -> Figure {
     let client = |address: SocketAddr| async move {
         let endpoint = bind().await;
         let connection = endpoint.connect(address, PORT, composition).await.expect("it listens");
-        let (message, until) = (noise::piece().slice(..MESSAGE_BYTES), Instant::now() + SENDING);
-        while Instant::now() < until {
+        let (message, mut sending) = (noise::piece().slice(..MESSAGE_BYTES), Sending::start());
+        while sending.goes_on() {
             for _ in 0..64 {
                 connection.send(message.clone()).await.expect("it stands");
             }
@@ -123,8 +122,8 @@ fn records_with(protection: Protection) -> Figure {
         let endpoint = bind().await;
         let connection = endpoint.connect(address, PORT, composition).await.expect("it listens");
         let mut records = Records::new(connection).expect("a coalescing profile");
-        let (message, until) = (noise::piece().slice(..MESSAGE_BYTES), Instant::now() + SENDING);
-        while Instant::now() < until {
+        let (message, mut sending) = (noise::piece().slice(..MESSAGE_BYTES), Sending::start());
+        while sending.goes_on() {
             for _ in 0..64 {
                 records.feed(&message).await.expect("it stands");
             }
@@ -174,10 +173,10 @@ fn connections_with(profile: Profile, protection: Protection) -> Figure {
     };
     let client = |address: SocketAddr| async move {
         let endpoint = bind().await;
-        let until = Instant::now() + SENDING;
+        let mut sending = Sending::start();
         let mut tally = Tally::default();
         let request = noise::piece().slice(..MESSAGE_BYTES);
-        while Instant::now() < until {
+        while sending.goes_on() {
             exchange(&endpoint, address, &composition, request.clone()).await;
             tally.add(1);
         }

@@ -1,12 +1,11 @@
 //! The kernel's TCP under measurement.
 
 use std::net::SocketAddr;
-use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, SENDING, Tally};
+use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, Sending, Tally};
 use crate::noise;
 
 async fn listen(announce: &Announce) -> TcpListener {
@@ -33,8 +32,8 @@ async fn count(announce: Announce, unit_bytes: usize) -> Tally {
 async fn pour(address: SocketAddr, piece: bytes::Bytes) {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.set_nodelay(true).expect("TCP has it");
-    let until = Instant::now() + SENDING;
-    while Instant::now() < until {
+    let mut sending = Sending::start();
+    while sending.goes_on() {
         for _ in 0..16 {
             stream.write_all(&piece).await.expect("it stands");
         }
@@ -64,9 +63,8 @@ pub fn connections() -> Figure {
         }
     };
     let client = |address: SocketAddr| async move {
-        let (mut tally, until, mut response) =
-            (Tally::default(), Instant::now() + SENDING, [0; MESSAGE_BYTES]);
-        while Instant::now() < until {
+        let (mut tally, mut sending, mut response) = (Tally::default(), Sending::start(), [0; MESSAGE_BYTES]);
+        while sending.goes_on() {
             let mut stream = TcpStream::connect(address).await.expect("it listens");
             stream.write_all(&response).await.expect("it stands");
             stream.read_exact(&mut response).await.expect("a response");

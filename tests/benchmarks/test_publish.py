@@ -1,0 +1,117 @@
+"""What was measured reaches docs/speed.md without being copied by hand, and only whole measurements do."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from speed import turns
+from speed.turns import PEER, Turn
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "speed.md"
+
+HOST = {
+    "cpu": "Example 9000",
+    "cores": 2,
+    "distribution": "Debian",
+    "kernel": "Linux 6.1",
+    "load_1min_at_start": 0.1,
+    "gauntlet": "1.0",
+}
+
+
+def measured() -> dict[str, dict[str, Any]]:
+    """What three benchmarks found: the stack `TCP CUBIC` eight times, `SCTP` twice as fast as ns-3."""
+    speeds = {PEER: 40.0, "TCP CUBIC": 320.0, "SCTP": 80.0}
+    stacks = turns.figures({name: [Turn(speed, 1.0, 1.0, 2**20)] for name, speed in speeds.items()})
+    parts = {
+        name: {"title": f"flows of {name}", **stacks} for name in ("bulk", "logged", "secure", "paced", "ns3")
+    }
+    single = {"start": {"wall_s": 0.75}, "disk": {"messages": 10**6, "mebibytes_per_million": 0.25}}
+    kernel = {"version": "6.12.1", "recipe_hash": "aa", "source_hash": "bb"}
+    steps = {
+        "store_messages_s": 1.0,
+        "stored_bytes": 2_900_000,
+        "read_messages_s": 2.0,
+        "windows_of_1_s_s": 0.25,
+        "all_kpis_of_the_flow_s": 0.5,
+        "pcapng_of_packets_s": 3.0,
+    }
+    common = {"host": HOST, "short": False}
+    return {
+        "run": {**common, "guest_kernel": kernel, "rounds": 5, "parts": {**parts, **single}},
+        "certificate": {**common, "parts": {"packets": 10**6, "whole_s": 0.9}},
+        "results": {**common, "count": 10**6, "parts": steps},
+    }
+
+
+def publish(folder: Path, found: dict[str, dict[str, Any]]) -> tuple[int, str, str]:
+    """Publish into a copy of the document: exit code, what was said, and the document."""
+    copy = folder / "speed.md"
+    copy.write_text(DOCUMENT.read_text())
+    for name, figures in found.items():
+        (folder / f"bench-{name}.json").write_text(json.dumps(figures))
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "publish.py"),
+        "--from",
+        str(folder),
+        "--document",
+        str(copy),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr, copy.read_text()
+
+
+def test_the_document_gets_what_was_measured(tmp_path: Path) -> None:
+    code, said, document = publish(tmp_path, measured())
+    assert (code, said) == (0, "")
+    assert "Example 9000, 2 cores, Debian, Linux 6.1" in document
+    assert "Guest kernel 6.12.1, recipe `aa`, source `bb`." in document
+    # What reaches its goal is bold.
+    assert "\nFlows of bulk:\n" in document
+    assert "| TCP CUBIC | 320 | **8.0** | 8.0 | 7 | 1 |" in document
+    assert "| SCTP | 80 | 2.0 | 2.0 | 3 | 1 |" in document
+    assert "| SCTP | 80 | **2.0** | 2.0 | 1.8 | 1 |" in document
+    assert "| certificate of 1,000,000 captured packets | 0.90 s |" in document
+    assert "| windows of a second and all KPIs of that flow | 0.75 s |" in document
+
+
+def test_publishing_twice_is_publishing_once(tmp_path: Path) -> None:
+    _, _, once = publish(tmp_path, measured())
+    text = DOCUMENT.read_text()
+    begin = text.index("<!-- measured: stacks -->")
+    assert once[:200] == text[:200]
+    assert once.count("<!-- measured: stacks -->") == 1
+    assert begin > 0
+
+
+def test_a_short_form_is_not_published(tmp_path: Path) -> None:
+    found = measured()
+    found["certificate"]["short"] = True
+    code, said, document = publish(tmp_path, found)
+    assert code == 1
+    assert "bench-certificate.json is of a short form" in said
+    assert document == DOCUMENT.read_text()
+
+
+def test_without_ns3_nothing_is_published(tmp_path: Path) -> None:
+    found = measured()
+    found["run"]["parts"]["ns3"] = {"title": "the peer", "skipped": "ns-3 is not installed"}
+    code, said, document = publish(tmp_path, found)
+    assert code == 1
+    assert "lacks the comparison with ns-3" in said
+    assert document == DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("missing", ["run", "certificate", "results"])
+def test_what_was_not_measured_is_named(tmp_path: Path, missing: str) -> None:
+    found = measured()
+    del found[missing]
+    code, said, _ = publish(tmp_path, found)
+    assert code == 1
+    assert f"bench-{missing}.json; `make bench` writes it." in said
