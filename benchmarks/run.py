@@ -5,9 +5,8 @@ turn of a stack and the median of its ratios to ns-3's turn of the same round. P
 `build/bench-run.json`. `--only PART` (more than once if you like) measures one part.
 """
 
-import argparse
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,31 +67,38 @@ SINGLE: Mapping[str, tuple[str, Callable[[Size, int], dict[str, Any]]]] = {
 
 
 def main() -> None:
-    """Measure the parts that were asked for, print and write them."""
+    """Measure the parts that were asked for, print each as it is found, write them all."""
     parser = program.options("run", "How fast virtual time is.", "one round of half a megabyte")
     parser.add_argument("--only", choices=[*STACKS, *SINGLE], action="append", help="measure only this part")
     chosen = parser.parse_args()
-    measured = measure(chosen)
-    print(table.text(measured))
+    size = SHORT if chosen.short else FULL
+    core = pool.usable_cores()[-1]
+    measured: dict[str, Any] = {
+        "host": host(),
+        "guest_kernel": guest_kernel(),
+        "short": chosen.short,
+        "core": core,
+        "rounds": size.rounds,
+        "bulk_bytes": size.bulk_bytes,
+        "parts": {},
+    }
+    print(table.head(measured), flush=True)
+    for name, part in measure(chosen.only or [*STACKS, *SINGLE], size, core):
+        measured["parts"][name] = part
+        print(table.part(part), flush=True)
     program.write(measured, chosen)
 
 
-def measure(chosen: argparse.Namespace) -> dict[str, Any]:
-    """All that the options ask for, by part."""
-    size = SHORT if chosen.short else FULL
-    core = pool.usable_cores()[-1]
-    wanted = chosen.only or [*STACKS, *SINGLE]
-    parts: dict[str, dict[str, Any]] = {}
-    about = {"host": host(), "guest_kernel": guest_kernel(), "short": chosen.short, "core": core}
+def measure(wanted: Sequence[str], size: Size, core: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The wanted parts' names and figures, one after the other."""
     with tempfile.TemporaryDirectory(prefix="gauntlet-ns3-") as folder:
         peer = ns3.build(Path(folder)) if ns3.installed() and any(name in STACKS for name in wanted) else None
         for name, (title, contenders) in STACKS.items():
             if name in wanted:
-                parts[name] = {"title": title, **_in_turns(contenders(size, core), peer, size, core)}
+                yield name, {"title": title, **_in_turns(contenders(size, core), peer, size, core)}
     for name, (title, figure) in SINGLE.items():
         if name in wanted:
-            parts[name] = {"title": title, **figure(size, core)}
-    return {**about, "rounds": size.rounds, "bulk_bytes": size.bulk_bytes, "parts": parts}
+            yield name, {"title": title, **figure(size, core)}
 
 
 def _in_turns(

@@ -14,29 +14,28 @@ _COLUMNS = {
 """What the tables show of a stack, by its key in the JSON."""
 
 
-def text(figures: Mapping[str, Any]) -> str:
-    """All that was measured, part by part."""
+def head(figures: Mapping[str, Any]) -> str:
+    """Where and how it is measured."""
     kernel = figures["guest_kernel"]
-    lines = [
-        sentence(figures["host"]) + f"; core {figures['core']}, rounds: {figures['rounds']}",
-        f"guest kernel {kernel['version']} (recipe {kernel['recipe_hash']}, source {kernel['source_hash']})",
-    ]
-    for part in figures["parts"].values():
-        lines += ["", *_part(part)]
-    return "\n".join(lines)
+    return (
+        f"{sentence(figures['host'])}; core {figures['core']}, rounds: {figures['rounds']}\n"
+        f"guest kernel {kernel['version']} (recipe {kernel['recipe_hash']}, source {kernel['source_hash']})"
+    )
 
 
-def _part(part: Mapping[str, Any]) -> list[str]:
+def part(part: Mapping[str, Any]) -> str:
+    """A part's title and what was measured, after an empty line."""
     title: str = part["title"]
     if "skipped" in part:
-        return [f"{title}: not measured ({part['skipped']})"]
+        return f"\n{title}: not measured ({part['skipped']})"
     if "stacks" not in part:
         measured = {key: value for key, value in part.items() if isinstance(value, int | float)}
-        return [f"{title}: " + ", ".join(f"{key} {value:.3g}" for key, value in measured.items())]
+        return f"\n{title}: " + ", ".join(f"{key} {value:.3g}" for key, value in measured.items())
     rows = dict(part["stacks"])
     if len(rows) > 2:
         rows["one after the other"] = part["one_after_the_other"]
-    return [title, _row("", _COLUMNS.values()), *(_stack(name, figures) for name, figures in rows.items())]
+    lines = [title, _row("", _COLUMNS.values()), *(_stack(name, figures) for name, figures in rows.items())]
+    return "\n" + "\n".join(lines)
 
 
 def _stack(name: str, figures: Mapping[str, Any]) -> str:
