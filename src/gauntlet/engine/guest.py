@@ -207,15 +207,15 @@ class _Watched:
 
     def _kept(self, what: str) -> str:
         """Keep the console and say where."""
-        place = self._place or own_place(engine.cache_folder())
         heading = (
             f"Console of a guest of gauntlet, {self._state}: {what}",
             f"Command: {' '.join(self._command)}",
         )
         try:
+            place = self._place or own_place(engine.cache_folder())
             self._console.keep(place, heading)
         except OSError as error:
-            return f"Its console could not be kept at {place}: {error.strerror}."
+            return f"Its console could not be kept in {error.filename}: {error.strerror}."
         return f"Its console is kept in {place}."
 
 
