@@ -292,6 +292,16 @@ def test_processes_are_really_started_and_none_is_left() -> None:
     assert apart(alone).result == 20
 
 
+def test_a_limit_of_a_users_processes_is_felt() -> None:
+    def limited() -> int | None:
+        if os.geteuid() == 0:
+            os.setuid(65534)  # nobody: the limit does not hold for root
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+        return limits.forked(20).result
+
+    assert (apart(limited).result or 0) < 20
+
+
 def test_limits_of_time_and_space() -> None:
     assert limits.time_and_space({}).ok
     says(limits.time_and_space({resource.RLIMIT_CPU: 60}), "60 s", "ulimit -t", required=False)

@@ -242,6 +242,26 @@ def test_a_kernel_without_room_for_amx_says_the_failed_call_and_no_address(
     assert "[<6001fe70>]" in kept_console(said)
 
 
+def test_a_guest_that_the_host_ended_for_want_of_memory(
+    play: Play, standing_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter([7, 8])
+    monkeypatch.setattr(guest, "oom_kills", lambda: next(counts))
+    with pytest.raises(
+        RunError, match=r"ended by SIGKILL\): it said nothing; .* want of memory .*--workers 1"
+    ):
+        play(run_plan(), machine=standing_in("kill -KILL $$"))
+
+
+def test_a_console_that_cannot_be_kept_is_no_second_failure(
+    play: Play, standing_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GAUNTLET_CACHE", str(tmp_path / "file"))
+    with pytest.raises(RunError, match=r"The guest died .* could not be kept in .*file.*: Not a directory"):
+        play(run_plan(), machine=standing_in("exit 1"))
+
+
 def test_what_the_kernel_says_in_plain_words_comes_first(play: Play, standing_in: StandIn) -> None:
     plain = "echo 'gauntlet-kernel: there is no room for the registers of this processor'\n"
     with pytest.raises(RunError, match='it said "there is no room for the registers of this processor"'):
