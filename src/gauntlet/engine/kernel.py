@@ -169,7 +169,7 @@ def _progress(lines: Iterable[str], tail: "collections.deque[str]") -> Iterator[
         tail.append(line.rstrip())
         if line.startswith("step "):
             step = line[5:].strip()
-            yield step, {"unpack": 0.0, "patch": 0.08, "configure": 0.09}.get(step, 0.1)
+            yield step, {"unpack": 0.0, "patch": 0.08, "configure": 0.09, "done": 1.0}.get(step, 0.1)
         elif line.startswith("  CC ") or line.startswith("  AR "):
             objects += 1
             yield step, min(0.99, 0.1 + 0.9 * objects / _OBJECTS_EXPECTED)
