@@ -40,4 +40,6 @@ def end(main: Callable[[], None]) -> NoReturn:
         main()
     except GauntletError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")
     sys.exit(0)
