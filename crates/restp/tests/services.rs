@@ -237,14 +237,15 @@ async fn raw_ip_carries_a_stream_or_says_what_is_missing() {
             return;
         }
     };
-    // Raw sockets see each other's packets: give every end an address of its own.
+    // Raw sockets see each other's packets: every end has an address of its own, which no other process uses either.
     drop(server);
-    let server = Endpoint::builder().raw_ip().bind("127.0.0.11:0").await.unwrap();
-    let client = Endpoint::builder().raw_ip().bind("127.0.0.12:0").await.unwrap();
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    let end = |side: u8| SocketAddr::from(([127, side + high, middle, low], 0));
+    let server = Endpoint::builder().raw_ip().bind(end(64)).await.unwrap();
+    let client = Endpoint::builder().raw_ip().bind(end(128)).await.unwrap();
     let listener = server.listen(PORT, Profile::file_arq()).unwrap();
     let (outgoing, incoming) =
-        tokio::try_join!(client.connect("127.0.0.11:0", PORT, Profile::file_arq()), listener.accept())
-            .unwrap();
+        tokio::try_join!(client.connect(end(64), PORT, Profile::file_arq()), listener.accept()).unwrap();
     transfer(outgoing, incoming, 1 << 20).await;
 }
 

@@ -4,8 +4,13 @@
 //! the caller has put into the right network namespaces:
 //!
 //! ```
+//! use std::net::SocketAddr;
+//!
 //! use workload::{Clock, Context, FlowSpec, join, prepare};
 //!
+//! # // An address of the loopback interface that is this process's own, whatever else runs here.
+//! # let [_, a, b, c] = std::process::id().to_be_bytes();
+//! # let host = [127, a, b, c];
 //! let spec: FlowSpec = serde_json::from_str(
 //!     r#"{"id": "f0", "stack": "tcp", "stack_params": {"congestion_control": "cubic"},
 //!         "app": "bulk", "app_params": {"size_bytes": 100000}, "from": "a", "to": "b", "start_s": 0.0}"#,
@@ -14,8 +19,9 @@
 //!     clock: Clock::starting_now(false),
 //!     limit_ns: 20_000_000_000,
 //!     seed: 1,
-//!     source: "127.0.0.1:45001".parse()?,
-//!     destination: "127.0.0.1:35001".parse()?,
+//!     // Port 0: the kernel chooses.
+//!     source: SocketAddr::from((host, 0)),
+//!     destination: SocketAddr::from((host, 7000)),
 //!     source_further: Vec::new(),
 //!     destination_further: Vec::new(),
 //!     quiet_ns: Context::DEFAULT_QUIET_NS,

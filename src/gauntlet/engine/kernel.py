@@ -53,9 +53,9 @@ def recipe_hash() -> str:
     for file in [
         folder / "build.sh",
         folder / "gauntlet.config",
-        *sorted((folder / "patches").glob("*.patch")),
+        *sorted((folder / "patches").rglob("*.patch")),
     ]:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

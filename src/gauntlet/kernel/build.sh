@@ -40,9 +40,22 @@ fi
 [ -f "$tree/arch/um/Makefile" ] || fail "$source is not a Linux kernel source (arch/um is not in it)"
 
 echo "step patch"
-for change in "$here"/patches/*.patch; do
+# Patches for every version, then those for the newest of the named versions that is not newer than the source.
+version=$(sed -n 's/^VERSION = //p;s/^PATCHLEVEL = //p' "$tree/Makefile" | paste -sd.)
+own=
+for folder in "$here"/patches/*/; do
+    name=$(basename "$folder")
+    if printf '%s\n' "${own:-0}" "$name" "$version" | sort -VC; then own=$name; fi
+done
+changes=("$here"/patches/*.patch)
+if [ -n "$own" ]; then
+    changes+=("$here/patches/$own"/*.patch)
+else
+    echo "kernel build: Linux $version is built as it is: it will not start on processors with AMX" >&2
+fi
+for change in "${changes[@]}"; do
     patch --directory="$tree" --strip=1 --forward --silent --input="$change" ||
-        fail "$(basename "$change") does not fit this source; Linux 6.6 to 6.12 are known to work"
+        fail "$(basename "$change") does not fit this source (Linux $version); Linux 6.12 is known to work"
 done
 
 # Equal inputs give an equal kernel: no build date, user or host inside.

@@ -1,6 +1,8 @@
 //! What tickets bring, over the loopback interface. Nothing here looks at a clock: who need not wait is driven alone.
 
-use std::net::UdpSocket;
+#[path = "../../../../tests/flows/places.rs"]
+mod places;
+
 use std::sync::Arc;
 
 use serde_json::json;
@@ -13,17 +15,14 @@ use crate::stacks::{Arrival, Connection, Listener, Stack};
 /// The message of these tests; its length matters to none.
 const MESSAGE: &[u8] = b"a message of some bytes";
 
-/// A session between two ports that were free a moment ago, with 20 s until its limit.
+/// A session between two places that nobody else uses, with 20 s until its limit.
 fn session() -> Arc<Session> {
-    let [one, other] =
-        [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("the loopback interface is up"));
-    let address = |socket: &UdpSocket| socket.local_addr().expect("a bound socket has an address");
     let ctx = Context {
         clock: Clock::starting_now(false),
         limit_ns: 20_000_000_000,
         seed: 1,
-        source: address(&one),
-        destination: address(&other),
+        source: places::free_place(),
+        destination: places::free_place(),
         source_further: Vec::new(),
         destination_further: Vec::new(),
         quiet_ns: 0,

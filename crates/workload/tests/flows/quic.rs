@@ -1,10 +1,9 @@
 //! Whole flows by QUIC over the loopback interface: what arrives, what is recorded, and what is said when it fails.
 
-mod common;
-
-use common::{all_in_time, context, flow, run};
 use serde_json::{Value, json};
 use workload::{Context, FlowReport, join_alone, prepare};
+
+use crate::common::{all_in_time, context, flow, run};
 
 const MEGABYTE: u64 = 1_000_000;
 

@@ -1,13 +1,12 @@
 //! TLS over the loopback interface: everything arrives, set-up has its instants, and what goes wrong is said.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use common::{context, flow, run};
 use serde_json::{Value, json};
 use workload::{Context, FlowReport, join_alone, prepare};
+
+use crate::common::{context, flow, run};
 
 fn tls(more: Value) -> Value {
     let mut params = json!({"congestion_control": "cubic"});

@@ -1,13 +1,13 @@
 //! Whole flows over the loopback interface: everything arrives, and what goes wrong is said in a sentence.
 
-mod common;
-
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 
-use common::{all_in_time, context, flow, free_port, run};
 use serde_json::{Value, json};
 use workload::{FlowReport, join_alone, prepare};
+
+use crate::common::{all_in_time, context, flow, run};
+use crate::places::free_place;
 
 fn assert_every_message_once_and_in_order(report: &FlowReport) {
     let messages: Vec<_> = report.messages().collect();
@@ -271,7 +271,7 @@ fn a_buffer_above_the_kernels_maximum_is_refused() {
 fn an_address_of_another_machine_cannot_be_bound() {
     let spec =
         flow("udp", json!({}), "cbr", json!({"rate_bps": 8000, "message_size_bytes": 100, "duration_s": 1}));
-    let source = SocketAddr::from(([192, 0, 2, 1], free_port()));
+    let source = SocketAddr::from(([192, 0, 2, 1], free_place().port()));
     let report = run(&spec, workload::Context { source, ..context() });
     assert!(reason(&report).contains("192.0.2.1"), "{}", reason(&report));
 }

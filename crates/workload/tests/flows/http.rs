@@ -1,13 +1,12 @@
 //! Pages over HTTP on the loopback interface: every version over every transport, and what is said when it fails.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use common::{context, flow, run};
 use serde_json::{Value, json};
 use workload::{Context, Exchange, FlowReport, FlowSpec, OK, join_asking_alone, prepare};
+
+use crate::common::{context, flow, run};
 
 const SIZES: [u64; 6] = [17_000, 300, 125_000, 0, 2_500, 800];
 

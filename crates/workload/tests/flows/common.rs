@@ -1,11 +1,9 @@
-//! Runs flows over the loopback interface of the host, in real time.
-
-use std::collections::BTreeSet;
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Mutex;
+//! What tests of whole flows share: a flow's description, its surroundings, and both halves run.
 
 use serde_json::{Value, json};
 use workload::{Clock, Context, FlowReport, FlowSpec, join, prepare};
+
+use crate::places::free_place;
 
 /// A flow from one end of the loopback interface to the other.
 pub fn flow(stack: &str, stack_params: Value, app: &str, app_params: Value) -> FlowSpec {
@@ -16,26 +14,14 @@ pub fn flow(stack: &str, stack_params: Value, app: &str, app_params: Value) -> F
     .expect("a flow of the tests is written correctly")
 }
 
-/// A port that nobody uses now, and that no other test of this program was given.
-pub fn free_port() -> u16 {
-    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
-    loop {
-        let probe = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
-        let port = probe.local_addr().expect("a bound socket has an address").port();
-        if GIVEN.lock().expect("nobody panics with it").insert(port) {
-            return port;
-        }
-    }
-}
-
 /// Surroundings with 20 s until the limit.
 pub fn context() -> Context {
     Context {
         clock: Clock::starting_now(false),
         limit_ns: 20_000_000_000,
         seed: 7,
-        source: SocketAddr::from(([127, 0, 0, 1], free_port())),
-        destination: SocketAddr::from(([127, 0, 0, 1], free_port())),
+        source: free_place(),
+        destination: free_place(),
         source_further: Vec::new(),
         destination_further: Vec::new(),
         quiet_ns: 300_000_000,
@@ -63,7 +49,6 @@ pub fn run(spec: &FlowSpec, ctx: Context) -> FlowReport {
 
 /// Checks that what was sent arrived, and that it was all of `messages` or nearly so: a source that the machine woke up
 /// too late leaves out what would be sent after its end.
-#[allow(dead_code, reason = "not every program of tests has such a source")]
 pub fn all_in_time(report: &FlowReport, messages: u64) {
     let sent = report.result.sent_messages;
     assert_eq!(sent, report.result.received_messages);

@@ -1,10 +1,10 @@
 //! ResTP over the loopback interface, in every way in which its services deliver.
 
-mod common;
-
-use common::{context, flow, run};
 use serde_json::{Value, json};
 use workload::{Context, FlowReport, FlowSpec};
+
+use crate::common::{context, flow, run};
+use crate::places::own_address;
 
 fn ok(report: &FlowReport) {
     assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
@@ -135,7 +135,7 @@ fn pages_are_loaded_over_any_byte_stream() {
 fn a_path_beside_the_first_is_opened() {
     let stack_params = json!({
         "profile": "multipath",
-        "further_paths": [{"source": "127.0.0.2", "destination": "127.0.0.3"}]
+        "further_paths": [{"source": own_address(1), "destination": own_address(2)}]
     });
     ok(&bulk(stack_params, 1_000_000));
 }

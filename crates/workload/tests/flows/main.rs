@@ -1,0 +1,11 @@
+//! Whole flows over the loopback interface of the host, in real time: one module per subject.
+
+mod common;
+mod files;
+mod http;
+mod loopback;
+mod places;
+mod quic;
+mod restp;
+mod specs;
+mod tls;
