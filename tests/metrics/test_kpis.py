@@ -29,13 +29,6 @@ def test_observation_starts_at_establishment_not_at_the_start() -> None:
     assert throughput_bps(some) == pytest.approx(8 * 2000 / 8)
 
 
-def test_a_flow_never_established_has_no_throughput_rather_than_zero() -> None:
-    refused = flow([], [], established_s=None, outcome="failed")
-    assert throughput_bps(refused) is None
-    assert capacity_utilisation(refused) is None
-    assert message_loss_ratio(refused) is None
-
-
 def test_a_stalled_flow_is_judged_over_its_whole_duration() -> None:
     assert throughput_bps(flow([0, 0.1], [1, None])) == pytest.approx(8 * 1000 / 10)
 

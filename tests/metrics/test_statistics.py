@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.metrics.compare import against_best, holm, paired_p_value
+from gauntlet.metrics.compare import against_best
 from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, effective_samples
 from gauntlet.metrics.intervals import mean
+from gauntlet.metrics.observation import Observation
 from gauntlet.metrics.steps import Floats
 
 TRIALS = 300
@@ -108,21 +109,17 @@ def test_one_repetition_has_no_interval_and_the_same_values_give_the_same_interv
         mean([])
 
 
-@pytest.mark.parametrize("pairs", [3, 5, 8, 10, 20])
-def test_equal_protocols_are_rarely_told_apart(pairs: int) -> None:
-    rng = np.random.default_rng(7)
-    false_alarms = sum(paired_p_value(rng.normal(0, 1, pairs)) < 0.05 for _ in range(TRIALS))
-    assert false_alarms / TRIALS <= 0.085
-
-
 def test_what_the_stretch_does_to_all_cancels_out() -> None:
     """A difference of 1 shows under a spread of 100 between stretches, because pairs are compared."""
     rng = np.random.default_rng(8)
-    stretch = rng.normal(0, 100, 5)
+    stretch = rng.normal(0, 100, 6)
     values = {
-        "good": dict(enumerate(stretch + 1 + rng.normal(0, 0.1, 5))),
-        "bad": dict(enumerate(stretch + rng.normal(0, 0.1, 5))),
-        "same": dict(enumerate(stretch + 1 + rng.normal(0, 0.1, 5))),
+        name: {number: Observation(float(value)) for number, value in enumerate(each)}
+        for name, each in (
+            ("good", stretch + 1 + rng.normal(0, 0.1, 6)),
+            ("bad", stretch + rng.normal(0, 0.1, 6)),
+            ("same", stretch + 1 + rng.normal(0, 0.1, 6)),
+        )
     }
     verdicts = against_best(values, higher_is_better=True)
     best = next(name for name, verdict in verdicts.items() if verdict.best)
@@ -134,11 +131,7 @@ def test_what_the_stretch_does_to_all_cancels_out() -> None:
 
 
 def test_one_repetition_decides_nothing() -> None:
-    verdicts = against_best({"a": {1: 5.0}, "b": {1: 1.0}}, higher_is_better=True)
+    verdicts = against_best({"a": {1: Observation(5.0)}, "b": {1: Observation(1.0)}}, higher_is_better=True)
     assert verdicts["a"].best
     assert verdicts["b"].distinguishable is None
     assert against_best({"a": {}}, higher_is_better=True) == {}
-
-
-def test_holm_by_hand() -> None:
-    assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})

@@ -42,10 +42,6 @@ def test_losses_belong_to_the_window_in_which_they_were_sent() -> None:
     assert rows["delay_max_s"].tolist() == pytest.approx([0.4, np.nan, 0.5], nan_ok=True)
 
 
-def test_an_unestablished_flow_has_no_windows() -> None:
-    assert windows(flow([], [], established_s=None)) is None
-
-
 @given(
     changes=st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1e6)), min_size=1, max_size=8).map(sorted),
     cut=st.floats(0.1, 9.9),

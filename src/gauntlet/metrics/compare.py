@@ -1,103 +1,253 @@
-"""Which protocol is best under one condition, and which cannot be told apart from it.
+"""Which protocol is best under one condition, and which are worse beyond chance.
 
 All protocols ride the same stretches with the same draws, so they are compared repetition by repetition: what
-a stretch does to all of them cancels out.
+a stretch does to all of them cancels out. Every pair of protocols is tested, by flipping the signs of whole
+repetitions at once: if two protocols do not differ, either could have had either number of a repetition. The
+largest statistic of all pairs under the same flips gives the adjusted p-values (max-T, step-down: Westfall
+and Young, Resampling-Based Multiple Testing, 1993; Romano and Wolf, Econometrica 73, 2005). So the chance
+that *any* protocol is called worse that is not stays below alpha, whoever turns out to look best, and it does
+not matter that the best is picked from the same data (docs/decisions/0004; simulated in
+tests/metrics/test_compare.py).
 """
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
+from scipy import stats
 
 from gauntlet.metrics.ecdf import ALPHA
-from gauntlet.metrics.intervals import BOOTSTRAP_FROM, Mean, mean
+from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.observation import Observation, State, log_rank, scores
 from gauntlet.metrics.steps import Floats
 
 EXACT_UP_TO = 12
-"""Pairs up to which all sign patterns are tried (4096); beyond, as many random ones with a fixed seed."""
+"""Repetitions up to which all sign patterns are tried (4096); beyond, as many random ones, seed fixed."""
 
 _SEED = 20261121
+
+_ROUNDING = 1e-9
+"""The pattern of the data itself must count as "at least as far" despite rounding."""
+
+
+def fewest_repetitions(alpha: float = ALPHA) -> int:
+    """With fewer shared repetitions nothing can be called worse: of 2^n sign patterns two are always at
+    least as extreme as the data, so p is at least 2 / 2^n. Six at 5 %, however many protocols there are.
+    """
+    return math.floor(math.log2(2 / alpha)) + 1
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one protocol stands against the best one."""
+    """How one protocol stands against the others."""
 
     name: str
-    mean: Mean
     best: bool
     distinguishable: bool | None
-    """Whether it is worse than the best beyond chance; None when that could not be tested (fewer than two
-    pairs).
+    """Whether it is worse than some other protocol beyond chance; None when that could not be tested (too few
+    repetitions). Never true of the best one.
     """
     p_value: float | None
-    """Of the paired test against the best, adjusted for the number of comparisons (Holm)."""
+    """The smallest, over the protocols that did better, of the p-values adjusted for all pairs."""
     difference: Mean | None
-    """This one minus the best, paired by repetition; None for the best itself and without pairs."""
+    """This one minus the best, paired by repetition; None for the best itself, without pairs, and where one
+    of the two has no number.
+    """
+    repetitions: int
+    """How many the test had."""
 
 
 def against_best(
-    values: Mapping[str, Mapping[int, float]], higher_is_better: bool, alpha: float = ALPHA
+    values: Mapping[str, Mapping[int, Observation]],
+    higher_is_better: bool,
+    *,
+    completed: Mapping[str, float] | None = None,
+    deterministic: Collection[str] = (),
+    alpha: float = ALPHA,
 ) -> dict[str, Verdict]:
-    """Compare protocols (name -> repetition -> value) with the one of the best mean.
+    """Compare protocols (name -> repetition -> observation) with each other.
 
-    The test of each pair is two-sided: below eight pairs Student's paired t, from eight on the sign-flip
-    permutation test, which assumes nothing but symmetry. p-values are adjusted by Holm's method, so the
-    chance of calling any protocol worse that is not stays below alpha. Protocols without values are left out.
+    Best is the protocol of which most flows did what they were to do (`completed`: the share of each; all
+    the same without), of several the one of which most repetitions have a number at all, of several the one
+    of the best mean. `deterministic` are those of which every repetition is the same one; between two of them
+    no chance is at work, so any difference counts. Protocols without observations are left out.
     """
-    means = {
-        name: mean(list(by_repetition.values())) for name, by_repetition in values.items() if by_repetition
-    }
-    if not means:
+    given = {name: of for name, of in values.items() if of}
+    if not given:
         return {}
-    best = (max if higher_is_better else min)(means, key=lambda name: means[name].value)
-    differences: dict[str, Floats] = {}
-    for name in means:
-        shared = sorted(values[name].keys() & values[best].keys())
-        if name != best and len(shared) >= 2:
-            differences[name] = np.array([values[name][k] - values[best][k] for k in shared])
-    adjusted = holm({name: paired_p_value(pairs) for name, pairs in differences.items()})
-    return {
-        name: Verdict(
+    plain = scores(given, higher_is_better)
+    means = {name: float(np.mean(list(of.values()))) for name, of in plain.items()}
+    numbers = _comparable(given, plain)
+
+    def rank(name: str) -> tuple[float, float, float]:
+        states = [it.state for it in given[name].values()]
+        known = 1 - states.count(State.NEVER) / len(states)
+        share = 1.0 if completed is None else completed.get(name, 1.0)
+        return share, known, means[name] if higher_is_better else -means[name]
+
+    best = max(given, key=rank)
+    pairs = list(itertools.combinations(given, 2))
+    shared = set.intersection(*(set(of) for of in given.values()))
+    enough = len(shared) >= fewest_repetitions(alpha) or not shared
+    found = _p_values(given, numbers, pairs, paired=bool(shared)) if enough else [1.0] * len(pairs)
+    p_values = dict(zip(pairs, found, strict=True))
+    sign = 1 if higher_is_better else -1
+
+    def verdict(name: str) -> Verdict:
+        ahead = [p_values[it] for it in pairs if name in it and sign * _lead(numbers, it, of=name) < 0]
+        testable = enough
+        worse = min(ahead, default=1.0) < alpha
+        if name in deterministic and best in deterministic:
+            testable, worse = True, means[name] != means[best]
+        told: bool | None = worse if testable else None
+        return Verdict(
             name=name,
-            mean=means[name],
             best=name == best,
-            distinguishable=adjusted[name] < alpha if name in adjusted else (False if name == best else None),
-            p_value=adjusted.get(name),
-            difference=mean(differences[name]) if name in differences else None,
+            distinguishable=False if name == best else told,
+            p_value=min(ahead, default=1.0) if enough and name != best else None,
+            difference=None if name == best else _difference(given[name], given[best]),
+            repetitions=len(shared),
         )
-        for name in means
-    }
+
+    return {name: verdict(name) for name in given}
 
 
-def paired_p_value(differences: Floats) -> float:
-    """Probability of differences at least this far from zero on average if there were none in truth."""
-    if not np.any(differences):
-        return 1.0
-    if differences.size < BOOTSTRAP_FROM:
-        spread = float(differences.std(ddof=1))
-        if spread == 0:
-            return 0.0
-        t = abs(float(differences.mean())) / (spread / np.sqrt(differences.size))
-        return float(2 * stdtr(differences.size - 1, -t))
-    if differences.size <= EXACT_UP_TO:
-        signs = np.array(list(itertools.product((1.0, -1.0), repeat=differences.size)))
-    else:
-        rng = np.random.default_rng(_SEED)
-        signs = rng.choice((1.0, -1.0), (2**EXACT_UP_TO, differences.size))
-        signs[0] = 1.0
-    sums = np.abs(signs @ differences)
-    # A hair of slack: the pattern of the data itself must count as "at least as far" despite rounding.
-    return float((sums >= abs(differences.sum()) * (1 - 1e-12)).mean())
+def _comparable(
+    given: Mapping[str, Mapping[int, Observation]], numbers: Mapping[str, Mapping[int, float]]
+) -> Mapping[str, Mapping[int, float]]:
+    """Logarithms where every number is above zero: what a stretch does to all multiplies throughputs and
+    times, and one slow stretch must not outweigh all others. Ranks and numbers with zeros stay as they are.
+    """
+    every = [value for of in numbers.values() for value in of.values()]
+    ranked = any(it.state == State.NEVER for of in given.values() for it in of.values())
+    if ranked or min(every) <= 0:
+        return numbers
+    return {name: {key: math.log(value) for key, value in of.items()} for name, of in numbers.items()}
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's step-down adjustment (Scandinavian Journal of Statistics 6, 1979)."""
-    adjusted: dict[str, float] = {}
-    floor = 0.0
-    for rank, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
-        floor = max(floor, min(1.0, p_values[name] * (len(p_values) - rank)))
-        adjusted[name] = floor
+def _lead(numbers: Mapping[str, Mapping[int, float]], pair: tuple[str, str], of: str) -> float:
+    """How far one of a pair is above the other in the repetitions that both have; without any, on average."""
+    other = pair[1] if pair[0] == of else pair[0]
+    shared = numbers[of].keys() & numbers[other].keys()
+    if shared:
+        return sum(numbers[of][key] - numbers[other][key] for key in shared)
+    return float(np.mean(list(numbers[of].values())) - np.mean(list(numbers[other].values())))
+
+
+def _difference(
+    this: Mapping[int, Observation],
+    best: Mapping[int, Observation],
+) -> Mean | None:
+    shared = sorted(this.keys() & best.keys())
+    if not shared or any(State.NEVER in (this[key].state, best[key].state) for key in shared):
+        return None
+    return mean([this[key].value - best[key].value for key in shared])
+
+
+def _p_values(
+    given: Mapping[str, Mapping[int, Observation]],
+    numbers: Mapping[str, Mapping[int, float]],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    paired: bool,
+) -> list[float]:
+    """One adjusted p-value a pair."""
+    if not pairs:
+        return []
+    if not paired:
+        return holm(
+            [_unpaired(given[one], given[other], numbers[one], numbers[other]) for one, other in pairs]
+        )
+    repetitions = sorted(set().union(*(set(of) for of in numbers.values())))
+    differences = np.array(
+        [
+            [
+                # A repetition that one of the two lacks says nothing of them: a zero has no sign to flip.
+                numbers[one][key] - numbers[other][key]
+                if key in numbers[one] and key in numbers[other]
+                else 0
+                for key in repetitions
+            ]
+            for one, other in pairs
+        ],
+        dtype=float,
+    )
+    return list(sign_flips(differences))
+
+
+def sign_flips(differences: Floats) -> Floats:
+    """Adjusted p-values of paired differences (a row a pair, a column a repetition), two-sided.
+
+    Each row's statistic is its sum over its root of squares, which flips do not change, so rows of any scale
+    can be compared. The row that is furthest is held against the largest statistic of all rows under the same
+    flips, the next one against that of the rest, and so on.
+    """
+    adjusted = np.ones(len(differences))
+    lengths = np.sqrt((differences**2).sum(axis=1))
+    moving = np.flatnonzero(lengths > 0)
+    if not moving.size:
+        return adjusted
+    unit = differences[moving] / lengths[moving, None]
+    test = stats.permutation_test(
+        (unit,),
+        _distance,
+        permutation_type="samples",
+        n_resamples=2**EXACT_UP_TO,
+        axis=-1,
+        vectorized=True,
+        alternative="greater",
+        rng=np.random.default_rng(_SEED),
+    )
+    furthest_first = np.argsort(-test.statistic, kind="stable")
+    # In column k the largest statistic of this row and of all that are less far.
+    of_rest = np.maximum.accumulate(test.null_distribution[:, furthest_first[::-1]], axis=1)[:, ::-1]
+    count = (of_rest >= test.statistic[furthest_first] - _ROUNDING).sum(axis=0)
+    # Among random flips the data themselves are one more; among all flips they are there already.
+    drawn = int(differences.shape[1] > EXACT_UP_TO)
+    p_values = (count + drawn) / (len(test.null_distribution) + drawn)
+    adjusted[moving[furthest_first]] = np.maximum.accumulate(p_values)
     return adjusted
+
+
+def _distance(differences: Floats, axis: int) -> Floats:
+    distance: Floats = np.abs(differences.sum(axis=axis))
+    return distance
+
+
+def _unpaired(
+    one: Mapping[int, Observation],
+    other: Mapping[int, Observation],
+    one_numbers: Mapping[int, float],
+    other_numbers: Mapping[int, float],
+) -> float:
+    """p-value for two protocols that share no repetition: log-rank where something is censored, else by
+    permutation of their repetitions.
+    """
+    if any(it.state == State.CENSORED for it in (*one.values(), *other.values())):
+        return log_rank(list(one.values()), list(other.values()))
+    test = stats.permutation_test(
+        (np.array(list(one_numbers.values())), np.array(list(other_numbers.values()))),
+        _apart,
+        permutation_type="independent",
+        n_resamples=2**EXACT_UP_TO,
+        vectorized=True,
+        alternative="greater",
+        rng=np.random.default_rng(_SEED),
+    )
+    return float(test.pvalue)
+
+
+def _apart(one: Floats, other: Floats, axis: int) -> Floats:
+    distance: Floats = np.abs(one.mean(axis=axis) - other.mean(axis=axis))
+    return distance
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjustment (Scandinavian Journal of Statistics 6, 1979)."""
+    order = np.argsort(p_values, kind="stable")
+    times = len(p_values) - np.arange(len(p_values))
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.maximum.accumulate(np.minimum(np.array(p_values)[order] * times, 1.0))
+    return list(adjusted)

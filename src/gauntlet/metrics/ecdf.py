@@ -8,6 +8,9 @@ Messages of one run, or its windows, are far from independent, so n is not their
 shown is the mean of the repetitions' distributions, each with equal weight, and n is the *effective* sample
 size found from how much the repetitions differ (`effective_samples`). It is never less than the number of
 repetitions, for which the band holds whatever happens inside a run.
+
+A repetition in which nothing arrived has no values, but it is one of the repetitions: its share stays 0
+throughout, so the mean distribution ends below 1.
 """
 
 import math
@@ -49,8 +52,11 @@ def dkw_half_width(samples: float, alpha: float = ALPHA) -> float:
     return math.sqrt(math.log(2 / alpha) / (2 * samples))
 
 
-def ecdf(repetitions: Sequence[Floats], alpha: float = ALPHA, points: int = 200) -> Cdf | None:
-    """The mean of the repetitions' empirical distributions at up to `points` of the pooled values' quantiles.
+def ecdf(
+    repetitions: Sequence[Floats], alpha: float = ALPHA, points: int = 200, nothing: int = 0
+) -> Cdf | None:
+    """The mean of the repetitions' empirical distributions at up to `points` of the pooled values' quantiles;
+    `nothing` is how many further repetitions there are in which nothing came to be.
 
     None when no repetition has a value. The quantiles are spaced evenly in probability, so a curve of 200
     points is never further than 0.5 % from the full one.
@@ -61,8 +67,9 @@ def ecdf(repetitions: Sequence[Floats], alpha: float = ALPHA, points: int = 200)
     pooled = np.sort(np.concatenate(samples))
     levels = np.linspace(0, 1, min(points, pooled.size))
     values = np.unique(np.quantile(pooled, levels, method="inverted_cdf"))
-    each = np.stack([shares_at_most(values, sample) for sample in samples])
-    return _banded(values, each, pooled.size, effective_samples(samples), alpha)
+    each = _with_nothing(np.stack([shares_at_most(values, sample) for sample in samples]), nothing)
+    effective = effective_samples(samples) if not nothing else _effective(each, pooled.size)
+    return _banded(values, each, pooled.size, effective, alpha)
 
 
 def ecdf_of_quantiles(
@@ -71,6 +78,8 @@ def ecdf_of_quantiles(
     counts: Sequence[int],
     alpha: float = ALPHA,
     points: int = 200,
+    *,
+    nothing: int = 0,
 ) -> Cdf | None:
     """As `ecdf`, from stored quantiles of each repetition (row k: the values at `levels`) and its sample
     count.
@@ -83,10 +92,11 @@ def ecdf_of_quantiles(
     pooled = np.quantile(np.concatenate(list(quantiles)), np.linspace(0, 1, points))
     values = np.unique(pooled)
     each = np.stack([np.interp(values, row, levels, left=0.0, right=1.0) for row in quantiles])
+    each = _with_nothing(each, nothing)
     deciles = np.interp(_DECILES, levels, np.mean(np.stack(quantiles), axis=0))
     shares = np.stack([np.interp(deciles, row, levels, left=0.0, right=1.0) for row in quantiles])
     total = int(sum(counts))
-    return _banded(values, each, total, _effective(shares, total), alpha)
+    return _banded(values, each, total, _effective(_with_nothing(shares, nothing), total), alpha)
 
 
 def mixed_quantiles(levels: Floats, quantiles: Sequence[Floats]) -> Floats:
@@ -120,6 +130,11 @@ def effective_samples(repetitions: Sequence[Floats]) -> float:
     pooled = np.concatenate(samples)
     deciles = np.quantile(pooled, _DECILES)
     return _effective(np.stack([shares_at_most(deciles, sample) for sample in samples]), pooled.size)
+
+
+def _with_nothing(shares: Floats, nothing: int) -> Floats:
+    """The repetitions' shares (rows) with those of repetitions in which nothing came to be."""
+    return np.vstack([shares, np.zeros((nothing, shares.shape[1]))]) if nothing else shares
 
 
 def _effective(shares: Floats, total: int) -> float:

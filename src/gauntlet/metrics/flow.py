@@ -17,6 +17,9 @@ Ints = npt.NDArray[np.int64]
 NEVER_NS = -1
 """In `received_ns`: the message did not arrive."""
 
+UNSUPPORTED = "unsupported"
+"""Outcome of a flow that its programs cannot carry."""
+
 NS_PER_S = 1_000_000_000
 
 FIRST_SETTINGS_S = 1e-3
@@ -29,9 +32,10 @@ flow starts, but a moment after the run's zero (docs/formats/record.md).
 class FlowData:
     """What one flow did.
 
-    The flow is judged from `observed_from_s` (its establishment; for UDP, which has none, its start) to
-    `observed_until_s`: for a flow of fixed duration the end of that duration, whatever happened to it; for a
-    transfer the arrival of its last byte, or the end of the run when it was not completed.
+    The flow is judged from `observed_from_s` (its establishment; for UDP, which has none, its start; so for a
+    flow that was never established, whose whole time passed without a byte) to `observed_until_s`: for a flow
+    of fixed duration the end of that duration, whatever happened to it; for a transfer the arrival of its
+    last byte, or the end of the run when it was not completed.
     """
 
     run: str
@@ -50,6 +54,8 @@ class FlowData:
     """Samples of the sender's socket by column name; NaN where a value is unset."""
     exchanges: Sequence[Mapping[str, Any]] = ()
     """The objects that the flow exchanged, in order (docs/formats/record.md, exchanges.arrow)."""
+    limit_s: float | None = None
+    """Instant of the run at which it would have been ended; None where the plan names none."""
     wire_bytes: int | None = None
     """Bytes that entered the line in both directions, IP headers and tunnels included; None where the run has
     other flows too, whose bytes are counted with them.
@@ -62,16 +68,44 @@ class FlowData:
         return arrived
 
     @property
+    def never_established(self) -> bool:
+        """Whether its session never came about. Not so of UDP, which has none, nor of a flow that its
+        programs could not carry (`unsupported`), of which nothing was tried.
+        """
+        return (
+            self.record.get("established_s") is None
+            and self.record.get("stack") != "udp"
+            and self.record.get("outcome") != UNSUPPORTED
+        )
+
+    @property
+    def completed(self) -> bool:
+        """Whether it did what it was to do: no failure, and everything of a transfer, a page or files came."""
+        if self.record.get("outcome", "ok") != "ok":
+            return False
+        params = self.plan.get("app_params", {})
+        if self.exchanges and "interval_s" not in params:
+            return all(exchange["outcome"] == "ok" for exchange in self.exchanges)
+        return self.complete if params.get("size_bytes") is not None else True
+
+    @property
+    def given_s(self) -> float | None:
+        """How long it had, from its start to the limit of its run (where no limit is known, to its end)."""
+        start_s = self.record.get("start_s")
+        return None if start_s is None else (self.limit_s or self.run_end_s) - float(start_s)
+
+    @property
     def observed_from_s(self) -> float | None:
-        """Start of the observation; None for a flow that never was established."""
+        """Start of the observation; None for a flow of which nothing was tried."""
+        if self.record.get("outcome") == UNSUPPORTED:
+            return None
         established_s = self.record.get("established_s")
-        if established_s is None and self.record.get("stack") == "udp":
-            established_s = self.record.get("start_s")
-        return None if established_s is None else float(established_s)
+        from_s = self.record.get("start_s") if established_s is None else established_s
+        return None if from_s is None else float(from_s)
 
     @property
     def observed_until_s(self) -> float | None:
-        """End of the observation; None for a flow that never was established."""
+        """End of the observation; None for a flow of which nothing was tried."""
         if self.observed_from_s is None:
             return None
         duration_s = self.plan.get("app_params", {}).get("duration_s")
@@ -127,6 +161,7 @@ def flows_of(run: Run) -> list[FlowData]:
                 capacity_bps=path_capacity(run.record, record["id"]),
                 sockets=_sockets_of(sockets, index),
                 exchanges=_exchanges_of(exchanges, index),
+                limit_s=run.plan.get("limit_s"),
                 wire_bytes=wire_bytes(run.record) if len(run.record["flows"]) == 1 else None,
             )
         )

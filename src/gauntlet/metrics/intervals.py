@@ -33,13 +33,23 @@ class Mean:
     high: float | None
     n: int
     method: str
-    """`bootstrap`, `t`, or `none`."""
+    """`bootstrap`, `t`, `none`, or `deterministic`: chance had no part in it, so it is one observation
+    however often it was repeated.
+    """
 
     def within(self, least: float, most: float) -> "Mean":
         """The same with its interval cut off at the ends of what the quantity can be."""
         if self.low is None or self.high is None:
             return self
         return replace(self, low=max(self.low, least), high=min(self.high, most))
+
+
+DETERMINISTIC = "deterministic"
+
+
+def the_same(value: float) -> Mean:
+    """A value that every repetition gave because nothing was drawn: one observation, no interval."""
+    return Mean(value, None, None, 1, DETERMINISTIC)
 
 
 def mean(values: Sequence[float] | Floats, alpha: float = ALPHA) -> Mean:

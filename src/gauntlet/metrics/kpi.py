@@ -28,6 +28,12 @@ class Kpi:
     least: float = 0.0
     most: float = float("inf")
     """The range in which the number can lie; intervals are cut off at its ends."""
+    censored: bool = False
+    """Whether it is a time until something is over: a flow in which it was not over has no number, and counts
+    as one that took longer than the flow was given (`gauntlet.metrics.observation`).
+    """
+    of_nothing: float | None = None
+    """The number of a flow that was never established, where that is one: throughput 0, all messages lost."""
     of_flow: Callable[[FlowData], float | None] | None = None
     of_flows: Callable[[Sequence[FlowData]], float | None] | None = None
 

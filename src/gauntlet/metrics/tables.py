@@ -26,6 +26,8 @@ _FLOW_FACTS = pa.schema(
         ("stack", pa.string()),
         ("app", pa.string()),
         ("outcome", pa.string()),
+        ("completed", pa.bool_()),
+        ("given_s", pa.float64()),
         ("reason", pa.string()),
         ("observed_from_s", pa.float64()),
         ("observed_until_s", pa.float64()),
@@ -78,6 +80,8 @@ def _facts(flow: FlowData) -> dict[str, Any]:
         "run": flow.run,
         "flow": flow.index,
         "protocol": flow.protocol,
+        "completed": flow.completed,
+        "given_s": flow.given_s,
         "observed_from_s": flow.observed_from_s,
         "observed_until_s": flow.observed_until_s,
     }

@@ -11,7 +11,8 @@ WINDOW_S = 1.0
 
 
 def windows(flow: FlowData, window_s: float = WINDOW_S) -> dict[str, npt.NDArray[np.generic]] | None:
-    """One row a window; None for a flow that never was established or without messages.
+    """One row a window; None without messages, but for a flow that was never established: of it nothing
+    arrived in any window.
 
     The windows touch, so their `received_bytes` add up to what arrived within the observation. The last one
     may be shorter (`duration_s`). Columns: `window`, `start_s`, `duration_s`, `received_bytes`,
@@ -21,7 +22,7 @@ def windows(flow: FlowData, window_s: float = WINDOW_S) -> dict[str, npt.NDArray
     `retransmitted_packets` (NaN without).
     """
     edges_s = flow.edges_s(window_s)
-    if edges_s is None or not flow.sent_ns.size:
+    if edges_s is None or not (flow.sent_ns.size or flow.never_established):
         return None
     count = len(edges_s) - 1
     durations_s = np.diff(edges_s)

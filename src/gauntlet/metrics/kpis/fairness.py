@@ -13,7 +13,8 @@ def jain_index(flows: Sequence[FlowData]) -> float | None:
     """Jain's fairness index of the flows' throughputs: 1 when equal, 1/n when one flow has all.
 
     Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC-TR-301, 1984, equation (2).
-    None for fewer than two flows, or when a flow has no throughput to compare.
+    A flow that was never established has a throughput of 0. None for fewer than two flows, when a flow has no
+    throughput to compare, and when nobody got anything.
     """
     shares = [throughput_bps(flow) for flow in flows]
     if len(shares) < 2 or any(share is None for share in shares):
@@ -32,7 +33,7 @@ KPIS = (
         shown_factor=1.0,
         higher_is_better=True,
         definition="Jain's index of the throughputs of the flows of a run: 1 when all are equal, 1/n when "
-        "one of n flows has everything.",
+        "one of n flows has everything. A flow that was never established has nothing.",
         of_flows=jain_index,
     ),
 )

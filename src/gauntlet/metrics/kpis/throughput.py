@@ -7,7 +7,9 @@ from gauntlet.metrics.kpi import Kpi
 
 
 def throughput_bps(flow: FlowData) -> float | None:
-    """Application bits that arrived within the observation, over its length."""
+    """Application bits that arrived within the observation, over its length; 0 for a flow that was never
+    established.
+    """
     start_s, end_s = flow.observed_from_s, flow.observed_until_s
     if start_s is None or end_s is None:
         return None
@@ -16,6 +18,8 @@ def throughput_bps(flow: FlowData) -> float | None:
         received_bytes = int(flow.size_bytes[within].sum())
     elif flow.record.get("received_bytes") is not None:
         received_bytes = int(flow.record["received_bytes"])
+    elif flow.never_established:
+        received_bytes = 0
     else:
         return None
     return 8 * received_bytes / (end_s - start_s)
@@ -39,7 +43,9 @@ KPIS = (
         shown_factor=1e-6,
         higher_is_better=True,
         definition="Application bits that reached the receiving application, over the time from the "
-        "establishment of the connection to the end of the flow (a transfer: to its last byte).",
+        "establishment of the connection to the end of the flow (a transfer: to its last byte). A flow "
+        "that was never established has 0.",
+        of_nothing=0.0,
         of_flow=throughput_bps,
     ),
     Kpi(
@@ -51,7 +57,8 @@ KPIS = (
         higher_is_better=True,
         definition="Throughput divided by the mean IP-layer rate of the narrowest link on the way over the "
         "same time. Headers of transport, network and tunnel count as unused, so 100 % cannot be "
-        "reached.",
+        "reached. A flow that was never established has 0 %.",
+        of_nothing=0.0,
         of_flow=capacity_utilisation,
     ),
 )

@@ -28,12 +28,19 @@ def _is_call(flow: FlowData) -> bool:
     return flow.record.get("app") == "voip" and flow.sent_ns.size > 0
 
 
+def _never_began(flow: FlowData) -> bool:
+    """Whether the call's session never came about: nobody heard anything."""
+    return flow.record.get("app") == "voip" and not flow.sent_ns.size and flow.never_established
+
+
 def _late(flow: FlowData) -> int:
     return int((delays_s(flow) > PLAYOUT_S).sum())
 
 
 def lost_ratio(flow: FlowData) -> float | None:
     """Share of the packets that never arrived."""
+    if _never_began(flow):
+        return 1.0
     return 1.0 - float(flow.arrived.mean()) if _is_call(flow) else None
 
 
@@ -72,7 +79,9 @@ def opinion_score(rating: float) -> float:
 
 
 def mos(flow: FlowData) -> float | None:
-    """The mean opinion score of the call."""
+    """The mean opinion score of the call; the worst there is for one that never began."""
+    if _never_began(flow):
+        return 1.0
     if not _is_call(flow):
         return None
     missing = ~flow.arrived | (flow.received_ns - flow.sent_ns > PLAYOUT_S * NS_PER_S)
@@ -92,7 +101,9 @@ KPIS = (
         shown_unit="%",
         shown_factor=100.0,
         higher_is_better=False,
-        definition="Share of the packets of a call that never reached the receiving application.",
+        definition="Share of the packets of a call that never reached the receiving application; of a call "
+        "that was never established all.",
+        of_nothing=1.0,
         of_flow=lost_ratio,
     ),
     Kpi(
@@ -125,7 +136,9 @@ KPIS = (
         higher_is_better=True,
         definition="What listeners would say of the call on a scale from 1 (bad) to 4.5 (the best there is), "
         "estimated by the E-model (ITU-T G.107) for G.711 with loss concealment (G.113): each packet is "
-        "played 160 ms after it was sent, and packets that are lost or late are missing.",
+        "played 160 ms after it was sent, and packets that are lost or late are missing. A call "
+        "that was never established has 1.",
+        of_nothing=1.0,
         of_flow=mos,
     ),
 )

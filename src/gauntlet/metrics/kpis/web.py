@@ -36,7 +36,9 @@ KPIS = (
         shown_factor=1.0,
         higher_is_better=False,
         definition="Mean time from the request for a page's main object to the last byte of its last object "
-        "at the browser, over the pages of a run; the session is there already.",
+        "at the browser, over the pages of a run; the session is there already. Where a page did not "
+        "come, the run counts with its limit.",
+        censored=True,
         of_flow=page_load_time_s,
     ),
 )

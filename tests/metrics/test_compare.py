@@ -1,0 +1,153 @@
+"""The comparison of protocols: its error rate by simulation; ties, failures and few repetitions."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gauntlet.metrics.compare import against_best, fewest_repetitions, holm, sign_flips
+from gauntlet.metrics.observation import NEVER, Observation, State
+from gauntlet.metrics.steps import Floats
+
+TRIALS = 300
+ALLOWED = 0.05 + 3 * np.sqrt(0.05 * 0.95 / TRIALS)
+"""What a true rate of 5 % shows at most in so many trials (three standard errors)."""
+
+Draw = Callable[[np.random.Generator, int, int], Floats]
+
+
+def _lognormal(rng: np.random.Generator, count: int, protocols: int) -> Floats:
+    return np.exp(rng.normal(0, 1, (count, 1)) + rng.normal(0, 1, (count, protocols)))
+
+
+NULL_CASES: dict[str, Draw] = {
+    "normal": lambda rng, n, m: rng.normal(0, 2, (n, 1)) + rng.normal(0, 1, (n, m)),
+    "unequal spreads": lambda rng, n, m: rng.normal(0, 1, (n, m)) * np.geomspace(0.1, 10, m),
+    "lognormal": _lognormal,
+    "heavy tails": lambda rng, n, m: np.exp(rng.normal(0, 2, (n, m))),
+    "ties": lambda rng, n, m: rng.integers(0, 3, (n, m)).astype(float),
+    "many zeros": lambda rng, n, m: np.exp(rng.normal(0, 1, (n, m))) * (rng.random((n, m)) < 0.6),
+    "censored": lambda rng, n, m: np.minimum(_lognormal(rng, n, m), 1.5),
+}
+"""Protocols that do not differ: values by repetition (rows) and protocol (columns)."""
+
+
+def observations(values: Floats, limit: float | None = None) -> dict[str, dict[int, Observation]]:
+    """Protocols p0, p1, ... from columns; what reaches the limit is censored there."""
+    return {
+        f"p{place}": {
+            number: Observation(float(value), State.CENSORED if value == limit else State.MEASURED)
+            for number, value in enumerate(column, 1)
+        }
+        for place, column in enumerate(values.T)
+    }
+
+
+def called_worse(values: Floats, limit: float | None = None) -> set[str]:
+    verdicts = against_best(observations(values, limit), higher_is_better=False)
+    return {name for name, it in verdicts.items() if it.distinguishable}
+
+
+@pytest.mark.parametrize("protocols", [2, 4, 8])
+@pytest.mark.parametrize("case", NULL_CASES)
+def test_what_does_not_differ_is_called_worse_in_at_most_five_percent(case: str, protocols: int) -> None:
+    """The report's promise: the family-wise error rate, over the choice of the best as well."""
+    rng = np.random.default_rng([protocols, *case.encode()])
+    limit = 1.5 if case == "censored" else None
+    wrong = sum(bool(called_worse(NULL_CASES[case](rng, 8, protocols), limit)) for _ in range(TRIALS))
+    assert wrong / TRIALS <= ALLOWED
+
+
+def test_a_true_loser_does_not_make_the_others_fall() -> None:
+    """With one protocol that is far worse, the rest still is told apart in at most 5 %."""
+    rng = np.random.default_rng(11)
+    wrong = found = 0
+    for _ in range(TRIALS):
+        worse = called_worse(_lognormal(rng, 10, 5) * np.array([1, 1, 1, 1, 50]))
+        found += "p4" in worse
+        wrong += bool(worse - {"p4"})
+    assert wrong / TRIALS <= ALLOWED
+    assert found / TRIALS > 0.9
+
+
+def test_picking_the_best_and_testing_it_unadjusted_would_break_the_promise() -> None:
+    """The mistake that is avoided is real: each against the best one, as if that had been named before."""
+    rng = np.random.default_rng(12)
+    wrong = 0
+    for _ in range(TRIALS):
+        values = rng.normal(0, 1, (8, 8))
+        best = values.mean(axis=0).argmin()
+        others = [place for place in range(8) if place != best]
+        wrong += any(sign_flips((values[:, [it]] - values[:, [best]]).T)[0] < 0.05 for it in others)
+    assert wrong / TRIALS > 0.3
+
+
+def test_eight_repetitions_of_eight_protocols_can_find_the_worst() -> None:
+    rng = np.random.default_rng(13)
+    values = rng.normal(0, 0.1, (8, 8)) + rng.normal(0, 10, (8, 1)) + np.array([0] * 7 + [1.0])
+    assert called_worse(values) == {"p7"}
+
+
+def test_a_difference_the_other_way_round_is_not_worse() -> None:
+    """p1 is faster in every repetition but one, where it is far slower: it is not worse beyond chance."""
+    values = np.array([[10.0, 9.0]] * 9 + [[10.0, 200.0]])
+    verdicts = against_best(observations(values), higher_is_better=False)
+    assert verdicts["p0"].best
+    assert verdicts["p1"].distinguishable is False
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_with_fewer_than_six_repetitions_nothing_is_tested(count: int) -> None:
+    assert fewest_repetitions() == 6
+    verdicts = against_best(observations(np.tile([[1.0, 100.0]], (count, 1))), higher_is_better=False)
+    assert verdicts["p0"].best
+    assert verdicts["p1"].distinguishable is None
+    assert verdicts["p1"].p_value is None
+
+
+def test_six_repetitions_that_all_say_the_same_are_enough() -> None:
+    assert called_worse(np.tile([[1.0, 100.0]], (6, 1))) == {"p1"}
+
+
+def test_who_finishes_less_often_is_not_best_however_quick_its_survivors_are() -> None:
+    quick = {1: Observation(1.0), **{number: Observation(30.0, State.CENSORED) for number in range(2, 11)}}
+    slow = {number: Observation(29.0) for number in range(1, 11)}
+    values = {"cubic": quick, "bbr": slow}
+    verdicts = against_best(values, False, completed={"cubic": 0.1, "bbr": 1.0})
+    assert verdicts["bbr"].best
+    verdicts = against_best({"cubic": {1: Observation(1.0)}, "bbr": {1: Observation(2.0)}}, False)
+    assert verdicts["cubic"].best
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_what_never_came_to_be_ranks_behind_everything(higher: bool) -> None:
+    values = {
+        "dead": dict.fromkeys(range(8), NEVER),
+        "bad": {number: Observation(1e9 if not higher else 0.0) for number in range(8)},
+        "good": {number: Observation(5.0 + number) for number in range(8)},
+    }
+    verdicts = against_best(values, higher)
+    assert verdicts["good"].best
+    assert verdicts["dead"].distinguishable
+    assert verdicts["dead"].difference is None
+
+
+def test_between_deterministic_protocols_every_difference_counts() -> None:
+    values = observations(np.tile([[1.0, 1.1, 1.0]], (3, 1)))
+    verdicts = against_best(values, False, deterministic=set(values))
+    assert [verdicts[name].distinguishable for name in ("p0", "p1", "p2")] == [False, True, False]
+
+
+def test_without_common_repetitions_groups_are_compared_as_such() -> None:
+    rng = np.random.default_rng(14)
+    one = {number: Observation(float(value)) for number, value in enumerate(rng.normal(0, 1, 10))}
+    far = {number: Observation(float(value)) for number, value in enumerate(rng.normal(9, 1, 10), 100)}
+    given_up = {number: Observation(9.0, State.CENSORED) for number in range(200, 210)}
+    verdicts = against_best({"one": one, "far": far, "given up": given_up}, higher_is_better=False)
+    assert verdicts["one"].best
+    assert verdicts["far"].distinguishable
+    assert verdicts["given up"].distinguishable
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
