@@ -111,6 +111,7 @@ def _flow(
         connections=section.connections,
         options=options,
         external=_external(section, protocol, options),
+        name=section.name,
     )
 
 

@@ -53,6 +53,8 @@ class FlowSpec:
     """Parameters of the stack beyond the protocol's own, by their names in the plan."""
     external: Mapping[str, Any] | None = None
     """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""
+    name: str | None = None
+    """What reports call it; None: its application and direction."""
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,8 @@ class LinkSection(Strict):
 class FlowSection(Strict):
     """[workload] or one [[flow]]: who sends what."""
 
+    name: Annotated[str, AfterValidator(_slug)] | None = None
+    """What reports call it; None: its application and direction."""
     app: Annotated[str, AfterValidator(_known_app)]
     rate: RateOrMax | None = None
     duration: Duration | None = None
@@ -246,4 +248,4 @@ class Condition(Strict):
 
 LINK_KEYS = tuple(LinkSection.model_fields)
 """Keys that [matrix] takes bare, besides those of a flow."""
-FLOW_KEYS = tuple(FlowSection.model_fields)
+FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key != "name")

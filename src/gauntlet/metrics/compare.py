@@ -117,12 +117,13 @@ def against_best(
 def _comparable(
     given: Mapping[str, Mapping[int, Observation]], numbers: Mapping[str, Mapping[int, float]]
 ) -> Mapping[str, Mapping[int, float]]:
-    """Logarithms where every number is above zero: what a stretch does to all multiplies throughputs and
-    times, and one slow stretch must not outweigh all others. Ranks and numbers with zeros stay as they are.
+    """Logarithms where every number was measured and is above zero: what a stretch does to all multiplies
+    throughputs and times, and one slow stretch must not outweigh all others. A failure weighs what it costs,
+    so numbers up to a limit stay as they are, as do ranks and zeros.
     """
     every = [value for of in numbers.values() for value in of.values()]
-    ranked = any(it.state == State.NEVER for of in given.values() for it in of.values())
-    if ranked or min(every) <= 0:
+    measured = all(it.state == State.MEASURED for of in given.values() for it in of.values())
+    if not measured or min(every) <= 0:
         return numbers
     return {name: {key: math.log(value) for key, value in of.items()} for name, of in numbers.items()}
 
@@ -174,7 +175,7 @@ def _p_values(
         ],
         dtype=float,
     )
-    return list(sign_flips(differences))
+    return [float(it) for it in sign_flips(differences)]
 
 
 def sign_flips(differences: Floats) -> Floats:
@@ -250,4 +251,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
     times = len(p_values) - np.arange(len(p_values))
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.maximum.accumulate(np.minimum(np.array(p_values)[order] * times, 1.0))
-    return list(adjusted)
+    return [float(it) for it in adjusted]

@@ -80,7 +80,7 @@ class FlowData:
 
     @property
     def completed(self) -> bool:
-        """Whether it did what it was to do: no failure, and everything of a transfer, a page or files came."""
+        """Whether it did what it was to do: no failure, and all of a transfer, a page or files came."""
         if self.record.get("outcome", "ok") != "ok":
             return False
         params = self.plan.get("app_params", {})

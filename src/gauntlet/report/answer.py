@@ -1,14 +1,17 @@
 """The answer in sentences, made from the numbers by rules that the report prints beside them (`RULES`)."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.compare import fewest_repetitions
+from gauntlet.metrics.intervals import DETERMINISTIC, Mean, mean, the_same
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.report.axes import Axis
+from gauntlet.metrics.observation import State
+from gauntlet.metrics.ratios import geometric, ratio
+from gauntlet.report.axes import Axis, Condition
 from gauntlet.report.campaign import Campaign, Cell
-from gauntlet.report.numbers import listed, number, with_unit
+from gauntlet.report.numbers import counted, listed, number, observation_text, with_unit
 
 KEEPS = 0.95
 """A protocol that keeps at least this share of a KPI from one end of a condition to the other is said to keep
@@ -18,16 +21,29 @@ it.
 RULES = (
     "Every number is a mean over repetitions; brackets hold its 95 % confidence interval (bootstrap by "
     "repetition from eight repetitions on, Student's t below, none for a single one). n counts "
-    "repetitions, never packets.",
-    "Best is the protocol with the best mean under a condition. Another is called worse only when the "
-    "difference, paired by repetition, is unlikely by chance (p < 0.05 after Holm's adjustment; Student's "
-    "paired t below eight repetitions, sign-flip permutation from eight on); otherwise it is not "
-    "distinguishable from the best.",
-    "The protocol named first is the safest choice: the one whose largest shortfall from the best, over "
-    "all conditions of the experiment, is the smallest.",
+    "repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
+    "Flows that failed stay in the numbers. A transfer that did not end took longer than it was given and "
+    "counts with its run's limit (restricted mean, marked ≥); a flow that was never established has a "
+    "throughput of 0 and lost everything; a flow that delivered nothing has no delay and ranks behind all "
+    "that have one. Where not all flows did what they were to do, their count (3 of 10) stands first.",
+    "Best (★) under a condition is the protocol of which most flows did what they were to do, of several the "
+    "one of the best mean.",
+    "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
+    "(sign-flip permutation of the paired differences, of logarithms where all flows completed; "
+    "adjusted for all pairs by the largest statistic, step-down), so that under one condition, for one KPI, "
+    "the chance to call any protocol worse that does not differ is at most 5 %, by simulation too. Any other "
+    f"is not distinguishable from the best (≈). With fewer than {fewest_repetitions()} repetitions nothing "
+    "can be called worse, and no mark is set.",
+    "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
+    "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
+    "over all conditions of the experiment, is the smallest.",
     "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
-    "repetition and averaged over the other conditions. A protocol that retains at least "
+    "repetition and averaged, also over the other conditions, by its logarithm (geometric mean); where an "
+    "end is zero it is the ratio of the means. A protocol that retains at least "
     f"{KEEPS * 100:.0f} % is said to keep that share; of the others it is said how much they lose.",
+    "Deterministic: every repetition was the same one, since nothing was drawn that reached the flow; that "
+    "is one observation (n = 1) without an interval.",
+    "Flows with different work are judged apart and never averaged.",
     "Runs that failed or whose certificate did not hold take no part in means, tests or sentences.",
 )
 
@@ -48,15 +64,24 @@ class Sentence:
 
 
 def sentences(campaign: Campaign) -> list[Sentence]:
-    """The statements that the campaign's numbers support, the most important first."""
+    """The statements that the campaign's numbers support, the most important first; where flows have
+    different work, those of each kind of flows.
+    """
+    if not any(row.trusted for row in campaign.rows) or not campaign.kpis:
+        why = "No run can be trusted, so no conclusion is drawn" if campaign.kpis else "No run gave a number"
+        return [Sentence("Result", f"{why}: see Trust for the reasons.")]
+    found = []
+    for part in campaign.parts:
+        named = f" ({part.subject})" if part.subject else ""
+        found += [replace(it, question=f"{it.question}{named}") for it in _of_part(part)]
+    return found
+
+
+def _of_part(campaign: Campaign) -> list[Sentence]:
     kpi = campaign.main_kpi
-    if kpi is None:
-        return [Sentence("Result", "No run gave a number: see Trust for the reasons.")]
-    if not any(row.trusted and row.kpis.get(kpi.name) is not None for row in campaign.rows):
-        return [
-            Sentence("Result", "No run can be trusted, so no conclusion is drawn: see Trust for the reasons.")
-        ]
-    found = [_winner(campaign, kpi)]
+    if kpi is None or not any(row.trusted and row.observed(kpi) for row in campaign.rows):
+        return [Sentence("Which protocol?", "No trusted run gave a number, so none is named.")]
+    found = [_winner(campaign, kpi), *_failures(campaign)]
     found += [cost for axis in campaign.axes if axis.numeric for cost in _cost(campaign, kpi, axis)]
     for other in campaign.kpis:
         if other.name == "delay_p95_s" and other is not kpi:
@@ -73,7 +98,7 @@ def overall(campaign: Campaign, kpi: Kpi) -> dict[str, Mean]:
     left out: its mean would be over easier or harder conditions than that of the others.
     """
     values = {
-        style.key: [campaign.values(kpi, style.key, condition) for condition in campaign.conditions]
+        style.key: [campaign.numbers(kpi, style.key, condition) for condition in campaign.conditions]
         for style in campaign.styles
     }
     used = [
@@ -84,13 +109,15 @@ def overall(campaign: Campaign, kpi: Kpi) -> dict[str, Mean]:
         whole = set.intersection(*(set(each[place]) for place in used)) if used else set()
         if whole:
             averages = [sum(each[place][number] for place in used) / len(used) for number in sorted(whole)]
-            found[key] = mean(averages).within(kpi.least, kpi.most)
+            repeated = all(campaign.deterministic(key, campaign.conditions[place]) for place in used)
+            average = the_same(averages[0]) if repeated else mean(averages)
+            found[key] = average.within(kpi.least, kpi.most)
     return found
 
 
 def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
-    """How far each ranked protocol is from the best under the condition where it is furthest, as a share of
-    the best.
+    """How far each ranked protocol is from the best mean under the condition where it is furthest, as a share
+    of the best mean.
 
     A protocol that lacks a condition that others have is left out.
     """
@@ -110,6 +137,12 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
     return {key: max(each) for key, each in found.items() if len(each) == judged}
 
 
+def failing(campaign: Campaign, protocol: str) -> float:
+    """The largest share of a protocol's flows that did not do what they were to do, over the conditions."""
+    shares = [campaign.done(protocol, condition) for condition in campaign.conditions]
+    return max((1 - done / of for done, of in shares if of), default=0.0)
+
+
 def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
     """Who is the safest choice over all conditions, how it stands under each, and how the others do."""
     cells = [campaign.cells(kpi, condition) for condition in campaign.conditions]
@@ -120,39 +153,141 @@ def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
         return Sentence(
             "Which protocol?", "No protocol has trusted runs under every condition, so none is named."
         )
-    order = sorted(worst, key=lambda key: worst[key])
+    if all(not any(campaign.done(key, it)[0] for it in campaign.conditions) for key in worst):
+        return Sentence("Which protocol?", f"None: {_none_completed(campaign)}.")
+    order = sorted(worst, key=lambda key: (round(failing(campaign, key), 9), worst[key]))
     lead = order[0]
     name = campaign.style(lead).label
     scope = " on average over all conditions" if len(judged) > 1 else ""
-    average = f"{kpi.label} {with_unit(kpi, means[lead])}{scope} (n = {means[lead].n})"
+    average = f"{kpi.label} {_value(campaign, kpi, lead, means)}{scope}"
     if len(order) == 1:
-        found, rest = f"{name}: {_lower(average)}.", []
+        found = f"{name}: {_counts(campaign, lead)}{_lower(average)} (n = {means[lead].n})."
+        rest = []
     else:
-        found = f"{name} is {_standing(kpi, worst[lead], len(judged))}."
-        level = sum(_not_worse(row[lead]) for row in judged)
-        if means[lead].n > 1:
-            average += f"; best or not distinguishable from the best in {level} of {len(judged)}."
-        else:
-            average += ". One repetition cannot say whether that is chance."
+        found = f"{name} {_standing(campaign, kpi, order, worst, judged)}."
+        rest = [f"{average}{_beside(kpi, judged, lead)}{_certainty(judged, lead, means[lead])}"]
         others = [
-            f"{campaign.style(key).label} {with_unit(kpi, means[key])} ({_short(kpi, worst[key])})"
+            f"{campaign.style(key).label} {_counts(campaign, key)}{_value(campaign, kpi, key, means)} "
+            f"({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
-        rest = [average, f"The others: {listed(others)}."]
+        rest.append(f"The others: {listed(others)}.")
     if unranked := [key for key in means if key not in campaign.ranked]:
-        beside = [f"{campaign.style(key).label} {with_unit(kpi, means[key])}" for key in unranked]
+        beside = [
+            f"{campaign.style(key).label} {_counts(campaign, key)}{_value(campaign, kpi, key, means)}"
+            for key in unranked
+        ]
         rest.append(f"Not ranked, since lost messages are not sent again: {listed(beside)}.")
+    if lacking := [key for key in campaign.ranked if key not in worst]:
+        names = listed([campaign.style(key).label for key in lacking])
+        rest.append(f"Not judged, since a number is missing under some condition: {names}.")
     return Sentence("Which protocol?", found, " ".join(rest))
 
 
-def _standing(kpi: Kpi, shortfall: float, conditions: int) -> str:
-    """The leader's worst case in words."""
+def _standing(
+    campaign: Campaign,
+    kpi: Kpi,
+    order: Sequence[str],
+    worst: Mapping[str, float],
+    judged: Sequence[Mapping[str, Cell]],
+) -> str:
+    """What is said of the leader, in the words of the table's marks."""
+    lead, conditions = order[0], len(judged)
+    if any(failing(campaign, key) for key in order):
+        return _fewest_failures(campaign, kpi, order, worst)
     where = "under the only condition" if conditions == 1 else f"under all {conditions} conditions"
-    if shortfall == 0:
-        return f"best {where}"
+    stars = [row[lead].verdict for row in judged]
+    if worst[lead] == 0 and all(verdict is not None and verdict.best for verdict in stars):
+        level = [key for key in order[1:] if not all(_worse(row[key]) for row in judged)]
+        if not level:
+            return f"is best {where}"
+        if not _testable(judged):
+            return f"has the best mean {where}"
+        told = listed([campaign.style(key).label for key in level])
+        return f"has the best mean {where}, but cannot be told from {told}" + (
+            "" if conditions == 1 else " under each of them"
+        )
     if conditions == 1:
-        return f"{_share(shortfall)} {_worse_side(kpi)} the best {where}"
-    return f"the safest choice: never more than {_share(shortfall)} {_worse_side(kpi)} the best {where}"
+        return f"is {_share(worst[lead])} {_worse_side(kpi)} the best mean {where}"
+    return f"is the safest choice: never more than {_share(worst[lead])} {_worse_side(kpi)} the best {where}"
+
+
+def _fewest_failures(campaign: Campaign, kpi: Kpi, order: Sequence[str], worst: Mapping[str, float]) -> str:
+    """The leader's standing where flows failed: completed flows come first."""
+    lead, done = order[0], _done_words(campaign, order[0])
+    alike = [key for key in order[1:] if failing(campaign, key) <= failing(campaign, lead)]
+    if not alike:
+        others = [f"{campaign.style(key).label} {_done_words(campaign, key)}" for key in order[1:]]
+        return f"is the safest choice: {done} of its flows completed, of {listed(others)}"
+    names = listed([campaign.style(key).label for key in alike])
+    return (
+        f"is the safest choice: {done} of its flows completed, no more failed than with {names}, and it is "
+        f"never more than {_share(worst[lead])} {_worse_side(kpi)} the best mean"
+    )
+
+
+def _certainty(judged: Sequence[Mapping[str, Cell]], lead: str, average: Mean) -> str:
+    """How sure the leader's place is: n, and under how many conditions it is level with the best."""
+    n = f" (n = {average.n})"
+    if average.method == DETERMINISTIC:
+        return f"{n}. Deterministic: nothing was drawn, so it holds for just these settings."
+    if average.n == 1:
+        return f"{n}. One repetition cannot say whether that is chance."
+    if not _testable(judged):
+        few = fewest_repetitions()
+        return f"{n}. So few repetitions cannot tell any protocol from another: that takes {few}."
+    level = sum(_not_worse(row[lead]) for row in judged)
+    return f"{n}; best or not distinguishable from the best in {level} of {len(judged)}."
+
+
+def _testable(judged: Sequence[Mapping[str, Cell]]) -> bool:
+    return any(
+        cell.verdict is not None and not cell.verdict.best and cell.verdict.distinguishable is not None
+        for row in judged
+        for cell in row.values()
+    )
+
+
+def _beside(kpi: Kpi, judged: Sequence[Mapping[str, Cell]], key: str) -> str:
+    """The middle and the worst repetition beside the mean of the only condition."""
+    cell = judged[0][key]
+    if len(judged) > 1 or cell.repetitions < 2:
+        return ""
+    median, worst = (observation_text(it, kpi.shown_factor) for it in (cell.median, cell.worst))
+    return f", median {median}, worst {worst}"
+
+
+def _value(campaign: Campaign, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
+    """A protocol's mean for a sentence; where flows did not end, with what they count as."""
+    limits = [campaign.cells(kpi, condition)[key].limit for condition in campaign.conditions]
+    known = [it for it in limits if it is not None]
+    if not known:
+        return with_unit(kpi, means[key])
+    most = f"up to {number(max(known) * kpi.shown_factor)} {kpi.shown_unit}"
+    return f"≥ {with_unit(kpi, means[key])} (what did not end counts {most})"
+
+
+def _done(campaign: Campaign, key: str) -> tuple[int, int]:
+    """Completed flows and all flows over the conditions."""
+    each = [campaign.done(key, condition) for condition in campaign.conditions]
+    return sum(done for done, _ in each), sum(of for _, of in each)
+
+
+def _done_words(campaign: Campaign, key: str) -> str:
+    done, of = _done(campaign, key)
+    return f"{done} of {of}"
+
+
+def _counts(campaign: Campaign, key: str) -> str:
+    """How many flows completed, before a number, where not all did."""
+    done, of = _done(campaign, key)
+    return f"{done} of {of} completed, " if done < of else ""
+
+
+def _none_completed(campaign: Campaign) -> str:
+    counts = [_done(campaign, style.key) for style in campaign.styles]
+    flows = sum(of for _, of in counts)
+    return f"not one of {counted(flows, 'flow')} did what it was to do"
 
 
 def _short(kpi: Kpi, shortfall: float) -> str:
@@ -169,17 +304,46 @@ def _worse_side(kpi: Kpi) -> str:
     return "below" if kpi.higher_is_better else "above"
 
 
+def _worse(cell: Cell) -> bool:
+    return cell.verdict is not None and cell.verdict.distinguishable is True
+
+
 def _not_worse(cell: Cell) -> bool:
     return cell.verdict is not None and (cell.verdict.best or cell.verdict.distinguishable is False)
+
+
+def _failures(campaign: Campaign) -> list[Sentence]:
+    """Which flows did not do what they were to do, by protocol, and under which condition most."""
+    counts = {style.key: _done(campaign, style.key) for style in campaign.styles}
+    flows, failed = sum(of for _, of in counts.values()), sum(of - done for done, of in counts.values())
+    if not failed:
+        return []
+    parts = []
+    for key, (done, of) in counts.items():
+        if done == of:
+            continue
+        where = ""
+        if len(campaign.conditions) > 1:
+            most = max(campaign.conditions, key=lambda it: _failed_share(campaign, key, it))
+            there, of_there = campaign.done(key, most)
+            where = f" (most at {campaign.label(most)}: {of_there - there} of {of_there})"
+        parts.append(f"{campaign.style(key).label} {of - done} of {of}{where}")
+    text = f"No: {failed} of {counted(flows, 'flow')} failed. {listed(parts)}. The reasons stand under Trust."
+    return [Sentence("Does every flow do its work?", text)]
+
+
+def _failed_share(campaign: Campaign, key: str, condition: Condition) -> float:
+    done, of = campaign.done(key, condition)
+    return 1 - done / of if of else 0.0
 
 
 def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
     """What the far end of a condition costs each protocol, as a share of the KPI at the near end."""
     low, high = axis.values[0], axis.values[-1]
-    ratios = {
-        style.key: ratio for style in campaign.styles if (ratio := _ratio(campaign, kpi, axis, style.key))
-    }
-    if not ratios:
+    found = {style.key: _ratio(campaign, kpi, axis, style.key) for style in campaign.styles}
+    ratios = {key: it for key, it in found.items() if isinstance(it, Mean)}
+    nothing = [campaign.style(key).label for key, it in found.items() if it == _NOTHING]
+    if not ratios and not nothing:
         return []
     order = sorted(ratios, key=lambda key: ratios[key].value)
     if kpi.higher_is_better:
@@ -189,43 +353,78 @@ def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
         parts = [_told(campaign, "keeps", {key: _percent(ratios[key]) for key in keep})] if keep else []
         parts += [_told(campaign, "loses", {key: _percent(losses[key]) for key in lose})] if lose else []
     else:
-        parts = [_told(campaign, "takes", {key: _times(ratios[key]) for key in order})]
-    counts = {ratio.n for ratio in ratios.values()}
+        least = {key: _unfinished(campaign, kpi, key) for key in order}
+        parts = [
+            _told(
+                campaign,
+                "takes",
+                {key: f"{'at least ' if least[key] else ''}{_times(ratios[key])}" for key in order},
+            )
+        ]
+    if nothing:
+        parts.append(f"{listed(nothing)} delivered nothing even at {axis.label(low)}")
+    counts = {ratio.n for ratio in ratios.values()} or {0}
     n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)} (n = {n})."
     return [Sentence(f"What does {axis.words} cost?", text)]
 
 
+def _unfinished(campaign: Campaign, kpi: Kpi, key: str) -> bool:
+    cells = (campaign.cells(kpi, condition)[key] for condition in campaign.conditions)
+    return any(cell.limit is not None for cell in cells)
+
+
 def _told(campaign: Campaign, verb: str, values: Mapping[str, str]) -> str:
     """Protocols and their values with the verb once: "TCP BBR keeps 95 % and UDP 99 %"."""
     labels = [campaign.style(key).label for key in values]
-    labels[0] += f" {verb}"
+    if labels:
+        labels[0] += f" {verb}"
     return listed([f"{label} {value}" for label, value in zip(labels, values.values(), strict=True)])
 
 
-def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | None:
+_NOTHING = "nothing"
+"""In place of a ratio: nothing arrived at the near end, so there is nothing to relate the far end to."""
+
+
+def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | str | None:
     """KPI at the far end over KPI at the near end, one value a repetition, averaged over the other
     conditions.
     """
     position = campaign.axes.index(axis)
-    by_repetition: dict[int, list[float]] = {}
+    pairs: dict[int, list[tuple[float, float]]] = {}
+    steps = []
     for condition in campaign.conditions:
-        if condition[position] != axis.values[0]:
-            continue
         far = (*condition[:position], axis.values[-1], *condition[position + 1 :])
-        near_values = campaign.values(kpi, protocol, condition)
-        far_values = campaign.values(kpi, protocol, far)
+        if condition[position] != axis.values[0] or far not in campaign.conditions:
+            continue
+        steps += [condition, far]
+        near_values = campaign.numbers(kpi, protocol, condition)
+        far_values = campaign.numbers(kpi, protocol, far)
         for repetition in near_values.keys() & far_values.keys():
-            if near_values[repetition] > 0:
-                ratio = far_values[repetition] / near_values[repetition]
-                by_repetition.setdefault(repetition, []).append(ratio)
-    if not by_repetition:
-        return None
+            pairs.setdefault(repetition, []).append((far_values[repetition], near_values[repetition]))
     # A repetition that lacks a condition would average over a different mix than the others.
-    whole = max(len(values) for values in by_repetition.values())
-    complete = [values for _, values in sorted(by_repetition.items()) if len(values) == whole]
-    average = mean([sum(values) / whole for values in complete]).within(0.0, math.inf)
-    return average if average.value > 0 else None
+    whole = [each for _, each in sorted(pairs.items()) if 2 * len(each) == len(steps)]
+    if not whole:
+        return None
+    average = _average(whole)
+    if average is None:
+        return _NOTHING
+    if all(campaign.deterministic(protocol, condition) for condition in steps):
+        average = the_same(average.value)
+    return average.within(0.0, math.inf)
+
+
+def _average(whole: Iterable[Sequence[tuple[float, float]]]) -> Mean | None:
+    """Of each repetition's pairs (far, near): geometric, or where something is zero the ratio of the means;
+    None when the near ends are all zero.
+    """
+    each = list(whole)
+    if all(value > 0 for pairs in each for pair in pairs for value in pair):
+        logarithms = [sum(math.log(far / near) for far, near in pairs) / len(pairs) for pairs in each]
+        return geometric([math.exp(it) for it in logarithms])
+    return ratio(
+        [sum(it[0] for it in pairs) for pairs in each], [sum(it[1] for it in pairs) for pairs in each]
+    ).mean
 
 
 def _complement(ratio: Mean) -> Mean:
@@ -249,17 +448,39 @@ def _times(ratio: Mean) -> str:
 
 
 def _extremes(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
-    """Who has the lowest and the highest delay over all conditions."""
+    """Who has the lowest and the highest delay over all conditions, where the application feels it: a flow
+    that sends all it can fills its own sender's buffer, and its delay is how large that is.
+    """
+    greedy = {row.protocol for row in campaign.rows if row.greedy}
     means = overall(campaign, kpi)
-    if len(means) < 2:
-        return []
-    low, high = min(means, key=lambda key: means[key].value), max(means, key=lambda key: means[key].value)
-    text = (
-        f"{kpi.label}, over all conditions: lowest for {campaign.style(low).label} with "
-        f"{with_unit(kpi, means[low])}, highest for {campaign.style(high).label} with "
-        f"{with_unit(kpi, means[high])} (n = {means[low].n})."
-    )
-    return [Sentence("Which is quickest?", text)]
+    dead = {
+        key
+        for key in (style.key for style in campaign.styles)
+        for condition in campaign.conditions
+        if any(it.state == State.NEVER for it in campaign.values(kpi, key, condition).values())
+    }
+    felt = {key: it for key, it in means.items() if key not in greedy and key not in dead}
+    buffered = [campaign.style(key).label for key in means if key in greedy]
+    parts = []
+    n = ""
+    if len(felt) > 1:
+        low, high = min(felt, key=lambda key: felt[key].value), max(felt, key=lambda key: felt[key].value)
+        n = f" (n = {felt[low].n})"
+        parts.append(
+            f"{kpi.label}, over all conditions: lowest for {campaign.style(low).label} with "
+            f"{with_unit(kpi, felt[low])}, highest for {campaign.style(high).label} with "
+            f"{with_unit(kpi, felt[high])}{n}."
+        )
+    if dead:
+        named = listed([style.label for style in campaign.styles if style.key in dead])
+        parts.append(f"{named}: in some repetitions nothing arrived, so there is no delay to rank.")
+    if buffered:
+        parts.append(
+            f"Not judged for {listed(buffered)}: they send all they can, so a message waits in its own "
+            "sender's buffer, and its delay measures that. Give the flow a rate below the line's to see what "
+            "an application feels."
+        )
+    return [Sentence("Which is quickest?", " ".join(parts))] if parts else []
 
 
 def _losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
@@ -278,7 +499,9 @@ def _losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
     text = f"Messages lost, over all conditions: {listed(named)}"
     if whole:
         text += f"; none for {listed(whole)}"
-    return [Sentence("Does everything arrive?", f"{text} (n = {next(iter(means.values())).n}).")]
+    counts = {it.n for it in means.values()}
+    n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    return [Sentence("Does everything arrive?", f"{text} (n = {n}).")]
 
 
 def _lower(label: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.figures import against, cdfs, link, series
+from gauntlet.report.figures import against, cdfs, link, repetitions, series
 from gauntlet.report.figures.figure import Figure
 
 
@@ -12,6 +12,7 @@ class Figures:
     """The figures of a report, by section."""
 
     link: list[Figure]
+    repetitions: list[Figure]
     cdfs: list[Figure]
     against: list[Figure]
     series: series.Series | None
@@ -19,17 +20,21 @@ class Figures:
     def all(self) -> list[Figure]:
         """Every figure, in the order of the page."""
         last = [self.series.figure] if self.series else []
-        return [*self.link, *self.cdfs, *self.against, *last]
+        return [*self.link, *self.repetitions, *self.cdfs, *self.against, *last]
 
 
 def figures(campaign: Campaign) -> Figures:
     """Make every figure that the results have data for."""
-    main = campaign.main_kpi
-    kpis = [kpi for kpi in campaign.kpis if kpi is main or kpi.name == "delay_p95_s"]
-    distributions = (cdfs.throughput(campaign), cdfs.delay(campaign))
-    curves = (against.against(campaign, kpi, axis) for axis in campaign.axes if axis.numeric for kpi in kpis)
+    dots, distributions, curves = [], [], []
+    for part in campaign.parts:
+        main = part.main_kpi
+        dots += [] if main is None else [repetitions.dots(part, main), repetitions.over_by(part, main)]
+        distributions += [cdfs.throughput(part), cdfs.delay(part)]
+        kpis = [kpi for kpi in part.kpis if kpi is main or kpi.name == "delay_p95_s"]
+        curves += [against.against(part, kpi, axis) for axis in part.axes if axis.numeric for kpi in kpis]
     return Figures(
         link=link.link(campaign),
+        repetitions=[figure for figure in dots if figure is not None],
         cdfs=[figure for figure in distributions if figure is not None],
         against=[figure for figure in curves if figure is not None],
         series=series.series(campaign),

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.campaign import Campaign, Cell
-from gauntlet.report.numbers import MISSING, counted, interval_text, mean_text
+from gauntlet.report.numbers import MISSING, counted, interval_text, mean_text, number, observation_text
+
+AT_LEAST = "≥ "
+"""Before a mean in which flows that did not end count with their limit: the true one is no smaller."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,10 @@ class HeatCell:
     """`best`, `level`, `worse`, or empty when nothing was compared."""
     heat: float | None
     trusted: bool
+    done: str
+    """`3 of 10` where not all flows did what they were to do; else empty."""
+    spread: str
+    """The middle and the worst repetition; empty where there are not two."""
     note: str
     """Repetitions, and runs that were left out, for the tooltip."""
     flag: str
@@ -29,12 +36,20 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatTable:
-    """One KPI over the whole matrix; `heads` are rows of (label, columns that it spans)."""
+    """One KPI of one subject over the whole matrix; `heads` are rows of (label, columns that it spans)."""
 
+    id: str
+    """Its name in the page."""
+    title: str
     kpi: Kpi
     heads: list[list[tuple[str, int]]]
     rows: list[tuple[str, str, bool, list[HeatCell]]]
     """(protocol key, label, ranked with the others, cells)."""
+
+    @property
+    def restricted(self) -> bool:
+        """Whether some value counts flows that did not end at their limit."""
+        return any(cell.value.startswith(AT_LEAST) for *_, cells in self.rows for cell in cells)
 
 
 def heat_table(campaign: Campaign, kpi: Kpi) -> HeatTable:
@@ -46,7 +61,9 @@ def heat_table(campaign: Campaign, kpi: Kpi) -> HeatTable:
     for style in campaign.styles:
         shown = [_cell(kpi, row[style.key], place, low, high) for place, row in enumerate(cells)]
         rows.append((style.key, style.label, style.key in campaign.ranked, shown))
-    return HeatTable(kpi, _heads(campaign), rows)
+    return HeatTable(
+        campaign.named(f"kpi-{kpi.name}"), campaign.titled(kpi.label), kpi, _heads(campaign), rows
+    )
 
 
 def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell:
@@ -55,8 +72,24 @@ def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell
         flags.append(f"{cell.untrusted_runs} not trusted")
     if cell.failed_runs:
         flags.append(f"{cell.failed_runs} failed")
+    if cell.known < len(cell.observations):
+        flags.append(f"{len(cell.observations) - cell.known} without a value")
+    done = f"{cell.completed} of {cell.flows}" if cell.completed < cell.flows else ""
     if cell.mean is None:
-        return HeatCell(MISSING, "", "", None, True, "no value", ", ".join(flags), place, 0)
+        count = len(cell.observations)
+        return HeatCell(
+            value=MISSING,
+            interval="",
+            mark="",
+            heat=None,
+            trusted=True,
+            done=done,
+            spread="",
+            note=f"no value, n = {count}" if count else "no value",
+            flag=", ".join(flags),
+            condition=place,
+            repetitions=cell.repetitions,
+        )
     heat = None
     if cell.trusted:
         heat = (cell.mean.value - low) / (high - low) if high > low else 1.0
@@ -67,20 +100,35 @@ def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell
             mark = "best"
         elif cell.verdict.distinguishable is not None:
             mark = "worse" if cell.verdict.distinguishable else "level"
-    note = f"n = {counted(cell.mean.n, 'repetition')}"
+    note = f"n = {counted(cell.repetitions, 'repetition')}"
+    if cell.deterministic:
+        note += f": deterministic, {len(cell.observations)} repetitions were the same"
+    if cell.flows:
+        note += f"; {cell.completed} of {counted(cell.flows, 'flow')} completed"
+    if cell.limit is not None:
+        note += f"; what did not end counts with {number(cell.limit * kpi.shown_factor)} {kpi.shown_unit}"
     if not cell.trusted:
-        note += ", none of them trusted"
+        note += "; none of the runs is trusted"
     return HeatCell(
-        value=mean_text(cell.mean, kpi.shown_factor),
-        interval=interval_text(cell.mean, kpi.shown_factor),
+        value=(AT_LEAST if cell.limit is not None else "") + mean_text(cell.mean, kpi.shown_factor),
+        interval="deterministic" if cell.deterministic else interval_text(cell.mean, kpi.shown_factor),
         mark=mark,
         heat=heat,
         trusted=cell.trusted,
+        done=done,
+        spread=_spread(kpi, cell),
         note=note,
         flag=", ".join(flags),
         condition=place,
-        repetitions=cell.mean.n,
+        repetitions=cell.repetitions,
     )
+
+
+def _spread(kpi: Kpi, cell: Cell) -> str:
+    if cell.repetitions < 2:
+        return ""
+    median, worst = (observation_text(it, kpi.shown_factor) for it in (cell.median, cell.worst))
+    return f"median {median}, worst {worst}"
 
 
 def _heads(campaign: Campaign) -> list[list[tuple[str, int]]]:

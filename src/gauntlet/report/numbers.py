@@ -2,8 +2,9 @@
 
 import math
 
-from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.observation import Observation, State
 
 MISSING = "–"
 
@@ -51,11 +52,21 @@ def interval_text(mean: Mean, factor: float = 1.0) -> str:
     return f"{low} to {high}"
 
 
+def observation_text(seen: Observation | None, factor: float = 1.0) -> str:
+    """One repetition in shown units: a number, what it is above, or `none`."""
+    if seen is None:
+        return MISSING
+    if seen.state == State.NEVER:
+        return "none"
+    return f"{'> ' if seen.state == State.CENSORED else ''}{number(seen.value * factor)}"
+
+
 def with_unit(kpi: Kpi, mean: Mean) -> str:
     """A KPI's mean for a sentence: value, unit, interval in brackets when there is one."""
     interval = interval_text(mean, kpi.shown_factor)
     unit = f" {kpi.shown_unit}" if kpi.shown_unit else ""
-    return f"{mean_text(mean, kpi.shown_factor)}{unit}" + (f" [{interval}]" if interval else "")
+    shown = f" [{interval}]" if interval else " (deterministic)" if mean.method == DETERMINISTIC else ""
+    return f"{mean_text(mean, kpi.shown_factor)}{unit}{shown}"
 
 
 def listed(words: list[str]) -> str:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.report.answer import RULES, sentences
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
@@ -26,12 +27,11 @@ INSTANTS = {
 
 def html(campaign: Campaign, figures: Figures) -> str:
     """The whole report as one HTML page."""
-    main = campaign.main_kpi
-    kpis = sorted(campaign.kpis, key=lambda kpi: kpi is not main)
     found = trust(campaign)
     manifest = campaign.results.manifest
     shown = figures.series.shown if figures.series else []
-    heat = [heat_table(campaign, kpi) for kpi in kpis]
+    tables = [(part, _heat(part)) for part in campaign.parts]
+    heat = [table for _, of_part in tables for table in of_part]
     return render(
         "report.html.j2",
         title=campaign.title,
@@ -42,9 +42,11 @@ def html(campaign: Campaign, figures: Figures) -> str:
         sentences=sentences(campaign),
         rules=RULES,
         heat=heat,
-        results=_results(campaign, heat),
-        apart=len(campaign.ranked) < len(campaign.styles),
-        repetitions=counted(len(campaign.repetitions), "repetition"),
+        results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],
+        few=fewest_repetitions(),
+        place_of={style.key: place for place, style in enumerate(campaign.styles)},
+        apart=any(len(part.ranked) < len(part.styles) for part in campaign.parts),
+        repetitions=_repetitions(heat),
         repetition_numbers=campaign.repetitions,
         figures=figures,
         link_words=_link_words(campaign),
@@ -60,16 +62,35 @@ def html(campaign: Campaign, figures: Figures) -> str:
     )
 
 
+def _heat(part: Campaign) -> list[HeatTable]:
+    """The tables of flows with the same work, the one that they are judged by first."""
+    main = part.main_kpi
+    return [heat_table(part, kpi) for kpi in sorted(part.kpis, key=lambda kpi: kpi is not main)]
+
+
+def _repetitions(heat: list[HeatTable]) -> str:
+    """The n of the cells in words; it stands in each cell's tooltip, too."""
+    counts = sorted({cell.repetitions for table in heat for *_, cells in table.rows for cell in cells})
+    if not counts:
+        return ""
+    if len(counts) == 1:
+        return f"n = {counts[0]} in every cell."
+    return f"n = {counts[0]} to {counts[-1]}: point at a cell, or see All results."
+
+
 def _results(
     campaign: Campaign, heat: list[HeatTable]
-) -> list[tuple[str, list[tuple[str, int, int, list[HeatCell]]]]]:
-    """By condition: (protocol, its place in the styles, repetitions, cells of every KPI)."""
+) -> list[tuple[str, list[tuple[str, int, int, str, list[HeatCell]]]]]:
+    """By condition: (protocol, its place in the styles, n, completed flows, cells of every KPI)."""
     found = []
+    places = {style.key: place for place, style in enumerate(campaign.whole)}
     for place, condition in enumerate(campaign.conditions):
         rows = []
         for position, style in enumerate(campaign.styles):
             cells = [table.rows[position][3][place] for table in heat]
-            rows.append((style.label, position, max((cell.repetitions for cell in cells), default=0), cells))
+            done, of = campaign.done(style.key, condition)
+            n = max((cell.repetitions for cell in cells), default=0)
+            rows.append((style.label, places[style.key], n, f"{done} of {of}" if of else "", cells))
         found.append((campaign.label(condition), rows))
     return found
 

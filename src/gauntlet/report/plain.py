@@ -4,17 +4,22 @@ from dataclasses import asdict
 from typing import Any
 
 from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.observation import Observation, State
 from gauntlet.report.answer import sentences
 from gauntlet.report.campaign import Campaign, Cell
+from gauntlet.report.style import OF_SUBJECT
 from gauntlet.report.trust import trust
 
 
 def as_data(campaign: Campaign) -> dict[str, Any]:
     """JSON types only, values in SI units.
 
-    `cells` has one entry a KPI, protocol and condition: `mean`, `low`, `high`, `n`, `trusted`, `standing`
-    (best, level, worse, or null when nothing was compared), `p_value` and `difference` (to the best, paired
-    by repetition).
+    `cells` has one entry a subject (flows with the same work; empty where all have it), KPI, protocol and
+    condition: `mean`, `low`, `high`, `n`, `median`, `worst` (null: nothing came to be), `completed` of
+    `flows`, `limit` (what flows that did not end count with; null when all did), `deterministic`, `trusted`,
+    `standing` (best, level, worse, or null when nothing was compared), `p_value` (adjusted for all pairs),
+    `difference` (to the best, paired by repetition), and `values` by repetition, each with its `state`
+    (measured, censored, never).
     """
     found = trust(campaign)
     return {
@@ -24,17 +29,23 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
         "question": campaign.question,
         "results": str(campaign.results.folder),
         "main_kpi": campaign.main_kpi.name if campaign.main_kpi else None,
+        "subjects": [
+            {"subject": part.subject, "main_kpi": part.main_kpi.name if part.main_kpi else None}
+            for part in campaign.parts
+        ],
         "answer": [{"question": it.question, "text": it.text} for it in sentences(campaign)],
         "cells": [
             {
+                "subject": part.subject,
                 "kpi": kpi.name,
-                "protocol": name,
+                "protocol": name.rpartition(OF_SUBJECT)[2],
                 "condition": dict(zip((axis.name for axis in campaign.axes), condition, strict=True)),
                 **_cell(cell),
             }
-            for kpi in campaign.kpis
-            for condition in campaign.conditions
-            for name, cell in campaign.cells(kpi, condition).items()
+            for part in campaign.parts
+            for kpi in part.kpis
+            for condition in part.conditions
+            for name, cell in part.cells(kpi, condition).items()
         ],
         "trust": {
             "planned": found.planned,
@@ -42,9 +53,15 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
             "trusted": found.trusted,
             "untrusted": [{"run": run, "reasons": reasons} for run, reasons in found.untrusted],
             "failed": [{"run": run, "reason": reason} for run, reason in found.failed],
+            "flows": found.flows,
+            "flows_failed": [{"run": run, "reason": reason} for run, reason in found.flow_failures],
             "warnings": found.warnings,
         },
     }
+
+
+def _number(seen: Observation | None) -> float | None:
+    return None if seen is None or seen.state == State.NEVER else seen.value
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
@@ -59,7 +76,17 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "mean": mean.value if cell.mean else None,
         "low": mean.low,
         "high": mean.high,
-        "n": mean.n,
+        "n": cell.repetitions,
+        "median": _number(cell.median),
+        "worst": _number(cell.worst),
+        "completed": cell.completed,
+        "flows": cell.flows,
+        "limit": cell.limit,
+        "deterministic": cell.deterministic,
+        "values": {
+            str(repetition): {"value": _number(it), "state": str(it.state)}
+            for repetition, it in cell.observations.items()
+        },
         "trusted": cell.trusted,
         "standing": standing,
         "p_value": verdict.p_value if verdict else None,

@@ -12,6 +12,8 @@ _SPARE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#88
 """
 
 _SPARE_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+OF_SUBJECT = ": "
+"""Between the name of a subject and a protocol, in a series' key and label."""
 _DARK_PAGE = (0.07, 0.08, 0.10)
 _ENOUGH_CONTRAST = 4.5
 """WCAG 2.2, success criterion 1.4.3: contrast of text; lines and markers are held to it too."""
@@ -37,14 +39,14 @@ class Style:
 
 def styles(keys: Iterable[str]) -> list[Style]:
     """Styles of the given protocols: reliable ones first, in the order of the registry; flows beside others
-    (`a beside b`) and unknown ones last.
+    (`a beside b`), those of one of several subjects (`subject: a`) and unknown ones last.
     """
     wanted = set(keys)
     known = sorted((PROTOCOLS[key] for key in PROTOCOLS if key in wanted), key=lambda it: not it.reliable)
     found = [Style(it.key, it.label, it.colour, it.marker, it.dash, it.reliable) for it in known]
     spare = itertools.cycle(colour for colour in _SPARE if colour not in {style.colour for style in found})
     for position, key in enumerate(sorted(wanted - PROTOCOLS.keys())):
-        own = PROTOCOLS.get(key.split()[0])
+        own = PROTOCOLS.get(key.rpartition(OF_SUBJECT)[2].split()[0])
         taken = own is None or own.colour in {style.colour for style in found}
         colour = next(spare) if own is None or taken else own.colour
         marker = _SPARE_MARKERS[position % len(_SPARE_MARKERS)]
@@ -54,7 +56,9 @@ def styles(keys: Iterable[str]) -> list[Style]:
 
 
 def _words(key: str) -> str:
-    return " ".join(PROTOCOLS[word].label if word in PROTOCOLS else word for word in key.split())
+    subject, between, protocols = key.rpartition(OF_SUBJECT)
+    words = " ".join(PROTOCOLS[word].label if word in PROTOCOLS else word for word in protocols.split())
+    return f"{subject}{between}{words}"
 
 
 def lightened(colour: str) -> str:

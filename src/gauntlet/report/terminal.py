@@ -25,8 +25,9 @@ def summary(results_folder: Path) -> RenderableType:
     campaign = report.load(results_folder)
     found = trust(campaign)
     parts: list[RenderableType] = []
-    if campaign.main_kpi is not None:
-        parts.append(_MainKpi(campaign, campaign.main_kpi))
+    for part in campaign.parts:
+        if part.main_kpi is not None:
+            parts.append(_MainKpi(part, part.main_kpi))
     parts += [
         Padding(Text.assemble((f"{it.question} ", "bold"), it.text), (1, 0, 0, 0))
         for it in sentences(campaign)
@@ -35,6 +36,9 @@ def summary(results_folder: Path) -> RenderableType:
     parts.append(Padding(Text(found.verdict, style="green" if good else "bold red"), (1, 0, 0, 0)))
     parts += [Text(f"{run}: {' '.join(reasons)}", style="red") for run, reasons in found.untrusted]
     parts += [Text(f"{run}: {reason}", style="red") for run, reason in found.failed]
+    if found.failed_flows:
+        parts.append(Text(found.failed_flows, style="bold red"))
+        parts += [Text(f"  {count} x {reason}", style="red") for reason, count in found.reasons]
     parts += [Text(warning, style="yellow") for warning in found.warnings]
     return Group(*parts)
 
@@ -66,9 +70,12 @@ class _MainKpi:
         )
         table, note = next(fitting, (_by_cell(heat, conditions), full))
         unit = f" in {self.kpi.shown_unit}" if self.kpi.shown_unit else ""
-        yield Text(f"{self.kpi.label}{unit}", style="bold")
+        yield Text(f"{heat.title}{unit}", style="bold")
         yield table
-        yield Text(f"★ best   ≈ not distinguishable from the best   {note}", style="dim")
+        least = "   ≥ some did not end and count with their limit" if heat.restricted else ""
+        counts = {cell.repetitions for *_, cells in heat.rows for cell in cells}
+        n = f"n = {min(counts)}" if len(counts) == 1 else f"n = {min(counts)} to {max(counts)}"
+        yield Text(f"★ best   ≈ not distinguishable from the best   {note}   {n}{least}", style="dim")
 
 
 def _by_protocol(heat: HeatTable, conditions: Sequence[str]) -> Table:
@@ -104,7 +111,10 @@ def _empty(*heads: str) -> Table:
 
 def _cell(cell: HeatCell, *, interval: bool = True, separator: str = "\n") -> Text:
     mark = {"best": " ★", "level": " ≈"}.get(cell.mark, "  ")
-    text = Text(f"{cell.value}{mark}", style="bold" if cell.mark == "best" else "")
+    text = Text()
+    if cell.done:
+        text.append(f"{cell.done}{separator}", style="red")
+    text.append(f"{cell.value}{mark}", style="bold" if cell.mark == "best" else "")
     if cell.interval and interval:
         text.append(f"{separator}[{cell.interval}]", style="dim")
     if not cell.trusted:

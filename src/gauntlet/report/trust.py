@@ -4,11 +4,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import counted
-
-FEW_REPETITIONS = 5
-"""Below, intervals rest on an assumption (normal differences) that so few values cannot show to be wrong."""
+from gauntlet.report.numbers import counted, listed
 
 
 @dataclass(frozen=True)
@@ -25,11 +23,28 @@ class Trust:
     """(check, passed, failed) over all runs."""
     undecided: list[tuple[str, int]]
     """(sentence, how often it was said, with these numbers or others)."""
+    flows: int
+    """Flows of runs that came to their end."""
     flow_failures: list[tuple[str, str]]
-    """(run, reason) of flows that failed in runs that did not."""
+    """(run, reason) of flows that did not do what they were to do, in runs that came to their end."""
     warnings: list[str]
     instants: list[tuple[str, list[str]]]
     """(way of taking instants of receipt, protocols)."""
+
+    @property
+    def failed_flows(self) -> str:
+        """How many flows failed, in one sentence; empty when none did."""
+        if not self.flow_failures:
+            return ""
+        return (
+            f"{len(self.flow_failures)} of {counted(self.flows, 'flow')} failed. They count: what was never "
+            "established delivered nothing, what did not end took longer than it was given."
+        )
+
+    @property
+    def reasons(self) -> list[tuple[str, int]]:
+        """Why flows failed, each reason once with how often it was given, the most frequent first."""
+        return Counter(reason for _, reason in self.flow_failures).most_common()
 
     @property
     def trusted(self) -> int:
@@ -84,10 +99,12 @@ def trust(campaign: Campaign) -> Trust:
         for run in runs
         if run["outcome"] == "ok" and not run["trusted"]
     ]
+    flows = [row for row in campaign.rows if row.run not in without_end]
+    labels = {style.key: style.label for style in campaign.styles}
     flow_failures = [
-        (flow["run"], f"{flow['protocol'] or flow['id']}: {flow['reason'] or 'no reason was given'}")
-        for flow in results.table("flows").to_pylist()
-        if flow["outcome"] != "ok" and flow["run"] not in without_end
+        (row.run, f"{labels[row.protocol]}: {row.reason or 'it did not bring all that it was to bring'}")
+        for row in flows
+        if not row.completed
     ]
     planned = max(results.manifest.runs_planned, len(runs))
     return Trust(
@@ -97,8 +114,9 @@ def trust(campaign: Campaign) -> Trust:
         untrusted=untrusted,
         checks=[(name, count[True], count[False]) for name, count in sorted(tally.items())],
         undecided=sorted(((_first(each), len(each)) for each in undecided.values()), key=lambda it: -it[1]),
+        flows=len(flows),
         flow_failures=flow_failures,
-        warnings=_warnings(campaign, planned - len(runs), len({run for run, _ in flow_failures})),
+        warnings=_warnings(campaign, planned - len(runs)),
         instants=_instants(campaign),
     )
 
@@ -121,13 +139,8 @@ def _instants(campaign: Campaign) -> list[tuple[str, list[str]]]:
     return [(way, sorted(labels.get(key, key) for key in keys)) for way, keys in sorted(found.items())]
 
 
-def _warnings(campaign: Campaign, missing: int, cut_short: int) -> list[str]:
+def _warnings(campaign: Campaign, missing: int) -> list[str]:
     found = []
-    if cut_short:
-        found.append(
-            f"In {counted(cut_short, 'run')} a flow did not end well: its numbers count what it did within "
-            "its observation, and its reason stands below."
-        )
     count = len(campaign.repetitions)
     if missing > 0:
         found.append(
@@ -139,9 +152,27 @@ def _warnings(campaign: Campaign, missing: int, cut_short: int) -> list[str]:
             "There is one repetition: no interval can be given and no difference can be told from chance. "
             "Use --repetitions to make more."
         )
-    elif count < FEW_REPETITIONS:
+    elif count < fewest_repetitions():
         found.append(
-            f"There are {count} repetitions: intervals and tests use Student's t, which takes differences "
-            "between repetitions to be normally distributed; so few cannot show otherwise."
+            f"There are {count} repetitions: no protocol can be called worse than another with so few (that "
+            f"takes {fewest_repetitions()}), and intervals by Student's t take repetitions to be normally "
+            "distributed, which so few cannot show."
+        )
+    if alike := _alike(campaign):
+        found.append(
+            f"{alike} Repetitions that are all the same say no more than one: let something be drawn (a "
+            "stretch by chunk, a loss, a delay with a range), or use --repetitions 1."
         )
     return found
+
+
+def _alike(campaign: Campaign) -> str:
+    """Where every repetition is the same one, in one sentence; empty when nowhere."""
+    places = [(style, it) for style in campaign.styles for it in campaign.conditions]
+    alike = [(style, it) for style, it in places if campaign.deterministic(style.key, it)]
+    if not alike:
+        return ""
+    if len(alike) == len(places):
+        return "Deterministic: under every condition all repetitions of a protocol are the same."
+    names = listed([style.label for style in campaign.styles if any(style is it for it, _ in alike)])
+    return f"Deterministic: all repetitions are the same of {names}, {len(alike)} of {len(places)} cells."

@@ -48,10 +48,10 @@ def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
         return None
     text = table(rows)
     return Figure(
-        name=f"{kpi.name}-against-{axis.name}".replace("_", "-"),
-        title=f"{kpi.label} against {axis.words}",
+        name=campaign.named(f"{kpi.name}-against-{axis.name}".replace("_", "-")),
+        title=campaign.titled(f"{kpi.label} against {axis.words}"),
         caption="Means over repetitions of trusted runs, 95 % intervals; protocols at one level are drawn "
-        f"side by side. {kpi.definition}",
+        f"side by side. What did not end counts with its limit. {kpi.definition}",
         spec=finished(_chart(campaign, kpi, axis, text)),
         csv=text,
     )

@@ -6,6 +6,7 @@ import altair as alt
 import numpy as np
 
 from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, mixed_quantiles
+from gauntlet.metrics.intervals import BOOTSTRAP_FROM
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, by_flow
@@ -27,8 +28,9 @@ POINTS_IN_ALL = 24_000
 """Points over all curves of a figure: about half a megabyte of CSV."""
 
 MOST_POINTS = 160
-WIDEST_BAND = 0.9
-"""A band that reaches further to each side than this share says nothing and is not drawn."""
+WIDEST_BAND = 0.3
+"""A band that reaches further to each side than this share covers the chart, says nothing, and is not drawn.
+"""
 
 LINK = "Link capacity"
 FIRST_SHOWN = 0.005
@@ -83,13 +85,14 @@ def delay(campaign: Campaign) -> Figure | None:
     arrived = {(row["run"], row["flow"]): row["received_messages"] or 0 for row in flows_table}
 
     def of_protocol(protocol: str, condition: Condition, points: int) -> Cdf | None:
-        quantiles, counts = [], []
+        quantiles, counts, nothing = [], [], 0
         for run, flows in campaign.trusted_flows(protocol, condition).items():
             each = [stored[run, flow]["delay_s"] * 1e3 for flow in flows if (run, flow) in stored]
             if each:
                 quantiles.append(mixed_quantiles(levels, each))
                 counts.append(sum(arrived[run, flow] for flow in flows))
-        return ecdf_of_quantiles(levels, quantiles, counts, points=points)
+            nothing += not each
+        return ecdf_of_quantiles(levels, quantiles, counts, points=points, nothing=nothing)
 
     return _figure(
         campaign,
@@ -103,8 +106,9 @@ def delay(campaign: Campaign) -> Figure | None:
 
 
 def banded(cdf: Cdf) -> bool:
-    """Whether the band is narrow enough to say something."""
-    return dkw_half_width(cdf.effective_samples) < WIDEST_BAND
+    """Whether there are enough repetitions for a band, and it is narrow enough to say something."""
+    enough = cdf.repetitions >= BOOTSTRAP_FROM
+    return enough and dkw_half_width(cdf.effective_samples) < WIDEST_BAND
 
 
 def log_axis(cdfs: Sequence[Cdf], title: str = "one-way delay (ms, log axis)") -> alt.X:
@@ -168,9 +172,9 @@ def _figure(
     chart = curves(text, x(shown), order, colour=look.colour, dash=look.dash, stroke=look.width)
     caption = (
         f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. "
-        f"{_band_words(shown)}"
+        f"{_band_words(shown)} Where in some repetition nothing arrived, the line ends below 100 %."
     )
-    return Figure(name, title, caption, finished(chart), text)
+    return Figure(campaign.named(name), campaign.titled(title), caption, finished(chart), text)
 
 
 def curves(
@@ -183,6 +187,7 @@ def curves(
     stroke: alt.StrokeWidth | None = None,
     over: Sequence[alt.Chart] = (),
     width: float | None = None,
+    share_title: str = "share of samples at most this",
 ) -> alt.FacetChart:
     """Distributions with their bands, one small multiple a condition in `order`.
 
@@ -192,7 +197,7 @@ def curves(
     """
     width = width or facet_width(max(facet_columns(len(order)), 2))
     base = alt.Chart().encode(x=x)
-    share = alt.Axis(format="%", title="share of samples at most this", tickCount=5)
+    share = alt.Axis(format="%", title=share_title, tickCount=5)
     band = base.mark_area(opacity=1, fillOpacity=0.07, clip=True, interpolate="step-after").encode(
         color=colour,
         detail=str(dash.shorthand),
@@ -220,16 +225,18 @@ def curves(
 def _band_words(shown: Sequence[Cdf]) -> str:
     """What the caption says of the bands."""
     repetitions = counted(max(cdf.repetitions for cdf in shown), "repetition")
-    half_widths = [100 * dkw_half_width(cdf.effective_samples) for cdf in shown]
-    if min(half_widths) >= 100 * WIDEST_BAND:
+    drawn = [cdf for cdf in shown if banded(cdf)]
+    if not drawn:
         return (
-            f"No band is drawn: from {repetitions} it would span nearly the whole scale "
-            "(Dvoretzky-Kiefer-Wolfowitz). Use --repetitions to make more."
+            f"No band is drawn: from {repetitions} it would cover the chart "
+            f"(Dvoretzky-Kiefer-Wolfowitz; at least {BOOTSTRAP_FROM} are needed, and a band of no more than "
+            f"{200 * WIDEST_BAND:.0f} percentage points). Use --repetitions to make more."
         )
+    half_widths = [100 * dkw_half_width(cdf.effective_samples) for cdf in drawn]
     return (
         "Shaded: 95 % Dvoretzky-Kiefer-Wolfowitz band. Samples of one run are not independent, so the band "
         "is drawn for the number of independent samples that the runs are worth, found from how much "
-        f"repetitions differ ({_range([cdf.effective_samples for cdf in shown], 0)}, from {repetitions}); it "
+        f"repetitions differ ({_range([cdf.effective_samples for cdf in drawn], 0)}, from {repetitions}); it "
         f"reaches {_range(half_widths, 1)} percentage points to each side."
     )
 
