@@ -1,10 +1,13 @@
 """Chunks: by seed, inside the line, evenly along the track."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.scenario import Scenario, chunks, load_scenario
+from gauntlet.scenario.trace import REQUIRED
 
 
 def test_same_seed_same_chunks(hsr: Scenario) -> None:
@@ -34,6 +37,27 @@ def test_starts_are_even_along_the_track_not_in_time(regional: Scenario) -> None
 
 def test_a_link_without_end_has_its_chunks_at_the_start() -> None:
     assert [chunk.start_s for chunk in chunks(load_scenario("constant"), 60, 3, seed=1)] == [0, 0, 0]
+
+
+def _recorded(folder: Path, *last: str) -> Scenario:
+    rows = [f"{t_s},{1000000 + t_s},2000000,0.02,0.02,0,0,512000" for t_s in range(0, 300, 10)]
+    path = folder / "own.csv"
+    path.write_text("\n".join([",".join(REQUIRED), *rows, *last]) + "\n")
+    return load_scenario(str(path))
+
+
+def test_a_recorded_link_without_end_is_cut_up_to_its_last_row(tmp_path: Path) -> None:
+    """Not the same stretch in every repetition, which would be one repetition."""
+    starts = [chunk.start_s for chunk in chunks(_recorded(tmp_path), 60, 200, seed=1)]
+    assert len(set(starts)) > 190
+    assert 0 <= min(starts) < 20
+    assert 210 < max(starts) <= 290 - 60
+
+
+def test_a_recorded_link_without_end_that_is_too_short_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no '# end_s'.*last row, for 290 s.*too short for chunks of 600 s"):
+        chunks(_recorded(tmp_path), 600, 1, seed=1)
+    assert len(chunks(_recorded(tmp_path, "# end_s=900"), 600, 3, seed=1)) == 3
 
 
 def test_a_constant_link_with_an_end_is_cut_evenly_in_time() -> None:

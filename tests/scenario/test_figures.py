@@ -12,6 +12,8 @@ from matplotlib.image import imread
 from gauntlet.errors import UserError
 from gauntlet.scenario import Scenario, line_figure_data, load_scenario, summary
 from gauntlet.scenario.plot import plot
+from gauntlet.scenario.plot_view import view
+from gauntlet.scenario.trace import REQUIRED
 
 
 def test_summary_is_plain_and_true(on_line: Scenario) -> None:
@@ -134,3 +136,18 @@ def test_the_rates_of_the_two_directions_are_not_mixed(tmp_path: Path) -> None:
     subtitle = next(text for text in texts(tmp_path / "uneven.svg") if "on average" in text)
     assert "up 3 Mbit/s on average, at most 5" in subtitle
     assert "down 20 Mbit/s" in subtitle
+
+
+def test_a_picture_invents_nothing_after_the_last_row_of_a_link_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    rows = ["0,1000000,2000000,0.02,0.02,0,0,512000", "40,3000000,2000000,0.02,0.02,0,0,512000"]
+    path.write_text("\n".join([",".join(REQUIRED), *rows]) + "\n")
+    scenario = load_scenario(str(path))
+    assert view(scenario, None, None, "time", None).end_s == 40
+    assert view(scenario, 10, 20, "time", None).end_s == 30
+    for start_s, duration_s in ((0, 60), (50, None), (50, 5)):
+        with pytest.raises(UserError, match="says nothing after its last row, at 40 s"):
+            view(scenario, start_s, duration_s, "time", None)
+    path.write_text("\n".join([",".join(REQUIRED), *rows, "# end_s=90"]) + "\n")
+    assert view(load_scenario(str(path)), None, None, "time", None).end_s == 90
+    assert view(load_scenario("constant"), None, None, "time", None).end_s == 600

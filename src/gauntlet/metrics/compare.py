@@ -47,7 +47,7 @@ class Verdict:
     best: bool
     distinguishable: bool | None
     """Whether it is worse than some other protocol beyond chance; None when that could not be tested (too few
-    repetitions). Never true of the best one.
+    repetitions) and where everything failed. Never true of the best one.
     """
     p_value: float | None
     """The smallest, over the protocols that did better, of the p-values adjusted for all pairs."""
@@ -71,8 +71,9 @@ def against_best(
 
     Best is the protocol of which most flows did what they were to do (`completed`: the share of each; all
     the same without), of several the one of which most repetitions have a number at all, of several the one
-    of the best mean. `deterministic` are those of which every repetition is the same one; between two of them
-    no chance is at work, so any difference counts. Protocols without observations are left out.
+    of the best mean. Where no flow of any did what it was to do, none is best or worse. `deterministic` are
+    those of which every repetition is the same one; between two of them no chance is at work, so any
+    difference counts. Protocols without observations are left out.
     """
     given = {name: of for name, of in values.items() if of}
     if not given:
@@ -88,6 +89,7 @@ def against_best(
         return share, known, means[name] if higher_is_better else -means[name]
 
     best = max(given, key=rank)
+    failed = completed is not None and not any(completed.get(name) for name in given)
     pairs = list(itertools.combinations(given, 2))
     shared = set.intersection(*(set(of) for of in given.values()))
     enough = len(shared) >= fewest_repetitions(alpha) or not shared
@@ -101,11 +103,11 @@ def against_best(
         worse = min(ahead, default=1.0) < alpha
         if name in deterministic and best in deterministic:
             testable, worse = True, means[name] != means[best]
-        told: bool | None = worse if testable else None
+        told: bool | None = worse if testable and not failed else None
         return Verdict(
             name=name,
-            best=name == best,
-            distinguishable=False if name == best else told,
+            best=name == best and not failed,
+            distinguishable=told if failed or name != best else False,
             p_value=min(ahead, default=1.0) if enough and name != best else None,
             difference=None if name == best else _difference(given[name], given[best]),
             repetitions=len(shared),

@@ -10,7 +10,7 @@ from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import State
 from gauntlet.metrics.ratios import geometric, ratio
 from gauntlet.report.axes import Axis, Condition
-from gauntlet.report.campaign import Campaign, Cell
+from gauntlet.report.campaign import TRANSFERS, Campaign, Cell
 from gauntlet.report.numbers import counted, listed, number, observation_text, with_unit
 
 KEEPS = 0.95
@@ -84,7 +84,7 @@ def _of_part(campaign: Campaign) -> list[Sentence]:
     found = [_winner(campaign, kpi), *_failures(campaign)]
     found += [cost for axis in campaign.axes if axis.numeric for cost in _cost(campaign, kpi, axis)]
     for other in campaign.kpis:
-        if other.name == "delay_p95_s" and other is not kpi:
+        if other.name == "delay_p95_s" and other is not kpi and not campaign.apps & TRANSFERS:
             found += _extremes(campaign, other)
         if other.name == "message_loss_ratio":
             found += _losses(campaign, other)
@@ -119,7 +119,8 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
     """How far each ranked protocol is from the best mean under the condition where it is furthest, as a share
     of the best mean.
 
-    A protocol that lacks a condition that others have is left out.
+    Infinite where in some repetition there is no number, since nothing came to be. A protocol that lacks a
+    condition that others have is left out.
     """
     found: dict[str, list[float]] = {}
     judged = 0
@@ -131,9 +132,13 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
         if not values:
             continue
         judged += 1
-        best = (max if kpi.higher_is_better else min)(values.values())
+        # A mean over the repetitions in which something arrived is no mean to be held against.
+        lacking = {key for key in values if cells[key].known < len(cells[key].observations)}
+        whole = [value for key, value in values.items() if key not in lacking] or list(values.values())
+        best = (max if kpi.higher_is_better else min)(whole)
         for key, value in values.items():
-            found.setdefault(key, []).append(abs(value - best) / abs(best) if best else float(value != best))
+            share = abs(value - best) / abs(best) if best else float(value != best)
+            found.setdefault(key, []).append(math.inf if key in lacking else share)
     return {key: max(each) for key, each in found.items() if len(each) == judged}
 
 
@@ -218,12 +223,14 @@ def _fewest_failures(campaign: Campaign, kpi: Kpi, order: Sequence[str], worst: 
     alike = [key for key in order[1:] if failing(campaign, key) <= failing(campaign, lead)]
     if not alike:
         others = [f"{campaign.style(key).label} {_done_words(campaign, key)}" for key in order[1:]]
-        return f"is the safest choice: {done} of its flows completed, of {listed(others)}"
+        return f"is the safest choice: {done} flows completed; of {listed(others)}"
     names = listed([campaign.style(key).label for key in alike])
-    return (
-        f"is the safest choice: {done} of its flows completed, no more failed than with {names}, and it is "
-        f"never more than {_share(worst[lead])} {_worse_side(kpi)} the best mean"
+    mean_words = (
+        "its mean is over the repetitions in which anything arrived"
+        if math.isinf(worst[lead])
+        else f"it is never more than {_share(worst[lead])} {_worse_side(kpi)} the best mean"
     )
+    return f"is the safest choice: {done} flows completed, no more failed than of {names}, and {mean_words}"
 
 
 def _certainty(judged: Sequence[Mapping[str, Cell]], lead: str, average: Mean) -> str:
@@ -291,6 +298,8 @@ def _none_completed(campaign: Campaign) -> str:
 
 
 def _short(kpi: Kpi, shortfall: float) -> str:
+    if math.isinf(shortfall):
+        return "of the repetitions in which anything arrived"
     return f"up to {_share(shortfall)} {_worse_side(kpi)} the best"
 
 
@@ -491,7 +500,9 @@ def _losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
         return []
     whole = [campaign.style(key).label for key in means if key not in lossy]
     if not lossy:
-        return [Sentence("Does everything arrive?", "Every message of every trusted run arrived.")]
+        failed = any(not row.completed for row in campaign.rows if row.trusted)
+        what = "that was handed over " if failed else ""
+        return [Sentence("Does everything arrive?", f"Every message {what}of every trusted run arrived.")]
     named = [
         f"{campaign.style(key).label} {with_unit(kpi, value)}"
         for key, value in sorted(lossy.items(), key=lambda item: -item[1].value)

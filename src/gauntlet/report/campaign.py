@@ -52,6 +52,8 @@ JUDGED_BY = {
 }
 """What flows of an application are judged by first; all others by what they make of the line."""
 
+MADE_OF_THE_LINE = ("capacity_utilisation", "throughput_bps")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -244,15 +246,15 @@ class Campaign:
 
     @property
     def main_kpi(self) -> Kpi | None:
-        """What the flows are judged by: the download time of transfers, the delay of single messages, how a
-        call sounds, else capacity used or throughput.
+        """What the flows are judged by: the download time of transfers, the delay of single messages and of
+        a steady rate below the line's, how a call sounds, else capacity used or throughput.
         """
-        wanted = list({JUDGED_BY.get(app, "") for app in self.apps}) if self.apps else []
-        wanted = (wanted if len(wanted) == 1 else []) + [
-            "capacity_utilisation",
-            "throughput_bps",
-            "download_time_s",
-        ]
+        named = {JUDGED_BY.get(app, "") for app in self.apps}
+        reliable = {style.key for style in self.styles if style.reliable}
+        paced = not any(row.greedy for row in self.rows if row.protocol in reliable)
+        if self.apps == {"cbr"} and reliable and paced:
+            named = {"delay_p95_s"}
+        wanted = [*(named if len(named) == 1 else ()), *MADE_OF_THE_LINE, "download_time_s"]
         present = {kpi.name: kpi for kpi in self.kpis}
         return next((present[name] for name in wanted if name in present), None)
 

@@ -94,6 +94,7 @@ def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell
     if cell.trusted:
         heat = (cell.mean.value - low) / (high - low) if high > low else 1.0
         heat = heat if kpi.higher_is_better else 1 - heat
+        heat = 0.0 if cell.flows and not cell.completed else heat
     mark = ""
     if cell.trusted and cell.verdict is not None:
         if cell.verdict.best:

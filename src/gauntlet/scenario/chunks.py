@@ -19,18 +19,21 @@ def chunks(scenario: Scenario, duration_s: float = 600.0, count: int = 10, *, se
 
     A smaller count gives the first stretches of a larger one. On a line each place along the track is equally
     likely (D3.4: the position along the line is random); on other scenarios each instant is. Stretches may
-    overlap. Raises `UserError` when the scenario is too short.
+    overlap. A scenario without an end is cut up to its last row, after which nothing is known of it; one that
+    never changes has the same stretch everywhere. Raises `UserError` when the scenario is too short.
     """
     if duration_s <= 0 or count < 1:
         raise UserError(f"Cannot cut {count} chunks of {duration_s:g} s: both must be above 0.")
-    latest_s = scenario.duration_s - duration_s
+    until_s = scenario.known_until_s
+    if until_s == 0:
+        return [Chunk(0.0, duration_s)] * count
+    latest_s = until_s - duration_s
     if latest_s < 0:
+        lasts = "lasts" if scenario.ends else "has no '# end_s' and is known only up to its last row, for"
         raise UserError(
-            f"Scenario '{scenario.name}' lasts {scenario.duration_s:g} s, which is too short for chunks of "
+            f"Scenario '{scenario.name}' {lasts} {until_s:g} s, which is too short for chunks of "
             f"{duration_s:g} s."
         )
-    if not scenario.ends:
-        return [Chunk(0.0, duration_s)] * count
     draws = generator(seed, "chunks").random(count)
     if scenario.line is None:
         return [Chunk(round(draw * latest_s, 3), duration_s) for draw in draws.tolist()]

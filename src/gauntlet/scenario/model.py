@@ -61,6 +61,15 @@ class Scenario:
         """Whether the scenario ends by itself."""
         return math.isfinite(self.duration_s)
 
+    @property
+    def known_until_s(self) -> float:
+        """Until when something is known of it: its end; without one the beginning of its last row, which
+        holds for as long as needed. 0 for a link that never changes.
+        """
+        if self.ends:
+            return self.duration_s
+        return max(float(trace.column("t_s")[-1]) for trace in self.bearers.values())
+
 
 @dataclass(frozen=True)
 class ScenarioInfo:

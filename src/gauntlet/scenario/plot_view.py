@@ -15,7 +15,7 @@ Axis = Literal["time", "km"]
 Array = np.ndarray[Any, Any]
 
 UNBOUNDED_SPAN_S = 600.0
-"""How much is shown of a link that has no end."""
+"""How much is shown of a link that never changes and has no end."""
 BEARER_TITLES = {"lte": "LTE", "nr": "5G NR", "wifi": "Wi-Fi"}
 SECONDS_UNTIL_S = 300.0
 """Spans up to this long get an axis in seconds, longer ones in minutes."""
@@ -80,8 +80,16 @@ def view(
     trace = scenario.bearers[name]
     begin_s = 0.0 if start_s is None else start_s
     end_s = trace.end_s if duration_s is None else begin_s + duration_s
-    if math.isinf(end_s):
-        end_s = max(begin_s + UNBOUNDED_SPAN_S, float(trace.column("t_s")[-1]))
+    last_row_s = float(trace.column("t_s")[-1])
+    if math.isinf(trace.end_s) and last_row_s > 0:
+        end_s = min(end_s, last_row_s)
+        if begin_s >= end_s or (duration_s is not None and begin_s + duration_s > last_row_s):
+            raise UserError(
+                f"{trace.name} says nothing after its last row, at {last_row_s:g} s: draw a stretch before "
+                "it, or say in the file how long that row holds ('# end_s=600')."
+            )
+    elif math.isinf(end_s):
+        end_s = begin_s + UNBOUNDED_SPAN_S
     part = trace.window(begin_s, end_s - begin_s)
     rows = {column: part.table.column(column).to_numpy() for column in part.table.column_names}
     instants_s = np.append(rows["t_s"], end_s - begin_s) + begin_s
