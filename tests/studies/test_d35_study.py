@@ -1,5 +1,6 @@
 """What D3.5 is made of fits together, and the numbers that only it asks for are right."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +11,8 @@ from gauntlet.studies import ledger
 from gauntlet.studies.d35 import STUDY
 from gauntlet.studies.d35.measures import throughput_with_setup_bps
 from gauntlet.studies.d35.recommend import CLASSES
-from gauntlet.studies.model import Experiment
-from gauntlet.studies.recommend import of_class
+from gauntlet.studies.model import Experiment, Table
+from gauntlet.studies.recommend import of_class, panels
 from tests.metrics.flows import flow
 from tests.studies.whole import summary
 
@@ -76,3 +77,23 @@ def test_a_transport_that_is_late_in_one_condition_does_not_serve_signalling() -
     assert "tls-sctp" not in found.always
     assert found.without_loss == ("tls-sctp",)
     assert set(found.always) == set(SIGNALLING.candidates) - {"tls-sctp"}
+
+
+def test_a_transport_that_delivers_nothing_keeps_no_limit_however_quick_its_survivors_are() -> None:
+    """In one repetition of one condition no message of TLS over SCTP arrived: it serves nobody there."""
+
+    def numbers(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
+        quick = {"message_delay_s": 0.1, "message_delay_with_setup_s": 0.2}
+        usual = {"message_delay_s": 0.2, "message_delay_with_setup_s": 0.4}
+        if protocol != "tls-sctp":
+            return usual
+        place = (factors["channel_delay_s"], factors["loss"], factors["repetition"])
+        dead = {"message_delay_s": None, "message_delay_with_setup_s": None, "outcome": "failed"}
+        return dead if place == (0.025, 0.01, 3) else quick
+
+    found = of_class(summary(STUDY, numbers), SIGNALLING)
+    assert "tls-sctp" not in found.always
+    worst = [it for it in found.findings if it.protocol == "tls-sctp" and not it.kept]
+    assert {it.worst for it in worst} == {math.inf}
+    rows = [row for panel in panels([found], "D3.5", {}) if isinstance(panel, Table) for row in panel.rows]
+    assert any("nothing arrived" in row for row in rows)

@@ -1,11 +1,12 @@
 """Every study that comes with Gauntlet: its ledger fits it, its committed verdicts stand."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from gauntlet.studies import ledger, reproduce, studies
+from gauntlet.studies import decide, ledger, reproduce, studies
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import VERDICTS, Summary
 
@@ -89,3 +90,23 @@ def test_the_committed_summary_is_of_these_experiment_files(study: Study) -> Non
 @pytest.mark.parametrize("study", SUMMARISED, ids=named)
 def test_the_committed_summary_is_small(study: Study) -> None:
     assert sum(path.stat().st_size for path in study.summary.rglob("*")) < 4e6
+
+
+@pytest.mark.parametrize("study", SUMMARISED, ids=named)
+def test_the_documents_have_the_counts_of_the_committed_verdicts(study: Study) -> None:
+    """README's table, and what a study's own page says in words."""
+    claims = json.loads((study.summary / VERDICTS).read_text())["claims"].values()
+    held = [sum(it["verdict"] == verdict for it in claims) for verdict in decide.Verdict]
+    home = Path(__file__).parents[2]
+    row = next(
+        line
+        for line in (home / "README.md").read_text().splitlines()
+        if f"gauntlet reproduce {study.key} --from-summary" in line and line.strip().startswith("| [")
+    )
+    numbers = [cell.strip().replace(",", "") for cell in row.split("|")[2:7]]
+    assert numbers == [str(Summary.load(study.summary).runs), str(len(claims)), *map(str, held)]
+    page = (home / "docs" / "studies" / f"{study.key}.md").read_text()
+    for told in re.findall(
+        r"of (\d+) claims (\d+) are reproduced, (\d+) are not, (\d+) stay undecided", page
+    ):
+        assert [int(it) for it in told] == [len(claims), *held]

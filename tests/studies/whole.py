@@ -34,8 +34,8 @@ KPIS = (
 
 DELAYS = ("delay_s", *MESSAGE_DELAYS)
 
-Numbers = Callable[[str, str, Mapping[str, Any]], Mapping[str, float]]
-"""(experiment, protocol of the flow, factors) -> KPIs that replace the usual ones."""
+Numbers = Callable[[str, str, Mapping[str, Any]], Mapping[str, Any]]
+"""(experiment, protocol of the flow, factors) -> KPIs, or an outcome, that replace the usual ones."""
 
 
 def summary(study: Study, numbers: Numbers | None = None) -> Summary:
@@ -55,7 +55,7 @@ def check_panels(panels: Sequence[Panel]) -> None:
             assert {len(row) for row in panel.rows} == {len(panel.header)}
 
 
-def usual(protocol: str, factors: Mapping[str, Any], repetition: int) -> dict[str, float]:
+def usual(protocol: str, factors: Mapping[str, Any], repetition: int) -> dict[str, Any]:
     """KPIs that no test depends on, different for each protocol and repetition."""
     rank = 1 + ("tcp-cubic", "tcp-bbr", "sctp", "udp").index(protocol) if protocol in _RANKED else 5
     value = rank + 0.01 * repetition
@@ -95,7 +95,7 @@ def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
             key = {"run": spec.id, "flow": place}
             flows.append(
                 {**of_run, **key, "protocol": flow.protocol, **kpis}
-                | {"trusted": True, "outcome": "ok", "received_messages": 100, "jain_index": 0.8}
+                | {"trusted": True, "outcome": outcome, "received_messages": 100, "jain_index": 0.8}
             )
             for level in LEVELS.tolist():
                 delay_s = kpis["delay_median_s"] * (0.5 + level)
@@ -117,5 +117,5 @@ def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
     return Part({"factors": factors, "labels": labels, "runs": len(specs)}, tables)
 
 
-def _none(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+def _none(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}

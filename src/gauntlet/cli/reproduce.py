@@ -43,7 +43,10 @@ class _Wishes:
     "--from-summary", is_flag=True, help="Judge the summary of a full run that comes with Gauntlet."
 )
 @click.option(
-    "--update-summary", type=click.Path(path_type=Path), metavar="DIR", help="Write the summary there."
+    "--update-summary",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the summary there; with --from-summary only its verdicts, decided anew.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the page.")
@@ -84,16 +87,15 @@ def reproduce(
         _list(json_)
         return
     chosen = studies.study(study)
-    if from_summary and (no_run or only or update_summary):
+    if from_summary and (no_run or only):
         raise UserError(
-            "--from-summary plays nothing, so --no-run, --only and --update-summary do not go with it; leave "
-            "them out."
+            "--from-summary plays nothing, so --no-run and --only do not go with it; leave them out."
         )
-    if update_summary and quick:
+    if update_summary and quick and not from_summary:
         raise UserError("--update-summary is for the whole study; use it with --full.")
     if from_summary:
         ended: _Ended | None = _from_summary(
-            chosen, out or Path("results") / f"{chosen.key}-summary", silent=quiet or json_
+            chosen, out or Path("results") / f"{chosen.key}-summary", update_summary
         )
     else:
         folder = out or Path("results") / f"{chosen.key}-{'quick' if quick else 'full'}"
@@ -136,12 +138,18 @@ def _list(as_json: bool) -> None:
     console().print(table)
 
 
-def _from_summary(study: "Study", out: Path, *, silent: bool) -> _Ended:
+def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
+    """Judge the committed summary; with `update` write the verdicts of now into that summary's folder."""
+    from gauntlet.results.files import failures_named, json_bytes, write_whole
     from gauntlet.studies import page, reproduce
-    from gauntlet.studies.summary import Summary
+    from gauntlet.studies.summary import VERDICTS, Summary
 
     summary = Summary.load(study.summary)
     judged = reproduce.judge(study, summary)
+    if update is not None:
+        Summary.load(update)
+        with failures_named(f"write {update / VERDICTS}"):
+            write_whole(update / VERDICTS, json_bytes(reproduce.verdicts(study, judged)))
     about = page.About(
         command=["gauntlet", *sys.argv[1:]], words="The committed summary of the last full run"
     )

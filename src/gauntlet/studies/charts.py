@@ -20,7 +20,6 @@ import numpy as np
 
 from gauntlet.errors import UserError
 from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
-from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.axes import Axis
 from gauntlet.report.figures import cdfs
@@ -152,12 +151,17 @@ def against(
     for place, chosen in cells:
         for value in axis.values:
             try:
-                picked = by_repetition(summary, experiment, {**chosen, x: value}, quantity, over_flows)
+                picked = by_repetition(
+                    summary,
+                    experiment,
+                    {**chosen, x: value},
+                    quantity,
+                    over_flows,
+                    measures={what.name: what},
+                )
+                found = picked.mean().within(what.least, what.most)
             except NotMeasured:
                 continue
-            if not picked.values:
-                continue
-            found = mean(list(picked.values.values())).within(what.least, what.most)
             ends = (found.value, found.low, found.high)
             numbers = [(found.value if end is None else end) * what.shown_factor for end in ends]
             nudged = places[value] + (series.index(place[1:]) - (len(series) - 1) / 2) * NUDGE * span
@@ -263,7 +267,8 @@ def _cdf(summary: Summary, experiment: str, what: Kpi, chosen: Selection) -> Cdf
     trusted = [row for row in found if row["trusted"]]
     if what.name not in DISTRIBUTIONS:
         known = [row[what.name] for row in trusted if row.get(what.name) is not None]
-        return ecdf([np.array([value]) for value in known], points=POINTS)
+        failed = sum(row.get(what.name) is None and row["outcome"] != "ok" for row in trusted)
+        return ecdf([np.array([value]) for value in known], points=POINTS, nothing=failed)
     name, column, _ = DISTRIBUTIONS[what.name]
     kept = quantiles(summary, experiment, name, column)
     repetitions: dict[int, list[tuple[str, int]]] = {}

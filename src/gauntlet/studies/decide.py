@@ -2,7 +2,8 @@
 
 A rule gives an interval of 95 % confidence, made from repetitions, and a bound that was written down before.
 The whole interval on the claim's side of the bound: reproduced. The whole interval on the other side: not
-reproduced. Anything else, and fewer than three repetitions: undecided.
+reproduced. Anything else, and fewer than three repetitions: undecided. A value that cannot vary, because
+nothing was drawn, has no interval and decides by itself.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from gauntlet.metrics.ecdf import ALPHA
-from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.report.numbers import MISSING, interval_text, number
 from gauntlet.studies.model import NotMeasured, Study
 from gauntlet.studies.select import LeftOut
@@ -80,6 +81,8 @@ class Decision:
     reason: str = ""
     """Why it is undecided, when the interval alone does not say so; what was left out."""
     parts: tuple["Decision", ...] = ()
+    deterministic: bool = False
+    """Whether all repetitions were the same one, since nothing was drawn: one observation, no interval."""
 
     @property
     def shown(self) -> str:
@@ -111,6 +114,7 @@ class Decision:
             "low": self.low,
             "high": self.high,
             "n": self.n,
+            "deterministic": self.deterministic,
             "bound": self.bound,
             "measured": self.measured,
             "reason": self.reason,
@@ -147,10 +151,18 @@ def judged(
     factor: float = 1.0,
     left_out: LeftOut | None = None,
 ) -> Decision:
-    """The decision that an interval and bounds make."""
+    """The decision that an interval and bounds make.
+
+    A formula's value is exact, and so is one that every repetition gave because nothing was drawn: it decides
+    by itself, for just these settings.
+    """
     reason = left_out.words if left_out else ""
-    verdict = bounds.verdict(mean)
-    exact = mean.method == EXACT
+    deterministic = mean.method == DETERMINISTIC
+    exact = mean.method == EXACT or deterministic
+    verdict = bounds.verdict(replace(mean, low=mean.value, high=mean.value) if exact else mean)
+    if deterministic:
+        alike = "deterministic: nothing was drawn, so all repetitions are the same"
+        reason = f"{alike}; {reason}" if reason else alike
     if mean.n < FEWEST_REPETITIONS and not exact:
         verdict = Verdict.UNDECIDED
         few = f"too few repetitions: {mean.n}, and at least {FEWEST_REPETITIONS} are needed"
@@ -161,11 +173,12 @@ def judged(
         value=mean.value,
         low=mean.low,
         high=mean.high,
-        n=0 if exact else mean.n,
+        n=0 if mean.method == EXACT else mean.n,
         bound=bounds.words(factor, unit),
         unit=unit,
         factor=factor,
         reason=reason,
+        deterministic=deterministic,
     )
 
 

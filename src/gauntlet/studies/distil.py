@@ -93,6 +93,8 @@ def _flows(
         "protocol",
         "app",
         "outcome",
+        "completed",
+        "given_s",
     }
     kpis = [name for name in flows.column_names if name not in facts]
     extra = sorted({name for values in measured.values() for name in values})
@@ -100,7 +102,7 @@ def _flows(
     for run in runs.to_pylist():
         for flow in of_run.get(run["run"]) or [{"flow": 0, "outcome": "failed"}]:
             row = {name: value for name, value in run.items() if name not in own}
-            row |= {name: flow.get(name) for name in ("flow", "app", *_COUNTS, *kpis)}
+            row |= {name: flow.get(name) for name in ("flow", "app", "completed", "given_s", *_COUNTS, *kpis)}
             row |= {name: measured.get((run["run"], flow["flow"]), {}).get(name) for name in extra}
             rows.append(
                 row

@@ -27,7 +27,14 @@ RULES = (
     "bound, before the result is known.",
     "The rule gives a mean over repetitions with its 95 % confidence interval (bootstrap by repetition "
     "from eight repetitions on, Student's t below). n counts repetitions, never packets. Comparisons "
-    "are paired: in one repetition every protocol rode on the same stretch with the same draws.",
+    "are paired: in one repetition every protocol rode on the same stretch with the same draws. Ratios are "
+    "averaged by their logarithms (geometric mean); where a side is zero in some repetition, the ratio of "
+    "the means is taken, with Fieller's interval, and the verdict says so.",
+    "Flows that failed stay in the numbers: what did not end counts with its run's limit, what was never "
+    "established has a throughput of 0. Where nothing arrived in some repetition, there is no mean over the "
+    "others, and the claim is undecided.",
+    "Deterministic: nothing was drawn, so all repetitions are the same one. That is one observation, n = 1, "
+    "without an interval; it decides by itself, for just these settings.",
     "Reproduced: the whole interval lies on the claim's side of the bound. Not reproduced: the whole "
     "interval lies on the other side. Undecided: the bound lies inside the interval, or there are fewer "
     f"than {FEWEST_REPETITIONS} repetitions, or what is needed was not run.",
@@ -106,10 +113,17 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         runs=summary.runs,
         trusted=trusted,
         trust_words=f"{trusted} of {counted(summary.runs, 'run')} are trusted.",
-        trust=[{**part, "name": name} for name, part in manifest.items()],
+        trust=[{**part, "name": name, "done": _done(summary, name)} for name, part in manifest.items()],
+        silent=any(summary.flows_done(name)[0] is None for name in manifest),
         provenance=_provenance(manifest, about),
         times=_times(manifest),
     )
+
+
+def _done(summary: Summary, experiment: str) -> str:
+    """How many flows did what they were to do; of summaries that do not say it, how many failed."""
+    done, failed, flows = summary.flows_done(experiment)
+    return f"{failed} of {flows} failed" if done is None else f"{done} of {flows} completed"
 
 
 def _answer(judged: Sequence[Judged]) -> str:

@@ -4,13 +4,14 @@ A study recommends and gives its reasons in words. Here each reason is a *need*:
 delays and losses of the channel under which it counts, and a limit, either absolute or against the best
 protocol. A protocol serves a class when the mean over repetitions keeps the limit of every need under every
 channel delay and loss; it serves the class *without loss* when it does so where the channel loses nothing.
+What did not end counts with its limit; a protocol that delivers nothing in some repetition keeps no limit.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.numbers import listed, number
 from gauntlet.report.style import styles
@@ -159,7 +160,11 @@ def _limit(need: Need, of_candidates: list[float]) -> float:
 
 
 def _excess(need: Need, value: float, limit: float) -> float:
-    """How far beyond its limit a value is, as a share of the limit; not above 0 when it is kept."""
+    """How far beyond its limit a value is, as a share of the limit; not above 0 when it is kept. Nothing at
+    all keeps no limit, though it be the best of nothing.
+    """
+    if math.isinf(value) or (need.higher_is_better and value == 0):
+        return math.inf
     beyond = limit - value if need.higher_is_better else value - limit
     return beyond / limit
 
@@ -170,11 +175,13 @@ def _value(
     delay_s, loss = condition
     selection = {"protocol": protocol, "channel_delay_s": delay_s, "loss": loss, **need.where}
     selected = by_repetition(summary, experiment, selection, Quantity(need.kpi))
+    if selected.never:
+        return 0.0 if need.higher_is_better else math.inf
     if not selected.values:
         raise NotMeasured(
             f"No trusted run of {protocol} at {delay_s:g} s and a loss of {loss:g} tells of: {need.words}."
         )
-    value = mean(list(selected.values.values())).value
+    value = selected.mean().value
     return value - delay_s if need.above_channel else value
 
 
@@ -246,8 +253,9 @@ def _worst(finding: Finding, measures: Mapping[str, Kpi]) -> tuple[str, str, str
     """The worst value of a protocol, its limit there, and under which delay and loss that was."""
     kpi = shown(Quantity(finding.need.kpi), measures)
     sign = "at least" if finding.need.higher_is_better else "at most"
+    nothing = math.isinf(finding.worst) or (finding.need.higher_is_better and finding.worst == 0)
     return (
-        f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}",
+        "nothing arrived" if nothing else f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}",
         f"{sign} {number(finding.worst_limit * kpi.shown_factor)}",
         f"{1e3 * finding.worst_delay_s:g} ms",
         f"{100 * finding.worst_loss:g} %",

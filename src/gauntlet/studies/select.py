@@ -2,11 +2,13 @@
 
 A selection names factors and their values, `{ protocol = "tcp-bbr", loss = 0.01, channel_delay_s = 0.15 }`, a
 list where several are meant; what it does not name is averaged over. Runs that failed or are not trusted take
-no part; they are counted.
+no part; they are counted. Flows that failed do take part, by the rules of the report
+(`gauntlet.metrics.observation`): what did not end counts with its limit, what was never established delivered
+nothing, and where no number can be, nothing is averaged over the others.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +18,20 @@ import pyarrow.compute as pc
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.strict import unknown_key
+from gauntlet.metrics.ecdf import ALPHA
+from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.kpi import Kpi, registry
+from gauntlet.metrics.observation import (
+    NEVER,
+    Observation,
+    State,
+    common_limit,
+    observed,
+    restricted,
+)
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.campaign import by_flow
+from gauntlet.report.numbers import counted
 from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.summary import Summary
 
@@ -68,22 +81,46 @@ class Quantity:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Flows of the selection that take no part."""
+    """Flows of the selection that take no part, or not with a number of their own."""
 
     failed: int = 0
+    """Of runs that failed."""
     untrusted: int = 0
     without_value: int = 0
+    """Flows that did what they were to do and that the quantity does not apply to."""
+    at_limit: int = 0
+    """Flows that did not end, and count with their limit."""
+    nothing: int = 0
+    """Flows of which no number can be, since nothing came to be."""
+    flows: int = 0
+    """All flows of trusted runs."""
 
     def __add__(self, other: "LeftOut") -> "LeftOut":
         return LeftOut(
             self.failed + other.failed,
             self.untrusted + other.untrusted,
             self.without_value + other.without_value,
+            self.at_limit + other.at_limit,
+            self.nothing + other.nothing,
+            self.flows + other.flows,
         )
 
     @property
     def words(self) -> str:
-        """What was left out, for people; empty when nothing was."""
+        """What was left out and what counts by its limit, for people; empty when nothing does."""
+        said = []
+        if self.at_limit:
+            said.append(
+                f"{self.at_limit} of {counted(self.flows, 'flow')} did not end and count with the limit"
+            )
+        if self.nothing:
+            said.append(
+                f"of {self.nothing} of {counted(self.flows, 'flow')} there is no number: nothing arrived"
+            )
+        return "; ".join([*said, *([left] if (left := self._left) else [])])
+
+    @property
+    def _left(self) -> str:
         parts = [
             f"{count} {word}"
             for count, word in (
@@ -101,7 +138,30 @@ class Selected:
     """One number a repetition."""
 
     values: Mapping[int, float]
+    """Without the repetitions in which no number can be."""
     left_out: LeftOut = field(default_factory=LeftOut)
+    deterministic: bool = False
+    """Whether every repetition is the same one, because nothing was drawn."""
+    never: int = 0
+    """Repetitions in which no number can be, since nothing came to be."""
+
+    def mean(self, alpha: float = ALPHA) -> Mean:
+        """Over all repetitions. Raises NotMeasured without any, and where some have no number: a mean over
+        the others would praise whoever fails most.
+        """
+        self.check()
+        numbers = list(self.values.values())
+        return the_same(numbers[0]) if self.deterministic else mean(numbers, alpha)
+
+    def check(self) -> None:
+        """Raise NotMeasured as `mean` does."""
+        if self.never:
+            of = len(self.values) + self.never
+            raise NotMeasured(f"In {self.never} of {of} repetitions nothing arrived, so there is no number.")
+        if not self.values:
+            raise NotMeasured(
+                f"There is no repetition with a number ({self.left_out.words or 'none was run'})."
+            )
 
 
 def check(experiment: str, selection: Selection, known: Mapping[str, Sequence[Any]]) -> None:
@@ -144,40 +204,107 @@ def rows(summary: Summary, experiment: str, selection: Selection) -> pa.Table:
 
 
 def by_repetition(
-    summary: Summary, experiment: str, selection: Selection, quantity: Quantity, over_flows: str = "mean"
+    summary: Summary,
+    experiment: str,
+    selection: Selection,
+    quantity: Quantity,
+    over_flows: str = "mean",
+    *,
+    measures: Mapping[str, Kpi] | None = None,
 ) -> Selected:
     """One number a repetition: flows of one run are combined by `over_flows` (mean, sum, min, max), then the
     conditions that the selection spans are averaged. A repetition that lacks one of them is left out, since
-    it would average over another mix than the rest.
+    it would average over another mix than the rest; so a condition that no repetition has a number for
+    leaves none. `measures` are the study's own, which say what a flow that failed counts as.
     """
     experiment = str(selection.get("experiment", experiment))
     found = rows(summary, experiment, selection)
     varied = sorted(summary.factors(experiment).keys() - {"protocol", "repetition"})
+    known = {**registry(), **(measures or {})}.get(quantity.kpi)
     left_out = LeftOut()
-    flows: dict[int, dict[tuple[Any, ...], list[float]]] = {}
+    flows: dict[int, dict[tuple[Any, ...], list[Observation]]] = {}
     lacking: set[tuple[int, tuple[Any, ...]]] = set()
+    conditions_of: set[tuple[Any, ...]] = set()
+    trusted: list[Mapping[str, Any]] = []
     for row, value in zip(found.to_pylist(), _values(summary, experiment, found, quantity), strict=True):
         repetition, condition = int(row["repetition"]), tuple(row[name] for name in varied)
+        conditions_of.add(condition)
         if not row["trusted"]:
             failed = row["outcome"] == "failed"
             left_out += LeftOut(failed=int(failed), untrusted=int(not failed))
-        elif value is None or not math.isfinite(value):
-            left_out += LeftOut(without_value=1)
+            continue
+        trusted.append(row)
+        seen = _seen(row, value, quantity, known)
+        left_out += LeftOut(
+            without_value=int(seen is None),
+            at_limit=int(seen is not None and seen.state == State.CENSORED),
+            nothing=int(seen is not None and seen.state == State.NEVER),
+            flows=1,
+        )
+        if seen is None:
             lacking.add((repetition, condition))
         else:
-            flows.setdefault(repetition, {}).setdefault(condition, []).append(value)
+            flows.setdefault(repetition, {}).setdefault(condition, []).append(seen)
     for repetition, condition in lacking:
         # A run of which one flow has no value would be combined over other flows than the rest.
         flows.get(repetition, {}).pop(condition, None)
-    whole = max((len(conditions) for conditions in flows.values()), default=0)
-    return Selected(
-        {
-            repetition: sum(OVER_FLOWS[over_flows](each) for each in conditions.values()) / whole
-            for repetition, conditions in sorted(flows.items())
-            if len(conditions) == whole
-        },
-        left_out,
+    limit = common_limit(it for conditions in flows.values() for each in conditions.values() for it in each)
+    values: dict[int, float] = {}
+    never = 0
+    for repetition, conditions in sorted(flows.items()):
+        if any(it.state == State.NEVER for each in conditions.values() for it in each):
+            never += 1
+        elif len(conditions) == len(conditions_of):
+            each = [OVER_FLOWS[over_flows](restricted(of, limit).tolist()) for of in conditions.values()]
+            values[repetition] = sum(each) / len(each)
+    return Selected(values, left_out, len(values) > 1 and all_the_same(trusted, varied), never)
+
+
+def _seen(
+    row: Mapping[str, Any], value: float | None, quantity: Quantity, known: Kpi | None
+) -> Observation | None:
+    """What a flow says of the quantity; None where it does not apply to it. Of a quantity that is not known
+    to have a value for flows that failed, such a flow has none.
+
+    Summaries of an earlier version do not say which flows completed; then it is what their outcome says.
+    """
+    if value is not None and math.isfinite(value):
+        return Observation(value)
+    said = row.get("completed")
+    completed = row["outcome"] == "ok" if said is None else bool(said)
+    if completed:
+        return None
+    if known is None:
+        return NEVER if quantity.between is None else Observation(0.0)
+    seen = observed(known, None, completed=False, given_s=row.get("given_s"))
+    if quantity.between is None or seen is None:
+        return seen
+    low, high = quantity.between
+    if seen.state == State.MEASURED:
+        return Observation(float(low <= seen.value <= high))
+    # What did not end lies beyond its limit; within a range that reaches on for ever if it begins by then.
+    return Observation(float(seen.state == State.CENSORED and low <= seen.value and math.isinf(high)))
+
+
+def all_the_same(rows: Iterable[Mapping[str, Any]], varied: Sequence[str]) -> bool:
+    """Whether every repetition of these flows is the same one: all numbers of each flow under each condition
+    (`varied`) are equal in all repetitions, and something arrived. Then nothing was drawn that reached them.
+    """
+    of_flow: dict[tuple[Any, ...], dict[tuple[tuple[str, Any], ...], int]] = {}
+    for row in rows:
+        if not row.get("received_messages"):
+            return False
+        key = (row["flow"], row["protocol"], *(row[name] for name in varied))
+        told = tuple(sorted((name, value) for name, value in row.items() if name not in _OF_THE_RUN))
+        alike = of_flow.setdefault(key, {})
+        alike[told] = alike.get(told, 0) + 1
+    return bool(of_flow) and all(
+        len(alike) == 1 and next(iter(alike.values())) > 1 for alike in of_flow.values()
     )
+
+
+_OF_THE_RUN = ("run", "repetition", "trusted")
+"""Columns that differ between repetitions whatever happened in them."""
 
 
 OVER_FLOWS: dict[str, Callable[[Sequence[float]], float]] = {

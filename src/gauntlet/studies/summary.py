@@ -76,10 +76,20 @@ class Summary:
         return tuple(self._parts)
 
     def flows(self, experiment: str) -> pa.Table:
-        """One row a flow: `run`, every factor, `protocols`, `repetition`, `trusted`, `outcome`, `flow`,
-        `protocol`, counts, all KPIs and the study's own measures. A run that failed has one row without KPIs.
+        """One row a flow: `run`, every factor, `protocols`, `repetition`, `trusted`, `outcome`, `completed`
+        and `given_s` (not in summaries of before), `flow`, `protocol`, counts, all KPIs and the study's own
+        measures. A run that failed has one row without KPIs.
         """
         return self._table(experiment, "flows")
+
+    def flows_done(self, experiment: str) -> tuple[int | None, int, int]:
+        """How many flows of trusted runs did what they were to do, how many failed by their own outcome, and
+        how many there are. The first is None in a summary of an earlier version, which does not say it.
+        """
+        rows = [row for row in self.flows(experiment).to_pylist() if row["trusted"]]
+        failed = sum(row["outcome"] != "ok" for row in rows)
+        said = [row.get("completed") for row in rows]
+        return (None if None in said else sum(map(bool, said))), failed, len(rows)
 
     def delays(self, experiment: str) -> pa.Table:
         """Quantiles of the one-way delay of each flow: `run`, `flow`, `level`, `delay_s`; where flows are

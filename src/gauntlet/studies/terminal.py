@@ -30,11 +30,12 @@ def table(judged: Sequence[Judged], width: int) -> RenderableType:
     shown.add_column("claim", no_wrap=True, overflow="ellipsis", max_width=claim)
     shown.add_column("measured", no_wrap=True, justify="right")
     shown.add_column("n", no_wrap=True, justify="right")
-    printed = max(width - claim - measured - 11, 7)
+    alike = any(it.decision.deterministic for it in judged)
+    printed = max(width - claim - measured - (26 if alike else 11), 7)
     shown.add_column("printed", no_wrap=True, overflow="ellipsis", max_width=printed)
     for it in judged:
         mark, colour = MARKS[it.decision.verdict]
-        n = str(it.decision.n) if it.decision.n else ""
+        n = "1 (deterministic)" if it.decision.deterministic else str(it.decision.n or "")
         shown.add_row(
             Text(mark, style=colour), Text(it.claim.id), Text(it.decision.measured), n, Text(it.claim.printed)
         )

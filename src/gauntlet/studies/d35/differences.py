@@ -10,11 +10,15 @@ from gauntlet.studies.summary import Summary
 
 _FILES = "files"
 _TIME = Quantity(FETCH_TIME.name)
+_MEASURES = {FETCH_TIME.name: FETCH_TIME}
 
 
 def _growth(summary: Summary, this: tuple[Selection, Selection], that: tuple[Selection, Selection]) -> Mean:
     """(first less second of `this`) less (first less second of `that`), in seconds, paired by repetition."""
-    read = [by_repetition(summary, _FILES, of, _TIME).values for of in (*this, *that)]
+    selected = [by_repetition(summary, _FILES, of, _TIME, measures=_MEASURES) for of in (*this, *that)]
+    for it in selected:
+        it.check()
+    read = [it.values for it in selected]
     shared = sorted(set.intersection(*(set(values) for values in read)))
     if not shared:
         raise NotMeasured(f"No repetition of {_FILES} has all four times.")

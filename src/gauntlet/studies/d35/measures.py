@@ -34,7 +34,8 @@ THROUGHPUT_WITH_SETUP = Kpi(
     shown_factor=1e-6,
     higher_is_better=True,
     definition="Application bits of a transfer over the time from the start of its connection's set-up to "
-    "the arrival of its last byte.",
+    "the arrival of its last byte. A transfer that did not complete has 0.",
+    of_nothing=0.0,
     of_flow=throughput_with_setup_bps,
 )
 
@@ -45,6 +46,7 @@ FETCH_TIME = Kpi(
     shown_factor=1.0,
     higher_is_better=False,
     definition="Time from the end of the log-in, which the server has confirmed, to the arrival of a file's "
-    "last byte.",
+    "last byte. One that did not complete counts with its run's limit.",
+    censored=True,
     of_flow=fetch_time_s,
 )

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.intervals import Mean, mean, the_same
+from gauntlet.metrics.ratios import ratio
 from gauntlet.studies.d35.measures import THROUGHPUT_WITH_SETUP
 from gauntlet.studies.model import NotMeasured, Value
 from gauntlet.studies.select import Quantity, by_repetition
@@ -31,11 +32,16 @@ def _kept_less(summary: Summary) -> Mean:
                 experiment,
                 {"protocol": protocol, "channel_delay_s": delay_s, "loss": loss},
                 quantity,
+                measures={THROUGHPUT_WITH_SETUP.name: THROUGHPUT_WITH_SETUP},
             ).values
             for delay_s in (0.025, 0.15)
             for loss in (0.0, 0.01)
         )
         shared = short.keys() & lossy_short.keys() & long.keys() & lossy_long.keys()
+        if any(each[it] == 0 for each in (short, long) for it in shared):
+            raise NotMeasured(
+                f"{experiment}: {protocol} delivered nothing without loss, so no share is kept."
+            )
         of_each.append({it: lossy_short[it] / short[it] - lossy_long[it] / long[it] for it in shared})
     everywhere = sorted(set.intersection(*(set(values) for values in of_each)))
     if not everywhere:
@@ -50,12 +56,16 @@ def _without_over_with(protocol: str, delay_s: float, size_bytes: int) -> Value:
 
     def share(summary: Summary) -> Mean:
         without, whole = (
-            by_repetition(summary, experiment, of, Quantity(kpi)).values
+            by_repetition(summary, experiment, of, Quantity(kpi))
             for kpi in ("message_delay_s", "message_delay_with_setup_s")
         )
-        if not (shared := sorted(without.keys() & whole.keys())):
+        without.check()
+        whole.check()
+        shared = sorted(without.values.keys() & whole.values.keys())
+        found = ratio([without.values[it] for it in shared], [whole.values[it] for it in shared]).mean
+        if found is None:
             raise NotMeasured(f"{experiment} has no message delay of {protocol} at {delay_s:g} s.")
-        return mean([without[it] / whole[it] for it in shared])
+        return the_same(found.value) if without.deterministic and whole.deterministic else found
 
     return share
 

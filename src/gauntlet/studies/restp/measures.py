@@ -88,7 +88,8 @@ PAGE_TIME = Kpi(
     shown_factor=1.0,
     higher_is_better=False,
     definition="From the moment at which the browser begins to open its session to the last byte of the "
-    "last object of the first page.",
+    "last object of the first page. A page that did not come counts with its run's limit.",
+    censored=True,
     of_flow=page_time_with_setup_s,
 )
 
@@ -110,7 +111,8 @@ BACK_AFTER = Kpi(
     shown_factor=1.0,
     higher_is_better=False,
     definition="From the end of an outage to the next arrival at the receiving application, mean over the "
-    "outages of the run. None for a flow that an outage ended.",
+    "outages of the run. A flow that an outage ended counts with its run's limit.",
+    censored=True,
     of_flow=back_after_s,
 )
 

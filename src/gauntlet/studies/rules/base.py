@@ -98,7 +98,14 @@ class Measuring(Ruled):
     def read(self, context: Context, selection: Selection) -> Selected:
         """The quantity by repetition."""
         shown(self.quantity, context.study.measures)
-        return by_repetition(context.summary, self.experiment, selection, self.quantity, self.over_flows)
+        return by_repetition(
+            context.summary,
+            self.experiment,
+            selection,
+            self.quantity,
+            self.over_flows,
+            measures=context.study.measures,
+        )
 
     def label(self, context: Context) -> str:
         """The quantity for people."""

@@ -1,13 +1,18 @@
 """comparison: a quantity under one selection against another, paired by repetition.
 
 The ratio (or difference) `this` over `that` is taken in each repetition, which both rode on the same stretch,
-and its mean's interval is held against the bounds. With both bounds the claim is one of equivalence: the
-whole interval must lie inside the band.
+and its mean's interval is held against the bounds. The mean of ratios is the geometric one; where a side is
+zero in some repetition it is the ratio of the means, and the verdict says so (`gauntlet.metrics.ratios`).
+With both bounds the claim is one of equivalence: the whole interval must lie inside the band.
 """
 
+from dataclasses import replace
 from typing import Any, Literal, Self
 
-from gauntlet.metrics.intervals import Mean, mean
+import numpy as np
+
+from gauntlet.metrics.intervals import Mean, mean, the_same
+from gauntlet.metrics.ratios import ratio
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
@@ -33,10 +38,10 @@ class Rule(Bounded, Measuring):
 
     def decide(self, context: Context) -> Decision:
         """See the module."""
-        paired, left_out = self.paired(context)
+        paired, left_out, zeros = self.paired(context)
         kpi = shown(self.quantity, context.study.measures)
         difference = self.measure == "difference"
-        return judged(
+        decision = judged(
             paired,
             self.bounds,
             what=described(f"{self.label(context)}, {self._sides(context)}", self._shared(context)),
@@ -44,6 +49,7 @@ class Rule(Bounded, Measuring):
             factor=kpi.shown_factor if difference else 1.0,
             left_out=left_out,
         )
+        return replace(decision, reason="; ".join(it for it in (zeros, decision.reason) if it))
 
     def _sides(self, context: Context) -> str:
         """What differs between the two: "loss 1 % relative to loss 0 %"."""
@@ -59,16 +65,27 @@ class Rule(Bounded, Measuring):
         same = {name: value for name, value in self.this.items() if self.that.get(name) == value}
         return self.under(context, same)
 
-    def paired(self, context: Context) -> tuple[Mean, LeftOut]:
-        """The mean over repetitions of the ratio or difference. Raises NotMeasured without a pair."""
+    def paired(self, context: Context) -> tuple[Mean, LeftOut, str]:
+        """The mean over repetitions of the ratio or difference, and what is to be said of zeros.
+
+        Raises NotMeasured without a pair, and where the lower side of a ratio is zero throughout.
+        """
         one, other = self.read(context, self.this), self.read(context, self.that)
+        one.check()
+        other.check()
         shared = sorted(one.values.keys() & other.values.keys())
-        if self.measure == "difference":
-            pairs = [one.values[number] - other.values[number] for number in shared]
-        else:
-            pairs = [one.values[it] / other.values[it] for it in shared if other.values[it] != 0]
         left_out = one.left_out + other.left_out
-        if not pairs:
+        if not shared:
             reason = left_out.words or "no repetition has both sides"
             raise NotMeasured(f"{self.experiment}: no pair of {self.kpi} can be compared ({reason}).")
-        return mean(pairs, context.alpha), left_out
+        these, those = ([it.values[number] for number in shared] for it in (one, other))
+        if self.measure == "difference":
+            found: Mean | None = mean(np.subtract(these, those), context.alpha)
+            zeros = ""
+        else:
+            ratios = ratio(these, those, context.alpha)
+            found, zeros = ratios.mean, ratios.words
+        if found is None:
+            raise NotMeasured(f"{self.experiment}: {self.kpi}: {zeros}.")
+        alike = one.deterministic and other.deterministic
+        return the_same(found.value) if alike else found, left_out, zeros

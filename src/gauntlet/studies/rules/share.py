@@ -9,9 +9,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from gauntlet.metrics.intervals import mean
 from gauntlet.studies.decide import Context, Decision, judged
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
 from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selection
 
@@ -51,9 +49,7 @@ class Rule(Bounded, Measuring):
     def decide(self, context: Context) -> Decision:
         """See the module."""
         selected = self.read(context, self.of)
-        if not selected.values:
-            raise NotMeasured(f"{self.experiment}: no run has a {self.kpi} ({selected.left_out.words}).")
-        found = mean(list(selected.values.values()), context.alpha).within(0.0, 1.0)
+        found = selected.mean(context.alpha).within(0.0, 1.0)
         counted = "samples" if self.kpi in DISTRIBUTIONS else "flows"
         what = described(f"{self.label(context)}, share of {counted}", self.under(context, self.of))
         return judged(found, self.bounds, what=what, unit="%", factor=100.0, left_out=selected.left_out)

@@ -8,9 +8,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from gauntlet.metrics.intervals import mean
 from gauntlet.studies.decide import Bounds, Context, Decision, judged
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.rules.base import Measuring, Selecting, described
 from gauntlet.studies.select import Selection, shown
 
@@ -56,10 +54,8 @@ class Rule(Measuring):
     def decide(self, context: Context) -> Decision:
         """See the module."""
         selected = self.read(context, self.of)
-        if not selected.values:
-            raise NotMeasured(f"{self.experiment}: no run has a {self.kpi} ({selected.left_out.words}).")
         kpi = shown(self.quantity, context.study.measures)
-        found = mean(list(selected.values.values()), context.alpha).within(kpi.least, kpi.most)
+        found = selected.mean(context.alpha).within(kpi.least, kpi.most)
         return judged(
             found,
             self.bounds,

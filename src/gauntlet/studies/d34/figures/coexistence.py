@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 
-from gauntlet.metrics.intervals import mean
 from gauntlet.report.numbers import interval_text, mean_text
 from gauntlet.report.style import styles
 from gauntlet.studies.charts import Mark, against
@@ -169,11 +168,9 @@ def _pairs(summary: Summary) -> Sequence[Panel]:
 
 def _cell(summary: Summary, of: dict[str, object], kpi: str) -> str:
     try:
-        values = by_repetition(summary, "coexist-pairs", of, Quantity(kpi)).values
+        found = by_repetition(summary, "coexist-pairs", of, Quantity(kpi)).mean()
     except NotMeasured:
         return "–"
-    if not values:
-        return "–"
-    found = mean(list(values.values())).within(0.0, _MOST.get(kpi, math.inf))
+    found = found.within(0.0, _MOST.get(kpi, math.inf))
     interval = interval_text(found)
     return mean_text(found) + (f" [{interval}]" if interval else "")

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
-from gauntlet.metrics.intervals import mean
 from gauntlet.report.figures.figure import data, table
 from gauntlet.report.numbers import number
 from gauntlet.studies.d34 import rasta
 from gauntlet.studies.d34.overflow import TABLE_8, overflow, packets_with_headers, steady_loss
 from gauntlet.studies.d34.recommend import CLASSES, recommend
-from gauntlet.studies.model import Chart, Figure, NotMeasured, Panel, Printed, Table
+from gauntlet.studies.model import Chart, Figure, Panel, Printed, Table
 from gauntlet.studies.recommend import panels
 from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import Summary
@@ -96,10 +95,7 @@ def _table_8(summary: Summary) -> Sequence[Panel]:
 
 
 def _measured(summary: Summary, of: dict[str, str], kpi: str) -> float:
-    values = by_repetition(summary, OVERFLOW, of, Quantity(kpi)).values
-    if not values:
-        raise NotMeasured(f"{OVERFLOW} has no trusted run with {of}.")
-    return mean(list(values.values())).value
+    return by_repetition(summary, OVERFLOW, of, Quantity(kpi)).mean().value
 
 
 def _table_9(summary: Summary) -> Sequence[Panel]:

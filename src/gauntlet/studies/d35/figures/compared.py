@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.intervals import Mean
 from gauntlet.studies.d35.figures.times import ENDS, TIME, words
 from gauntlet.studies.model import NotMeasured, Table
 from gauntlet.studies.select import Quantity, Selection, by_repetition
@@ -57,10 +57,9 @@ def compared(summary: Summary, ways: Sequence[Way], of: Selection, what: str) ->
 def _cell(summary: Summary, way: Way, of: Selection, delay_s: float, loss: float) -> str:
     chosen = {**way.of, **of, "channel_delay_s": delay_s, "loss": loss}
     try:
-        values = by_repetition(summary, way.experiment, chosen, Quantity(TIME)).values
+        return _shown(by_repetition(summary, way.experiment, chosen, Quantity(TIME)).mean())
     except NotMeasured:
-        values = {}
-    return _shown(mean(list(values.values()))) if values else "not measured"
+        return "not measured"
 
 
 def _shown(found: Mean) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gauntlet.metrics.intervals import mean
 from gauntlet.report.numbers import number
 from gauntlet.report.style import styles
 from gauntlet.studies.charts import against
@@ -114,7 +113,8 @@ def _cell(summary: Summary, protocol: str, of: Mapping[str, Any]) -> str:
     if protocol not in summary.factors(JOINED)["protocol"]:
         return "–"
     try:
-        found = by_repetition(summary, JOINED, {**of, "protocol": protocol}, Quantity(WIRE)).values
+        return number(
+            by_repetition(summary, JOINED, {**of, "protocol": protocol}, Quantity(WIRE)).mean().value
+        )
     except NotMeasured:
         return "–"
-    return number(mean(list(found.values())).value) if found else "–"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import registry
 from gauntlet.report.figures.figure import PAGE_WIDTH, Look, data, table
 from gauntlet.report.numbers import MISSING, interval_text, mean_text, number
@@ -19,12 +19,11 @@ _MEASURES = {kpi.name: kpi for kpi in (PAGE_TIME, RATE_FROM_START, *OUTAGE_MEASU
 
 
 def measured(summary: Summary, experiment: str, kpi: str, of: Selection) -> Mean | None:
-    """The mean over repetitions; None when no run of the selection has this number."""
+    """The mean over repetitions; None when some run of the selection does not have this number."""
     try:
-        values = by_repetition(summary, experiment, of, Quantity(kpi)).values
+        return by_repetition(summary, experiment, of, Quantity(kpi), measures=_MEASURES).mean()
     except NotMeasured:
         return None
-    return mean(list(values.values())) if values else None
 
 
 def cell(summary: Summary, experiment: str, kpi: str, of: Selection) -> str:
