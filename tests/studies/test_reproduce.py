@@ -150,6 +150,30 @@ def test_a_committed_summary_gives_the_same_verdicts(study: Study, results: Path
         assert made["claims"][0][key] == again["claims"][0][key] == kept[key]
 
 
+def test_verdicts_can_be_decided_anew_from_a_committed_summary(
+    study: Study, results: Path, gauntlet: Gauntlet
+) -> None:
+    folder = str(study.summary)
+    gauntlet("reproduce", "d00", "--full", "--out", str(results), "--update-summary", folder, "--json")
+    flows = (study.summary / "cbr" / "flows.parquet").read_bytes()
+    study.ledger.write_text(study.ledger.read_text().replace("at_least = 0.9", "at_least = 9.0"))
+    gauntlet("reproduce", "d00", "--from-summary", "--update-summary", folder, "--out", str(results / "r"))
+    kept = json.loads((study.summary / VERDICTS).read_text())["claims"]["bbr-keeps"]
+    assert kept["bound"] == "at least 9.00"
+    assert (study.summary / "cbr" / "flows.parquet").read_bytes() == flows
+    told = gauntlet("reproduce", "d00", "--from-summary", "--update-summary", str(results / "no"))
+    refused(told, 2, "holds no summary of a study")
+
+
+def test_a_summary_says_which_flows_completed(study: Study, results: Path, gauntlet: Gauntlet) -> None:
+    folder = str(study.summary)
+    gauntlet("reproduce", "d00", "--full", "--out", str(results), "--update-summary", folder, "--json")
+    found = Summary.load(study.summary)
+    assert found.flows_done("cbr") == (8, 0, 8)
+    assert set(found.flows("cbr").column("completed").to_pylist()) == {True}
+    assert (results / "report.html").read_text().count("8 of 8 completed") == 1
+
+
 def test_studies_are_listed(study: Study, gauntlet: Gauntlet) -> None:
     assert "d00" in gauntlet("reproduce").stdout
     assert json.loads(gauntlet("reproduce", "--json").stdout)[0]["key"] == "d00"

@@ -92,6 +92,7 @@ def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
         for place, flow in enumerate(spec.flows):
             kpis = usual(flow.protocol, of_run, int(of_run["repetition"]))
             kpis.update((numbers or _none)(experiment.name, flow.protocol, of_run))
+            outcome = kpis.pop("outcome", "ok")
             key = {"run": spec.id, "flow": place}
             flows.append(
                 {**of_run, **key, "protocol": flow.protocol, **kpis}
