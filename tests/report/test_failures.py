@@ -233,6 +233,9 @@ def test_flows_with_different_work_are_judged_apart_by_name(tmp_path: Path) -> N
         assert cell["mean"] == pytest.approx(8e5, rel=0.05), "no mean over both kinds of flows"
     page = Page(report.build(results).read_text())
     assert "bulk down: Download time" in page.words
+    looks = {style.key: style.colour for style in report.load(results).styles}
+    assert looks["etcs: tcp-bbr"] == looks["bulk down: tcp-bbr"] != looks["etcs: tcp-cubic"]
+    assert "2 protocols" in page.text.replace("\N{NO-BREAK SPACE}", " ")
     assert {"repetitions-etcs", "repetitions-bulk-down", "kpi-etcs-download_time_s"} & set(page.ids) == {
         "repetitions-etcs",
         "repetitions-bulk-down",

@@ -13,7 +13,7 @@ from gauntlet.report.document import render
 from gauntlet.report.figures.link import DIRECTIONS
 from gauntlet.report.heat import HeatCell, HeatTable, heat_table
 from gauntlet.report.numbers import counted, number
-from gauntlet.report.style import on_dark
+from gauntlet.report.style import OF_SUBJECT, on_dark
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -118,7 +118,8 @@ def _protocol_css(campaign: Campaign) -> str:
 def _subtitle(campaign: Campaign) -> str:
     scenario = campaign.results.scenario or {}
     parts = [str(scenario["title"])] if scenario.get("title") else []
-    parts.append(counted(len(campaign.styles), "protocol"))
+    protocols = {style.key.rpartition(OF_SUBJECT)[2] for style in campaign.styles}
+    parts.append(counted(len(protocols), "protocol"))
     parts += [
         f"{axis.words} {' / '.join(axis.label(value) for value in axis.values)}" for axis in campaign.axes
     ]

@@ -3,7 +3,7 @@
 import colorsys
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gauntlet.experiment.protocols import PROTOCOLS
 
@@ -39,14 +39,27 @@ class Style:
 
 def styles(keys: Iterable[str]) -> list[Style]:
     """Styles of the given protocols: reliable ones first, in the order of the registry; flows beside others
-    (`a beside b`), those of one of several subjects (`subject: a`) and unknown ones last.
+    (`a beside b`) and unknown ones last. Of several subjects (`subject: a`) each protocol looks the same.
     """
-    wanted = set(keys)
+    of_subject: dict[str, list[str]] = {}
+    for key in sorted(set(keys)):
+        subject, between, protocol = key.rpartition(OF_SUBJECT)
+        of_subject.setdefault(f"{subject}{between}", []).append(protocol)
+    looks = _looks({protocol for protocols in of_subject.values() for protocol in protocols})
+    return [
+        replace(look, key=f"{subject}{look.key}", label=f"{subject}{look.label}")
+        for subject, protocols in of_subject.items()
+        for look in looks
+        if look.key in protocols
+    ]
+
+
+def _looks(wanted: set[str]) -> list[Style]:
     known = sorted((PROTOCOLS[key] for key in PROTOCOLS if key in wanted), key=lambda it: not it.reliable)
     found = [Style(it.key, it.label, it.colour, it.marker, it.dash, it.reliable) for it in known]
     spare = itertools.cycle(colour for colour in _SPARE if colour not in {style.colour for style in found})
     for position, key in enumerate(sorted(wanted - PROTOCOLS.keys())):
-        own = PROTOCOLS.get(key.rpartition(OF_SUBJECT)[2].split()[0])
+        own = PROTOCOLS.get(key.split()[0])
         taken = own is None or own.colour in {style.colour for style in found}
         colour = next(spare) if own is None or taken else own.colour
         marker = _SPARE_MARKERS[position % len(_SPARE_MARKERS)]
@@ -56,9 +69,7 @@ def styles(keys: Iterable[str]) -> list[Style]:
 
 
 def _words(key: str) -> str:
-    subject, between, protocols = key.rpartition(OF_SUBJECT)
-    words = " ".join(PROTOCOLS[word].label if word in PROTOCOLS else word for word in protocols.split())
-    return f"{subject}{between}{words}"
+    return " ".join(PROTOCOLS[word].label if word in PROTOCOLS else word for word in key.split())
 
 
 def lightened(colour: str) -> str:
