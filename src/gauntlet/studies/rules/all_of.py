@@ -86,4 +86,5 @@ class Rule(Ruled):
             factor=shown.factor,
             reason="; ".join(part for part in (reason, shown.reason) if part),
             parts=parts,
+            deterministic=shown.deterministic,
         )
