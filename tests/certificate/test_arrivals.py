@@ -53,7 +53,7 @@ def sctp(*chunks, ports=(40000, 5000)):
 SACK = struct.pack(">BBHIIHH", 3, 0, 16, 0, 0, 0, 0)
 
 
-def seen(packets, *, ports=PORTS, numbered=False, way=None, every_ns=1000):
+def seen(packets, *, ports=PORTS, numbered=False, damaged=False, way=None, every_ns=1000):
     """Arrivals of packets that came one after the other, a microsecond apart."""
     rows = np.zeros((len(packets), WIDTH), np.uint8)
     for row, packet in zip(rows, packets, strict=True):
@@ -61,7 +61,8 @@ def seen(packets, *, ports=PORTS, numbered=False, way=None, every_ns=1000):
         row[: len(kept)] = np.frombuffer(kept, np.uint8)
     ways = np.zeros(len(packets), np.int64) if way is None else np.array(way)
     payloads = read_payloads(rows, ways, ports)
-    return arrivals(payloads, np.arange(len(packets)) * every_ns, numbered_datagrams=numbered)
+    times_ns = np.arange(len(packets)) * every_ns
+    return arrivals(payloads, times_ns, numbered_datagrams=numbered, damaged=damaged)
 
 
 @settings(max_examples=200, deadline=None)
@@ -148,3 +149,26 @@ def test_chunks_behind_the_captured_part_are_the_most_they_can_be():
     assert found.total_bytes == 100 + (16 + 40) + (16 + 44) - 16
     assert found.unread_bytes == found.total_bytes - 100
     assert found.stream is None
+
+
+def test_chunks_with_damaged_numbers_are_only_summed():
+    packets = [sctp(data_chunk(5, 30)), sctp(data_chunk(5 ^ (1 << 20), 20)), sctp(data_chunk(6, 20))]
+    found = seen(packets, damaged=True)
+    assert found.stream is None
+    assert found.total_bytes == 70
+
+
+@pytest.mark.parametrize("bit", [0, 10, 20, 31])
+def test_damaged_numbers_of_bytes_take_none_away(bit):
+    whole = [tcp(9, 0, syn=True), *(tcp(10 + 100 * k, 100) for k in range(20))]
+    damaged = tcp((10 + 100 * 7) ^ (1 << bit), 100)
+    found = seen([*whole[:8], damaged, *whole[8:]], damaged=True)
+    counts = np.arange(1, 2001)
+    honest = np.concatenate((1 + np.arange(700) // 100, 9 + np.arange(1300) // 100)) * 1000
+    assert (found.stream.readable_ns(counts) <= honest).all()
+
+
+def test_a_damaged_segment_that_looks_like_an_opening_leaves_only_sums():
+    found = seen([tcp(9, 0, syn=True), tcp(10, 100), tcp(110, 100, syn=True), tcp(110, 100)], damaged=True)
+    assert found.stream is None
+    assert found.total_bytes >= 200

@@ -70,8 +70,14 @@ class Arrivals:
         return np.where(found, np.append(first_ns, NEVER)[place], NEVER)
 
 
-def arrivals(payloads: Payloads, time_ns: Ints, *, numbered_datagrams: bool) -> Arrivals:
-    """When a flow's bytes arrived, from what its packets (seen at `time_ns`) carry."""
+def arrivals(
+    payloads: Payloads, time_ns: Ints, *, numbered_datagrams: bool, damaged: bool = False
+) -> Arrivals:
+    """When a flow's bytes arrived, from what its packets (seen at `time_ns`) carry.
+
+    Where packets may be `damaged`, the numbers of chunks are only summed: one wrong number moves all bytes
+    behind it. The bytes of TCP keep their places, for a wrong number has only bytes too many.
+    """
     times, sizes = [time_ns], [payloads.unread_bytes]
     streams: list[Stretches | None] = []
     datagrams: tuple[Ints, Ints] | None = None
@@ -81,7 +87,8 @@ def arrivals(payloads: Payloads, time_ns: Ints, *, numbered_datagrams: bool) -> 
             stretches, alone = _stretches(pieces, seen_ns, counts_bytes=protocol == TCP)
             times.append(stretches.first_ns)
             sizes.append(stretches.end - stretches.start)
-            streams.append(stretches if alone else None)
+            sure = protocol == TCP or not damaged
+            streams.append(stretches if alone and sure else None)
         elif protocol == UDP and numbered_datagrams:
             number, first = np.unique(pieces.sequence, return_index=True)
             times.append(seen_ns[first])

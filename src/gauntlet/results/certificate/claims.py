@@ -78,8 +78,9 @@ class Claims:
 
     @property
     def has_messages(self) -> bool:
-        """Whether messages were received that have rows of their own."""
-        return bool(self.told["received_messages"] and self.told["message_size_bytes"])
+        """Whether messages were received that have rows of their own; programs need not tell any."""
+        told = self.told["received_messages"] and self.told["message_size_bytes"]
+        return bool(told) and self.stack != "external"
 
     @property
     def claims_nothing(self) -> bool:
@@ -110,9 +111,10 @@ def check_claims(
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")
             continue
         ways = [path for path in record["paths"] if path["flow"] == claims.name]
-        seen = _seen(claims, ways, capture, backward=False)
+        damaged = any(change.get("corrupt") for change in plan_run["timeline"])
+        seen = _seen(claims, ways, capture, backward=False, damaged=damaged)
         answers = claims.planned.get("app") == _ANSWERED and claims.objects is not None
-        back = _seen(claims, ways, capture, backward=True) if answers else seen
+        back = _seen(claims, ways, capture, backward=True, damaged=damaged) if answers else seen
         if isinstance(seen, str) or isinstance(back, str):
             _not_checked(claims, seen if isinstance(seen, str) else str(back), findings)
             continue
@@ -151,7 +153,12 @@ class _Seen:
 
 
 def _seen(
-    claims: Claims, ways: Sequence[Mapping[str, Any]], capture: Capture | None, *, backward: bool
+    claims: Claims,
+    ways: Sequence[Mapping[str, Any]],
+    capture: Capture | None,
+    *,
+    backward: bool,
+    damaged: bool,
 ) -> _Seen | str:
     """What arrived; or, in words, what the record lacks to know it."""
     if capture is None:
@@ -181,7 +188,8 @@ def _seen(
         order = np.argsort(time_ns, kind="stable")
         time_ns, inner, way = time_ns[order], inner[order], way[order]
     payloads = read_payloads(inner, way, claims.ports.reversed if backward else claims.ports)
-    return _Seen(links, arrivals(payloads, time_ns, numbered_datagrams=claims.stack == "udp"))
+    numbered = claims.stack == "udp"
+    return _Seen(links, arrivals(payloads, time_ns, numbered_datagrams=numbered, damaged=damaged))
 
 
 def _pairs(claims: Claims, ways: Sequence[Mapping[str, Any]], *, backward: bool) -> list[int]:
