@@ -36,6 +36,7 @@ class Verdict:
 
     def impairment(self, link: str, name: str) -> dict[str, Any]:
         """The answer for one thing that was asked of a link."""
+        found: dict[str, Any]
         (found,) = [
             entry
             for entry in self.certificate["impairments"]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gauntlet.results.certificate.asked import read_timeline
 from gauntlet.results.certificate.capture import read_capture
-from gauntlet.results.certificate.spread import distance_from_uniform, jitter_places, largest_distance
+from gauntlet.results.certificate.spread import Floats, distance_from_uniform, jitter_places, largest_distance
 from gauntlet.results.certificate.stages import read_routes
 from gauntlet.results.certificate.traffic import follow
 from gauntlet.results.certificate.verdict import Findings
-from tests.certificate.railsim import FORWARD, QUIET_TIMELINE, RETURN, bursty, run_network, steady
+from tests.certificate.railsim import FORWARD, QUIET_TIMELINE, RETURN, Traffic, bursty, run_network, steady
 
 DELAY = "radio>core"
 RATE = 0.1
 """The false-alarm rate under test: a certificate's own is too small to see."""
 
 
-def places(folder, seed, reorder, traffic):
+def places(folder: Path, seed: int, reorder: bool, traffic: Traffic) -> tuple[Floats, float]:
     """Where the delays of a simulated run lie, from a written capture."""
     change = {"at_s": 0.0, "link": DELAY, "jitter_s": 0.01, "reorder": reorder}
     run = run_network([*QUIET_TIMELINE, change], traffic, seed=seed)
@@ -36,7 +38,7 @@ def places(folder, seed, reorder, traffic):
 
 @pytest.mark.parametrize("reorder", [False, True])
 @pytest.mark.parametrize("traffic", [steady(4e6, 1000, 1.0), bursty(500, 10.0)], ids=["steady", "bursty"])
-def test_an_honest_jitter_is_seldom_called_wrong(tmp_path, reorder, traffic):
+def test_an_honest_jitter_is_seldom_called_wrong(tmp_path: Path, reorder: bool, traffic: Traffic) -> None:
     runs, wrong, least = 30, 0, 500
     for seed in range(runs):
         found, blur = places(tmp_path / f"{seed}", seed, reorder, traffic)
@@ -47,12 +49,12 @@ def test_an_honest_jitter_is_seldom_called_wrong(tmp_path, reorder, traffic):
     assert wrong <= 8
 
 
-def test_the_distance_of_known_samples():
+def test_the_distance_of_known_samples() -> None:
     assert distance_from_uniform(np.array([0.5])) == 0.5
     assert distance_from_uniform((np.arange(100) + 0.5) / 100) == pytest.approx(0.005)
     assert distance_from_uniform(np.zeros(10)) == 1.0
 
 
-def test_the_bound_is_the_asymptotic_quantile_of_kolmogorov():
+def test_the_bound_is_the_asymptotic_quantile_of_kolmogorov() -> None:
     # K(1.358) = 95 % (Smirnov 1948): sqrt(n) D exceeds 1.358 with a chance of 5 %.
     assert largest_distance(10_000, 0.05) * 100 == pytest.approx(1.358, abs=0.001)

@@ -61,9 +61,9 @@ def test_a_run_that_was_not_checked_is_shown_as_such(unchecked: Path) -> None:
     assert "5 of 6 runs trusted" in page
     assert '<th scope="row">Not checked</th><td class="num bad">1</td>' in page
     assert page.count(UNSEEN) == 1
-    console = Console(file=io.StringIO(), width=300)
-    console.print(terminal.summary(unchecked))
-    text = console.file.getvalue()
+    written = io.StringIO()
+    Console(file=written, width=300).print(terminal.summary(unchecked))
+    text = written.getvalue()
     assert "1 not checked" in text
     assert f"{name}: not checked. {UNSEEN}" in text
 
