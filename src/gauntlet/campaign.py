@@ -230,14 +230,9 @@ def _certified(
     certify: Callable[[dict[str, Any], Path], dict[str, Any]], plan_run: dict[str, Any], record_dir: Path
 ) -> dict[str, Any]:
     """The certificate; where it cannot be made, the run is kept and not trusted."""
+    from gauntlet.results.certificate.verdict import nothing_checked
+
     try:
         return certify(plan_run, record_dir)
     except GauntletError as error:
-        return {
-            "format": "gauntlet-certificate",
-            "version": 1,
-            "run": plan_run["id"],
-            "trusted": False,
-            "checks": [],
-            "undecided": [f"The certificate could not be made: {error}"],
-        }
+        return nothing_checked(str(plan_run["id"]), f"The certificate could not be made: {error}")

@@ -22,12 +22,33 @@ class Verdict:
     def failures(self) -> dict[tuple[str, str | None], str]:
         """Sentences of failed checks by (check, link)."""
         checks = self.certificate["checks"]
-        return {(check["name"], check["link"]): check["sentence"] for check in checks if not check["passed"]}
+        return {(c["name"], c["link"]): c["sentence"] for c in checks if c["answer"] == "contradicted"}
+
+    @property
+    def verdict(self) -> str:
+        """The certificate's answer."""
+        return str(self.certificate["verdict"])
+
+    @property
+    def missing(self) -> set[str]:
+        """What the record lacks for checks that were not made."""
+        return {check["missing"] for check in self.certificate["checks"] if check["missing"]}
+
+    def impairment(self, link: str, name: str) -> dict[str, Any]:
+        """The answer for one thing that was asked of a link."""
+        found: dict[str, Any]
+        (found,) = [
+            entry
+            for entry in self.certificate["impairments"]
+            if (entry["link"], entry["impairment"]) == (link, name)
+        ]
+        return found
 
     @property
     def undecided(self) -> str:
         """All sentences on what could not be decided."""
-        return " ".join(self.certificate["undecided"])
+        unmade = [c["sentence"] for c in self.certificate["checks"] if c["answer"] == "not checked"]
+        return " ".join([*self.certificate["undecided"], *unmade])
 
     def check(self, name: str, link: str) -> dict[str, Any]:
         """One check."""

@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "loss": 0.0,
     "gilbert_elliott": None,
     "duplicate": 0.0,
+    "corrupt": 0.0,
     "limit_packets": 100_000,
     "up": True,
 }
@@ -147,10 +148,18 @@ class Dice:
         return self.chance.random() < float(loss)
 
 
+def damaged(packet: Packet, chance: random.Random) -> Packet:
+    """The packet with one bit flipped, anywhere behind the first header and within its own first 100
+    bytes."""
+    wire = bytearray(packet.wire)
+    wire[chance.randrange(24 + 12, min(len(wire), 124))] ^= 1 << chance.randrange(8)
+    return replace(packet, wire=bytes(wire))
+
+
 def impair(
     packets: Sequence[Packet], changes: Sequence[Change], end_ns: int, seed: int
 ) -> tuple[list[Packet], Counters]:
-    """Run packets through delay, jitter, loss and duplication until `end_ns`."""
+    """Run packets through delay, jitter, loss, duplication and corruption until `end_ns`."""
     chance = random.Random(seed)
     dice = Dice(chance)
     under_way: list[tuple[int, int, Packet]] = []
@@ -179,7 +188,10 @@ def impair(
                 due_ns = max(due_ns, latest_ns)
             latest_ns = due_ns
             number += 1
-            heapq.heappush(under_way, (due_ns, number, replace(packet, time_ns=due_ns)))
+            sent = replace(packet, time_ns=due_ns)
+            if chance.random() < values["corrupt"]:
+                sent = damaged(sent, chance)
+            heapq.heappush(under_way, (due_ns, number, sent))
     while under_way and under_way[0][0] <= end_ns:
         out.append(heapq.heappop(under_way)[2])
     counters.backlog = len(under_way)

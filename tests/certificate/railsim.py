@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from tests.certificate.linksim import SECOND, Counters, Packet, changes_of, impair, shape
 
 FORWARD = ["sa>gw", "gw>radio", "radio>core", "lan>srv"]
@@ -45,9 +47,10 @@ QUIET_TIMELINE: list[dict[str, Any]] = [
 
 
 def ip_packet(source: str, destination: str, number: int, size_bytes: int, protocol: int = 17) -> bytes:
-    """An IPv4 or IPv6 packet of a size with a UDP header and a numbered payload."""
+    """An IPv4 or IPv6 packet of a size with a UDP header and a payload that begins with its number."""
     ends = ipaddress.ip_address(source), ipaddress.ip_address(destination)
-    payload = struct.pack(">HHHHQ", 40000, 5000, 0, 0, number)
+    udp_bytes = size_bytes - (20 if ends[0].version == 4 else 40)
+    payload = struct.pack(">HHHH", 40000, 5000, udp_bytes, 0) + struct.pack("<Q", number)
     if ends[0].version == 4:
         header = struct.pack(">BBHHHBBH", 0x45, 0, size_bytes, number & 0xFFFF, 0x4000, 64, protocol, 0)
     else:
@@ -75,8 +78,19 @@ def hop(packet: bytes) -> bytes:
 
 
 @dataclass
+class Claims:
+    """What the guest says that its flow received; by message number: size and instant."""
+
+    received_bytes: int
+    messages: dict[int, tuple[int, int]]
+
+
+@dataclass
 class Run:
-    """A finished run, for tests to spoil and write: `taps` in path order, `record` as the guest writes it."""
+    """A finished run, for tests to spoil and write: `taps` in path order, `record` as the guest writes it.
+
+    Unless a test gives `claims`, the guest tells what its last tap shows. `idle` links have counters of zero.
+    """
 
     plan: dict[str, Any]
     taps: dict[str, list[Packet]]
@@ -86,6 +100,20 @@ class Run:
     destination: str
     missed: dict[str, int] = field(default_factory=dict)
     timeline: list[dict[str, Any]] | None = None
+    claims: Claims | None = None
+    idle: Sequence[str] = ()
+
+    def honest_claims(self) -> Claims:
+        """What a receiver behind the last tap has: each datagram once, when it first came."""
+        messages: dict[int, tuple[int, int]] = {}
+        header = 48 if ":" in self.source else 28
+        # A damaged datagram fails its checksum.
+        whole = {packet.wire[12:] for packet in self.taps.get(FORWARD[0], ())}
+        for packet in self.taps.get(FORWARD[-1], ()):
+            if packet.wire[12:] in whole:
+                (number,) = struct.unpack_from("<I", packet.wire, header)
+                messages.setdefault(number, (len(packet.wire) - header, packet.time_ns))
+        return Claims(sum(size for size, _ in messages.values()), messages)
 
     def write(self, folder: Path) -> Path:
         """Write `record.json` and `packets.bin`."""
@@ -100,10 +128,12 @@ class Run:
                         struct.pack("<qHHI", packet.time_ns, numbers[link], len(kept), len(packet.wire))
                     )
                     out.write(kept.ljust(112, b"\0"))
-        (record / "record.json").write_text(json.dumps(self._record(numbers)))
+        claims = self.honest_claims() if self.claims is None else self.claims
+        _write_messages(record / "messages.arrow", claims)
+        (record / "record.json").write_text(json.dumps(self._record(numbers, claims)))
         return record
 
-    def _record(self, numbers: Mapping[str, int]) -> dict[str, Any]:
+    def _record(self, numbers: Mapping[str, int], claims: Claims) -> dict[str, Any]:
         links = []
         for link, counters in self.counters.items():
             sizes = [len(packet.wire) + (0 if link in SHAPED else 14) for packet in self.taps[link]]
@@ -119,6 +149,19 @@ class Run:
                     "backlog_packets": counters.backlog,
                 }
             )
+        nothing = dict.fromkeys(
+            (
+                "sent_packets",
+                "sent_bytes",
+                "dropped_packets",
+                "overlimits",
+                "backlog_bytes",
+                "backlog_packets",
+            ),
+            0,
+        )
+        links += [{"link": link, "kind": "netem", **nothing} for link in self.idle]
+        instants = [instant for _, instant in claims.messages.values()]
         ipv6 = ":" in self.source
         ends = [f"[{end}]" if ipv6 else end for end in (self.source, self.destination)]
         return {
@@ -128,7 +171,20 @@ class Run:
             "seed": self.plan["seed"],
             "outcome": "ok",
             "virtual_s": self.end_s,
-            "flows": [{"id": "f0", "source": f"{ends[0]}:40000", "destination": f"{ends[1]}:5000"}],
+            "flows": [
+                {
+                    "id": "f0",
+                    "from": "cli",
+                    "to": "srv",
+                    "source": f"{ends[0]}:40000",
+                    "destination": f"{ends[1]}:5000",
+                    "received_bytes": claims.received_bytes,
+                    "received_messages": len(claims.messages),
+                    "message_size_bytes": 1448,
+                    "first_received_s": _seconds(min(instants, default=None)),
+                    "last_received_s": _seconds(max(instants, default=None)),
+                }
+            ],
             "links": links,
             "taps": [
                 {
@@ -139,9 +195,34 @@ class Run:
                 }
                 for link, number in numbers.items()
             ],
-            "paths": [{"flow": "f0", "forward": FORWARD, "return": RETURN}],
+            "paths": [
+                {
+                    "flow": "f0",
+                    "forward": [link for link in FORWARD if link in numbers],
+                    "return": [link for link in RETURN if link in numbers],
+                }
+            ],
             "timeline": self.plan["timeline"] if self.timeline is None else self.timeline,
         }
+
+
+def _seconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / SECOND
+
+
+def _write_messages(path: Path, claims: Claims) -> None:
+    rows = sorted(claims.messages.items())
+    table = pa.table(
+        {
+            "flow": pa.array([0] * len(rows), pa.uint16()),
+            "seq": pa.array([number for number, _ in rows], pa.uint32()),
+            "size_bytes": pa.array([size for _, (size, _) in rows], pa.uint32()),
+            "sent_ns": pa.array([0] * len(rows), pa.int64()),
+            "received_ns": pa.array([instant for _, (_, instant) in rows], pa.int64()),
+        }
+    )
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
 
 
 Traffic = Callable[[random.Random], list[tuple[float, int]]]
@@ -198,7 +279,7 @@ def run_network(
         "network": NETWORK,
         "timeline": [dict(entry) for entry in timeline],
         "sysctls": {},
-        "flows": [{"id": "f0"}],
+        "flows": [{"id": "f0", "stack": "udp", "stack_params": {}, "app": "cbr"}],
         "record": {"messages": True, "socket_interval_s": None, "packets": "headers", "taps": None},
     }
     return Run(plan, taps, counters, end_s, source, destination)

@@ -16,7 +16,7 @@ DELAY, LAST = "radio>core", "lan>srv"
 def corrupted_run(asked: float, really: float) -> Run:
     """A run that flips a bit in some packets, of which the next router drops one in ten."""
     timeline = [{**entry, "corrupt": asked} if entry["link"] == DELAY else entry for entry in QUIET_TIMELINE]
-    run = run_network(timeline, steady(4e6, 1000, 10.0))
+    run = run_network(timeline, steady(4e6, 1000, 10.0), really=QUIET_TIMELINE)
     chance, dropped = random.Random(5), set()
     for number in range(len(run.taps[DELAY])):
         if chance.random() >= really:
@@ -48,7 +48,7 @@ def test_more_than_was_asked_is_a_fault(judge: Judge, asked: float, really: floa
 @pytest.mark.parametrize("asked", [0.02, 0.0])
 def test_a_damaged_packet_that_looks_like_another_is_not_a_copy_of_it(judge: Judge, asked: float) -> None:
     timeline = [{**entry, "corrupt": asked} if entry["link"] == DELAY else entry for entry in QUIET_TIMELINE]
-    run = run_network(timeline, steady(4e6, 1000, 10.0))
+    run = run_network(timeline, steady(4e6, 1000, 10.0), really=QUIET_TIMELINE)
     for tap in (DELAY, LAST):
         run.taps[tap][700] = replace(run.taps[tap][700], wire=run.taps[tap][703].wire)
     verdict = judge(run)

@@ -19,12 +19,17 @@ def entry(link: str, at_s: float = 0.0, **values: Any) -> dict[str, Any]:
     return {"at_s": at_s, "link": link, **values}
 
 
+GOOD_AND_BAD = {"p": 0.01, "r": 0.3, "loss_bad": 0.8, "loss_good": 0.001}
+
 CONDITIONS = {
     "quiet": [],
     "loss": [entry(DELAY, loss=0.01)],
     "jitter in order": [entry(DELAY, jitter_s=0.01)],
     "jitter out of order": [entry(DELAY, jitter_s=0.01, reorder=True)],
-    "bursty loss": [entry(DELAY, gilbert_elliott={"p": 0.01, "r": 0.3, "loss_bad": 0.8, "loss_good": 0.001})],
+    "bursty loss": [entry(DELAY, gilbert_elliott=GOOD_AND_BAD)],
+    "corruption": [entry(DELAY, corrupt=0.02)],
+    "corruption and bursts": [entry(DELAY, corrupt=0.01, gilbert_elliott=GOOD_AND_BAD)],
+    "all at once": [entry(DELAY, jitter_s=0.005, reorder=True, loss=0.02, duplicate=0.02, corrupt=0.01)],
     "duplication": [entry(DELAY, duplicate=0.02, loss=0.05)],
     "full queue": [entry(UP, queue_limit_bytes=20_000)],
     "full netem": [entry(DELAY, limit_packets=10)],
@@ -43,6 +48,8 @@ def test_what_was_asked_is_trusted(judge: Judge, condition: str, seed: int) -> N
     timeline = sorted([*QUIET_TIMELINE, *CONDITIONS[condition]], key=lambda e: e["at_s"])
     verdict = judge(run_network(timeline, BUSY, seed=seed))
     assert verdict.failures == {}
+    assert verdict.missing == set()
+    assert verdict.verdict == "confirmed"
     assert verdict.certificate["trusted"] is True
 
 

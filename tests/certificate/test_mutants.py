@@ -18,6 +18,7 @@ from tests.certificate.railsim import (
     NETWORK,
     QUIET_TIMELINE,
     Run,
+    Traffic,
     bursty,
     in_tunnel,
     ip_packet,
@@ -176,6 +177,110 @@ def test_loss_that_comes_in_bursts_other_than_asked(judge: Judge) -> None:
     assert set(
         judge(run_network(asked, traffic, really=with_values(DELAY, gilbert_elliott=worse))).failures
     ) == {("loss", DELAY)}
+
+
+MODEL = {"p": 0.01, "r": 0.2, "loss_bad": 1.0, "loss_good": 0.0}
+"""Loses one packet in 21, in bursts of five."""
+
+SCATTERED = {"p": MODEL["p"] * 4, "r": MODEL["r"] * 4, "loss_bad": 1.0, "loss_good": 0.0}
+
+
+@pytest.mark.parametrize(
+    "really", [{"gilbert_elliott": SCATTERED}, {"gilbert_elliott": None, "loss": 1 / 21}]
+)
+def test_bursts_scattered_at_the_same_mean_loss(judge: Judge, really: dict[str, Any]) -> None:
+    traffic = steady(4.5e6, 200, 10.0)
+    asked, done = with_values(DELAY, gilbert_elliott=MODEL), with_values(DELAY, **really)
+    verdict = judge(run_network(asked, traffic, really=done))
+    assert set(verdict.failures) == {("bursts", DELAY)}
+    assert "where 5 were asked for" in verdict.failures["bursts", DELAY]
+    assert verdict.impairment(DELAY, "burst loss")["answer"] == "contradicted"
+
+
+def test_losses_in_bursts_where_single_ones_were_asked_are_not_called_the_same(judge: Judge) -> None:
+    asked, done = with_values(DELAY, gilbert_elliott=SCATTERED), with_values(DELAY, gilbert_elliott=MODEL)
+    verdict = judge(run_network(asked, steady(4.5e6, 200, 10.0), really=done))
+    assert ("bursts", DELAY) in verdict.failures
+
+
+@pytest.mark.parametrize("traffic", [steady(4.5e6, 200, 10.0), bursty(20_000, 60.0)])
+def test_corruption_left_out(judge: Judge, traffic: Traffic) -> None:
+    verdict = judge(run_network(with_values(DELAY, corrupt=0.03), traffic, really=QUIET_TIMELINE))
+    assert set(verdict.failures) == {("corruption", DELAY)}
+    assert "damaged 0 of" in verdict.failures["corruption", DELAY]
+
+
+def test_more_corruption_than_asked(judge: Judge) -> None:
+    asked, done = with_values(DELAY, corrupt=0.01), with_values(DELAY, corrupt=0.03)
+    assert ("corruption", DELAY) in judge(run_network(asked, CALM, really=done)).failures
+
+
+def test_duplication_left_out(judge: Judge) -> None:
+    verdict = judge(run_network(with_values(DELAY, duplicate=0.02), CALM, really=QUIET_TIMELINE))
+    assert set(verdict.failures) == {("duplication", DELAY)}
+    assert verdict.impairment(DELAY, "duplicate")["answer"] == "contradicted"
+
+
+@pytest.mark.parametrize("reorder", [False, True])
+@pytest.mark.parametrize("delay_s", [0.02, 0.025, 0.03])
+def test_jitter_replaced_by_a_constant(judge: Judge, reorder: bool, delay_s: float) -> None:
+    asked = with_values(DELAY, jitter_s=0.01, reorder=reorder)
+    verdict = judge(run_network(asked, CALM, really=with_values(DELAY, delay_s=delay_s)))
+    assert set(verdict.failures) == {("jitter", DELAY)}
+    assert "is not spread as asked" in verdict.failures["jitter", DELAY]
+
+
+@pytest.mark.parametrize("reorder", [False, True])
+def test_half_the_jitter(judge: Judge, reorder: bool) -> None:
+    asked = with_values(DELAY, jitter_s=0.01, reorder=reorder)
+    done = with_values(DELAY, jitter_s=0.005, reorder=reorder)
+    assert set(judge(run_network(asked, CALM, really=done)).failures) == {("jitter", DELAY)}
+
+
+@pytest.mark.parametrize("reorder", [False, True])
+def test_twice_the_jitter(judge: Judge, reorder: bool) -> None:
+    asked = with_values(DELAY, jitter_s=0.005, reorder=reorder)
+    done = with_values(DELAY, jitter_s=0.01, reorder=reorder)
+    assert {("jitter", DELAY), ("delay", DELAY)} <= set(judge(run_network(asked, CALM, really=done)).failures)
+
+
+def test_order_kept_where_jitter_was_to_change_it(judge: Judge) -> None:
+    asked = with_values(DELAY, jitter_s=0.01, reorder=True)
+    verdict = judge(run_network(asked, CALM, really=with_values(DELAY, jitter_s=0.01)))
+    assert set(verdict.failures) == {("jitter", DELAY)}
+    assert verdict.impairment(DELAY, "reorder")["answer"] == "contradicted"
+
+
+def test_a_claim_of_more_bytes_than_arrived(judge: Judge) -> None:
+    run = run_network(QUIET_TIMELINE, CALM)
+    run.claims = run.honest_claims()
+    run.claims.received_bytes += 1
+    failures = judge(run).failures
+    assert set(failures) == {("bytes", LAST), ("instants", LAST)}
+    assert "claims 9,720,001 bytes received" in failures["bytes", LAST]
+    assert "carried at most 9,720,000" in failures["bytes", LAST]
+
+
+@pytest.mark.parametrize("number", [0, 5000, 9999])
+def test_a_message_received_a_millisecond_too_early(judge: Judge, number: int) -> None:
+    run = run_network(with_values(DELAY, loss=0.01), CALM)
+    run.claims = run.honest_claims()
+    number = sorted(run.claims.messages)[min(number, len(run.claims.messages) - 1)]
+    size, instant = run.claims.messages[number]
+    run.claims.messages[number] = size, instant - 1_000_000
+    failures = judge(run).failures
+    assert set(failures) == {("instants", LAST)}
+    assert "1 ms before the last packet" in failures["instants", LAST]
+
+
+def test_a_message_that_never_arrived(judge: Judge) -> None:
+    run = run_network(with_values(DELAY, loss=0.01), CALM)
+    run.claims = run.honest_claims()
+    lost = next(number for number in range(10_000) if number not in run.claims.messages)
+    run.claims.messages[lost] = (972, 19_000_000_000)
+    failures = judge(run).failures
+    assert set(failures) == {("instants", LAST)}
+    assert "which the captured packets never carried" in failures["instants", LAST]
 
 
 def test_packets_that_get_through_an_outage(judge: Judge) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from gauntlet.results.certificate import certify
@@ -17,6 +18,7 @@ from tests.certificate.conftest import Verdict
 
 DATA = Path(__file__).parent / "data"
 SHAPED, DELAYED, PLAIN = "rasa>ra", "ra>rabc", "sb>tsb1"
+LAST = PLAIN
 
 
 class RealRun:
@@ -27,6 +29,9 @@ class RealRun:
         self.record = json.loads((DATA / name / "record.json").read_text())
         packets = lzma.decompress((DATA / name / "packets.bin.xz").read_bytes())
         self.packets = np.frombuffer(packets, record_dtype(112)).copy()
+        self.messages = pa.ipc.open_file(
+            pa.BufferReader((DATA / name / "messages.arrow").read_bytes())
+        ).read_all()
 
     def rows(self, link: str) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Where the packets of a tap are."""
@@ -56,10 +61,20 @@ class RealRun:
                 if entry["link"] == link and key in entry:
                     entry[key] = change(entry[key])
 
+    def receive(self, number: int, earlier_ns: int) -> None:
+        """Have a message received so much earlier."""
+        received = self.messages["received_ns"].to_pylist()
+        received[number] -= earlier_ns
+        place = self.messages.schema.get_field_index("received_ns")
+        self.messages = self.messages.set_column(place, "received_ns", pa.array(received, pa.int64()))
+
     def verdict(self, folder: Path) -> Verdict:
         """The certificate of what is left."""
         (folder / "record.json").write_text(json.dumps(self.record))
         (folder / "packets.bin").write_bytes(self.packets.tobytes())
+        schema = self.messages.schema
+        with pa.OSFile(str(folder / "messages.arrow"), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            writer.write_table(self.messages)
         return Verdict(certify(self.plan, folder))
 
 
@@ -71,9 +86,12 @@ def run(request: pytest.FixtureRequest) -> RealRun:
 def test_real_runs_are_trusted(run: RealRun, tmp_path: Path) -> None:
     verdict = run.verdict(tmp_path)
     assert verdict.failures == {}
+    assert verdict.verdict == "confirmed"
     assert verdict.check("pace", SHAPED)["measured"]["waited_packets"] > 100
     assert verdict.check("delay", DELAYED)["measured"]["packets"] > 300
     assert verdict.check("loss", DELAYED)["measured"]["lost_packets"] > 0
+    claims = verdict.check("bytes", LAST)
+    assert claims["measured"]["claimed_bytes"] == claims["expected"]["carried_bytes"] >= 300_000
 
 
 def test_real_packets_wait_for_those_before_them_when_the_delay_falls(tmp_path: Path) -> None:
@@ -151,3 +169,33 @@ def test_swapped_packets(run: RealRun, tmp_path: Path) -> None:
 def test_a_changed_payload(run: RealRun, tmp_path: Path) -> None:
     run.packets["packet"][run.rows(DELAYED)[100], 24 + 21] ^= 1
     assert {("origin", DELAYED), ("origin", "rabc>rb")} <= set(run.verdict(tmp_path).failures)
+
+
+def test_a_byte_more_than_arrived(run: RealRun, tmp_path: Path) -> None:
+    run.record["flows"][0]["received_bytes"] += 1
+    assert set(run.verdict(tmp_path).failures) == {("bytes", LAST), ("instants", LAST)}
+
+
+@pytest.mark.parametrize("earlier_ns", [1_000_000, 10_000])
+@pytest.mark.parametrize("number", [0, 100, -1])
+def test_a_message_received_too_early(run: RealRun, tmp_path: Path, number: int, earlier_ns: int) -> None:
+    run.receive(number, earlier_ns)
+    failures = run.verdict(tmp_path).failures
+    assert set(failures) == {("instants", LAST)}
+    assert "1 instant of f0" in failures["instants", LAST]
+
+
+def test_messages_behind_a_lost_byte_wait_for_it(run: RealRun, tmp_path: Path) -> None:
+    """Without the packet that brought a byte of the middle, nothing behind it can have been read."""
+    rows = run.rows(LAST)
+    run.drop(rows[len(rows) // 2 : len(rows) // 2 + 1])
+    sentence = run.verdict(tmp_path).failures["instants", LAST]
+    assert "which the captured packets never carried" in sentence
+
+
+def test_no_messages_in_the_record(run: RealRun, tmp_path: Path) -> None:
+    run.messages = run.messages.slice(0, 0)
+    verdict = run.verdict(tmp_path)
+    assert verdict.failures == {}
+    assert verdict.missing == {"messages.arrow"}
+    assert verdict.verdict == "not checked"

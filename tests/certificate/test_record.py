@@ -63,14 +63,20 @@ def test_the_record_of_another_run(run: Run, tmp_path: Path) -> None:
 def test_a_run_that_kept_no_packets(run: Run, tmp_path: Path) -> None:
     run.plan["record"]["packets"] = "none"
     verdict = Verdict(certify(run.plan, run.write(tmp_path)))
-    assert "nothing could be checked" in verdict.failures["capture", None]
+    assert "nothing could be checked" in verdict.undecided
+    assert "captured packets" in verdict.missing
+    assert verdict.failures == {}
+    assert verdict.verdict == "not checked"
     assert verdict.certificate["trusted"] is False
 
 
 def test_a_record_without_its_packets(run: Run, tmp_path: Path) -> None:
     record = run.write(tmp_path)
     (record / "packets.bin").unlink()
-    assert "has no packets.bin" in Verdict(certify(run.plan, record)).failures["capture", None]
+    verdict = Verdict(certify(run.plan, record))
+    assert "has no packets.bin" in verdict.undecided
+    assert "packets.bin" in verdict.missing
+    assert verdict.verdict == "not checked"
 
 
 def test_a_capture_that_is_cut_off(run: Run, tmp_path: Path) -> None:
@@ -98,29 +104,8 @@ def test_a_run_without_any_traffic(judge: Judge) -> None:
     verdict = judge(run_network(QUIET_TIMELINE, lambda _: []))
     assert verdict.failures == {}
     assert "nothing to check where no packet came" in verdict.undecided
-
-
-def test_a_link_without_a_tap_is_undecided(run: Run, tmp_path: Path) -> None:
-    del run.taps["gw>radio"]
-
-    def forget(content: dict[str, Any]) -> None:
-        content["paths"][0]["forward"].remove("gw>radio")
-        content["links"].append(
-            {
-                "link": "gw>radio",
-                "kind": "tbf",
-                "sent_packets": 250,
-                "sent_bytes": 256_000,
-                "dropped_packets": 0,
-                "backlog_packets": 0,
-            }
-        )
-
-    del run.counters["gw>radio"]
-    verdict = Verdict(certify(run.plan, changed_record(run, tmp_path, forget)))
-    assert "gw>radio could not be checked: the run has no tap on it." in verdict.undecided
-    assert "What entered radio>core is not fully known" in verdict.undecided
-    assert verdict.failures == {}
+    rate = verdict.impairment("gw>radio", "rate")
+    assert (rate["answer"], rate["why"], rate["missing"]) == ("not checked", "no packet came to it", None)
 
 
 def test_packets_of_programs_are_timed_but_may_get_lost(run: Run, tmp_path: Path) -> None:
@@ -139,7 +124,17 @@ def test_packets_of_programs_are_timed_but_may_get_lost(run: Run, tmp_path: Path
 def test_a_certificate_is_plain_json(judge: Judge, run: Run) -> None:
     certificate = judge(run).certificate
     assert json.loads(json.dumps(certificate, allow_nan=False)) == certificate
-    assert set(certificate) == {"format", "version", "run", "trusted", "checks", "undecided"}
+    assert set(certificate) == {
+        "format",
+        "version",
+        "run",
+        "verdict",
+        "trusted",
+        "impairments",
+        "checks",
+        "undecided",
+    }
+    assert {check["passed"] for check in certificate["checks"]} == {True}
 
 
 @pytest.mark.parametrize("ends", [("10.0.1.1", "10.0.2.1"), ("fd00:1::1", "fd00:2::1")])

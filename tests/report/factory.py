@@ -285,7 +285,9 @@ def certificate(name: str, trusted: bool) -> dict[str, Any]:
     check = {
         "name": "rate",
         "link": "rasa>ra",
+        "answer": "confirmed" if trusted else "contradicted",
         "passed": trusted,
+        "missing": None,
         "sentence": "No window of rasa>ra was faster than its rate."
         if trusted
         else "rasa>ra carried 2.1 % more than its rate allows in the window from 12.0 s to 13.0 s.",
@@ -294,9 +296,11 @@ def certificate(name: str, trusted: bool) -> dict[str, Any]:
     }
     return {
         "format": "gauntlet-certificate",
-        "version": 1,
+        "version": 2,
         "run": name,
+        "verdict": "confirmed" if trusted else "contradicted",
         "trusted": trusted,
+        "impairments": [],
         "checks": [check],
         "undecided": [],
     }

@@ -52,6 +52,7 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
             "present": found.present,
             "trusted": found.trusted,
             "untrusted": [{"run": run, "reasons": reasons} for run, reasons in found.untrusted],
+            "unchecked": [{"run": run, "reasons": reasons} for run, reasons in found.unchecked],
             "failed": [{"run": run, "reason": reason} for run, reason in found.failed],
             "flows": found.flows,
             "flows_failed": [{"run": run, "reason": reason} for run, reason in found.flow_failures],

@@ -35,6 +35,9 @@ def summary(results_folder: Path) -> RenderableType:
     good = found.trusted == found.planned
     parts.append(Padding(Text(found.verdict, style="green" if good else "bold red"), (1, 0, 0, 0)))
     parts += [Text(f"{run}: {' '.join(reasons)}", style="red") for run, reasons in found.untrusted]
+    parts += [
+        Text(f"{run}: not checked. {' '.join(reasons)}", style="red") for run, reasons in found.unchecked
+    ]
     parts += [Text(f"{run}: {reason}", style="red") for run, reason in found.failed]
     if found.failed_flows:
         parts.append(Text(found.failed_flows, style="bold red"))

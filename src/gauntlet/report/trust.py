@@ -8,6 +8,9 @@ from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.numbers import counted, listed
 
+NOT_CHECKED = "not checked"
+"""The verdict of a run that could have been checked and was not (docs/formats/certificate.md)."""
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -19,6 +22,8 @@ class Trust:
     """(run, reason)."""
     untrusted: list[tuple[str, list[str]]]
     """(run, sentences of the checks that failed)."""
+    unchecked: list[tuple[str, list[str]]]
+    """(run, what could have been checked and was not, without any check that failed)."""
     checks: list[tuple[str, int, int]]
     """(check, passed, failed) over all runs."""
     undecided: list[tuple[str, int]]
@@ -49,7 +54,7 @@ class Trust:
     @property
     def trusted(self) -> int:
         """Runs that take part in the answer."""
-        return self.present - len(self.failed) - len(self.untrusted)
+        return self.present - len(self.failed) - len(self.untrusted) - len(self.unchecked)
 
     @property
     def verdict(self) -> str:
@@ -62,6 +67,8 @@ class Trust:
         parts = [f"{self.trusted} of {counted(self.planned, 'run')} are trusted"]
         if self.untrusted:
             parts.append(f"{len(self.untrusted)} not trusted")
+        if self.unchecked:
+            parts.append(f"{len(self.unchecked)} not checked")
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
         if missing := self.planned - self.present:
@@ -78,12 +85,16 @@ def trust(campaign: Campaign) -> Trust:
     tally: dict[str, Counter[bool]] = {}
     undecided: dict[str, list[str]] = {}
     unclear: dict[str, list[str]] = {}
+    unmade: dict[str, list[str]] = {}
     failed = [(run["run"], run["reason"] or "no reason was given") for run in runs if run["outcome"] != "ok"]
     without_end = {run for run, _ in failed}
     for check in checks:
         if check["run"] in without_end:
             continue
         if check["passed"] is None:
+            if check.get("missing"):
+                unmade.setdefault(check["run"], []).append(check["sentence"])
+                continue
             unclear.setdefault(check["run"], []).append(check["sentence"])
             # The same statement with other numbers is one statement: a campaign has hundreds of runs.
             undecided.setdefault(re.sub(r"[\d.,]*\d", "#", check["sentence"]), []).append(check["sentence"])
@@ -91,14 +102,15 @@ def trust(campaign: Campaign) -> Trust:
         tally.setdefault(check["name"], Counter())[check["passed"]] += 1
         if not check["passed"]:
             failed_checks.setdefault(check["run"], []).append(check["sentence"])
+    doubtful = {
+        run["run"]: run.get("verdict") for run in runs if run["outcome"] == "ok" and not run["trusted"]
+    }
     untrusted = [
-        (
-            run["run"],
-            failed_checks.get(run["run"]) or unclear.get(run["run"]) or ["It has no certificate that holds."],
-        )
-        for run in runs
-        if run["outcome"] == "ok" and not run["trusted"]
+        (run, failed_checks.get(run) or unclear.get(run) or ["It has no certificate that holds."])
+        for run, verdict in doubtful.items()
+        if verdict != NOT_CHECKED
     ]
+    unchecked = [(run, unmade[run]) for run, verdict in doubtful.items() if verdict == NOT_CHECKED]
     flows = [row for row in campaign.rows if row.run not in without_end]
     labels = {style.key: style.label for style in campaign.styles}
     flow_failures = [
@@ -106,17 +118,19 @@ def trust(campaign: Campaign) -> Trust:
         for row in flows
         if not row.completed
     ]
+    older = sum(run["trusted"] and run.get("verdict") is None for run in runs)
     planned = max(results.manifest.runs_planned, len(runs))
     return Trust(
         planned=planned,
         present=len(runs),
         failed=failed,
         untrusted=untrusted,
+        unchecked=unchecked,
         checks=[(name, count[True], count[False]) for name, count in sorted(tally.items())],
         undecided=sorted(((_first(each), len(each)) for each in undecided.values()), key=lambda it: -it[1]),
         flows=len(flows),
         flow_failures=flow_failures,
-        warnings=_warnings(campaign, planned - len(runs)),
+        warnings=_warnings(campaign, planned - len(runs), older),
         instants=_instants(campaign),
     )
 
@@ -139,8 +153,13 @@ def _instants(campaign: Campaign) -> list[tuple[str, list[str]]]:
     return [(way, sorted(labels.get(key, key) for key in keys)) for way, keys in sorted(found.items())]
 
 
-def _warnings(campaign: Campaign, missing: int) -> list[str]:
+def _warnings(campaign: Campaign, missing: int, older: int) -> list[str]:
     found = []
+    if older:
+        found.append(
+            f"Of {counted(older, 'run')} the certificate is of version 1: it found no fault and does not "
+            "say what was not checked. To know, play again."
+        )
     count = len(campaign.repetitions)
     if missing > 0:
         found.append(

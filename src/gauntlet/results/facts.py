@@ -13,6 +13,7 @@ _RUN_COLUMNS = (
     ("outcome", pa.string()),
     ("reason", pa.string()),
     ("trusted", pa.bool_()),
+    ("verdict", pa.string()),
     ("seed", pa.int64()),
     ("virtual_s", pa.float64()),
 )
@@ -24,6 +25,7 @@ _CERTIFICATE_COLUMNS = pa.schema(
         ("link", pa.string()),
         ("passed", pa.bool_()),
         ("sentence", pa.string()),
+        ("missing", pa.string()),
         ("measured", pa.string()),
         ("expected", pa.string()),
     ]
@@ -32,7 +34,7 @@ _CERTIFICATE_COLUMNS = pa.schema(
 
 def runs_table(runs: Iterable[Run]) -> pa.Table:
     """One row a run: `run`, its factors (one column each, as the experiment names them), outcome, reason,
-    trusted, seed and virtual duration.
+    trusted, the certificate's verdict (`Run.verdict`), seed and virtual duration.
 
     Raises RunError when a factor has the name of another column.
     """
@@ -52,6 +54,7 @@ def runs_table(runs: Iterable[Run]) -> pa.Table:
             run.record.get("outcome"),
             run.record.get("reason"),
             run.trusted,
+            run.verdict,
             run.record.get("seed"),
             run.record.get("virtual_s"),
         )
@@ -77,9 +80,10 @@ def links_table(runs: Iterable[Run]) -> pa.Table:
 
 
 def certificates_table(runs: Iterable[Run]) -> pa.Table:
-    """One row a check; what a certificate could not decide is a row whose `passed` is null.
+    """One row a check; what a certificate did not check or could not decide is a row whose `passed` is null.
 
-    `measured` and `expected` are JSON text, because their keys differ from check to check.
+    `missing` says what the record lacks for a check that could have been made; a run with such a row is not
+    trusted. `measured` and `expected` are JSON text, because their keys differ from check to check.
     """
     rows: list[dict[str, Any]] = []
     for run in runs:
@@ -91,6 +95,7 @@ def certificates_table(runs: Iterable[Run]) -> pa.Table:
                     "link": check.get("link"),
                     "passed": check["passed"],
                     "sentence": check["sentence"],
+                    "missing": check.get("missing"),
                     "measured": _text(check.get("measured")),
                     "expected": _text(check.get("expected")),
                 }

@@ -57,6 +57,19 @@ class Run:
         """Whether the run came to its end and its certificate holds."""
         return self.ok and bool(self.certificate.get("trusted"))
 
+    @property
+    def verdict(self) -> str | None:
+        """What its certificate says: confirmed, contradicted or not checked.
+
+        None for a failed run, and for one whose certificate is of version 1 and found no fault: it did not
+        say what it had not checked.
+        """
+        if not self.ok:
+            return None
+        if "verdict" in self.certificate:
+            return str(self.certificate["verdict"])
+        return None if self.certificate.get("trusted") else "contradicted"
+
     def messages(self, columns: list[str] | None = None) -> pa.Table | None:
         """One row a message, by flow and number; None when messages were not recorded."""
         return self._table(layout.MESSAGES, "the messages", columns)

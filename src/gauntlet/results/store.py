@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout, parquet, pcapng
+from gauntlet.results.certificate.verdict import nothing_checked
 from gauntlet.results.files import (
     failures_named,
     fsync_file,
@@ -161,7 +162,7 @@ def write_failure(results: Path, spec: Mapping[str, Any], plan_run: Mapping[str,
         "outcome": "failed",
         "reason": reason,
     }
-    certificate = {"run": spec["id"], "trusted": False, "checks": [], "undecided": [reason]}
+    certificate = nothing_checked(str(spec["id"]), reason)
     with _placing(results, str(spec["id"])) as part:
         _write_json_files(part, spec, plan_run, record, certificate)
     return layout.run_folder(results, str(spec["id"]))

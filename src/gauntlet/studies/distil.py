@@ -278,12 +278,16 @@ def _manifest(
 
 
 def _reasons(results: Results, runs: set[str]) -> dict[str, str]:
-    """The first failed check of each run that is not trusted."""
+    """The first failed check of each run that is not trusted, else the first that was not made."""
     found: dict[str, str] = {}
     if runs:
-        for check in results.table("certificates").to_pylist():
-            if check["run"] in runs and check["passed"] is not True:
-                found.setdefault(check["run"], check["sentence"])
+        checks = [check for check in results.table("certificates").to_pylist() if check["run"] in runs]
+        for check in [
+            *(check for check in checks if check["passed"] is False),
+            *(check for check in checks if check.get("missing")),
+            *(check for check in checks if check["passed"] is None),
+        ]:
+            found.setdefault(check["run"], check["sentence"])
     return {run: found.get(run, "It has no certificate that holds.") for run in sorted(runs)}
 
 

@@ -37,11 +37,13 @@ def record_dtype(capture_bytes: int) -> np.dtype[np.void]:
 class TapPackets:
     """What one tap saw, in order of arrival; all arrays have one entry per packet.
 
-    `time_ns` since the start of the run; `length` in bytes from the outermost IP header on; `key` as in
-    `headers`; `pair` code of the inner addresses; `local` concerns this link only; `icmp` an ICMP message.
+    `rows` are their places among the capture's records; `time_ns` since the start of the run; `length` in
+    bytes from the outermost IP header on; `key` as in `headers`; `pair` code of the inner addresses;
+    `local` concerns this link only; `icmp` an ICMP message.
     """
 
     link: str
+    rows: Ints
     time_ns: Ints
     length: Ints
     key: npt.NDArray[np.uint64]
@@ -90,6 +92,7 @@ def read_capture(path: Path, capture_bytes: int, tap_links: Sequence[tuple[int, 
         rows = order[first:last]
         taps[link] = TapPackets(
             link=link,
+            rows=rows,
             time_ns=columns["time_ns"][rows],
             length=columns["length"][rows],
             key=columns["key"][rows],

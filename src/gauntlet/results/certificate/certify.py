@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +13,33 @@ import numpy as np
 from gauntlet.errors import RunError
 from gauntlet.results.certificate.asked import read_timeline, without_change
 from gauntlet.results.certificate.backlog import with_backlog
+from gauntlet.results.certificate.bursts import check_bursts
 from gauntlet.results.certificate.capture import CAPTURE_BYTES, Capture, read_capture
+from gauntlet.results.certificate.claims import check_claims
 from gauntlet.results.certificate.conservation import (
     check_conservation,
     check_counters,
     check_origin,
     own_words,
 )
+from gauntlet.results.certificate.corruption import check_corruption
+from gauntlet.results.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
 from gauntlet.results.certificate.delays import check_delays, check_order
-from gauntlet.results.certificate.losses import check_copies, check_losses
+from gauntlet.results.certificate.losses import check_copies, check_losses, check_outage
 from gauntlet.results.certificate.queues import check_limit, check_tail_drops, occupancy
 from gauntlet.results.certificate.scripted import read_scripts, with_scripted
 from gauntlet.results.certificate.shaper import check_pace, check_rate
 from gauntlet.results.certificate.sizes import check_sizes, link_mtu_bytes
+from gauntlet.results.certificate.spread import check_spread
 from gauntlet.results.certificate.stages import Routes, read_routes
 from gauntlet.results.certificate.traffic import Traffic, follow
-from gauntlet.results.certificate.verdict import Findings, percent, plural
+from gauntlet.results.certificate.verdict import Findings, certificate_json, percent, plural
+
+NO_PACKETS = Gap("the run kept no packets", "captured packets")
+"""Why nothing was checked of a run without a capture."""
+
+NO_TRAFFIC = Gap("no packet came to it", None)
+"""Why nothing could be checked of a link that nothing used."""
 
 IMPAIRING_KINDS = frozenset({"tbf", "netem"})
 """Queues that change the traffic; those of hosts (fq, pfifo) stand before the first tap."""
@@ -45,21 +57,14 @@ def certify(plan_run: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
     try:
         _check_identity(plan_run, record, findings)
         capture = _check_capture(plan_run, record, record_dir, findings)
-        if capture is not None:
-            _check_network(plan_run, record, capture, findings)
+        impairments = _check_network(plan_run, record, capture, findings)
+        check_claims(plan_run, record, record_dir, capture, findings)
     except KeyError as error:
         raise RunError(
             f"The plan's run {plan_run.get('id')} or its record in {record_dir} lacks the key {error}; "
             "both should be as their formats say (docs/formats)."
         ) from error
-    return {
-        "format": "gauntlet-certificate",
-        "version": 1,
-        "run": plan_run["id"],
-        "trusted": findings.trusted,
-        "checks": [check.to_json() for check in findings.checks],
-        "undecided": findings.undecided,
-    }
+    return certificate_json(plan_run["id"], findings, impairments)
 
 
 def _read_record(record_dir: Path) -> dict[str, Any]:
@@ -110,14 +115,15 @@ def _check_capture(
     """The capture if there is one, after checking that it is whole."""
     kept, path = plan_run["record"]["packets"], record_dir / "packets.bin"
     if kept not in CAPTURE_BYTES:
-        failure = (
+        sentence = (
             "The run kept no packets, so that nothing could be checked; "
             "set record.packets to headers to have it checked."
         )
-        findings.add("capture", None, failure, "")
+        findings.not_checked("capture", None, sentence, missing=NO_PACKETS.missing)
         return None
     if not path.is_file():
-        findings.add("capture", None, "The record has no packets.bin, so that nothing could be checked.", "")
+        sentence = "The record has no packets.bin, so that nothing could be checked."
+        findings.not_checked("capture", None, sentence, missing="packets.bin")
         return None
     capture = read_capture(path, CAPTURE_BYTES[kept], [(tap["tap"], tap["link"]) for tap in record["taps"]])
     problems = []
@@ -155,63 +161,79 @@ def _check_capture(
 
 
 def _check_network(
-    plan_run: Mapping[str, Any], record: Mapping[str, Any], capture: Capture, findings: Findings
-) -> None:
+    plan_run: Mapping[str, Any], record: Mapping[str, Any], capture: Capture | None, findings: Findings
+) -> list[dict[str, Any]]:
+    """Judge every tapped link direction; the answers for all that the plan asked of the links."""
     end_ns = round(record["virtual_s"] * 1e9)
     asked = read_timeline(plan_run["timeline"], record["timeline"], end_ns, findings)
-    counters = {entry["link"]: entry for entry in record["links"]}
-    routes = read_routes(record["flows"], record["paths"])
+    planned = {link: planned_impairments(states) for link, states in asked.items()}
     scripts = read_scripts(plan_run, record)
+    for script in scripts:
+        of_link = planned.setdefault(script.link, [])
+        of_link += [] if "scripted drops" in of_link else ["scripted drops"]
+    counters = {entry["link"]: entry for entry in record["links"]}
+    if capture is None:
+        return answers(planned, dict.fromkeys(planned, NO_PACKETS), findings)
+    routes = read_routes(record["flows"], record["paths"])
     tap_numbers = {tap["link"]: tap["tap"] for tap in record["taps"]}
     for name in routes.unread:
         findings.undecided.append(
             f"Lost packets of {name} could not be noticed: the record does not tell its addresses."
         )
-    unseen = {link for link in _impaired_in_use(asked, counters) if link not in capture.taps}
-    for link in sorted(unseen):
-        findings.undecided.append(f"{link} could not be checked: the run has no tap on it.")
+    in_use = set(_impaired_in_use(asked, counters))
+    unseen = {link for link in in_use if link not in capture.taps}
     damage = min(1.0, sum(max(state.corrupt for state in link.states) for link in asked.values()))
     if damage:
         findings.undecided.append(
             f"Corruption was asked, so that up to {percent(damage)} of the packets of a link may be "
-            f"missing or unknown "
-            "without being called a fault."
+            f"missing or unknown without being called a fault."
         )
     idle = [link for link in routes.feeds if link in capture.taps and not len(capture.taps[link])]
     if idle:
         findings.undecided.append(
             f"There was nothing to check where no packet came: {', '.join(sorted(idle))}."
         )
-    for script in scripts:
-        if not routes.feeds.get(script.link):
-            findings.undecided.append(
-                f"Whether {script.words} vanished in front of {script.link} could not be checked: the "
-                f"run has no taps around it."
-            )
+    gaps = {link: _gap_of_untapped(link, link in unseen) for link in planned if link not in capture.taps}
     for link, tap in capture.taps.items():
         link_asked = asked.get(link, without_change(link))
         check_sizes(tap, link_mtu_bytes(plan_run["network"], link), findings)
         if link_asked.kind == "tbf":
             check_rate(link_asked, tap, findings)
         hidden_bytes = check_counters(tap, counters[link], damage, findings) if link in counters else 0
-        feeds = _usable_feeds(link, routes, capture, unseen, findings)
-        if feeds:
-            backlog = int(counters[link]["backlog_packets"]) if link in counters else 0
-            traffic = follow(
-                link_asked,
-                feeds=feeds,
-                taps=capture.taps,
-                routes=routes,
-                end_ns=capture.last_ns,
-                damage=damage,
-            )
-            traffic = with_scripted(traffic, scripts, capture, tap_numbers, findings)
-            _check_stage(with_backlog(traffic, backlog), counters.get(link), hidden_bytes, findings)
-        elif link in asked and link not in routes.feeds:
-            findings.undecided.append(
-                f"What entered {link} is not known, since no tap comes before it: only its output was "
-                f"checked."
-            )
+        hidden_packets = int(counters[link]["sent_packets"]) - len(tap) if link in counters else 0
+        feeds = _usable_feeds(link, routes, capture, unseen)
+        if not feeds:
+            gaps[link] = _gap_of_output_only(link, bool(len(tap)))
+            continue
+        traffic = follow(
+            link_asked, feeds=feeds, taps=capture.taps, routes=routes, end_ns=capture.last_ns, damage=damage
+        )
+        if not len(traffic.inputs) and not len(traffic.outputs):
+            gaps[link] = NO_TRAFFIC
+            check_conservation(traffic, counters.get(link), findings)
+            continue
+        traffic = with_scripted(traffic, scripts, capture, tap_numbers, findings)
+        backlog = int(counters[link]["backlog_packets"]) if link in counters else 0
+        stage = _Stage(
+            with_backlog(traffic, backlog), counters.get(link), hidden_bytes, max(0, hidden_packets)
+        )
+        _check_stage(stage, capture, findings)
+    impairments = answers(planned, gaps, findings)
+    tell_gaps(impairments, gaps, findings)
+    return impairments
+
+
+def _gap_of_untapped(link: str, in_use: bool) -> Gap:
+    return Gap("the run has no tap on it", f"a tap on {link}") if in_use else NO_TRAFFIC
+
+
+def _gap_of_output_only(link: str, in_use: bool) -> Gap:
+    if not in_use:
+        return NO_TRAFFIC
+    return Gap(
+        "what entered it is not fully known, so that only its output was checked",
+        f"a tap on every link that leads to {link}",
+    )
 
 
 def _impaired_in_use(asked: Mapping[str, Any], counters: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -225,37 +247,44 @@ def _impaired_in_use(asked: Mapping[str, Any], counters: Mapping[str, Mapping[st
     return sorted(links - idle)
 
 
-def _usable_feeds(
-    link: str, routes: Routes, capture: Capture, unseen: set[str], findings: Findings
-) -> dict[str, set[int]]:
-    """The taps that feed a stage, unless something between them and it changed packets unseen."""
+def _usable_feeds(link: str, routes: Routes, capture: Capture, unseen: set[str]) -> dict[str, set[int]]:
+    """The taps that feed a stage; none where something between them and it changed packets unseen."""
     feeds = routes.feeds.get(link, {})
     absent = sorted(tap for tap in feeds if tap not in capture.taps)
     gaps = sorted(tap for tap in feeds if tap.partition(">")[2] != link.partition(">")[0])
-    if absent or (unseen and gaps):
-        findings.undecided.append(
-            f"What entered {link} is not fully known, so that only its output was checked."
-        )
-        return {}
-    return feeds
+    return {} if absent or (unseen and gaps) else feeds
 
 
-def _check_stage(
-    traffic: Traffic, counters: Mapping[str, Any] | None, hidden_bytes: int, findings: Findings
-) -> None:
+@dataclass(frozen=True)
+class _Stage:
+    """A stage's packets and its link's own counters: `hidden_bytes` and `hidden_packets` passed beside those
+    that were captured (ARP)."""
+
+    traffic: Traffic
+    counters: Mapping[str, Any] | None
+    hidden_bytes: int
+    hidden_packets: int
+
+
+def _check_stage(stage: _Stage, capture: Capture, findings: Findings) -> None:
+    traffic, counters = stage.traffic, stage.counters
     queue = occupancy(traffic)
     if traffic.asked.kind == "tbf":
-        check_pace(traffic, hidden_bytes, findings)
+        check_pace(traffic, stage.hidden_bytes, findings)
         check_limit(traffic, queue, findings)
         check_tail_drops(traffic, queue, findings)
     else:
         check_delays(traffic, findings)
+        check_spread(traffic, findings)
         if traffic.asked.kind == "netem":
             check_limit(traffic, queue, findings)
         check_losses(traffic, queue, findings)
+        check_bursts(traffic, queue, stage.hidden_packets, findings)
+        check_outage(traffic, findings)
     check_order(traffic, findings)
     check_copies(traffic, queue, findings)
     check_origin(traffic, findings)
+    check_corruption(traffic, capture, findings)
     check_conservation(traffic, counters, findings)
     _report_undecided(traffic, counters, findings)
 

@@ -72,6 +72,16 @@ def _log_moment(probability: float, tilts: Floats) -> Floats:
     return moment
 
 
+def tilted_range(moments: tuple[Floats, Floats], tilts: Floats, alpha: float) -> tuple[float, float]:
+    """The range of a sum that is not left with a chance of more than `alpha`, half of it on either side.
+
+    `moments`: bounds of log E[exp(t S)] and of log E[exp(-t S)] for each of the `tilts` t > 0.
+    """
+    up, down = moments
+    bound = log(2 / alpha)
+    return float(np.max(-(down + bound) / tilts)), float(np.min((up + bound) / tilts))
+
+
 def _log_moment_of_chain(model: Bursts, count: int, tilts: Floats) -> Floats:
     """log E[exp(t S)] of a Gilbert-Elliott chain over `count` packets, from whichever state makes it
     larger."""

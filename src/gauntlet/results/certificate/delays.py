@@ -24,7 +24,7 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
     least, most = delay_windows(asked, entered_ns)
     due_ns = entered_ns + most
     keeps_order = asked.most("reorder", entered_ns) == 0
-    held_ns = np.where(keeps_order, _previous_departures(traffic), due_ns)
+    held_ns = np.where(keeps_order, traffic.previous_departure_ns[traffic.known], due_ns)
     early_ns = entered_ns + least - left_ns
     late_ns = left_ns - np.maximum(due_ns, held_ns)
     worst_early = int(early_ns.max(initial=np.iinfo(np.int64).min))
@@ -73,12 +73,6 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
             "tolerance_s": tolerance.TIME_NS / 1e9,
         },
     )
-
-
-def _previous_departures(traffic: Traffic) -> Ints:
-    times = traffic.outputs.time_ns
-    previous = np.concatenate(([np.iinfo(np.int64).min], times[:-1])) if len(times) else times
-    return previous[traffic.known]
 
 
 def _stuck(traffic: Traffic) -> list[str]:

@@ -52,20 +52,25 @@ def _mix(state: Words, word: Words | np.uint64) -> Words:
     return state
 
 
-def inner_packets(packets: Bytes) -> Bytes:
-    """The inner IP packet of each row of captured bytes (rows x capture length).
-
-    The result has 24 columns less, since this is what a tap inside a tunnel holds of the inner packet.
-    """
+def in_tunnel(packets: Bytes) -> Flags:
+    """Which rows of captured bytes (rows x capture length) have a plain IPv4 and GRE header in front."""
     plain_ipv4 = (packets[:, 0] == 0x45) & (packets[:, 9] == _PROTOCOL_GRE)
     no_options = (packets[:, 20] == 0) & (packets[:, 21] == 0)
     carries_ip = ((packets[:, 22] == 0x08) & (packets[:, 23] == 0x00)) | (
         (packets[:, 22] == 0x86) & (packets[:, 23] == 0xDD)
     )
-    tunnelled = plain_ipv4 & no_options & carries_ip
+    tunnelled: Flags = plain_ipv4 & no_options & carries_ip
+    return tunnelled
+
+
+def inner_packets(packets: Bytes) -> Bytes:
+    """The inner IP packet of each row of captured bytes.
+
+    The result has 24 columns less, since this is what a tap inside a tunnel holds of the inner packet.
+    """
     width = packets.shape[1] - GRE_BYTES
     inner = np.ascontiguousarray(packets[:, :width])
-    rows = np.flatnonzero(tunnelled)
+    rows = np.flatnonzero(in_tunnel(packets))
     if rows.size:
         inner[rows] = packets[rows, GRE_BYTES:]
     return inner

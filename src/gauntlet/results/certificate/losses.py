@@ -47,6 +47,38 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     )
 
 
+def check_outage(traffic: Traffic, findings: Findings) -> None:
+    """Nothing gets through a link that was taken down."""
+    if all(state.up for state in traffic.asked.states):
+        return
+    link, inputs = traffic.link, traffic.inputs
+    met = np.flatnonzero((traffic.asked.most("up", inputs.time_ns) == 0) & ~traffic.scripted)
+    if not len(met):
+        findings.not_checked(
+            "outage",
+            link,
+            f"No packet came to {link} while it was down.",
+            missing=None,
+            measured={"packets": 0},
+        )
+        return
+    through = met[traffic.matched.copies[met] > 0]
+    failure = None
+    if len(through):
+        when = seconds(inputs.time_ns[through[0]])
+        failure = (
+            f"{plural(len(through), 'packet')} got through {link} while it was down, the first at {when}."
+        )
+    findings.add(
+        "outage",
+        link,
+        failure,
+        f"None of {plural(len(met), 'packet')} got through {link} while it was down.",
+        measured={"packets": len(met), "passed_packets": len(through)},
+        expected={"passed_packets": 0},
+    )
+
+
 def check_copies(traffic: Traffic, queue: Occupancy, findings: Findings) -> None:
     """Packets that left more than once: within the range of chance of the asked duplication; none where none
     was asked.
@@ -120,25 +152,38 @@ def _judge_by_chance(
             f"{name} allows {smallest:,} to {largest:,}."
         )
     expected = float(sum(part.count * part.low for _, trials, _ in groups for part in trials))
+    measured = {"packets": count, f"{verb}_packets": hits}
+    allowed = {
+        f"{verb}_packets": round(expected, 3),
+        "smallest": smallest,
+        "largest": largest,
+        "alpha": tolerance.ALPHA,
+    }
+    if low.max(initial=0.0) > 0 and smallest == 0 and not failures:
+        bursty = any(part.bursts is not None for _, trials, _ in groups for part in trials)
+        needed = ""
+        if 0 < expected < count and not bursty:
+            needed = f", about {_packets_needed(expected / count):,} would do"
+        findings.not_checked(
+            name,
+            link,
+            f"{plural(count, 'packet')} are too few to tell the {name} asked of {link} "
+            f"({percent(expected / count)}) from none at all{needed}."
+            if expected
+            else f"The {name} asked of {link} could not be checked: no packet of a flow met it.",
+            missing=None,
+            measured=measured,
+            expected=allowed,
+        )
+        return
     findings.add(
         name,
         link,
         " ".join(failures) or None,
         f"{link} {verb} {hits:,} of {plural(count, 'packet')}; {smallest:,} to {largest:,} were allowed.",
-        measured={"packets": count, f"{verb}_packets": hits},
-        expected={
-            f"{verb}_packets": round(expected, 3),
-            "smallest": smallest,
-            "largest": largest,
-            "alpha": tolerance.ALPHA,
-        },
+        measured=measured,
+        expected=allowed,
     )
-    if expected > 0 and smallest == 0 and count and not failures:
-        needed = f", about {_packets_needed(expected / count):,} would do" if expected < count else ""
-        findings.undecided.append(
-            f"{plural(count, 'packet')} are too few to tell the {name} asked of {link} "
-            f"({percent(expected / count)}) from none at all{needed}."
-        )
 
 
 def _was(count: int) -> str:

@@ -40,7 +40,7 @@ def read_routes(flows: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str,
     addresses, unread = {}, []
     for flow in flows:
         try:
-            ends = _address(flow["source"]), _address(flow["destination"])
+            ends = address_of(flow["source"]), address_of(flow["destination"])
             addresses[flow["id"]] = (pair_code(*ends), pair_code(*reversed(ends)))
         except (KeyError, ValueError, AttributeError):
             unread.append(str(flow.get("id")))
@@ -62,7 +62,8 @@ def read_routes(flows: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str,
     return Routes({stage: dict(taps) for stage, taps in feeds.items()}, pairs, tuple(unread))
 
 
-def _address(endpoint: str) -> str:
+def address_of(endpoint: str) -> str:
+    """The address of `address:port`."""
     return endpoint.rpartition(":")[0].strip("[]")
 
 

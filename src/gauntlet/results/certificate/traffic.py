@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.asked import AskedLink
+from gauntlet.results.certificate.asked import BEGINNING_NS, AskedLink
 from gauntlet.results.certificate.capture import TapPackets
 from gauntlet.results.certificate.chance import Trials, allowed_range
 from gauntlet.results.certificate.match import NO_INPUT, Match, match, without_lookalikes
@@ -63,6 +63,11 @@ class Traffic:
     def known_source(self) -> Ints:
         """The inputs of the outputs `known`."""
         return self.matched.source[self.known]
+
+    @cached_property
+    def previous_departure_ns(self) -> Ints:
+        """When the packet before each output left; long ago for the first."""
+        return np.concatenate(([BEGINNING_NS], self.outputs.time_ns))[:-1]
 
     @cached_property
     def lost(self) -> Flags:
