@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,7 +20,14 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         """The check as it stands in `certificate.json`."""
-        return asdict(self)
+        return {
+            "name": self.name,
+            "link": self.link,
+            "passed": self.passed,
+            "sentence": self.sentence,
+            "measured": self.measured,
+            "expected": self.expected,
+        }
 
 
 @dataclass
