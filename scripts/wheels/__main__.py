@@ -3,9 +3,9 @@
 Usage: python3 -m scripts.wheels [--out FOLDER] [--check] [--folder FOLDER]
 
 `gauntlet-net` (with the guest program), `gauntlet-net-kernel` (the kernel in the cache, which has to be
-built) and `gauntlet-net-studies`. auditwheel says of each wheel with programs whether its tag is true. With --check
-the committed state is built a second time, kernel and Rust parts too, in a folder of another name and length
-below --folder (default: the temporary folder), and every byte is compared.
+built) and `gauntlet-net-studies`. auditwheel says of each wheel with programs whether its tag is true. With
+--check the committed state is built a second time, kernel and Rust parts too, in a folder of another name and
+length below --folder (default: the temporary folder), and every byte is compared.
 """
 
 import argparse

@@ -61,8 +61,9 @@ def _environment(root: Path) -> dict[str, str]:
     """Variables under which equal sources give equal wheels, whatever the folders are called."""
     cargo = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     target = Path(os.environ.get("CARGO_TARGET_DIR") or root / "target").resolve()
-    # Compilers take the last that fits: the folder around comes first.
-    mapped = {root: "/gauntlet", target: "/gauntlet/target", cargo.resolve(): "/cargo", cargo: "/cargo"}
+    mapped = {cargo: "/cargo", root: "/gauntlet"}
+    if not target.is_relative_to(root):
+        mapped[target] = "/gauntlet/target"
     own = {
         "RUSTFLAGS": " ".join(f"--remap-path-prefix={here}={there}" for here, there in mapped.items()),
         "CFLAGS": " ".join(f"-ffile-prefix-map={here}={there}" for here, there in mapped.items()),
