@@ -128,7 +128,7 @@ def _columns(path: Path, dtype: np.dtype[np.void], count: int) -> dict[str, npt.
 
 
 def _chunks(path: Path, dtype: np.dtype[np.void], count: int) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
-    """The records in pieces, each with the number of its first, read into the same memory one after another."""
+    """The records in pieces, each with the number of its first, one after another in the same memory."""
     memory = np.empty(min(count, _CHUNK_ROWS), dtype)
     with path.open("rb") as file:
         for first in range(0, count, _CHUNK_ROWS):
