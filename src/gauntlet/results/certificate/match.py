@@ -63,7 +63,7 @@ def match(in_key: Keys, out_key: Keys, out_time_ns: Ints, earliest_ns: Ints, lat
 
 
 def _found(sorted_keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
-    """Of each wanted key, the first place where it stands among the sorted ones, if it does, and how often."""
+    """Of each wanted key, the first place where it stands among the sorted ones, and how often."""
     count = len(sorted_keys)
     if not count:
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
