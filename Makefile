@@ -26,12 +26,15 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo test fresh-machine bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo test fresh-machine dist dist-check fresh-wheels bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
 	@echo "make test    set up everything, run all tests"
 	@echo "make fresh-machine    the two above on bare roots of Debian 12 and 13 (needs root)"
+	@echo "make dist    the wheels, in dist/"
+	@echo "make dist-check       the same, built again in another folder and compared byte for byte"
+	@echo "make fresh-wheels     the wheels on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
@@ -65,7 +68,7 @@ $(STAMPS)/package: $(STAMPS)/venv $(STAMPS)/features $(RUST_SOURCES)
 	@$(if $(findstring quiche,$(GAUNTLET_FEATURES)),scripts/system-packages.sh $(QUICHE_PACKAGES))
 	@echo "Building and installing gauntlet (two or three minutes the first time)"
 	PATH="$(CURDIR)/$(BIN):$$PATH" MATURIN_PEP517_ARGS="$(addprefix --features=,$(GAUNTLET_FEATURES))" \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[all]"
 	@touch $@
 
 kernel: $(STAMPS)/package
@@ -112,6 +115,24 @@ golden: setup
 # cores). `make fresh-machine TRIES=trixie:demo` for one of them; logs with times in build/fresh-machine.
 fresh-machine:
 	@$(PYTHON) -m scripts.fresh_machine $(TRIES)
+
+# --- wheels ----------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/dist: $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dist
+	@touch $@
+
+# packaging/README.md says what is in them.
+dist: setup $(STAMPS)/dist
+	@$(BIN)/python -m scripts.wheels
+
+# What is committed, built a second time in another folder, kernel and Rust parts too (ten minutes more on two cores).
+dist-check: setup $(STAMPS)/dist
+	@$(BIN)/python -m scripts.wheels --check
+
+# What README says about wheels, on bare roots of Debian 12 and 13 without compiler, Rust or kernel source.
+fresh-wheels: dist
+	@$(PYTHON) -m scripts.fresh_machine --wheels dist $(TRIES)
 
 # --- longer runs ------------------------------------------------------------------------------------------------------
 

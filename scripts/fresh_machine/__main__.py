@@ -1,11 +1,15 @@
-"""`make fresh-machine`: README's commands on a bare Debian, as a new user types them.
+"""`make fresh-machine`, `make fresh-wheels`: README's commands on a bare Debian, as a new user types them.
 
-Usage: python3 -m scripts.fresh_machine [SUITE[:WORD[,WORD]] ...] [--folder FOLDER] [--keep]
+Usage: python3 -m scripts.fresh_machine [SUITE[:WORD[,WORD]] ...] [--wheels FOLDER] [--folder FOLDER] [--keep]
 
 SUITE is a release of Debian; WORDs choose among README's make commands. Without any: all of README's commands
 on Debian 12 (bookworm) and `make demo` on Debian 13 (trixie). A bare root is given what README asks for
 (Python, make, git, certificates; the Rust toolchain of this machine, read-only) and how this machine reaches
 its package registries; caches, wheels and the home are empty. The committed state of this checkout is tried.
+
+With --wheels it is README's way without a compiler: the root has Python, its venv and certificates, and an
+ordinary user installs the wheels of FOLDER, plays the demo, asks the doctor, and checks a study.
+
 Needs root.
 """
 
@@ -21,7 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.fresh_machine import registries, root
+from scripts.fresh_machine import registries, root, ways
+from scripts.fresh_machine.ways import Way
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SET_UP = "Gauntlet is set up."
@@ -29,6 +34,7 @@ SET_UP = "Gauntlet is set up."
 
 _INSIDE = "GAUNTLET_FRESH_MACHINE_INSIDE"
 _DEFAULT = ("bookworm", "trixie:demo")
+_DEFAULT_WHEELS = ("bookworm", "trixie")
 
 
 @dataclass
@@ -43,8 +49,11 @@ class Try:
 def main() -> int:
     """Try each root; 0 when every command passed on each."""
     parser = argparse.ArgumentParser(prog="fresh_machine", description=__doc__.partition("\n")[0])
-    parser.add_argument("tries", nargs="*", default=list(_DEFAULT), metavar="SUITE[:WORD,...]",
+    parser.add_argument("tries", nargs="*", metavar="SUITE[:WORD,...]",
                         help="for example: trixie:demo (default: bookworm trixie:demo)")  # fmt: skip
+    parser.add_argument(
+        "--wheels", type=Path, metavar="FOLDER", help="install the wheels of this folder, without a compiler"
+    )
     parser.add_argument(
         "--folder", type=Path, help="where the roots are laid out (default: the temporary folder)"
     )
@@ -52,8 +61,13 @@ def main() -> int:
         "--keep", action="store_true", help="leave the written root of a failed try in its folder"
     )
     options = parser.parse_args()
-    commands = readme_commands((ROOT / "README.md").read_text())
-    chosen = [parse_try(text, commands) for text in options.tries]
+    readme = (ROOT / "README.md").read_text()
+    if options.wheels is None:
+        commands = readme_commands(readme)
+        chosen = [parse_try(text, commands) for text in options.tries or _DEFAULT]
+    else:
+        commands = [*wheel_commands(readme), *ways.BESIDES]
+        chosen = [(suite, commands) for suite in options.tries or _DEFAULT_WHEELS]
     if os.geteuid() != 0:
         print(
             "A bare root needs root rights (mounts, chroot): run `sudo make fresh-machine`.", file=sys.stderr
@@ -61,7 +75,8 @@ def main() -> int:
         return 1
     if _INSIDE not in os.environ:
         return _again_in_own_namespaces()
-    done = [_try(suite, words, options.folder, options.keep) for suite, words in chosen]
+    way = ways.source(ROOT) if options.wheels is None else ways.wheels(options.wheels)
+    done = [_try(suite, words, way, options.folder, options.keep) for suite, words in chosen]
     print("\nA fresh machine, in seconds:")
     for result in done:
         parts = ", ".join(f"{name} {seconds:.0f}" for name, seconds in result.seconds.items())
@@ -76,6 +91,15 @@ def readme_commands(text: str) -> list[str]:
         if commands:
             return commands
     raise SystemExit("README.md has no shell block with a make command: what should a fresh machine run?")
+
+
+def wheel_commands(text: str) -> list[str]:
+    """The lines of README's first shell block that installs wheels."""
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S):
+        commands = [line.partition("#")[0].strip() for line in block.splitlines()]
+        if any(" install " in command and ".whl" in command for command in commands):
+            return [command for command in commands if command]
+    raise SystemExit("README.md has no shell block that installs wheels: what should a fresh machine run?")
 
 
 def parse_try(text: str, commands: list[str]) -> tuple[str, list[str]]:
@@ -121,13 +145,13 @@ def _again_in_own_namespaces() -> int:
     return subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, _INSIDE: "1"}).returncode
 
 
-def _try(suite: str, commands: list[str], folder: Path | None, keep: bool) -> Try:
+def _try(suite: str, commands: list[str], way: Way, folder: Path | None, keep: bool) -> Try:
     result = Try(suite)
     logs = ROOT / "build/fresh-machine"
     logs.mkdir(parents=True, exist_ok=True)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gauntlet-fresh-machine"
     scratch = Path(tempfile.mkdtemp(prefix=f"fresh-{suite}-", dir=folder))
-    with (logs / f"{suite}.log").open("w") as log:
+    with (logs / f"{suite}{way.log}.log").open("w") as log:
         started = time.monotonic()
 
         def tell(text: str) -> None:
@@ -135,13 +159,13 @@ def _try(suite: str, commands: list[str], folder: Path | None, keep: bool) -> Tr
             print(f"{time.monotonic() - started:7.1f}  {text}", file=log, flush=True)
 
         tell(f"=== {suite}: a bare root")
-        lower = root.base(suite, cache)
-        with root.laid_out(lower, scratch, suite, _toolchain()) as place:
-            _clone(place)
+        lower = root.base(suite, cache, way.asked_for)
+        with root.laid_out(lower, scratch, suite, way.toolchain) as place:
+            way.prepare(place)
             result.seconds["bare root"] = time.monotonic() - started
             for command in commands:
                 tell(f"=== {suite}: {command}")
-                if not _run(place, command, result, tell):
+                if not _run(place, way, command, result, tell):
                     result.failed = command
                     break
     if keep and result.failed:
@@ -151,39 +175,11 @@ def _try(suite: str, commands: list[str], folder: Path | None, keep: bool) -> Tr
     return result
 
 
-def _toolchain() -> Path:
-    found = subprocess.run(["rustc", "--print", "sysroot"], check=False, capture_output=True, text=True)
-    if found.returncode != 0:
-        raise SystemExit(
-            "Rust is needed on this machine (README says which): `rustc --print sysroot` failed."
-        )
-    return Path(found.stdout.strip())
-
-
-def _clone(place: Path) -> None:
-    """The committed state of this checkout, at /gauntlet; nothing that a build left behind comes along."""
-    if subprocess.run(["git", "-C", str(ROOT), "diff", "--quiet", "HEAD"], check=False).returncode != 0:
-        print("This checkout has changes that are not committed; they are not tried.", flush=True)
-    subprocess.run(
-        [
-            "git",
-            "clone",
-            "--quiet",
-            "--no-hardlinks",
-            "--depth",
-            "1",
-            f"file://{ROOT}",
-            str(place / "gauntlet"),
-        ],
-        check=True,
-    )
-
-
-def _run(place: Path, command: str, result: Try, tell: Callable[[str], None]) -> bool:
+def _run(place: Path, way: Way, command: str, result: Try, tell: Callable[[str], None]) -> bool:
     """One command in the root, its lines told as they come; True when it passed."""
     environment = {
         "PATH": "/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOME": "/root",
+        "HOME": way.home,
         "LANG": "C.UTF-8",
         "TERM": "dumb",
         "CI": "true",
@@ -193,7 +189,7 @@ def _run(place: Path, command: str, result: Try, tell: Callable[[str], None]) ->
     name = command.removeprefix("make ")
     started = time.monotonic()
     process = subprocess.Popen(
-        ["chroot", str(place), "/bin/sh", "-c", f"cd /gauntlet && exec {command}"],
+        ["chroot", *way.as_user, str(place), "/bin/sh", "-c", f"cd {way.folder} && exec {command}"],
         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace",
     )  # fmt: skip

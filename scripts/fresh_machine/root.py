@@ -11,8 +11,10 @@ from pathlib import Path
 
 from scripts.fresh_machine import registries
 
-# What README asks a user to have, but for Rust, which comes from the host: Python, make, git, certificates.
-ASKED_FOR = ("ca-certificates", "git", "make", "python3")
+# What README asks a user to have who builds, but for Rust, which comes from the host: Python, make, git,
+# certificates; and one who installs wheels.
+FOR_SOURCE = ("ca-certificates", "git", "make", "python3")
+FOR_WHEELS = ("ca-certificates", "python3", "python3-venv")
 
 _DEVICES = {
     "null": (1, 3),
@@ -24,17 +26,17 @@ _DEVICES = {
 }
 
 
-def base(suite: str, cache: Path) -> Path:
+def base(suite: str, cache: Path, asked_for: tuple[str, ...]) -> Path:
     """The bare root of a suite, from the cache or made there: minbase and what README asks for."""
     mirror = registries.apt_mirror(suite)
-    key = hashlib.sha256(repr((suite, mirror, ASKED_FOR)).encode()).hexdigest()[:12]
+    key = hashlib.sha256(repr((suite, mirror, asked_for)).encode()).hexdigest()[:12]
     home = cache / f"{suite}-{key}"
     if home.is_dir():
         return home
     cache.mkdir(parents=True, exist_ok=True)
     part = cache / f".{suite}-{os.getpid()}"
     command = [
-        "debootstrap", "--variant=minbase", f"--include={','.join(ASKED_FOR)}", suite, str(part), mirror,
+        "debootstrap", "--variant=minbase", f"--include={','.join(asked_for)}", suite, str(part), mirror,
     ]  # fmt: skip
     try:
         with (cache / f"{suite}.log").open("wb") as log:
@@ -49,8 +51,9 @@ def base(suite: str, cache: Path) -> Path:
 
 
 @contextlib.contextmanager
-def laid_out(base_root: Path, folder: Path, suite: str, toolchain: Path) -> Iterator[Path]:
-    """A root to write in: the bare one below, this machine's registries, and its Rust toolchain read-only.
+def laid_out(base_root: Path, folder: Path, suite: str, toolchain: Path | None) -> Iterator[Path]:
+    """A root to write in: the bare one below, this machine's registries, and its Rust toolchain read-only
+    (none: without).
 
     To be called in a mount namespace of its own, which takes the mounts away whatever happens.
     """
@@ -65,10 +68,11 @@ def laid_out(base_root: Path, folder: Path, suite: str, toolchain: Path) -> Iter
     _devices(root)
     _must_mount("-t", "proc", "proc", str(root / "proc"))
     _must_mount("-t", "sysfs", "sysfs", str(root / "sys"))
-    rust = root / "opt/rust"
-    rust.mkdir(parents=True)
-    _must_mount("--bind", str(toolchain), str(rust))
-    _must_mount("-o", "remount,bind,ro", str(rust))
+    if toolchain is not None:
+        rust = root / "opt/rust"
+        rust.mkdir(parents=True)
+        _must_mount("--bind", str(toolchain), str(rust))
+        _must_mount("-o", "remount,bind,ro", str(rust))
     registries.write_apt(root, suite)
     registries.write_network(root)
     registries.write_pip(root)

@@ -10,7 +10,7 @@ longer than all the rest.
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from gauntlet.engine import guest, pool
 from gauntlet.errors import UserError
 from gauntlet.experiment import RunSpec, plan_run
-from gauntlet.experiment.external import STACK
+from gauntlet.experiment.external import STACK, check_extras
 from gauntlet.experiment.networks import NETWORKS
 
 _RATE_BPS = 10_000_000
@@ -33,12 +33,14 @@ _ENDED = "the limit of"
 def rehearse(specs: Sequence[RunSpec], machine: guest.Machine, source: str) -> None:
     """Have a guest start what `specs` ask of it; `source` names their experiment in error sentences.
 
-    Raises UserError with the guest's reason for the first that it cannot play, RunError when no guest boots.
+    Raises UserError for programs that need what is not installed and with the guest's reason for the first
+    run that it cannot play, RunError when no guest boots.
     """
     different = {_asked(spec): spec for spec in reversed(specs)}
     asking = list(reversed(different.values()))
     if not asking:
         return
+    check_programs(asking, source)
     with tempfile.TemporaryDirectory(prefix="gauntlet-rehearsal-") as folder:
         runs = [_begun(spec, str(number)) for number, spec in enumerate(asking)]
         guest.boot(runs, Path(folder), seed=1, machine=machine, core=pool.usable_cores()[0])
@@ -47,6 +49,15 @@ def rehearse(specs: Sequence[RunSpec], machine: guest.Machine, source: str) -> N
             reason = _refusal(record)
             if reason is not None:
                 raise UserError(f"{source}: {_what(spec)} cannot be played: {_worded(reason, spec)}.")
+
+
+def check_programs(specs: Iterable[RunSpec], source: str) -> None:
+    """See that the packages are installed that programs of `specs` need; no guest is booted for it.
+
+    Raises UserError with the command that installs what is missing.
+    """
+    for spec in specs:
+        check_extras((flow.external for flow in spec.flows), f"{source}: {_what(spec)}")
 
 
 def _asked(spec: RunSpec) -> str:

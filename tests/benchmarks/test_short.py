@@ -61,7 +61,8 @@ def numbers(content: Any) -> Iterator[float]:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    assert {file.stem for file in BENCHMARKS.glob("*.py")} == {"run", "certificate", "results", "publish"}
+    programs = {"run", "campaign", "certificate", "results", "publish"}
+    assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs
 
 
 def test_cargo_tries_every_benchmark_of_the_crates() -> None:
@@ -94,6 +95,16 @@ def test_virtual_time(tmp_path: Path) -> None:
     assert len(figures) > 100
     assert all(figure > 0 for figure in figures)
     assert found["parts"]["disk"]["messages"] == 10_000
+
+
+@pytest.mark.guest
+def test_campaign(tmp_path: Path) -> None:
+    found = short("campaign", tmp_path)
+    parts = found["cpu_s_of_parts"]
+    assert found["runs"] == 2
+    assert {"guest", "certificate", "report", "tables", "plans"} <= set(parts)
+    assert all(spent_s > 0 for spent_s in parts.values())
+    assert sum(parts.values()) == pytest.approx(found["cpu_s"])
 
 
 @pytest.mark.parametrize(("name", "parts"), [("certificate", 4), ("results", 6)])

@@ -320,10 +320,12 @@ def test_a_kernel_that_is_missing_or_may_not_be_executed(tmp_path: Path) -> None
     says(guests.image(missing), "not built yet.", "Type `gauntlet kernel build`", required=True)
     file = tmp_path / "linux"
     file.touch(0o644)
-    image = kernel.Image(file, "6.12", "recipe", "source")
+    image = kernel.Image(file, "6.12", "recipe", "source", "of a wheel")
     says(guests.image(lambda: image), "may not be executed", f"chmod +x {file}", required=True)
     file.chmod(0o755)
-    assert guests.image(lambda: image).ok
+    found = guests.image(lambda: image)
+    assert found.ok
+    assert found.detail == f"Linux 6.12, of a wheel, at {file}"
 
 
 def test_a_guest_without_its_parts_is_not_tried() -> None:

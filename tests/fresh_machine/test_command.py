@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from scripts.fresh_machine import __main__ as fresh_machine
+from scripts.fresh_machine import ways
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -15,6 +16,32 @@ def test_the_commands_are_readmes() -> None:
 def test_a_readme_without_commands_is_refused() -> None:
     with pytest.raises(SystemExit, match="no shell block with a make command"):
         fresh_machine.readme_commands("# Gauntlet\n\n```sh\npip install gauntlet-net\n```\n")
+
+
+def test_the_way_from_wheels_is_readmes() -> None:
+    commands = fresh_machine.wheel_commands((ROOT / "README.md").read_text())
+    assert commands[0].startswith("python3 -m venv ")
+    assert "pip install dist/" in commands[1]
+    assert commands[2].endswith("gauntlet demo")
+
+
+def test_a_readme_that_installs_no_wheels_is_refused() -> None:
+    with pytest.raises(SystemExit, match="no shell block that installs wheels"):
+        fresh_machine.wheel_commands("# Gauntlet\n\n```sh\npip install gauntlet-net\n```\n")
+
+
+def test_without_wheels_the_sentence_says_what_makes_them(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no wheel of Gauntlet in .*`make dist` makes them"):
+        ways.wheels(tmp_path)
+
+
+def test_a_root_that_can_build_is_no_judge_of_wheels(tmp_path: Path) -> None:
+    (tmp_path / "gauntlet_net-1-py3-none-any.whl").touch()
+    place = tmp_path / "root"
+    (place / "usr/bin").mkdir(parents=True)
+    (place / "usr/bin/gcc").touch(mode=0o755)
+    with pytest.raises(SystemExit, match="The root has gcc, so it is not bare"):
+        ways.wheels(tmp_path).prepare(place)
 
 
 def test_a_try_names_a_release_and_commands_of_readme() -> None:

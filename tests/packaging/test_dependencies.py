@@ -84,6 +84,7 @@ def faults(project: Mapping[str, Any]) -> list[str]:
     """Sentences on what pyproject.toml lacks or has too much."""
     extras = project["project"].get("optional-dependencies", {})
     runtime = names(project["project"]["dependencies"]).union(*map(names, extras.values()))
+    runtime -= {project["project"]["name"]}  # an extra may consist of others
     development = names(project["dependency-groups"]["dev"])
     program = {package(module) for module in imported(PROGRAM)}
     others = {package(module) for folder in DEVELOPMENT for module in imported(folder)}

@@ -1,11 +1,13 @@
-"""The virtual-time kernel image: found in the cache, or built there once.
+"""The virtual-time kernel image: built in the cache once, or installed as the wheel gauntlet-net-kernel.
 
-An image is kept under a name made of two hashes: that of the recipe (configuration, patches, build script)
-and that of the source it was built from. So a changed recipe is never served by an old image.
+An image in the cache is kept under a name made of two hashes: that of the recipe (configuration, patches,
+build script) and that of the source it was built from; one in a wheel says both of itself. So a changed
+recipe is never served by an old image.
 """
 
 import collections
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -25,6 +27,10 @@ _OBJECTS_EXPECTED = 1115
 _SOURCE_FOLDER = Path("/usr/src")
 _OLDEST_SOURCE = (6, 6)
 
+WHEEL = "gauntlet-net-kernel"
+"""The wheel with a built kernel, as pip knows it (packaging/gauntlet-net-kernel)."""
+_WHEEL_MODULE = "gauntlet_kernel"
+
 
 @dataclass(frozen=True)
 class Image:
@@ -34,6 +40,8 @@ class Image:
     version: str
     recipe_hash: str
     source_hash: str
+    origin: str
+    """Where it comes from, for people: who built it, or which wheel it is of."""
 
 
 def recipe_folder() -> Path:
@@ -78,22 +86,48 @@ def find_source() -> Path:
 
 
 def image() -> Path:
-    """The image to boot: GAUNTLET_KERNEL, else the newest one built by the present recipe.
+    """The image to boot: GAUNTLET_KERNEL, else the newest one that was built here by the present recipe, else
+    the one of the installed wheel gauntlet-net-kernel.
 
-    Raises RunError with the command that makes one when there is none.
+    Raises RunError with the commands that get one when there is none.
     """
     return describe().path
 
 
 def describe() -> Image:
     """The image that `image()` returns, with its version and hashes."""
-    if override := os.environ.get("GAUNTLET_KERNEL"):
-        path = Path(override)
-        if not path.is_file():
-            raise RunError(
-                f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel."
-            )
-        return Image(path.resolve(), "unknown (given by GAUNTLET_KERNEL)", "none", _hash_file(path))
+    found = _given() or _built() or _installed()
+    if found is None:
+        raise RunError(
+            f"There is no virtual-time kernel yet; type `pip install {WHEEL}` (the built one) or "
+            "`gauntlet kernel build` (about five minutes, once)."
+        )
+    return found
+
+
+def _given() -> Image | None:
+    """The image that GAUNTLET_KERNEL names."""
+    override = os.environ.get("GAUNTLET_KERNEL")
+    if not override:
+        return None
+    path = Path(override)
+    if not path.is_file():
+        raise RunError(
+            f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel."
+        )
+    version = "unknown (given by GAUNTLET_KERNEL)"
+    return Image(path.resolve(), version, "none", _hash_file(path), "given by GAUNTLET_KERNEL")
+
+
+def built() -> Image:
+    """The newest image in the cache that the present recipe made; RunError when there is none."""
+    found = _built()
+    if found is None:
+        raise RunError("This recipe's kernel is not built yet; type `gauntlet kernel build`.")
+    return found
+
+
+def _built() -> Image | None:
     recipe = recipe_hash()
     built = sorted(
         (cache_folder() / "kernel").glob(f"{recipe}-*/kernel.json"), key=lambda file: file.stat().st_mtime
@@ -102,10 +136,24 @@ def describe() -> Image:
         known = json.loads(file.read_text())
         path = file.parent / "linux"
         if path.is_file():
-            return Image(path, known["version"], recipe, known["source_hash"])
-    raise RunError(
-        "The virtual-time kernel is not built yet; type `gauntlet kernel build` (about five minutes, once)."
-    )
+            return Image(path, known["version"], recipe, known["source_hash"], "built on this machine")
+    return None
+
+
+def _installed() -> Image | None:
+    """The image of the wheel. RunError when it is there and another recipe made it."""
+    try:
+        wheel = importlib.import_module(_WHEEL_MODULE)
+    except ModuleNotFoundError:
+        return None
+    known = wheel.facts()
+    if known["recipe_hash"] != recipe_hash():
+        raise RunError(
+            f"The installed {WHEEL} {known['wheel']} has a kernel of another recipe than this Gauntlet's, "
+            f"whose results may differ; type `pip install --upgrade {WHEEL}` or `gauntlet kernel build`."
+        )
+    origin = f"of the wheel {WHEEL} {known['wheel']}"
+    return Image(wheel.IMAGE, known["version"], known["recipe_hash"], known["source_hash"], origin)
 
 
 def build(source: Path | None = None, progress: Callable[[str, float], None] | None = None) -> Path:

@@ -1,10 +1,11 @@
 """Stacks that programs carry (docs/formats/external-stack.md): those that ship, and an experiment's own."""
 
 import compileall
+import importlib.util
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -80,6 +81,44 @@ def _shipped(name: str, client: str, server: str) -> ExternalStack:
 AIOQUIC = _shipped("aioquic", "aioquic_client", "aioquic_server")
 FTP = _shipped("ftp", "ftp_client", "ftp_server")
 FTPS = _shipped("ftps", "ftps_client", "ftps_server")
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What only some of the programs that ship need; `pip install "gauntlet-net[NAME]"` gets them."""
+
+    name: str
+    packages: Mapping[str, str]
+    """Name to import -> name on PyPI."""
+    programs: frozenset[str]
+    """The modules of `gauntlet.external` that import them."""
+
+    def missing(self) -> list[str]:
+        """Those of its packages that are not installed, by their names on PyPI."""
+        return [name for module, name in self.packages.items() if importlib.util.find_spec(module) is None]
+
+
+EXTRAS = (
+    Extra("quic", {"aioquic": "aioquic"}, frozenset({"aioquic_client", "aioquic_server"})),
+    Extra("ftp", {"pyftpdlib": "pyftpdlib"}, frozenset({"ftp_server", "ftps_server"})),
+    Extra("ftp", {"OpenSSL": "pyOpenSSL"}, frozenset({"ftps_server"})),
+)
+"""As pyproject.toml has them."""
+
+
+def check_extras(stacks: Iterable[Mapping[str, Any] | None], what: str) -> None:
+    """See that what `stacks` (`stack_params` of flows; None: no programs) need is installed.
+
+    `what` asks for them, in the words of a sentence. Raises UserError with the command that installs it.
+    """
+    words = {word for stack in stacks if stack for role in ("client", "server") for word in stack[role]}
+    for extra in EXTRAS:
+        asked = any(f"{programs.__name__}.{program}" in words for program in extra.programs)
+        if asked and (missing := extra.missing()):
+            raise UserError(
+                f"{what} needs {' and '.join(missing)}, which is not installed; type "
+                f'`pip install "gauntlet-net[{extra.name}]"`.'
+            )
 
 
 @cache

@@ -12,6 +12,7 @@ from gauntlet.campaign import Event, Outcome
 from gauntlet.errors import UserError
 from gauntlet.experiment import Experiment as ExperimentFile
 from gauntlet.experiment import RunSpec, expand, load_experiment
+from gauntlet.rehearsal import check_programs
 from gauntlet.results import layout, store
 from gauntlet.results.manifest import Manifest
 from gauntlet.studies import ledger
@@ -106,12 +107,15 @@ def play(
 ) -> dict[str, Outcome]:
     """Play what is missing, one experiment after the other, and return how each ended.
 
-    Results that are whole are taken as they are. Raises what `campaign.run` raises; what is finished stays.
+    Results that are whole are taken as they are. Raises UserError, before anything is played, when a package
+    that one of the experiments needs is not installed, and what `campaign.run` raises; what is finished
+    stays.
     """
     outcomes = {}
-    for task in todo:
-        if task.is_whole(out):
-            continue
+    missing = [task for task in todo if not task.is_whole(out)]
+    for task in missing:
+        check_programs(task.specs, task.file.source)
+    for task in missing:
         if on_experiment:
             on_experiment(task.experiment.name)
         outcomes[task.experiment.name] = campaign.run(

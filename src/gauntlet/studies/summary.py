@@ -61,8 +61,8 @@ class Summary:
         """Open a summary folder. Raises UserError when there is none, RunError when it is damaged."""
         if not (folder / MANIFEST).exists():
             raise UserError(
-                f"{folder} holds no summary of a study; make one with `gauntlet reproduce STUDY --full "
-                "--update-summary DIR`."
+                f"{folder} holds no summary of a study; `pip install gauntlet-net-studies` brings those of "
+                "the published ones, `gauntlet reproduce STUDY --full --update-summary DIR` makes one."
             )
         whole = read_json(folder / MANIFEST, "the summary's manifest")
         if {key: whole.get(key) for key in FORMAT} != FORMAT:

@@ -22,7 +22,7 @@ def image(describe: Callable[[], kernel.Image] = kernel.describe) -> Check:
     except GauntletError as error:
         return broken(name, error)
     if os.access(known.path, os.X_OK):
-        return Check(name, True, f"Linux {known.version} at {known.path}")
+        return Check(name, True, f"Linux {known.version}, {known.origin}, at {known.path}")
     if os.statvfs(known.path).f_flag & os.ST_NOEXEC:
         return Check(
             name,

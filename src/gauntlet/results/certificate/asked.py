@@ -86,6 +86,9 @@ class AskedLink:
 
     def around(self, time_ns: Ints) -> tuple[Ints, Ints]:
         """The states in force just before and just after each instant: different only beside a change."""
+        if len(self.states) == 1:
+            only = np.zeros(len(time_ns), np.int64)
+            return only, only
         return self.at(time_ns - tolerance.TIME_NS), self.at(time_ns + tolerance.TIME_NS)
 
     def column(self, name: str) -> npt.NDArray[np.float64]:
@@ -95,14 +98,18 @@ class AskedLink:
 
     def least(self, name: str, time_ns: Ints) -> npt.NDArray[np.float64]:
         """The smaller of the values in force just before and after each instant."""
-        before, after = self.around(time_ns)
         values = self.column(name)
+        if (values == values[0]).all():
+            return np.full(len(time_ns), values[0])
+        before, after = self.around(time_ns)
         return np.minimum(values[before], values[after])
 
     def most(self, name: str, time_ns: Ints) -> npt.NDArray[np.float64]:
         """The larger of the values in force just before and after each instant."""
-        before, after = self.around(time_ns)
         values = self.column(name)
+        if (values == values[0]).all():
+            return np.full(len(time_ns), values[0])
+        before, after = self.around(time_ns)
         return np.maximum(values[before], values[after])
 
 

@@ -66,12 +66,13 @@ def departures(
     leaves, rank = np.full(count, np.inf), np.zeros(count, np.int64)
     ends = np.append(change_ns[1:], NEVER)
     timer_of, timer_ns = 0, np.zeros(0)
-    for start_ns, end_ns, rate, burst in zip(change_ns, ends, rate_bps, burst_bytes, strict=True):
-        first = int(np.searchsorted(queue.left_ns, start_ns, side="left"))
-        seen = int(np.searchsorted(queue.left_ns, end_ns, side="left"))
-        last = max(seen, int(np.searchsorted(queue.arrival_ns, end_ns, side="left")))
-        if first == last:
-            continue
+    firsts = np.searchsorted(queue.left_ns, change_ns, side="left")
+    seens = np.searchsorted(queue.left_ns, ends, side="left")
+    lasts = np.maximum(seens, np.searchsorted(queue.arrival_ns, ends, side="left"))
+    for stretch in np.flatnonzero(firsts != lasts).tolist():
+        first, seen, last = int(firsts[stretch]), int(seens[stretch]), int(lasts[stretch])
+        start_ns, end_ns = int(change_ns[stretch]), int(ends[stretch])
+        rate, burst = float(rate_bps[stretch]), float(burst_bytes[stretch])
         old_timer_ns = timer_ns[first - timer_of] if first - timer_of < len(timer_ns) else np.inf
         wake_ns = _wake(queue.arrival_ns[first], queue.knock_ns, int(start_ns), old_timer_ns, kick)
         base_ns = max(wake_ns, int(queue.arrival_ns[first]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from gauntlet.results.certificate import headers
 CAPTURE_BYTES = {"headers": 112, "full": 1584}
 """Bytes kept of each packet, by the plan's `record.packets` (docs/formats/record.md)."""
 
-_CHUNK_ROWS = 32_768  # so that the bytes being worked on stay in the processor's cache
+_CHUNK_ROWS = 8_192  # so that the bytes being worked on stay in the processor's cache
 
 Ints = npt.NDArray[np.int64]
 
@@ -83,7 +83,7 @@ def read_capture(path: Path, capture_bytes: int, tap_links: Sequence[tuple[int, 
     records: npt.NDArray[np.void] = (
         np.memmap(path, dtype, mode="r", shape=(count,)) if count else np.empty(0, dtype)
     )
-    columns = _columns(records)
+    columns = _columns(path, dtype, count)
     order = np.argsort(columns["tap"], kind="stable")
     sorted_taps = columns["tap"][order]
     taps = {}
@@ -104,8 +104,11 @@ def read_capture(path: Path, capture_bytes: int, tap_links: Sequence[tuple[int, 
     return Capture(taps, records, int(count - known.sum()), size_bytes - count * dtype.itemsize)
 
 
-def _columns(records: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
-    count = len(records)
+def _columns(path: Path, dtype: np.dtype[np.void], count: int) -> dict[str, npt.NDArray[Any]]:
+    """What is kept of each packet, read once from the beginning to the end.
+
+    Raises OSError for a file that has become shorter.
+    """
     columns: dict[str, npt.NDArray[Any]] = {
         "time_ns": np.empty(count, np.int64),
         "tap": np.empty(count, np.uint16),
@@ -115,9 +118,8 @@ def _columns(records: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
         "local": np.empty(count, np.bool_),
         "icmp": np.empty(count, np.bool_),
     }
-    for first in range(0, count, _CHUNK_ROWS):
-        part = slice(first, first + _CHUNK_ROWS)
-        chunk = records[part]
+    for first, chunk in _chunks(path, dtype, count):
+        part = slice(first, first + len(chunk))
         for name in ("time_ns", "tap", "length"):
             columns[name][part] = chunk[name]
         inner = headers.inner_packets(chunk["packet"])
@@ -126,3 +128,14 @@ def _columns(records: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
         columns["local"][part] = headers.link_local(inner)
         columns["icmp"][part] = headers.icmp(inner)
     return columns
+
+
+def _chunks(path: Path, dtype: np.dtype[np.void], count: int) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+    """The records in pieces, each with the number of its first, one after another in the same memory."""
+    memory = np.empty(min(count, _CHUNK_ROWS), dtype)
+    with path.open("rb") as file:
+        for first in range(0, count, _CHUNK_ROWS):
+            chunk = memory[: count - first]
+            if file.readinto(memoryview(chunk).cast("B")) != chunk.nbytes:
+                raise OSError(f"{path} became shorter while it was read")
+            yield first, chunk

@@ -95,8 +95,10 @@ def check_order(traffic: Traffic, findings: Findings) -> None:
     link = traffic.link
     entered_ns = traffic.inputs.time_ns[traffic.known_source]
     ordered = traffic.asked.most("reorder", entered_ns) == 0
-    source, first_copies = np.unique(traffic.known_source[ordered], return_index=True)
-    in_departure_order = source[np.argsort(first_copies, kind="stable")]
+    in_departure_order = traffic.known_source[ordered]
+    if (np.diff(in_departure_order) <= 0).any():
+        source, first_copies = np.unique(in_departure_order, return_index=True)
+        in_departure_order = source[np.argsort(first_copies, kind="stable")]
     overtaken = _overtakers(traffic, in_departure_order)
     failure = None
     if len(overtaken):

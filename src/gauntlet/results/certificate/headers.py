@@ -46,12 +46,6 @@ _KEEP_SCTP_IPV4 = (3, _word([255, 255, 255, 255, 0, 0, 0, 0]))
 _KEEP_SCTP_IPV6 = (6, _word([0, 0, 0, 0, 255, 255, 255, 255]))
 
 
-def _mix(state: Words, word: Words | np.uint64) -> Words:
-    state = (state ^ word) * _MULTIPLIER
-    state ^= state >> _HALF
-    return state
-
-
 def in_tunnel(packets: Bytes) -> Flags:
     """Which rows of captured bytes (rows x capture length) have a plain IPv4 and GRE header in front."""
     plain_ipv4 = (packets[:, 0] == 0x45) & (packets[:, 9] == _PROTOCOL_GRE)
@@ -79,7 +73,8 @@ def inner_packets(packets: Bytes) -> Bytes:
 def unchanging_words(inner: Bytes) -> Words:
     """The inner packets as 64-bit words, with the fields that change on the way set to zero (rows × width
     / 8)."""
-    words = inner.view("<u8").astype(np.uint64, copy=True)
+    # Word by word in memory: each word of all packets is worked on at once.
+    words = np.array(inner.view("<u8"), np.uint64, order="F")
     ipv4 = inner[:, 0] >> 4 == 4
     for column in (0, 1):
         words[:, column] &= np.where(ipv4, _KEEP_IPV4[column], _KEEP_IPV6[column])
@@ -94,8 +89,12 @@ def keys(words: Words) -> Words:
     """A 64-bit hash per row; rows that differ in one word never collide, others with a chance of about
     2^-64."""
     state = np.zeros(len(words), np.uint64)
+    shifted = np.empty_like(state)
     for column in range(words.shape[1]):
-        state = _mix(state, words[:, column])
+        state ^= words[:, column]
+        state *= _MULTIPLIER
+        np.right_shift(state, _HALF, out=shifted)
+        state ^= shifted
     return state
 
 

@@ -38,10 +38,8 @@ class Match:
 
 def match(in_key: Keys, out_key: Keys, out_time_ns: Ints, earliest_ns: Ints, latest_ns: Ints) -> Match:
     """Pair outputs with inputs; input i may leave between `earliest_ns[i]` and `latest_ns[i]`."""
-    order = np.argsort(in_key, kind="stable")
-    sorted_keys = in_key[order]
-    first = np.searchsorted(sorted_keys, out_key, side="left")
-    entered = np.searchsorted(sorted_keys, out_key, side="right") - first
+    order = np.argsort(in_key)
+    first, entered = _found(in_key[order], out_key)
     source = np.full(len(out_key), NO_INPUT, np.int64)
     once = entered == 1
     source[once] = order[first[once]]
@@ -51,7 +49,7 @@ def match(in_key: Keys, out_key: Keys, out_time_ns: Ints, earliest_ns: Ints, lat
     for output in np.flatnonzero(entered > 1):
         outputs_of.setdefault(int(first[output]), []).append(int(output))
     for start, outputs in outputs_of.items():
-        inputs = order[start : start + entered[outputs[0]]]
+        inputs = np.sort(order[start : start + entered[outputs[0]]])  # as they arrived
         if len(inputs) == len(outputs):
             source[outputs] = inputs
             continue
@@ -62,6 +60,25 @@ def match(in_key: Keys, out_key: Keys, out_time_ns: Ints, earliest_ns: Ints, lat
             unclear_in[inputs] = True
     copies = np.bincount(source[source != NO_INPUT], minlength=len(in_key)).astype(np.int64)
     return Match(source, copies, unclear_out, unclear_in)
+
+
+def _found(sorted_keys: Keys, wanted: Keys) -> tuple[Ints, Ints]:
+    """Of each wanted key, the first place where it stands among the sorted ones, and how often."""
+    count = len(sorted_keys)
+    if not count:
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.int64)
+    begins = np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1])))
+    times = np.zeros(count, np.int64)
+    times[begins] = np.diff(begins, append=count)
+    # Looked up in their order, for then each search begins where the last one ended.
+    order = np.argsort(wanted)
+    in_order = wanted[order]
+    place = np.searchsorted(sorted_keys, in_order, side="left")
+    inside = np.minimum(place, count - 1)
+    there = np.where(sorted_keys[inside] == in_order, times[inside], 0)
+    first, found = np.empty_like(place), np.empty_like(there)
+    first[order], found[order] = place, there
+    return first, found
 
 
 def without_lookalikes(matched: Match, out_time_ns: Ints, earliest_ns: Ints, latest_ns: Ints) -> Match:
