@@ -136,6 +136,6 @@ def _chunks(path: Path, dtype: np.dtype[np.void], count: int) -> Iterator[tuple[
     with path.open("rb") as file:
         for first in range(0, count, _CHUNK_ROWS):
             chunk = memory[: count - first]
-            if file.readinto(memoryview(chunk).cast("B")) != chunk.nbytes:
+            if file.readinto(chunk.view(np.uint8).data) != chunk.nbytes:
                 raise OSError(f"{path} became shorter while it was read")
             yield first, chunk
