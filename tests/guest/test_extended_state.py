@@ -43,7 +43,7 @@ def state_of_the_host() -> int:
             assert answer == 0, os.strerror(ctypes.get_errno())
         finally:
             os.kill(stopped.pid, signal.SIGKILL)
-    return vector.length
+    return int(vector.length)
 
 
 def boot_without_a_program(machine: guest.Machine, scratch: Path, memory: str = "64M") -> str:
