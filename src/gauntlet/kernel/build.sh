@@ -22,6 +22,8 @@ fail() { echo "kernel build: $*" >&2; exit 1; }
 for tool in gcc make flex bison bc xz patch; do
     command -v "$tool" >/dev/null || fail "the program '$tool' is missing; on Debian or Ubuntu: apt-get install gcc libc6-dev make flex bison bc xz-utils patch"
 done
+[ "$(gcc -print-file-name=libc.a)" != libc.a ] ||
+    fail "the C library for static linking (libc.a) is missing; on Debian or Ubuntu: apt-get install libc6-dev"
 [ -e "$source" ] || fail "there is no kernel source at $source"
 mkdir -p "$work"
 
