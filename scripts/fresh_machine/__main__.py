@@ -195,7 +195,7 @@ def _run(place: Path, way: Way, command: str, result: Try, tell: Callable[[str],
     )  # fmt: skip
     assert process.stdout is not None
     for line in process.stdout:
-        if line.strip() == SET_UP:
+        if line.strip() == SET_UP and f"set-up for {name}" not in result.seconds:
             result.seconds[f"set-up for {name}"] = time.monotonic() - started
             started = time.monotonic()
         tell(line.rstrip())

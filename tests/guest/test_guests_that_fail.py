@@ -188,7 +188,8 @@ def test_a_guest_without_its_first_program_says_so(
 
 
 @pytest.mark.parametrize(
-    ("memory", "words"), [("8M", "Too few physical memory!"), ("16M", "Kernel panic - not syncing: ")]
+    ("memory", "words"),
+    [("8M", "8388608 bytes of memory (mem=) are too few"), ("16M", "Kernel panic - not syncing: ")],
 )
 def test_too_little_memory_is_told(play: Play, machine: guest.Machine, memory: str, words: str) -> None:
     with pytest.raises(RunError) as caught:
