@@ -141,6 +141,7 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/certificate.py
 	$(BIN)/python benchmarks/results.py
+	$(BIN)/python benchmarks/campaign.py
 	cargo bench --package restp --bench compare
 	cargo bench --package restp-proto --bench parts
 

@@ -42,13 +42,15 @@ def main() -> None:
 
 def sections(folder: Path) -> dict[str, str]:
     """What each mark is followed by, from the JSON of the benchmarks in a folder."""
-    run, certificate, results = (_read(folder, name) for name in ("run", "certificate", "results"))
+    names = ("run", "certificate", "results", "campaign")
+    run, certificate, results, campaign = (_read(folder, name) for name in names)
     return {
         "host": _host(run),
         "stacks": "\n\n".join(
             _stacks(name, run["parts"][name]) for name in ("bulk", "logged", "secure", "paced")
         ),
         "rest": _rest(run["parts"], certificate["parts"], results),
+        "campaign": campaign_parts(campaign),
     }
 
 
@@ -117,6 +119,25 @@ def _rest(parts: Mapping[str, Any], certificate: Mapping[str, Any], results: Map
     }
     return "\n".join(
         ["| what | measured |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows.items())]
+    )
+
+
+def campaign_parts(figures: Mapping[str, Any]) -> str:
+    """The table of benchmarks/campaign.py: where it was measured, and what each part takes."""
+    parts = figures["cpu_s_of_parts"]
+    rows = [
+        f"| {name} | {spent_s:.1f} | {spent_s / figures['cpu_s']:.1%} |" for name, spent_s in parts.items()
+    ]
+    return "\n".join(
+        [
+            f"{sentence(figures['host'])}. {figures['runs']} runs of {figures['virtual_s']:,.0f} virtual "
+            f"seconds took {figures['cpu_s']:.0f} s of one core, "
+            f"{figures['cpu_s'] - parts['guest']:.0f} s not in a guest:",
+            "",
+            "| part | seconds of a core | share |",
+            "|---|---|---|",
+            *rows,
+        ]
     )
 
 

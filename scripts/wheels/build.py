@@ -38,8 +38,8 @@ def wheels(root: Path, out: Path) -> list[Path]:
             )
         made = sorted(part.glob("*.whl"))
         for wheel in made:
-            _check_tag(wheel)
-            _check_paths(wheel, environment)
+            check_tag(wheel)
+            check_paths(wheel, environment)
         out.mkdir(parents=True, exist_ok=True)
         for old in out.glob("gauntlet_net*.whl"):
             old.unlink()
@@ -68,7 +68,7 @@ def _environment(root: Path) -> dict[str, str]:
         "RUSTFLAGS": " ".join(f"--remap-path-prefix={here}={there}" for here, there in mapped.items()),
         "CFLAGS": " ".join(f"-ffile-prefix-map={here}={there}" for here, there in mapped.items()),
         "CARGO_TARGET_DIR": str(target),
-        "SOURCE_DATE_EPOCH": _committed_at(root),
+        "SOURCE_DATE_EPOCH": committed_at(root),
         # The kernel's wheel asks Gauntlet for its kernel, and that of this checkout.
         "PYTHONPATH": str(root / "src"),
         # maturin is no module of Python, and calls the Python that is first.
@@ -77,7 +77,7 @@ def _environment(root: Path) -> dict[str, str]:
     return {**os.environ, **own}
 
 
-def _committed_at(root: Path) -> str:
+def committed_at(root: Path) -> str:
     """The instant of the last commit, in seconds since 1970: the files in the wheels are dated so."""
     done = subprocess.run(
         ["git", "-C", str(root), "log", "-1", "--format=%ct"], check=False, capture_output=True, text=True
@@ -89,7 +89,7 @@ def _committed_at(root: Path) -> str:
     return done.stdout.strip()
 
 
-def _check_tag(wheel: Path) -> None:
+def check_tag(wheel: Path) -> None:
     """auditwheel agrees that the programs of a wheel run where its tag says."""
     if "manylinux" not in wheel.name:
         if "-none-any" not in wheel.name:
@@ -107,7 +107,7 @@ def _check_tag(wheel: Path) -> None:
         )
 
 
-def _check_paths(wheel: Path, environment: Mapping[str, str]) -> None:
+def check_paths(wheel: Path, environment: Mapping[str, str]) -> None:
     """No folder of this machine is named in any file of a wheel."""
     folders = {Path.home(), Path(environment["CARGO_TARGET_DIR"]), Path(environment["PYTHONPATH"]).parent}
     with zipfile.ZipFile(wheel) as archive:
