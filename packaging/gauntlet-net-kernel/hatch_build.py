@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -13,9 +14,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from gauntlet.engine import kernel
 from gauntlet.errors import GauntletError, UserError
 
-# A program that brings its C library along asks for none: the oldest tag that installers look for is true.
-_TAG = "py3-none-manylinux_2_17_x86_64"
 _PT_INTERP = 3
+
+# The oldest glibc whose tag installers still look for; what needs none runs there too.
+_OLDEST_GLIBC = 17
 
 
 class KernelHook(BuildHookInterface[Any]):
@@ -25,11 +27,6 @@ class KernelHook(BuildHookInterface[Any]):
         """Called by hatchling before the wheel is put together."""
         try:
             image = kernel.built()
-            if _is_dynamic(image.path):
-                raise UserError(
-                    f"The kernel {image.path} is linked dynamically, so it would need this machine's C "
-                    "library wherever it is installed; set CONFIG_STATIC_LINK=y in gauntlet.config."
-                )
             facts = {
                 "version": image.version,
                 "wheel": self.metadata.version,
@@ -46,7 +43,7 @@ class KernelHook(BuildHookInterface[Any]):
         build_data["force_include"][str(image.path)] = "gauntlet_kernel/linux"
         build_data["force_include"][str(self._written / "kernel.json")] = "gauntlet_kernel/kernel.json"
         build_data["pure_python"] = False
-        build_data["tag"] = _TAG
+        build_data["tag"] = f"py3-none-manylinux_2_{_glibc(image.path)}_x86_64"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Called by hatchling when the wheel is there."""
@@ -54,16 +51,19 @@ class KernelHook(BuildHookInterface[Any]):
         self._written.rmdir()
 
 
-def _is_dynamic(program: Path) -> bool:
+def _glibc(program: Path) -> int:
+    """Which glibc 2.x a program needs: that of the newest symbol it asks for; one linked statically, none."""
+    content = program.read_bytes()
+    wanted = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", content)] if _is_dynamic(content) else []
+    return max([_OLDEST_GLIBC, *wanted])
+
+
+def _is_dynamic(program: bytes) -> bool:
     """Whether an ELF program (64 bit, little endian) asks for a loader: it has PT_INTERP (elf(5))."""
-    with program.open("rb") as file:
-        head = file.read(64)
-        file.seek(int.from_bytes(head[32:40], "little"))
-        size, count = int.from_bytes(head[54:56], "little"), int.from_bytes(head[56:58], "little")
-        table = file.read(size * count)
-    return any(
-        int.from_bytes(table[at : at + 4], "little") == _PT_INTERP for at in range(0, len(table), size)
-    )
+    table = int.from_bytes(program[32:40], "little")
+    size, count = int.from_bytes(program[54:56], "little"), int.from_bytes(program[56:58], "little")
+    headers = range(table, table + size * count, size)
+    return any(int.from_bytes(program[at : at + 4], "little") == _PT_INTERP for at in headers)
 
 
 def _source(image: kernel.Image) -> dict[str, str]:
