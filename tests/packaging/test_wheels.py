@@ -52,8 +52,3 @@ def test_only_what_is_committed_is_built_twice(tmp_path: Path) -> None:
     (tmp_path / "new").touch()
     with pytest.raises(Refused, match="new is not committed"):
         compare.refuse_changes(tmp_path)
-
-
-def test_a_folder_without_a_commit_gives_no_date(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="no git checkout with a commit"):
-        build.committed_at(tmp_path)
