@@ -17,8 +17,8 @@ PACKAGING = ("gauntlet-net-kernel", "gauntlet-net-studies")
 """The wheels with a folder of their own in packaging/; gauntlet-net is the checkout itself."""
 
 _DATED_AT = "1577836800"
-"""What files in wheels are dated: 2020-01-01, as seconds since 1970. A date that changed with each commit would
-have cargo compile whatever looks at it anew, which is nearly everything.
+"""What files in wheels are dated: 2020-01-01, as seconds since 1970. A date that changed with each commit
+would have cargo compile whatever looks at it anew, which is nearly everything.
 """
 
 _TAG = re.compile(r'platform tag:\s+"(\w+)"')
