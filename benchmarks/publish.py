@@ -51,6 +51,7 @@ def sections(folder: Path) -> dict[str, str]:
         ),
         "rest": _rest(run["parts"], certificate["parts"], results),
         "campaign": campaign_parts(campaign),
+        **({"kernels": _kernels(folder)} if (folder / "bench-kernels.json").is_file() else {}),
     }
 
 
@@ -101,6 +102,26 @@ def _stacks(part: str, figures: Mapping[str, Any]) -> str:
             f"| {'' if goal is None else format(goal, 'g')} | {stack['peak_bytes'] / 2**20:.0f} |"
         )
     return "\n".join(lines)
+
+
+def _kernels(folder: Path) -> str:
+    figures = _read(folder, "kernels")
+    rows = [
+        f"| {name} | {stack['times_wall']:.2f} | {stack['times_cpu']:.2f} |"
+        for name, stack in figures["stacks"].items()
+    ]
+    kernel = figures["guest_kernel"]
+    return "\n".join(
+        [
+            f"{sentence(figures['host'])}. Guest kernel {kernel['version']}, recipe "
+            f"`{kernel['recipe_hash']}`, beside {figures['other_kernel']['name']}; "
+            f"{figures['rounds']} rounds of {figures['bytes'] / 1e6:g} MB:",
+            "",
+            "| stack | times as fast | in processor time |",
+            "|---|---|---|",
+            *rows,
+        ]
+    )
 
 
 def _rest(parts: Mapping[str, Any], certificate: Mapping[str, Any], results: Mapping[str, Any]) -> str:

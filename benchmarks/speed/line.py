@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -59,12 +60,16 @@ def flow(
     }
 
 
-def play(run: Mapping[str, Any], out: Path, core: int) -> float:
+def play(run: Mapping[str, Any], out: Path, core: int, image: Path | None = None) -> float:
     """Play a run in a guest on one core; its record appears in `out`; returns its virtual seconds.
 
-    Raises RunError when the guest does not play it, or not to its end.
+    The guest boots the kernel `image`, else the installed one. Raises RunError when it does not play the run,
+    or not to its end.
     """
-    guest.boot([run], out, seed=1, machine=guest.Machine.installed(), core=core)
+    machine = guest.Machine.installed()
+    if image is not None:
+        machine = replace(machine, kernel=image)
+    guest.boot([run], out, seed=1, machine=machine, core=core)
     record = json.loads((out / run["id"] / "record.json").read_text())
     failed = [record["reason"]] if record["outcome"] != "ok" else []
     failed += [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
@@ -73,11 +78,11 @@ def play(run: Mapping[str, Any], out: Path, core: int) -> float:
     return float(record["virtual_s"])
 
 
-def contender(run: Mapping[str, Any], core: int) -> Contender:
+def contender(run: Mapping[str, Any], core: int, image: Path | None = None) -> Contender:
     """A contender that plays a run in a guest, boot and power-off included."""
-    return partial(measured, partial(_played, run, core))
+    return partial(measured, partial(_played, run, core, image))
 
 
-def _played(run: Mapping[str, Any], core: int) -> float:
+def _played(run: Mapping[str, Any], core: int, image: Path | None) -> float:
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
-        return play(run, Path(folder), core)
+        return play(run, Path(folder), core, image)

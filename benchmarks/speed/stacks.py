@@ -50,17 +50,19 @@ packets = "none"
 """
 
 
-def kernel(size_bytes: int, record: Mapping[str, Any], core: int) -> dict[str, Contender]:
+def kernel(
+    size_bytes: int, record: Mapping[str, Any], core: int, image: Path | None = None
+) -> dict[str, Contender]:
     """Greedy flows of the kernel's stacks."""
     return {
         name: line.contender(
-            line.run(line.flow(stack, params, "bulk", {"size_bytes": size_bytes}), record), core
+            line.run(line.flow(stack, params, "bulk", {"size_bytes": size_bytes}), record), core, image
         )
         for name, (stack, params) in KERNEL.items()
     }
 
 
-def user_space(size_bytes: int, core: int) -> dict[str, Contender]:
+def user_space(size_bytes: int, core: int, image: Path | None = None) -> dict[str, Contender]:
     """Greedy flows of stacks in user space, as an experiment asks for them, nothing recorded."""
     found = {}
     for protocol, share in USER_SPACE.items():
@@ -71,7 +73,7 @@ def user_space(size_bytes: int, core: int) -> dict[str, Contender]:
             size_bytes=round(size_bytes * share),
         )
         (spec,) = expand(parse_experiment(text, "bench", Path()))
-        found[protocol] = line.contender(plan_run(replace(spec, id=line.RUN_ID)), core)
+        found[protocol] = line.contender(plan_run(replace(spec, id=line.RUN_ID)), core, image)
     return found
 
 

@@ -89,7 +89,17 @@ def _figures(own: Sequence[Turn], peer: Sequence[Turn] | None) -> dict[str, Any]
         "turns": [asdict(turn) for turn in own],
     }
     if peer is not None:
-        rounds = list(zip(own, peer, strict=True))
-        found["times_ns3_wall"] = statistics.median(_speed(mine) / _speed(its) for mine, its in rounds)
-        found["times_ns3_cpu"] = statistics.median(_cpu_speed(mine) / _cpu_speed(its) for mine, its in rounds)
+        found |= {f"times_ns3_{kind}": value for kind, value in times(own, peer).items()}
     return found
+
+
+def times(own: Sequence[Turn], other: Sequence[Turn]) -> dict[str, float]:
+    """How many times as fast as `other` a contender is, in wall and in processor time.
+
+    Each is the median of the rounds' ratios.
+    """
+    rounds = list(zip(own, other, strict=True))
+    return {
+        kind: statistics.median(speed(mine) / speed(its) for mine, its in rounds)
+        for kind, speed in (("wall", _speed), ("cpu", _cpu_speed))
+    }

@@ -90,6 +90,22 @@ def test_the_document_gets_what_was_measured(tmp_path: Path) -> None:
     assert "| windows of a second and all KPIs of that flow | 0.75 s |" in document
 
 
+def test_two_kernels_are_published_when_they_were_compared(tmp_path: Path) -> None:
+    kernels = {
+        "host": HOST,
+        "guest_kernel": {"version": "6.12.1", "recipe_hash": "aa", "source_hash": "bb"},
+        "other_kernel": {"name": "the same without patch 0006", "sha256": "cc"},
+        "short": False,
+        "rounds": 5,
+        "bytes": 25_000_000,
+        "stacks": {"SCTP": {"times_wall": 1.204, "times_cpu": 1.3}},
+    }
+    code, _, document = publish(tmp_path, {**measured(), "kernels": kernels})
+    assert code == 0
+    assert "beside the same without patch 0006; 5 rounds of 25 MB:" in document
+    assert "| SCTP | 1.20 | 1.30 |" in document
+
+
 def test_publishing_twice_is_publishing_once(tmp_path: Path) -> None:
     _, _, once = publish(tmp_path, measured())
     text = DOCUMENT.read_text()

@@ -1,5 +1,6 @@
 """Every benchmark runs: its short form plays each of its parts really, and each part yields a figure."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gauntlet.engine import kernel
 from speed import ns3
 from speed.turns import PEER
 
@@ -31,11 +33,11 @@ STACKS = {
 }
 
 
-def short(name: str, folder: Path) -> Any:
+def short(name: str, folder: Path, *arguments: str) -> Any:
     """The figures of a benchmark's short form, which must end well and print something."""
     file = folder / "figures.json"
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / f"{name}.py"), "--short", "--json", str(file)],
+        [sys.executable, str(BENCHMARKS / f"{name}.py"), "--short", "--json", str(file), *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -61,7 +63,7 @@ def numbers(content: Any) -> Iterator[float]:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    programs = {"run", "campaign", "certificate", "results", "publish"}
+    programs = {"run", "kernels", "campaign", "certificate", "results", "publish"}
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs
 
 
@@ -95,6 +97,18 @@ def test_virtual_time(tmp_path: Path) -> None:
     assert len(figures) > 100
     assert all(figure > 0 for figure in figures)
     assert found["parts"]["disk"]["messages"] == 10_000
+
+
+@pytest.mark.guest
+def test_two_kernels(tmp_path: Path) -> None:
+    image = kernel.image()
+    found = short("kernels", tmp_path, str(image), "--name", "the same one")
+    assert found["other_kernel"] == {
+        "name": "the same one",
+        "sha256": hashlib.sha256(image.read_bytes()).hexdigest(),
+    }
+    assert {"TCP CUBIC", "SCTP, everything recorded", "quic-quinn-cubic"} <= set(found["stacks"])
+    assert all(figure > 0 for figure in numbers(found["stacks"]))
 
 
 @pytest.mark.guest
