@@ -116,6 +116,31 @@ def test_transfers_that_never_end_anywhere_have_a_download_time_of_none(tmp_path
     cell = cells(results, kpi="download_time_s", protocol="tcp-bbr")[0]
     assert (cell["mean"], cell["limit"], cell["completed"]) == (100.0, 100.0, 0)
     assert "None" in answers(results)["Which protocol?"]
+    for said in (Page(report.build(results).read_text()).text, told(results)):
+        assert "100 to 100" not in said, "an interval without width is none"
+
+
+def test_where_nothing_completes_nobody_is_marked_and_the_legend_claims_nothing(tmp_path: Path) -> None:
+    made = Constructed(("tcp-cubic", "tcp-bbr"), lambda *_: Did(None), 6, flows=(Flow("cbr"),))
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    for said in (Page(report.build(results).read_text()).text, told(results)):
+        assert not set("≈▼▲") & set(said.partition("How these sentences")[0])
+
+
+def test_who_fails_more_but_has_the_better_mean_is_neither_level_nor_worse(tmp_path: Path) -> None:
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        quick = protocol == "tcp-cubic"
+        if quick and repetition == 3:
+            return Did(None)
+        return Did(20.0, bytes_a_second=(90_000 if quick else 30_000) + 100 * repetition)
+
+    made = Constructed(("tcp-cubic", "tcp-bbr"), did, 12, flows=(Flow("cbr"),))
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    standing = {cell["protocol"]: cell["standing"] for cell in cells(results, kpi="capacity_utilisation")}
+    assert standing == {"tcp-bbr": "best", "tcp-cubic": "ahead"}
+    assert "worst 0 (the best mean)" in answers(results)["Which protocol?"]
+    assert "▲" in Page(report.build(results).read_text()).words
+    assert "▲ beats the best in this number" in told(results, 200)
 
 
 def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:
@@ -164,6 +189,14 @@ def test_median_and_worst_stand_beside_a_mean_over_two_humps(tmp_path: Path) -> 
 
     results = flows.build(tmp_path / "r", tmp_path / "s", Constructed(("tcp-cubic", "tcp-bbr"), did, 5))
     assert "median 2.13, worst 60.0" in answers(results)["Which protocol?"]
+
+    def other(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return did(protocol, place, repetition, loss) if protocol == "tcp-bbr" else Did(2.0)
+
+    second = flows.build(tmp_path / "r2", tmp_path / "s2", Constructed(("tcp-cubic", "tcp-bbr"), other, 5))
+    lead, _, others = answers(second)["Which protocol?"].partition("The others")
+    assert lead.startswith("TCP CUBIC")
+    assert "median 2.13, worst 60.0" in others
     assert "median 2.13, worst 60.0" in Page(report.build(results).read_text()).text
 
 
@@ -206,6 +239,7 @@ def test_repetitions_that_are_all_the_same_are_one(tmp_path: Path) -> None:
     assert cubic["standing"] == "worse"
     assert "Deterministic: nothing was drawn" in answers(results)["Which protocol?"]
     assert "Deterministic: under every condition" in told(results)
+    assert "no protocol can be called worse" not in told(results), "one of them is"
     assert "deterministic" in Page(report.build(results).read_text()).words
 
 

@@ -20,8 +20,8 @@ it.
 
 RULES = (
     "Every number is a mean over repetitions; brackets hold its 95 % confidence interval (bootstrap by "
-    "repetition from eight repetitions on, Student's t below, none for a single one). n counts "
-    "repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
+    "repetition from eight repetitions on, Student's t below, none for a single one nor where all are "
+    "equal). n counts repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
     "Flows that failed stay in the numbers. A transfer that did not end took longer than it was given and "
     "counts with its run's limit (restricted mean, marked ≥); a flow that was never established has a "
     "throughput of 0 and lost everything; a flow that delivered nothing has no delay and ranks behind all "
@@ -31,9 +31,10 @@ RULES = (
     "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
     "(sign-flip permutation of the paired differences, of logarithms where all flows completed; "
     "adjusted for all pairs by the largest statistic, step-down), so that under one condition, for one KPI, "
-    "the chance to call any protocol worse that does not differ is at most 5 %, by simulation too. Any other "
-    f"is not distinguishable from the best (≈). With fewer than {fewest_repetitions()} repetitions nothing "
-    "can be called worse, and no mark is set.",
+    "the chance to call any protocol worse (▼) that does not differ is at most 5 %, by simulation too. Any "
+    "other is not distinguishable from the best (≈), or beats it beyond chance and is not the best since "
+    "fewer of its flows completed or its mean is the lesser one (▲). With fewer than "
+    f"{fewest_repetitions()} repetitions nothing can be called worse, and no mark is set.",
     "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
     "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
     "over all conditions of the experiment, is the smallest.",
@@ -172,8 +173,8 @@ def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
         found = f"{name} {_standing(campaign, kpi, order, worst, judged)}."
         rest = [f"{average}{_beside(kpi, judged, lead)}{_certainty(judged, lead, means[lead])}"]
         others = [
-            f"{campaign.style(key).label} {_counts(campaign, key)}{_value(campaign, kpi, key, means)} "
-            f"({_short(kpi, worst[key])})"
+            f"{campaign.style(key).label} {_counts(campaign, key)}{_value(campaign, kpi, key, means)}"
+            f"{_beside(kpi, judged, key)} ({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
         rest.append(f"The others: {listed(others)}.")
@@ -300,7 +301,9 @@ def _none_completed(campaign: Campaign) -> str:
 def _short(kpi: Kpi, shortfall: float) -> str:
     if math.isinf(shortfall):
         return "of the repetitions in which anything arrived"
-    return f"up to {_share(shortfall)} {_worse_side(kpi)} the best"
+    if shortfall == 0:
+        return "the best mean"
+    return f"up to {_share(shortfall)} {_worse_side(kpi)} the best mean"
 
 
 def _share(shortfall: float) -> str:
@@ -318,7 +321,7 @@ def _worse(cell: Cell) -> bool:
 
 
 def _not_worse(cell: Cell) -> bool:
-    return cell.verdict is not None and (cell.verdict.best or cell.verdict.distinguishable is False)
+    return cell.verdict is not None and cell.verdict.standing in ("best", "level")
 
 
 def _failures(campaign: Campaign) -> list[Sentence]:
@@ -444,14 +447,14 @@ def _complement(ratio: Mean) -> Mean:
 
 def _percent(ratio: Mean) -> str:
     text = f"{number(ratio.value * 100, 1)} %"
-    if ratio.low is None or ratio.high is None:
+    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
         return text
     return f"{text} [{number(ratio.low * 100, 1)} to {number(ratio.high * 100, 1)}]"
 
 
 def _times(ratio: Mean) -> str:
     text = f"{number(ratio.value)} times"
-    if ratio.low is None or ratio.high is None:
+    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
         return text
     return f"{text} [{number(ratio.low)} to {number(ratio.high)}]"
 
