@@ -9,6 +9,7 @@ from rich.console import Console
 
 from gauntlet import report
 from gauntlet.report import terminal
+from gauntlet.report.figures.figure import INK
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
 from tests.report.test_report import Page
@@ -80,6 +81,8 @@ def test_page_and_terminal_say_three_of_ten_and_why(constructed: Path) -> None:
 
 def test_every_repetition_is_a_dot_and_what_did_not_end_a_cross(constructed: Path, tmp_path: Path) -> None:
     report.build(constructed, tmp_path / "r.html", svg_dir=tmp_path / "svg")
+    dark = (tmp_path / "r.html").read_text().partition("@media screen and (prefers-color-scheme: dark)")[2]
+    assert f'[stroke="{INK}"]' in dark, "the median would be dark on dark"
     rows = [line.split(",") for line in (tmp_path / "svg" / "repetitions.csv").read_text().splitlines()]
     kinds = [row[rows[0].index("kind")] for row in rows[1:] if row[rows[0].index("protocol")] == "TCP CUBIC"]
     assert kinds.count("measured") == 3
@@ -150,6 +153,10 @@ def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:
 
     made = Constructed(("tcp-cubic", "tcp-bbr"), did, 8, (0.0, 0.05), (Flow("cbr"),))
     results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    report.build(results, tmp_path / "r.html", svg_dir=tmp_path / "svg")
+    lines = (tmp_path / "svg" / "capacity-utilisation-against-loss.csv").read_text().splitlines()
+    ends = {tuple(line.split(",")[1:2] + line.split(",")[-2:]) for line in lines[1:]}
+    assert ends == {("TCP CUBIC", "8 of 8", "1"), ("TCP CUBIC", "0 of 8", "0"), ("TCP BBR", "8 of 8", "1")}
     cost = answers(results)["What does loss cost?"]
     assert "TCP CUBIC loses 100.0 %" in cost
     assert "TCP BBR keeps 100.0 %" in cost

@@ -10,6 +10,7 @@ from gauntlet.report.answer import RULES, sentences
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
+from gauntlet.report.figures.figure import INK
 from gauntlet.report.figures.link import DIRECTIONS
 from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
 from gauntlet.report.numbers import counted, number
@@ -120,6 +121,7 @@ def _protocol_css(campaign: Campaign) -> str:
     for place, style in enumerate(campaign.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in campaign.styles} | {colour for colour, _ in DIRECTIONS.values()}
+    drawn.add(INK)
     return "\n".join([*rules, *on_dark(drawn), "}"])
 
 
