@@ -121,8 +121,7 @@ def _protocol_css(campaign: Campaign) -> str:
     for place, style in enumerate(campaign.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in campaign.styles} | {colour for colour, _ in DIRECTIONS.values()}
-    drawn.add(INK)
-    return "\n".join([*rules, *on_dark(drawn), "}"])
+    return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
 
 def _subtitle(campaign: Campaign) -> str:
