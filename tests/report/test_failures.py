@@ -164,6 +164,23 @@ def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:
     assert "TCP CUBIC 8 of 16" in answers(results)["Which protocol?"]
 
 
+def test_what_loss_costs_in_delay_is_not_asked_of_the_survivors(tmp_path: Path) -> None:
+    """CUBIC dies in six of eight repetitions at 5 %, and the two others are quick."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        if protocol == "tcp-cubic" and loss and repetition > 2:
+            return Did(None)
+        return Did(20.0, delay_s=0.1 + loss + 0.001 * repetition)
+
+    flow = (Flow("cbr", rate_bps=1000),)
+    for protocols in (("tcp-cubic",), ("tcp-cubic", "tcp-bbr")):
+        folder = tmp_path / str(len(protocols))
+        results = flows.build(folder / "r", folder / "s", Constructed(protocols, did, 8, (0.0, 0.05), flow))
+        cost = answers(results)["What does loss cost?"]
+        assert "of TCP CUBIC there is no ratio, since in some repetitions nothing arrived" in cost
+        assert ("TCP BBR takes 1.4" in cost) == (len(protocols) == 2)
+
+
 def test_a_dead_flow_has_no_delay_and_ranks_behind_those_that_have(tmp_path: Path) -> None:
     def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
         alive = protocol == "tcp-bbr" or repetition <= 4

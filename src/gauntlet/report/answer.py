@@ -355,7 +355,8 @@ def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
     found = {style.key: _ratio(campaign, kpi, axis, style.key) for style in campaign.styles}
     ratios = {key: it for key, it in found.items() if isinstance(it, Mean)}
     nothing = [campaign.style(key).label for key, it in found.items() if it == _NOTHING]
-    if not ratios and not nothing:
+    dead = [campaign.style(key).label for key, it in found.items() if it == _DEAD]
+    if not ratios and not nothing and not dead:
         return []
     order = sorted(ratios, key=lambda key: ratios[key].value)
     if kpi.higher_is_better:
@@ -366,18 +367,15 @@ def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
         parts += [_told(campaign, "loses", {key: _percent(losses[key]) for key in lose})] if lose else []
     else:
         least = {key: _unfinished(campaign, kpi, key) for key in order}
-        parts = [
-            _told(
-                campaign,
-                "takes",
-                {key: f"{'at least ' if least[key] else ''}{_times(ratios[key])}" for key in order},
-            )
-        ]
+        taken = {key: f"{'at least ' if least[key] else ''}{_times(ratios[key])}" for key in order}
+        parts = [_told(campaign, "takes", taken)] if taken else []
     if nothing:
         parts.append(f"{listed(nothing)} delivered nothing even at {axis.label(low)}")
-    counts = {ratio.n for ratio in ratios.values()} or {0}
-    n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)} (n = {n})."
+    if dead:
+        parts.append(f"of {listed(dead)} there is no ratio, since in some repetitions nothing arrived")
+    counts = {ratio.n for ratio in ratios.values()}
+    n = f" (n = {min(counts)}{f' to {max(counts)}' if len(counts) > 1 else ''})" if counts else ""
+    text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)}{n}."
     return [Sentence(f"What does {axis.words} cost?", text)]
 
 
@@ -397,6 +395,9 @@ def _told(campaign: Campaign, verb: str, values: Mapping[str, str]) -> str:
 _NOTHING = "nothing"
 """In place of a ratio: nothing arrived at the near end, so there is nothing to relate the far end to."""
 
+_DEAD = "dead"
+"""In place of a ratio: some repetition has no number, and a ratio of the others would praise who failed."""
+
 
 def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | str | None:
     """KPI at the far end over KPI at the near end, one value a repetition, averaged over the other
@@ -410,6 +411,12 @@ def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | st
         if condition[position] != axis.values[0] or far not in campaign.conditions:
             continue
         steps += [condition, far]
+        if any(
+            it.state == State.NEVER
+            for at in (condition, far)
+            for it in campaign.values(kpi, protocol, at).values()
+        ):
+            return _DEAD
         near_values = campaign.numbers(kpi, protocol, condition)
         far_values = campaign.numbers(kpi, protocol, far)
         for repetition in near_values.keys() & far_values.keys():
