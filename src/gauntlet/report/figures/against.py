@@ -97,13 +97,13 @@ def _chart(campaign: Campaign, kpi: Kpi, axis: Axis, text: str) -> alt.FacetChar
         alt.Tooltip("n:Q", title="repetitions"),
         alt.Tooltip("completed:N", title="flows completed"),
     ]
+    whole, partly = (base.transform_filter(f"datum.whole == {it}") for it in (1, 0))
     points = (
-        base.transform_filter(f"datum.whole == {int(whole)}")
-        .mark_point(
-            size=64, filled=whole, opacity=1, **({} if whole else {"fill": "white", "strokeWidth": 2})
+        mark.encode(y=y, shape=look.shape, tooltip=tooltip)
+        for mark in (
+            whole.mark_point(size=64, filled=True, opacity=1),
+            partly.mark_point(size=64, filled=False, fill="white", strokeWidth=2, opacity=1),
         )
-        .encode(y=y, shape=look.shape, tooltip=tooltip)
-        for whole in (True, False)
     )
     layered = alt.layer(bars, lines, *points, data=data(text)).properties(width=width, height=210)
     return small_multiples(layered, "others", order)
