@@ -33,7 +33,6 @@ class Event:
     run: str
     fraction: float = 0.0
     reason: str = ""
-    trusted: bool = True
 
 
 @dataclass
@@ -46,6 +45,9 @@ class Outcome:
     finished: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     untrusted: list[str] = field(default_factory=list)
+    """Runs whose certificate is contradicted."""
+    unchecked: list[str] = field(default_factory=list)
+    """Runs of which something could have been checked and was not."""
     wall_s: float = 0.0
     virtual_s: float = 0.0
 
@@ -132,6 +134,7 @@ def options(experiment: "Experiment", specs: Sequence[RunSpec]) -> dict[str, Any
 
 def _play_all(jobs: Sequence[_Job], workers: int, outcome: Outcome, tell: Callable[[Event], None]) -> None:
     from gauntlet.results import store
+    from gauntlet.results.certificate.verdict import Answer
 
     lost_in_a_row = 0
     with pool.Pool(jobs, _play, workers) as crew:
@@ -145,17 +148,19 @@ def _play_all(jobs: Sequence[_Job], workers: int, outcome: Outcome, tell: Callab
                 lost_in_a_row += 1
                 store.write_failure(outcome.results, spec.to_json(), _plan_run(spec), reason)
             else:
-                reason, trusted, virtual_s = content
+                reason, verdict, virtual_s = content
                 lost_in_a_row = 0
                 outcome.virtual_s += virtual_s
-                if not trusted:
+                if verdict == Answer.CONTRADICTED:
                     outcome.untrusted.append(spec.id)
+                elif verdict == Answer.NOT_CHECKED:
+                    outcome.unchecked.append(spec.id)
             if reason:
                 outcome.failed[spec.id] = reason
                 tell(Event("failed", spec.id, 1.0, reason))
             else:
                 outcome.finished += 1
-                tell(Event("finished", spec.id, 1.0, trusted=spec.id not in outcome.untrusted))
+                tell(Event("finished", spec.id, 1.0))
             if lost_in_a_row >= LOST_RUNS_IN_A_ROW:
                 raise RunError(
                     f"{lost_in_a_row} runs in a row left nothing behind; the last one because: {reason}"
@@ -178,10 +183,11 @@ def _line_of(specs: Sequence[RunSpec]) -> Mapping[str, Any] | None:
     return line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
 
 
-def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool, float]:
+def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, str, float]:
     """A worker's part: one run through a guest, its certificate, its place in the results.
 
-    Returns the reason of a failed run (else ""), whether it is trusted, and its virtual seconds.
+    Returns the reason of a failed run (else ""), the verdict of its certificate (of a failed run ""), and its
+    virtual seconds.
     """
     from gauntlet.experiment import ridden
     from gauntlet.results import layout, store
@@ -212,7 +218,7 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
         record = json.loads((record_dir / "record.json").read_text())
         if record["outcome"] != "ok":
             store.write_failure(job.results, spec.to_json(), plan_run, record["reason"])
-            return record["reason"], False, record.get("virtual_s", 0.0)
+            return record["reason"], "", record.get("virtual_s", 0.0)
         certificate = _certified(certify, plan_run, record_dir)
         store.write_run(
             job.results,
@@ -223,13 +229,13 @@ def _play(job: _Job, core: int, emit: Callable[[Any], None]) -> tuple[str, bool,
             certificate=certificate,
             capture=job.capture,
         )
-        return "", bool(certificate["trusted"]), float(record["virtual_s"])
+        return "", str(certificate["verdict"]), float(record["virtual_s"])
 
 
 def _certified(
     certify: Callable[[dict[str, Any], Path], dict[str, Any]], plan_run: dict[str, Any], record_dir: Path
 ) -> dict[str, Any]:
-    """The certificate; where it cannot be made, the run is kept and not trusted."""
+    """The certificate; where it cannot be made, the run is kept and not checked."""
     from gauntlet.results.certificate.verdict import nothing_checked
 
     try:

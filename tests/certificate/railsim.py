@@ -83,6 +83,8 @@ class Claims:
 
     received_bytes: int
     messages: dict[int, tuple[int, int]]
+    further_messages: int = 0
+    """Received messages that have no row."""
 
 
 @dataclass
@@ -179,7 +181,7 @@ class Run:
                     "source": f"{ends[0]}:40000",
                     "destination": f"{ends[1]}:5000",
                     "received_bytes": claims.received_bytes,
-                    "received_messages": len(claims.messages),
+                    "received_messages": len(claims.messages) + claims.further_messages,
                     "message_size_bytes": 1448,
                     "first_received_s": _seconds(min(instants, default=None)),
                     "last_received_s": _seconds(max(instants, default=None)),

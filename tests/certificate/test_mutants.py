@@ -261,6 +261,19 @@ def test_a_claim_of_more_bytes_than_arrived(judge: Judge) -> None:
     assert "carried at most 9,720,000" in failures["bytes", LAST]
 
 
+def test_a_claim_of_more_messages_than_its_rows_tell_of(judge: Judge) -> None:
+    """Loss is computed from that total."""
+    run = run_network(with_values(DELAY, loss=0.01), CALM)
+    run.claims = run.honest_claims()
+    run.claims.further_messages = 1
+    failures = judge(run).failures
+    assert set(failures) == {("bytes", LAST)}
+    count = len(run.claims.messages)
+    assert (
+        f"claims {count + 1:,} messages received, but its rows tell of {count:,}" in failures["bytes", LAST]
+    )
+
+
 @pytest.mark.parametrize("number", [0, 5000, 9999])
 def test_a_message_received_a_millisecond_too_early(judge: Judge, number: int) -> None:
     run = run_network(with_values(DELAY, loss=0.01), CALM)

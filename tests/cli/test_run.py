@@ -35,6 +35,7 @@ class Recorder:
         self.named: dict[str, Any] = {}
         self.failed: dict[str, str] = {}
         self.untrusted: list[str] = []
+        self.unchecked: list[str] = []
         self.programs: dict[str, Any] = {}
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
@@ -45,7 +46,8 @@ class Recorder:
             for kind in ("started", "failed" if spec.id in self.failed else "finished"):
                 named["on_event"](Event(kind, spec.id))
         finished = len(missing) - len(self.failed)
-        return Outcome(out, len(specs), len(present), finished, self.failed, self.untrusted, 10.0, 1000.0)
+        doubtful = (self.untrusted, self.unchecked)
+        return Outcome(out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0)
 
     def run_programs(self, run: dict[str, Any], **named: Any) -> int:
         self.programs = run
@@ -127,7 +129,17 @@ def test_failed_and_untrusted_runs_are_told(gauntlet: Gauntlet, engine: Recorder
     assert result.exit_code == 1
     assert f"Run {name} failed: the guest ran out of memory." in result.stderr
     assert "1 run is not trusted" in result.stderr
+    assert "not checked" not in result.stderr
     assert result.stdout == "results/small/report.html\n"
+
+
+def test_runs_that_were_not_checked_are_not_called_untrusted(gauntlet: Gauntlet, engine: Recorder) -> None:
+    engine.unchecked = ["udp_delay-25ms_loss-0pct_rep-001", "udp_delay-25ms_loss-0pct_rep-002"]
+    result = gauntlet("run", "own.toml", "--quiet")
+    assert result.exit_code == 0
+    assert result.stderr == "2 runs are not checked: the report says why.\n"
+    told = json.loads(gauntlet("run", "own.toml", "--json", "--out", "results/other").stdout)
+    assert (told["untrusted"], told["unchecked"]) == ([], engine.unchecked)
 
 
 def test_many_failures_are_counted(gauntlet: Gauntlet, engine: Recorder) -> None:

@@ -119,6 +119,23 @@ def test_who_finishes_less_often_is_not_best_however_quick_its_survivors_are() -
     assert verdicts["cubic"].best
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+def test_who_fails_more_but_beats_the_best_is_not_called_level_with_it(repeated: bool) -> None:
+    """Nor worse: the best is so by its completed flows."""
+    values = {
+        "quick": {number: Observation(1.0 + (not repeated) * number) for number in range(8)},
+        "whole": {number: Observation(2.0 + (not repeated) * 2 * number) for number in range(8)},
+        "slow": {number: Observation(9.0 + (not repeated) * 9 * number) for number in range(8)},
+    }
+    completed = {"quick": 0.9, "whole": 1.0, "slow": 0.95}
+    verdicts = against_best(values, False, completed=completed, deterministic=set(values) if repeated else ())
+    assert {name: it.standing for name, it in verdicts.items()} == {
+        "quick": "ahead",
+        "whole": "best",
+        "slow": "worse",
+    }
+
+
 @pytest.mark.parametrize("higher", [True, False])
 def test_what_never_came_to_be_ranks_behind_everything(higher: bool) -> None:
     values = {

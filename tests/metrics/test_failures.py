@@ -92,6 +92,9 @@ def test_the_restricted_mean_is_over_all_and_not_over_survivors() -> None:
     assert restricted(cubic, limit).mean() == pytest.approx(71.5)
     assert restricted(bbr, limit).mean() == 20.0
     assert common_limit(bbr) is None
+    earlier = [Observation(60.0, CENSORED), Observation(100.0, CENSORED), Observation(80.0)]
+    assert common_limit(earlier) == 60.0, "above the smallest limit not everything is known"
+    assert restricted(earlier, 60.0).tolist() == [60.0] * 3
 
 
 def test_the_share_that_finished_ends_below_one() -> None:

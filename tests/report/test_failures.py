@@ -9,6 +9,7 @@ from rich.console import Console
 
 from gauntlet import report
 from gauntlet.report import terminal
+from gauntlet.report.figures.figure import INK
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
 from tests.report.test_report import Page
@@ -80,6 +81,8 @@ def test_page_and_terminal_say_three_of_ten_and_why(constructed: Path) -> None:
 
 def test_every_repetition_is_a_dot_and_what_did_not_end_a_cross(constructed: Path, tmp_path: Path) -> None:
     report.build(constructed, tmp_path / "r.html", svg_dir=tmp_path / "svg")
+    dark = (tmp_path / "r.html").read_text().partition("@media screen and (prefers-color-scheme: dark)")[2]
+    assert f'[stroke="{INK}"]' in dark, "the median would be dark on dark"
     rows = [line.split(",") for line in (tmp_path / "svg" / "repetitions.csv").read_text().splitlines()]
     kinds = [row[rows[0].index("kind")] for row in rows[1:] if row[rows[0].index("protocol")] == "TCP CUBIC"]
     assert kinds.count("measured") == 3
@@ -116,6 +119,31 @@ def test_transfers_that_never_end_anywhere_have_a_download_time_of_none(tmp_path
     cell = cells(results, kpi="download_time_s", protocol="tcp-bbr")[0]
     assert (cell["mean"], cell["limit"], cell["completed"]) == (100.0, 100.0, 0)
     assert "None" in answers(results)["Which protocol?"]
+    for said in (Page(report.build(results).read_text()).text, told(results)):
+        assert "100 to 100" not in said, "an interval without width is none"
+
+
+def test_where_nothing_completes_nobody_is_marked_and_the_legend_claims_nothing(tmp_path: Path) -> None:
+    made = Constructed(("tcp-cubic", "tcp-bbr"), lambda *_: Did(None), 6, flows=(Flow("cbr"),))
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    for said in (Page(report.build(results).read_text()).text, told(results)):
+        assert not set("≈▼▲") & set(said.partition("How these sentences")[0])
+
+
+def test_who_fails_more_but_has_the_better_mean_is_neither_level_nor_worse(tmp_path: Path) -> None:
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        quick = protocol == "tcp-cubic"
+        if quick and repetition == 3:
+            return Did(None)
+        return Did(20.0, bytes_a_second=(90_000 if quick else 30_000) + 100 * repetition)
+
+    made = Constructed(("tcp-cubic", "tcp-bbr"), did, 12, flows=(Flow("cbr"),))
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    standing = {cell["protocol"]: cell["standing"] for cell in cells(results, kpi="capacity_utilisation")}
+    assert standing == {"tcp-bbr": "best", "tcp-cubic": "ahead"}
+    assert "worst 0 (the best mean)" in answers(results)["Which protocol?"]
+    assert "▲" in Page(report.build(results).read_text()).words
+    assert "▲ beats the best in this number" in told(results, 200)
 
 
 def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:
@@ -125,11 +153,32 @@ def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:
 
     made = Constructed(("tcp-cubic", "tcp-bbr"), did, 8, (0.0, 0.05), (Flow("cbr"),))
     results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    report.build(results, tmp_path / "r.html", svg_dir=tmp_path / "svg")
+    lines = (tmp_path / "svg" / "capacity-utilisation-against-loss.csv").read_text().splitlines()
+    ends = {tuple(line.split(",")[1:2] + line.split(",")[-2:]) for line in lines[1:]}
+    assert ends == {("TCP CUBIC", "8 of 8", "1"), ("TCP CUBIC", "0 of 8", "0"), ("TCP BBR", "8 of 8", "1")}
     cost = answers(results)["What does loss cost?"]
     assert "TCP CUBIC loses 100.0 %" in cost
     assert "TCP BBR keeps 100.0 %" in cost
     assert answers(results)["Which protocol?"].startswith("TCP BBR is the safest choice: 16 of 16")
     assert "TCP CUBIC 8 of 16" in answers(results)["Which protocol?"]
+
+
+def test_what_loss_costs_in_delay_is_not_asked_of_the_survivors(tmp_path: Path) -> None:
+    """CUBIC dies in six of eight repetitions at 5 %, and the two others are quick."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        if protocol == "tcp-cubic" and loss and repetition > 2:
+            return Did(None)
+        return Did(20.0, delay_s=0.1 + loss + 0.001 * repetition)
+
+    flow = (Flow("cbr", rate_bps=1000),)
+    for protocols in (("tcp-cubic",), ("tcp-cubic", "tcp-bbr")):
+        folder = tmp_path / str(len(protocols))
+        results = flows.build(folder / "r", folder / "s", Constructed(protocols, did, 8, (0.0, 0.05), flow))
+        cost = answers(results)["What does loss cost?"]
+        assert "of TCP CUBIC there is no ratio, since in some repetitions nothing arrived" in cost
+        assert ("TCP BBR takes 1.4" in cost) == (len(protocols) == 2)
 
 
 def test_a_dead_flow_has_no_delay_and_ranks_behind_those_that_have(tmp_path: Path) -> None:
@@ -164,6 +213,14 @@ def test_median_and_worst_stand_beside_a_mean_over_two_humps(tmp_path: Path) -> 
 
     results = flows.build(tmp_path / "r", tmp_path / "s", Constructed(("tcp-cubic", "tcp-bbr"), did, 5))
     assert "median 2.13, worst 60.0" in answers(results)["Which protocol?"]
+
+    def other(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return did(protocol, place, repetition, loss) if protocol == "tcp-bbr" else Did(2.0)
+
+    second = flows.build(tmp_path / "r2", tmp_path / "s2", Constructed(("tcp-cubic", "tcp-bbr"), other, 5))
+    lead, _, others = answers(second)["Which protocol?"].partition("The others")
+    assert lead.startswith("TCP CUBIC")
+    assert "median 2.13, worst 60.0" in others
     assert "median 2.13, worst 60.0" in Page(report.build(results).read_text()).text
 
 
@@ -206,6 +263,7 @@ def test_repetitions_that_are_all_the_same_are_one(tmp_path: Path) -> None:
     assert cubic["standing"] == "worse"
     assert "Deterministic: nothing was drawn" in answers(results)["Which protocol?"]
     assert "Deterministic: under every condition" in told(results)
+    assert "no protocol can be called worse" not in told(results), "one of them is"
     assert "deterministic" in Page(report.build(results).read_text()).words
 
 

@@ -312,7 +312,19 @@ def test_where_no_number_can_be_nothing_is_averaged_over_the_others(tmp_path: Pa
     given = {"kind": "range", "experiment": "cbr", "kpi": "delay_p95_s", "of": BBR_LOSSY, "at_most": 1.0}
     found = decided(rule(given), factory.context(summary(table), tmp_path))
     assert found.verdict == Verdict.UNDECIDED
-    assert found.reason == "In 2 of 10 repetitions nothing arrived, so there is no number."
+    assert found.reason == "In 2 of 10 repetitions there is no number: nothing arrived, or not all of it."
+
+
+def test_a_page_without_a_time_did_not_end_whatever_its_outcome_says(tmp_path: Path) -> None:
+    """Summaries of before say of such flows that they are ok: 100 of 139 files had arrived."""
+    table = flows({("tcp-bbr", 0.01): steady(2e6)})
+    table = table.append_column("app", pa.array(["page"] * 10))
+    table = table.append_column("download_time_s", pa.array([*steady(5.0, count=8), None, None]))
+    given = {"kind": "range", "experiment": "cbr", "kpi": "download_time_s", "of": BBR_LOSSY, "at_most": 9.0}
+    found = decided(rule(given), factory.context(summary(table), tmp_path))
+    assert found.verdict == Verdict.UNDECIDED
+    assert found.reason == "In 2 of 10 repetitions there is no number: nothing arrived, or not all of it."
+    assert summary(table).flows_done("cbr") == (None, 2, 10)
 
 
 def test_zeros_in_a_ratio_are_said_and_no_repetition_is_dropped(tmp_path: Path) -> None:

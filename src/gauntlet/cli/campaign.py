@@ -110,6 +110,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "finished": outcome.finished,
                 "failed": outcome.failed,
                 "untrusted": outcome.untrusted,
+                "unchecked": outcome.unchecked,
                 "wall_s": round(outcome.wall_s, 3),
                 "virtual_s": round(outcome.virtual_s, 3),
                 "answer": report.summary(outcome.results),
@@ -139,7 +140,7 @@ def _warn(outcome: "Outcome") -> None:
         click.echo(
             f"{len(outcome.failed) - SHOWN_FAILURES} more runs failed; the report names them.", err=True
         )
-    if outcome.untrusted:
-        count = len(outcome.untrusted)
-        verb = "is" if count == 1 else "are"
-        click.echo(f"{_counted(count, 'run')} {verb} not trusted: the report says why.", err=True)
+    for runs, words in ((outcome.untrusted, "not trusted"), (outcome.unchecked, "not checked")):
+        if runs:
+            verb = "is" if len(runs) == 1 else "are"
+            click.echo(f"{_counted(len(runs), 'run')} {verb} {words}: the report says why.", err=True)

@@ -57,6 +57,19 @@ class Verdict:
     """
     repetitions: int
     """How many the test had."""
+    ahead: bool = False
+    """Whether it beats the best beyond chance, repetition by repetition: it is not the best itself, since
+    fewer of its flows did what they were to do, or its mean is the lesser one.
+    """
+
+    @property
+    def standing(self) -> str:
+        """In a word: best, worse, ahead, level; empty when nothing was compared."""
+        if self.best:
+            return "best"
+        if self.distinguishable is None:
+            return ""
+        return "worse" if self.distinguishable else "ahead" if self.ahead else "level"
 
 
 def against_best(
@@ -97,20 +110,29 @@ def against_best(
     p_values = dict(zip(pairs, found, strict=True))
     sign = 1 if higher_is_better else -1
 
+    leads = {pair: sign * _lead(numbers, pair, of=pair[0]) for pair in pairs}
+
+    def beaten(loser: str, winner: str) -> float:
+        """The p-value that one does better than another; 1 where it does not."""
+        pair = (winner, loser) if (winner, loser) in leads else (loser, winner)
+        lead = leads[pair] if pair[0] == winner else -leads[pair]
+        return p_values[pair] if lead > 0 else 1.0
+
     def verdict(name: str) -> Verdict:
-        ahead = [p_values[it] for it in pairs if name in it and sign * _lead(numbers, it, of=name) < 0]
-        testable = enough
-        worse = min(ahead, default=1.0) < alpha
+        p_value = min((beaten(name, other) for other in given if other != name), default=1.0)
+        worse, ahead, testable = p_value < alpha, name != best and beaten(best, name) < alpha, enough
         if name in deterministic and best in deterministic:
-            testable, worse = True, means[name] != means[best]
+            lead = sign * (means[name] - means[best])
+            worse, ahead, testable = lead < 0, lead > 0, True
         told: bool | None = worse if testable and not failed else None
         return Verdict(
             name=name,
             best=name == best and not failed,
             distinguishable=told if failed or name != best else False,
-            p_value=min(ahead, default=1.0) if enough and name != best else None,
+            p_value=p_value if enough and name != best else None,
             difference=None if name == best else _difference(given[name], given[best]),
             repetitions=len(shared),
+            ahead=ahead and told is False,
         )
 
     return {name: verdict(name) for name in given}

@@ -20,8 +20,8 @@ it.
 
 RULES = (
     "Every number is a mean over repetitions; brackets hold its 95 % confidence interval (bootstrap by "
-    "repetition from eight repetitions on, Student's t below, none for a single one). n counts "
-    "repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
+    "repetition from eight repetitions on, Student's t below, none for a single one nor where all are "
+    "equal). n counts repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
     "Flows that failed stay in the numbers. A transfer that did not end took longer than it was given and "
     "counts with its run's limit (restricted mean, marked ≥); a flow that was never established has a "
     "throughput of 0 and lost everything; a flow that delivered nothing has no delay and ranks behind all "
@@ -31,9 +31,10 @@ RULES = (
     "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
     "(sign-flip permutation of the paired differences, of logarithms where all flows completed; "
     "adjusted for all pairs by the largest statistic, step-down), so that under one condition, for one KPI, "
-    "the chance to call any protocol worse that does not differ is at most 5 %, by simulation too. Any other "
-    f"is not distinguishable from the best (≈). With fewer than {fewest_repetitions()} repetitions nothing "
-    "can be called worse, and no mark is set.",
+    "the chance to call any protocol worse (▼) that does not differ is at most 5 %, by simulation too. Any "
+    "other is not distinguishable from the best (≈), or beats it beyond chance and is not the best since "
+    "fewer of its flows completed or its mean is the lesser one (▲). With fewer than "
+    f"{fewest_repetitions()} repetitions nothing can be called worse, and no mark is set.",
     "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
     "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
     "over all conditions of the experiment, is the smallest.",
@@ -172,8 +173,8 @@ def _winner(campaign: Campaign, kpi: Kpi) -> Sentence:
         found = f"{name} {_standing(campaign, kpi, order, worst, judged)}."
         rest = [f"{average}{_beside(kpi, judged, lead)}{_certainty(judged, lead, means[lead])}"]
         others = [
-            f"{campaign.style(key).label} {_counts(campaign, key)}{_value(campaign, kpi, key, means)} "
-            f"({_short(kpi, worst[key])})"
+            f"{campaign.style(key).label} {_counts(campaign, key)}{_value(campaign, kpi, key, means)}"
+            f"{_beside(kpi, judged, key)} ({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
         rest.append(f"The others: {listed(others)}.")
@@ -300,7 +301,9 @@ def _none_completed(campaign: Campaign) -> str:
 def _short(kpi: Kpi, shortfall: float) -> str:
     if math.isinf(shortfall):
         return "of the repetitions in which anything arrived"
-    return f"up to {_share(shortfall)} {_worse_side(kpi)} the best"
+    if shortfall == 0:
+        return "the best mean"
+    return f"up to {_share(shortfall)} {_worse_side(kpi)} the best mean"
 
 
 def _share(shortfall: float) -> str:
@@ -318,7 +321,7 @@ def _worse(cell: Cell) -> bool:
 
 
 def _not_worse(cell: Cell) -> bool:
-    return cell.verdict is not None and (cell.verdict.best or cell.verdict.distinguishable is False)
+    return cell.verdict is not None and cell.verdict.standing in ("best", "level")
 
 
 def _failures(campaign: Campaign) -> list[Sentence]:
@@ -352,7 +355,8 @@ def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
     found = {style.key: _ratio(campaign, kpi, axis, style.key) for style in campaign.styles}
     ratios = {key: it for key, it in found.items() if isinstance(it, Mean)}
     nothing = [campaign.style(key).label for key, it in found.items() if it == _NOTHING]
-    if not ratios and not nothing:
+    dead = [campaign.style(key).label for key, it in found.items() if it == _DEAD]
+    if not ratios and not nothing and not dead:
         return []
     order = sorted(ratios, key=lambda key: ratios[key].value)
     if kpi.higher_is_better:
@@ -363,18 +367,15 @@ def _cost(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
         parts += [_told(campaign, "loses", {key: _percent(losses[key]) for key in lose})] if lose else []
     else:
         least = {key: _unfinished(campaign, kpi, key) for key in order}
-        parts = [
-            _told(
-                campaign,
-                "takes",
-                {key: f"{'at least ' if least[key] else ''}{_times(ratios[key])}" for key in order},
-            )
-        ]
+        taken = {key: f"{'at least ' if least[key] else ''}{_times(ratios[key])}" for key in order}
+        parts = [_told(campaign, "takes", taken)] if taken else []
     if nothing:
         parts.append(f"{listed(nothing)} delivered nothing even at {axis.label(low)}")
-    counts = {ratio.n for ratio in ratios.values()} or {0}
-    n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)} (n = {n})."
+    if dead:
+        parts.append(f"of {listed(dead)} there is no ratio, since in some repetitions nothing arrived")
+    counts = {ratio.n for ratio in ratios.values()}
+    n = f" (n = {min(counts)}{f' to {max(counts)}' if len(counts) > 1 else ''})" if counts else ""
+    text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)}{n}."
     return [Sentence(f"What does {axis.words} cost?", text)]
 
 
@@ -394,6 +395,9 @@ def _told(campaign: Campaign, verb: str, values: Mapping[str, str]) -> str:
 _NOTHING = "nothing"
 """In place of a ratio: nothing arrived at the near end, so there is nothing to relate the far end to."""
 
+_DEAD = "dead"
+"""In place of a ratio: some repetition has no number, and a ratio of the others would praise who failed."""
+
 
 def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | str | None:
     """KPI at the far end over KPI at the near end, one value a repetition, averaged over the other
@@ -407,6 +411,12 @@ def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | st
         if condition[position] != axis.values[0] or far not in campaign.conditions:
             continue
         steps += [condition, far]
+        if any(
+            it.state == State.NEVER
+            for at in (condition, far)
+            for it in campaign.values(kpi, protocol, at).values()
+        ):
+            return _DEAD
         near_values = campaign.numbers(kpi, protocol, condition)
         far_values = campaign.numbers(kpi, protocol, far)
         for repetition in near_values.keys() & far_values.keys():
@@ -444,14 +454,14 @@ def _complement(ratio: Mean) -> Mean:
 
 def _percent(ratio: Mean) -> str:
     text = f"{number(ratio.value * 100, 1)} %"
-    if ratio.low is None or ratio.high is None:
+    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
         return text
     return f"{text} [{number(ratio.low * 100, 1)} to {number(ratio.high * 100, 1)}]"
 
 
 def _times(ratio: Mean) -> str:
     text = f"{number(ratio.value)} times"
-    if ratio.low is None or ratio.high is None:
+    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
         return text
     return f"{text} [{number(ratio.low)} to {number(ratio.high)}]"
 

@@ -417,7 +417,7 @@ def _rows(results: Results, specs: Mapping[str, Mapping[str, Any]], axes: list[A
                     subject=subject,
                     app=str(flow.get("app") or asked.get("app") or ""),
                     greedy=is_greedy(asked),
-                    completed=_completed(flow),
+                    completed=completed(flow),
                     supported=flow.get("outcome") != UNSUPPORTED,
                     given_s=flow.get("given_s"),
                     received_bytes=int(flow.get("received_bytes") or 0),
@@ -426,10 +426,17 @@ def _rows(results: Results, specs: Mapping[str, Mapping[str, Any]], axes: list[A
     return rows
 
 
-def _completed(flow: Mapping[str, Any]) -> bool:
-    """Tables that an earlier version made do not say it; then it is the flow's outcome."""
+def completed(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow of a table did what it was to do.
+
+    Tables that an earlier version made do not say it. Then it is the flow's outcome, and of a transfer that
+    it has a time: one that has none did not bring everything, whatever its outcome says.
+    """
     said = flow.get("completed")
-    return flow.get("outcome") == "ok" if said is None else bool(said)
+    if said is not None:
+        return bool(said)
+    unfinished = flow.get("app") in TRANSFERS and flow.get("download_time_s", 0.0) is None
+    return flow.get("outcome") == "ok" and not unfinished
 
 
 def _protocol_of(

@@ -8,6 +8,17 @@ from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.campaign import Campaign, Cell
 from gauntlet.report.numbers import MISSING, counted, interval_text, mean_text, number, observation_text
 
+MARKS = {
+    "best": ("★", "best"),
+    "level": ("≈", "not distinguishable from the best"),
+    "ahead": (
+        "▲",
+        "beats the best in this number, but fewer of its flows completed or its mean is the lesser",
+    ),
+    "worse": ("▼", "worse than another"),
+}
+"""How a protocol stands, as a sign and in words."""
+
 AT_LEAST = "≥ "
 """Before a mean in which flows that did not end count with their limit: the true one is no smaller."""
 
@@ -19,7 +30,7 @@ class HeatCell:
     value: str
     interval: str
     mark: str
-    """`best`, `level`, `worse`, or empty when nothing was compared."""
+    """One of `MARKS`, or empty when nothing was compared."""
     heat: float | None
     trusted: bool
     done: str
@@ -50,6 +61,12 @@ class HeatTable:
     def restricted(self) -> bool:
         """Whether some value counts flows that did not end at their limit."""
         return any(cell.value.startswith(AT_LEAST) for *_, cells in self.rows for cell in cells)
+
+    @property
+    def marks(self) -> list[tuple[str, str]]:
+        """The signs that it has, with their words, in the order of `MARKS`."""
+        there = {cell.mark for *_, cells in self.rows for cell in cells}
+        return [it for name, it in MARKS.items() if name in there]
 
 
 def heat_table(campaign: Campaign, kpi: Kpi) -> HeatTable:
@@ -95,12 +112,7 @@ def _cell(kpi: Kpi, cell: Cell, place: int, low: float, high: float) -> HeatCell
         heat = (cell.mean.value - low) / (high - low) if high > low else 1.0
         heat = heat if kpi.higher_is_better else 1 - heat
         heat = 0.0 if cell.flows and not cell.completed else heat
-    mark = ""
-    if cell.trusted and cell.verdict is not None:
-        if cell.verdict.best:
-            mark = "best"
-        elif cell.verdict.distinguishable is not None:
-            mark = "worse" if cell.verdict.distinguishable else "level"
+    mark = cell.verdict.standing if cell.trusted and cell.verdict is not None else ""
     note = f"n = {counted(cell.repetitions, 'repetition')}"
     if cell.deterministic:
         note += f": deterministic, {len(cell.observations)} repetitions were the same"

@@ -40,8 +40,10 @@ def mean_text(mean: Mean, factor: float = 1.0) -> str:
 
 
 def interval_text(mean: Mean, factor: float = 1.0) -> str:
-    """The interval of a mean in shown units, empty when there is none."""
-    if mean.low is None or mean.high is None:
+    """The interval of a mean in shown units; empty when there is none, and when it has no width: repetitions
+    that are all equal (0 % lost, none ended) do not say how far the true value may be.
+    """
+    if mean.low is None or mean.high is None or mean.low == mean.high:
         return ""
     digits = decimals(mean.value * factor)
     low, high = (

@@ -10,8 +10,9 @@ from gauntlet.report.answer import RULES, sentences
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
+from gauntlet.report.figures.figure import INK
 from gauntlet.report.figures.link import DIRECTIONS
-from gauntlet.report.heat import HeatCell, HeatTable, heat_table
+from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
 from gauntlet.report.numbers import counted, number
 from gauntlet.report.style import OF_SUBJECT, on_dark
 from gauntlet.report.trust import trust
@@ -43,7 +44,9 @@ def html(campaign: Campaign, figures: Figures) -> str:
         rules=RULES,
         heat=heat,
         results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],
-        few=fewest_repetitions(),
+        marks=MARKS,
+        legend=[it for name, it in MARKS.items() if name != "best" and any(it in of.marks for of in heat)],
+        few_words=_few(campaign),
         place_of={style.key: place for place, style in enumerate(campaign.styles)},
         apart=any(len(part.ranked) < len(part.styles) for part in campaign.parts),
         repetitions=_repetitions(heat),
@@ -76,6 +79,12 @@ def _repetitions(heat: list[HeatTable]) -> str:
     if len(counts) == 1:
         return f"n = {counts[0]} in every cell."
     return f"n = {counts[0]} to {counts[-1]}: point at a cell, or see All results."
+
+
+def _few(campaign: Campaign) -> str:
+    """Why nothing is marked but the best, where that is for want of repetitions."""
+    few = fewest_repetitions()
+    return f"fewer than {few} repetitions can call nothing worse" if len(campaign.repetitions) < few else ""
 
 
 def _results(
@@ -112,7 +121,7 @@ def _protocol_css(campaign: Campaign) -> str:
     for place, style in enumerate(campaign.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in campaign.styles} | {colour for colour, _ in DIRECTIONS.values()}
-    return "\n".join([*rules, *on_dark(drawn), "}"])
+    return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
 
 def _subtitle(campaign: Campaign) -> str:

@@ -17,9 +17,9 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
     `cells` has one entry a subject (flows with the same work; empty where all have it), KPI, protocol and
     condition: `mean`, `low`, `high`, `n`, `median`, `worst` (null: nothing came to be), `completed` of
     `flows`, `limit` (what flows that did not end count with; null when all did), `deterministic`, `trusted`,
-    `standing` (best, level, worse, or null when nothing was compared), `p_value` (adjusted for all pairs),
-    `difference` (to the best, paired by repetition), and `values` by repetition, each with its `state`
-    (measured, censored, never).
+    `standing` (best, level, ahead, worse, or null when nothing was compared), `p_value` (adjusted for all
+    pairs), `difference` (to the best, paired by repetition), and `values` by repetition, each with its
+    `state` (measured, censored, never).
     """
     found = trust(campaign)
     return {
@@ -67,11 +67,6 @@ def _number(seen: Observation | None) -> float | None:
 
 def _cell(cell: Cell) -> dict[str, Any]:
     verdict = cell.verdict
-    standing = None
-    if verdict is not None:
-        standing = (
-            "best" if verdict.best else {True: "worse", False: "level", None: None}[verdict.distinguishable]
-        )
     mean = cell.mean or Mean(float("nan"), None, None, 0, "none")
     return {
         "mean": mean.value if cell.mean else None,
@@ -89,7 +84,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
             for repetition, it in cell.observations.items()
         },
         "trusted": cell.trusted,
-        "standing": standing,
+        "standing": (verdict.standing or None) if verdict else None,
         "p_value": verdict.p_value if verdict else None,
         "difference": asdict(verdict.difference) if verdict and verdict.difference else None,
     }

@@ -16,7 +16,7 @@ from gauntlet import report
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.answer import sentences
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.heat import HeatCell, HeatTable, heat_table
+from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
 from gauntlet.report.trust import trust
 
 
@@ -78,7 +78,8 @@ class _MainKpi:
         least = "   ≥ some did not end and count with their limit" if heat.restricted else ""
         counts = {cell.repetitions for *_, cells in heat.rows for cell in cells}
         n = f"n = {min(counts)}" if len(counts) == 1 else f"n = {min(counts)} to {max(counts)}"
-        yield Text(f"★ best   ≈ not distinguishable from the best   {note}   {n}{least}", style="dim")
+        marks = "".join(f"{sign} {words}   " for sign, words in heat.marks)
+        yield Text(f"{marks}{note}   {n}{least}", style="dim")
 
 
 def _by_protocol(heat: HeatTable, conditions: Sequence[str]) -> Table:
@@ -113,7 +114,7 @@ def _empty(*heads: str) -> Table:
 
 
 def _cell(cell: HeatCell, *, interval: bool = True, separator: str = "\n") -> Text:
-    mark = {"best": " ★", "level": " ≈"}.get(cell.mark, "  ")
+    mark = f" {MARKS[cell.mark][0]}" if cell.mark else "  "
     text = Text()
     if cell.done:
         text.append(f"{cell.done}{separator}", style="red")

@@ -171,7 +171,7 @@ def _warnings(campaign: Campaign, missing: int, older: int) -> list[str]:
             "There is one repetition: no interval can be given and no difference can be told from chance. "
             "Use --repetitions to make more."
         )
-    elif count < fewest_repetitions():
+    elif count < fewest_repetitions() and not _all_alike(campaign):
         found.append(
             f"There are {count} repetitions: no protocol can be called worse than another with so few (that "
             f"takes {fewest_repetitions()}), and intervals by Student's t take repetitions to be normally "
@@ -185,13 +185,20 @@ def _warnings(campaign: Campaign, missing: int, older: int) -> list[str]:
     return found
 
 
+def _all_alike(campaign: Campaign) -> bool:
+    """Whether every repetition is the same one everywhere: then differences are none of chance."""
+    return all(
+        campaign.deterministic(style.key, it) for style in campaign.styles for it in campaign.conditions
+    )
+
+
 def _alike(campaign: Campaign) -> str:
     """Where every repetition is the same one, in one sentence; empty when nowhere."""
     places = [(style, it) for style in campaign.styles for it in campaign.conditions]
     alike = [(style, it) for style, it in places if campaign.deterministic(style.key, it)]
     if not alike:
         return ""
-    if len(alike) == len(places):
+    if _all_alike(campaign):
         return "Deterministic: under every condition all repetitions of a protocol are the same."
     names = listed([style.label for style in campaign.styles if any(style is it for it, _ in alike)])
     return f"Deterministic: all repetitions are the same of {names}, {len(alike)} of {len(places)} cells."

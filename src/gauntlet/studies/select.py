@@ -30,7 +30,7 @@ from gauntlet.metrics.observation import (
     restricted,
 )
 from gauntlet.metrics.steps import Floats
-from gauntlet.report.campaign import by_flow
+from gauntlet.report.campaign import by_flow, completed
 from gauntlet.report.numbers import counted
 from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.summary import Summary
@@ -115,7 +115,8 @@ class LeftOut:
             )
         if self.nothing:
             said.append(
-                f"of {self.nothing} of {counted(self.flows, 'flow')} there is no number: nothing arrived"
+                f"of {self.nothing} of {counted(self.flows, 'flow')} there is no number: nothing arrived, or "
+                "not all of it"
             )
         return "; ".join([*said, *([left] if (left := self._left) else [])])
 
@@ -157,7 +158,9 @@ class Selected:
         """Raise NotMeasured as `mean` does."""
         if self.never:
             of = len(self.values) + self.never
-            raise NotMeasured(f"In {self.never} of {of} repetitions nothing arrived, so there is no number.")
+            raise NotMeasured(
+                f"In {self.never} of {of} repetitions there is no number: nothing arrived, or not all of it."
+            )
         if not self.values:
             raise NotMeasured(
                 f"There is no repetition with a number ({self.left_out.words or 'none was run'})."
@@ -266,13 +269,10 @@ def _seen(
     """What a flow says of the quantity; None where it does not apply to it. Of a quantity that is not known
     to have a value for flows that failed, such a flow has none.
 
-    Summaries of an earlier version do not say which flows completed; then it is what their outcome says.
     """
     if value is not None and math.isfinite(value):
         return Observation(value)
-    said = row.get("completed")
-    completed = row["outcome"] == "ok" if said is None else bool(said)
-    if completed:
+    if completed(row):
         return None
     if known is None:
         return NEVER if quantity.between is None else Observation(0.0)

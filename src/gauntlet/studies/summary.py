@@ -22,6 +22,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from gauntlet.errors import RunError, UserError
+from gauntlet.report.campaign import completed
 from gauntlet.results import parquet
 from gauntlet.results.files import failures_named, json_bytes, read_json
 from gauntlet.studies.model import NotMeasured
@@ -83,11 +84,12 @@ class Summary:
         return self._table(experiment, "flows")
 
     def flows_done(self, experiment: str) -> tuple[int | None, int, int]:
-        """How many flows of trusted runs did what they were to do, how many failed by their own outcome, and
-        how many there are. The first is None in a summary of an earlier version, which does not say it.
+        """How many flows of trusted runs did what they were to do, how many failed, and how many there are.
+        The first is None in a summary of an earlier version, which does not say it; failed are then those
+        whose outcome or whose missing time says so.
         """
         rows = [row for row in self.flows(experiment).to_pylist() if row["trusted"]]
-        failed = sum(row["outcome"] != "ok" for row in rows)
+        failed = sum(not completed(row) for row in rows)
         said = [row.get("completed") for row in rows]
         return (None if None in said else sum(map(bool, said))), failed, len(rows)
 

@@ -22,7 +22,7 @@ NUDGE = 0.014
 
 def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
     """One KPI against one axis; None when no trusted run has it."""
-    keys = ("others", "protocol", "x", "level", "value", "low", "high", "n")
+    keys = ("others", "protocol", "x", "level", "value", "low", "high", "n", "completed", "whole")
     rows: dict[str, list[object]] = {key: [] for key in keys}
     position = campaign.axes.index(axis)
     span = axis.shown(axis.values[-1]) - axis.shown(axis.values[0])
@@ -41,7 +41,8 @@ def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
             nudged = level + (place - middle) * NUDGE * span
             shown = [number * kpi.shown_factor for number in (value, low, high)]
             others = _others(campaign, condition, position)
-            entry = (others, style.label, nudged, level, *shown, found.mean.n)
+            done = (f"{found.completed} of {found.flows}", int(found.completed == found.flows))
+            entry = (others, style.label, nudged, level, *shown, found.repetitions, *done)
             for key, item in zip(keys, entry, strict=True):
                 rows[key].append(item)
     if not rows["value"]:
@@ -51,7 +52,8 @@ def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
         name=campaign.named(f"{kpi.name}-against-{axis.name}".replace("_", "-")),
         title=campaign.titled(f"{kpi.label} against {axis.words}"),
         caption="Means over repetitions of trusted runs, 95 % intervals; protocols at one level are drawn "
-        f"side by side. What did not end counts with its limit. {kpi.definition}",
+        "side by side. Hollow: not all flows completed; what did not end counts with its limit, and what has "
+        f"no number is not in the mean. {kpi.definition}",
         spec=finished(_chart(campaign, kpi, axis, text)),
         csv=text,
     )
@@ -86,17 +88,22 @@ def _chart(campaign: Campaign, kpi: Kpi, axis: Axis, text: str) -> alt.FacetChar
     base = alt.Chart().encode(x=x, color=look.colour)
     bars = base.mark_rule(strokeWidth=1.4).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
     lines = base.mark_line(strokeWidth=1.6).encode(y=y, strokeDash=look.dash)
-    points = base.mark_point(size=64, filled=True, opacity=1).encode(
-        y=y,
-        shape=look.shape,
-        tooltip=[
-            alt.Tooltip("protocol:N"),
-            alt.Tooltip("level:Q", title=words),
-            alt.Tooltip("value:Q", title=kpi.label, format=".3~s"),
-            alt.Tooltip("low:Q", format=".3~s"),
-            alt.Tooltip("high:Q", format=".3~s"),
-            alt.Tooltip("n:Q", title="repetitions"),
-        ],
+    tooltip = [
+        alt.Tooltip("protocol:N"),
+        alt.Tooltip("level:Q", title=words),
+        alt.Tooltip("value:Q", title=kpi.label, format=".3~s"),
+        alt.Tooltip("low:Q", format=".3~s"),
+        alt.Tooltip("high:Q", format=".3~s"),
+        alt.Tooltip("n:Q", title="repetitions"),
+        alt.Tooltip("completed:N", title="flows completed"),
+    ]
+    whole, partly = (base.transform_filter(f"datum.whole == {it}") for it in (1, 0))
+    points = (
+        mark.encode(y=y, shape=look.shape, tooltip=tooltip)
+        for mark in (
+            whole.mark_point(size=64, filled=True, opacity=1),
+            partly.mark_point(size=64, filled=False, fill="white", strokeWidth=2, opacity=1),
+        )
     )
-    layered = alt.layer(bars, lines, points, data=data(text)).properties(width=width, height=210)
+    layered = alt.layer(bars, lines, *points, data=data(text)).properties(width=width, height=210)
     return small_multiples(layered, "others", order)

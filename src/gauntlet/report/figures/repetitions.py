@@ -17,7 +17,7 @@ STATES = {
     State.CENSORED: "did not end (at its limit)",
     State.NEVER: "nothing came to be",
 }
-ROW_PX = 26
+ROW_PX = 34
 
 
 def dots(campaign: Campaign, kpi: Kpi) -> Figure | None:
@@ -47,8 +47,8 @@ def dots(campaign: Campaign, kpi: Kpi) -> Figure | None:
     return Figure(
         name=campaign.named("repetitions"),
         title=campaign.titled(f"{kpi.label}, every repetition"),
-        caption="One dot a repetition of trusted runs; a cross is one that did not end and stands at its "
-        "limit. The upright stroke is the mean with its 95 % interval, the diamond the median. "
+        caption="One dot a repetition of trusted runs, the first on top; a cross is one that did not end and "
+        "stands at its limit. The upright stroke is the mean with its 95 % interval, the diamond the median. "
         + kpi.definition,
         spec=figure.finished(_dots_chart(campaign, kpi, text)),
         csv=text,
@@ -82,12 +82,16 @@ def _dots_chart(campaign: Campaign, kpi: Kpi, text: str) -> alt.FacetChart:
         found: alt.Chart = base.transform_filter(f"datum.kind === {kind!r}")
         return found
 
-    dots, crosses = (only(STATES[state]).encode(x=x, tooltip=tooltip) for state in list(State)[:2])
+    # Below each other within their row: repetitions that are alike would hide each other.
+    apart = alt.YOffset("repetition:O", scale=alt.Scale(paddingOuter=0.5))
+    dots, crosses = (
+        only(STATES[state]).encode(x=x, yOffset=apart, tooltip=tooltip) for state in list(State)[:2]
+    )
     layers = (
         only("mean").mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q", title=title), x2="high:Q"),
         only("mean").mark_tick(thickness=2.4, height=ROW_PX * 0.6).encode(x=x, tooltip=tooltip),
-        dots.mark_point(size=42, filled=True, fillOpacity=0.45, opacity=1),
-        crosses.mark_point(shape="cross", size=60, filled=True, opacity=1),
+        dots.mark_point(size=32, filled=True, fillOpacity=0.45, opacity=1),
+        crosses.mark_point(shape="cross", size=44, filled=True, opacity=1),
         only("median")
         .mark_point(shape="diamond", size=70, filled=False, opacity=1, strokeWidth=1.6)
         .encode(x=x, color=alt.value(INK), tooltip=tooltip),
