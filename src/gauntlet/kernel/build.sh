@@ -57,7 +57,7 @@ else
 fi
 for change in "${changes[@]}"; do
     patch --directory="$tree" --strip=1 --forward --silent --input="$change" ||
-        fail "$(basename "$change") does not fit this source (Linux $version); Linux 6.12 is known to work"
+        fail "$(basename "$change") does not fit this source (Linux $version); Linux 6.12 and 7.3 are known to work"
 done
 
 # Equal inputs give an equal kernel: no build date, user or host inside.

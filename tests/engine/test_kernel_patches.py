@@ -1,0 +1,53 @@
+"""Which patches `kernel/build.sh` applies to which Linux."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gauntlet.engine import kernel
+
+_COMMON = ("0001", "0002", "0003", "0004")
+
+
+def applied(version: str, scratch: Path) -> tuple[str, ...]:
+    """The patches that the script hands to patch(1) for a source of `version`: folder and number."""
+    major, minor = version.split(".")
+    source = scratch / "linux"
+    (source / "arch/um").mkdir(parents=True)
+    (source / "arch/um/Makefile").touch()
+    (source / "Makefile").write_text(f"VERSION = {major}\nPATCHLEVEL = {minor}\nSUBLEVEL = 1\n")
+    tools = scratch / "tools"
+    tools.mkdir()
+    # Notes each patch instead of applying it; the build ends at its next step, which finds no kernel.
+    said = scratch / "said"
+    (tools / "patch").write_text(f'#!/bin/sh\necho "${{@##*--input=}}" >>{said}\n')
+    (tools / "patch").chmod(0o755)
+    script = kernel.recipe_folder() / "build.sh"
+    done = subprocess.run(
+        ["bash", str(script), str(source), str(scratch / "work"), str(scratch / "out")],
+        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0 and "step configure" in done.stdout, done.stdout + done.stderr
+    files = [Path(line.split()[-1]) for line in said.read_text().splitlines()]
+    return tuple(
+        file.name[:4] if file.parent.name == "patches" else f"{file.parent.name}/{file.name[:4]}"
+        for file in files
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "folder"),
+    [("6.6", None), ("6.11", None), ("6.12", "6.12"), ("7.2", "6.12"), ("7.3", "7.3"), ("7.10", "7.3")],
+)
+def test_a_source_gets_the_patches_of_the_newest_folder_that_is_not_newer(
+    version: str, folder: str | None, tmp_path: Path
+) -> None:
+    found = applied(version, tmp_path)
+    assert found[:4] == _COMMON
+    own = [patch.rpartition("/")[0] for patch in found[4:]]
+    numbers = [patch.rpartition("/")[2] for patch in found[4:]]
+    assert set(own) == ({folder} if folder else set())
+    assert numbers == sorted(numbers)
