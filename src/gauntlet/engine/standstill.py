@@ -1,9 +1,10 @@
 """Why a guest that says nothing stands still, seen from the host.
 
 Every address space of a guest is one process of the host, a *stub*, that the guest's kernel, a process too,
-traces: a program that computes makes its stub use CPU; a system call or a page fault of a program stops the
-stub and makes the kernel work. So the host's /proc tells apart a program that spins, a kernel that is busy by
-itself, a guest in which nothing runs, and one that the host gives no CPU.
+traces or that gives way to it by itself (seccomp): a program that computes makes its stub use CPU; a system
+call or a page fault of a program stops the stub and makes the kernel work. So the host's /proc tells apart a
+program that spins, a kernel that is busy by itself, a guest in which nothing runs, and one that the host
+gives no CPU.
 """
 
 import os
@@ -11,7 +12,7 @@ import re
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +24,9 @@ _PROGRAM = 0.01
 """A program takes part when its stub used more than this share of the guest's CPU time; at a system call a
 stub uses about a fifth, at a page fault a third."""
 
-_STUB_TOP = 0x7FC0000000
-"""Programs of an x86-64 User-mode Linux lie below this address (os_get_top_address())."""
+_STUB_TOP = 0x7F8000000000
+"""Programs of an x86-64 User-mode Linux lie below this address, those of Linux 6.12 far below
+(os_get_top_address()); what the host has mapped into the stub lies above."""
 
 _PROGRAMS_FROM = 0x100000000
 """Below 4 GiB the guest's kernel itself is mapped; stacks of programs lie far above."""
@@ -36,6 +38,14 @@ _AT_PLATFORM = 15
 auxiliary vector there that has the name's address (fs/binfmt_elf.c, getauxval(3))."""
 
 _LONGEST_COMMAND = 120
+
+_HANDED_OVER_PER_S = 2000
+"""A stub in seccomp mode that leaves the processor more often than this hands something over to the guest's
+kernel all the time; one whose program computes is made to leave it some hundred times a second at most."""
+
+_CAUGHT_CALL = re.compile(rb"\x1f\0{3}.{4}\x01\0{3}.{12}(.{4})\x3e\0\0\xc0", re.DOTALL)
+"""What the host says of a system call that a seccomp filter caught (sigaction(2)): SIGSYS, SYS_SECCOMP, the
+call's number, AUDIT_ARCH_X86_64."""
 
 # Those that programs are seen to repeat (arch/x86/entry/syscalls/syscall_64.tbl); others have their number.
 _SYSTEM_CALLS = {
@@ -94,7 +104,7 @@ def look(session: int, before: Glance, program: Path, enough_s: float) -> Findin
     busiest = _busiest(session, before, now)
     return judge(
         Seen(session, before, now, float(os.sysconf("SC_CLK_TCK")), enough_s),
-        calls=_calls(busiest) if busiest is not None else {},
+        calls=(_handed_over(busiest) or _calls(busiest)) if busiest is not None else {},
         command=_command_line(busiest) if busiest is not None else [],
         program=program,
         waits_in=_waits_in(session),
@@ -225,6 +235,39 @@ def _calls(pid: int, proc: Path = PROC) -> Counter[str]:
             break
         time.sleep(_WINDOW_S / _SAMPLES)
     return found
+
+
+def _handed_over(pid: int, proc: Path = PROC) -> Counter[str]:
+    """System calls (`-1` for faults) that a stub in seccomp mode hands over; empty when it hardly does."""
+    found: Counter[str] = Counter()
+    try:
+        before, began_s = _gave_way(pid, proc), time.monotonic()
+        *_, (start, end) = _stub_pages((proc / str(pid) / "maps").read_text().splitlines())
+        with (proc / str(pid) / "mem").open("rb", buffering=0) as memory:
+            for _ in range(_SAMPLES):
+                memory.seek(start)
+                caught = _CAUGHT_CALL.search(memory.read(end - start))
+                found[str(int.from_bytes(caught[1], "little")) if caught else "-1"] += 1
+                time.sleep(_WINDOW_S / _SAMPLES)
+        rate = (_gave_way(pid, proc) - before) / (time.monotonic() - began_s)
+    except (OSError, ValueError):
+        return Counter()
+    return found if rate > _HANDED_OVER_PER_S else Counter()
+
+
+def _gave_way(pid: int, proc: Path) -> int:
+    """How often a process left the processor so far: to wait, or for one that it had woken."""
+    status = (proc / str(pid) / "status").read_text()
+    return sum(map(int, re.findall(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)))
+
+
+def _stub_pages(maps: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Ranges that a stub shares with the guest's kernel to be written, above all programs."""
+    for line in maps:
+        span, access = line.split()[:2]
+        start, end = (int(word, 16) for word in span.split("-"))
+        if start >= _STUB_TOP and access == "rw-s":
+            yield start, end
 
 
 def _waits_in(session: int, proc: Path = PROC) -> str:
