@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use crate::error::{Failure, SpecError};
+use crate::exchange::Exchange;
 use crate::flow::{ClientResult, ServerResult};
 use crate::http::{self, Browser, Loaded, Object, Page, Site, Version};
 use crate::session::Session;
@@ -114,6 +115,24 @@ impl App for PageLoad {
         session.announce_last_session_over();
         let Loaded { exchanges, received } = browser.over(outcome.as_ref().err());
         (result.exchanges, result.received) = (exchanges, received);
-        outcome
+        outcome.and_then(|()| whole(&result.exchanges))
+    }
+}
+
+/// A page without one of its files did not load.
+///
+/// # Errors
+/// How many files are missing, and why the first of them.
+fn whole(exchanges: &[Exchange]) -> Result<(), Failure> {
+    let missing = exchanges.iter().filter(|exchange| exchange.failed()).count();
+    match exchanges.iter().find(|exchange| exchange.failed()) {
+        None => Ok(()),
+        Some(first) if missing == exchanges.len() => Err(Failure::new(first.outcome.clone())),
+        Some(first) => Err(Failure::new(format!(
+            "{missing} of {} files did not arrive, the first of them ({}) because: {}",
+            exchanges.len(),
+            first.object,
+            first.outcome
+        ))),
     }
 }

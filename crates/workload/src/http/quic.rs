@@ -173,6 +173,8 @@ async fn answer(
     site: Site,
 ) -> Result<(), StreamError> {
     let (request, mut stream) = asked.resolve_request().await?;
+    // A request that is read to its end lets the browser open another one (RFC 9000, section 4.6).
+    while stream.recv_data().await?.is_some() {}
     let (head, mut body) = site.answer(request.uri().path()).into_parts();
     stream.send_response(hyper::Response::from_parts(head, ())).await?;
     while let Some(piece) = body.next_piece() {

@@ -11,12 +11,22 @@ use crate::common::{context, flow, run};
 const SIZES: [u64; 6] = [17_000, 300, 125_000, 0, 2_500, 800];
 
 fn page(stack: &str, stack_params: &Value, http: &str, connections: Option<u32>) -> FlowSpec {
-    let objects: Vec<_> = SIZES
+    page_of(&SIZES, stack, stack_params, http, connections)
+}
+
+fn page_of(
+    sizes_bytes: &[u64],
+    stack: &str,
+    stack_params: &Value,
+    http: &str,
+    connections: Option<u32>,
+) -> FlowSpec {
+    let objects: Vec<_> = sizes_bytes
         .iter()
         .enumerate()
         .map(|(index, size_bytes)| json!({"object": format!("file {index}"), "size_bytes": size_bytes}))
         .collect();
-    let mut params = json!({"http": http, "objects": objects, "size_bytes": SIZES.iter().sum::<u64>()});
+    let mut params = json!({"http": http, "objects": objects, "size_bytes": sizes_bytes.iter().sum::<u64>()});
     if let Some(connections) = connections {
         params["connections"] = json!(connections);
     }
@@ -81,6 +91,18 @@ fn every_object_arrives_whole_with_every_version() {
         assert_eq!(secured, if stack == "tls" { opened } else { 0 }, "{what}");
         assert!(report.result.established_s >= report.result.transport_established_s);
         assert_eq!(report.messages().count(), 0, "objects are no messages");
+    }
+}
+
+/// More than a hundred, the streams that a connection of QUIC may have open at first.
+#[test]
+fn a_page_of_many_objects_arrives_whole_over_one_connection() {
+    let many = [700; 250];
+    for (stack, params, http) in [("tls", reno(), "2"), ("quic-quinn", json!({"idle_timeout_s": 1.0}), "3")] {
+        let report = run(&page_of(&many, stack, &params, http, None), context());
+        assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None), "{stack} {http}");
+        assert_eq!(report.exchanges.iter().filter(|exchange| exchange.outcome == OK).count(), many.len());
+        assert_eq!(report.exchanges.iter().filter(|exchange| exchange.connected_ns.is_some()).count(), 1);
     }
 }
 
