@@ -80,6 +80,14 @@ def test_plans_of_the_example_experiments_keep_the_contract(path: Path) -> None:
     assert [run.id for run in check_plan(written).runs] == [run.id for run in runs]
 
 
+def test_more_flows_than_ports_are_refused() -> None:
+    plan = json.loads(GOOD[0].read_text(encoding="utf-8"))
+    flow = plan["runs"][0]["flows"][0]
+    plan["runs"][0]["flows"] = [{**flow, "id": f"f{index}"} for index in range(25_537)]
+    with pytest.raises(UserError, match=r"25537 flows; a run has at most 20000"):
+        check_plan(plan)
+
+
 def test_a_plan_that_is_not_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("{")
     with pytest.raises(UserError, match=r"plan\.json: the plan cannot be read"):

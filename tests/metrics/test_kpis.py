@@ -10,7 +10,7 @@ from gauntlet.metrics.kpi import registry
 from gauntlet.metrics.kpis.delay import KPIS as DELAYS
 from gauntlet.metrics.kpis.download import download_time_s
 from gauntlet.metrics.kpis.fairness import jain_index
-from gauntlet.metrics.kpis.loss import message_loss_ratio
+from gauntlet.metrics.kpis.loss import message_loss_ratio, sender_drop_ratio
 from gauntlet.metrics.kpis.message_delay import message_delay_s
 from gauntlet.metrics.kpis.setup import setup_time_s
 from gauntlet.metrics.kpis.throughput import capacity_utilisation, throughput_bps
@@ -46,6 +46,13 @@ def test_delay_is_of_arrived_messages_only() -> None:
     assert found["delay_median_s"] == pytest.approx(0.2)
     assert found["delay_p95_s"] == pytest.approx(0.29)
     assert message_loss_ratio(some) == pytest.approx(0.25)
+
+
+def test_what_the_sender_dropped_is_counted_apart_and_among_the_losses() -> None:
+    some = flow([0, 1, 2, 3], [0.1, None, None, 3.2], sender_dropped_messages=1)
+    assert (message_loss_ratio(some), sender_drop_ratio(some)) == (0.5, 0.25)
+    assert sender_drop_ratio(flow([0, 1], [0.1, 1.3], sender_dropped_messages=0)) == 0.0
+    assert sender_drop_ratio(flow([0, 1], [0.1, None])) is None
 
 
 def test_download_time_of_several_objects_runs_from_the_first_request_to_the_last_byte() -> None:

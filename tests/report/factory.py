@@ -44,6 +44,9 @@ class Campaign:
     periodic: bool = False
     """Whether the flows are periodic: each message over a session that takes two round trips to set up."""
 
+    udp_drops: float = 0.0
+    """Share of the messages that UDP's own sender drops; they are among those that loss takes anyway."""
+
     @property
     def app(self) -> str:
         """The application of its flows."""
@@ -200,7 +203,7 @@ def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table
         {"at_s": float(at_s), "link": "rasa>ra", "rate_bps": int(bps)}
         for at_s, bps in zip(ends_s, rates_bps, strict=True)
     ]
-    record = {
+    record: dict[str, Any] = {
         "format": "gauntlet-record",
         "version": 1,
         "run": name,
@@ -231,6 +234,8 @@ def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table
         "paths": [{"flow": "f0", "forward": ["sa>rasa", "rasa>ra"], "return": []}],
         "timeline": changes,
     }
+    if protocol == "udp":
+        record["flows"][0]["sender_dropped_messages"] = int(campaign.udp_drops * count)
     (folder / "record.json").write_text(json.dumps(record))
 
 

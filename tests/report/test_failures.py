@@ -10,7 +10,7 @@ from rich.console import Console
 from gauntlet import report
 from gauntlet.report import terminal
 from gauntlet.report.figures.figure import INK
-from tests.report import flows
+from tests.report import factory, flows
 from tests.report.flows import Constructed, Did, Flow
 from tests.report.test_report import Page
 
@@ -90,6 +90,27 @@ def test_every_repetition_is_a_dot_and_what_did_not_end_a_cross(constructed: Pat
     assert {"mean", "median"} <= set(kinds)
     shares = (tmp_path / "svg" / "over-by.csv").read_text().splitlines()
     assert max(float(line.split(",")[3]) for line in shares if "CUBIC" in line) == pytest.approx(0.3)
+
+
+def test_what_the_sender_dropped_stands_beside_the_losses(tmp_path: Path) -> None:
+    def built(name: str, udp_drops: float) -> Path:
+        few = factory.Campaign(
+            protocols=("tcp-bbr", "udp"),
+            delays_s=(0.025,),
+            losses=(0.01,),
+            duration_s=10.0,
+            udp_drops=udp_drops,
+        )
+        return factory.build(tmp_path / name, tmp_path / f"{name}-records", few)
+
+    dropping, sound = built("dropping", 0.005), built("sound", 0.0)
+    assert cells(dropping, kpi="sender_drop_ratio", protocol="udp")[0]["mean"] == pytest.approx(
+        0.005, rel=0.1
+    )
+    assert (
+        "of that, dropped by the sender's own queue: UDP 0.48" in answers(dropping)["Does everything arrive?"]
+    )
+    assert "own queue" not in answers(sound)["Does everything arrive?"]
 
 
 def test_where_nothing_arrives_the_report_says_so_with_reasons(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ fn scripted(
         ))
     })?;
     let before = link_before(asked, spec, ways, network)?;
-    let pattern = pattern(&opening, asked.packet, port(spec, index)?);
+    let pattern = pattern(&opening, asked.packet, port(spec, index));
     Ok(ScriptedDrop { link: asked.link.clone(), before, pattern, nth: asked.nth })
 }
 

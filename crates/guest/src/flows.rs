@@ -14,6 +14,7 @@ use workload::{
 
 use crate::external::{self, External, Stack};
 use crate::failure::{Failure, Result};
+use crate::gate::Pass;
 use crate::plan::Run;
 
 /// A flow whose names and parameters have been checked.
@@ -60,7 +61,7 @@ impl Flow {
         }
     }
 
-    /// Sets the flow going; `ended` hears of its end, or is dropped at it.
+    /// Gets the flow ready to begin at `gate`; `ended` hears of its end, or is dropped at it.
     pub fn start(
         self,
         run: &Run,
@@ -68,15 +69,15 @@ impl Flow {
         network: &Network,
         clock: RunClock,
         context: Context,
-        ended: &Sender<()>,
+        (gate, ended): (&Pass, &Sender<()>),
     ) -> Result<Running> {
         match self {
-            Flow::External(stack) => External::start(run, index, stack, network, clock, ended)
+            Flow::External(stack) => External::start(run, index, stack, network, clock, (gate, ended))
                 .map(|external| Running::External(Box::new(external))),
             Flow::Builtin(flow) => {
                 let halves = workload::prepare(flow, context)
                     .map_err(|error| Failure::io("prepare a flow", &error))?;
-                Threads::start(network, &run.flows[index], halves, ended).map(Running::Builtin)
+                Threads::start(network, &run.flows[index], halves, (gate, ended)).map(Running::Builtin)
             }
         }
     }
@@ -168,10 +169,15 @@ impl Threads {
         network: &Network,
         spec: &FlowSpec,
         (server, client): (ServerHalf, ClientHalf),
-        ended: &Sender<()>,
+        (gate, ended): (&Pass, &Sender<()>),
     ) -> Result<Threads> {
         let (server_ended, client_ended) = (ended.clone(), ended.clone());
+        let gate = gate.clone();
         let server = network.node(&spec.to)?.spawn("receiver", move || {
+            // Ends the sender too, which does nothing without a receiver.
+            if !gate.wait() {
+                server.call_off("the run could not be started");
+            }
             let result = server.run();
             let _ = server_ended.send(());
             (server, result)

@@ -7,6 +7,7 @@ mod events;
 mod external;
 mod failure;
 mod flows;
+mod gate;
 mod plan;
 mod play;
 mod programs;

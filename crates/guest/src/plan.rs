@@ -15,6 +15,14 @@ const VERSION: u32 = 1;
 /// Largest seed: the largest integer that survives JSON readers that use doubles.
 const LARGEST_SEED: u64 = (1 << 53) - 1;
 
+/// The port at which the receiver of a run's first flow waits, and the one from which its sender sends; those of later
+/// flows follow.
+pub const FIRST_PORT: u16 = 5000;
+pub const FIRST_SOURCE_PORT: u16 = 40_000;
+
+/// Flows of one run: as many as have ports of their own at either end. There is room above the last source port.
+pub const MOST_FLOWS: usize = 20_000;
+
 /// What one guest is to do.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -209,6 +217,12 @@ impl Run {
                 "`socket_interval_s` is {interval_s}; it must be at least 0.001, or null for no samples"
             )));
         }
+        if self.flows.len() > MOST_FLOWS {
+            return Err(Failure::new(format!(
+                "it has {} flows; a run has at most {MOST_FLOWS}, for each has ports of its own",
+                self.flows.len()
+            )));
+        }
         unique("flow", self.flows.iter().map(|flow| flow.id.as_str()))?;
         unique("program", self.programs.iter().map(|program| program.id.as_str()))?;
         for program in &self.programs {
@@ -256,5 +270,39 @@ impl Run {
     pub fn first_node(&self) -> Option<&str> {
         let flows = self.flows.iter().map(|flow| flow.from.as_str());
         flows.chain(self.programs.iter().map(|program| program.node.as_str())).next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn run_of(flows: usize) -> Run {
+        let flow = |index| {
+            json!({"id": format!("f{index}"), "stack": "tcp", "stack_params": {"congestion_control": "cubic"},
+                   "app": "bulk", "app_params": {"size_bytes": 1}, "from": "client", "to": "server", "start_s": 0.0})
+        };
+        let flows: Vec<Value> = (0..flows).map(flow).collect();
+        let run =
+            json!({"id": "run", "seed": 1, "limit_s": 1.0, "network": {"preset": "wire"}, "flows": flows});
+        serde_json::from_value(run).expect("the plan of the tests is written correctly")
+    }
+
+    #[test]
+    fn every_flow_that_a_run_may_have_has_ports_of_its_own() {
+        assert_eq!(run_of(MOST_FLOWS).check(), Ok(()));
+        let last = u16::try_from(MOST_FLOWS - 1).expect("a port holds it");
+        assert!(FIRST_PORT.checked_add(last).is_some_and(|port| port < FIRST_SOURCE_PORT));
+        assert!(FIRST_SOURCE_PORT.checked_add(last).is_some());
+    }
+
+    #[test]
+    fn more_flows_are_refused() {
+        let failure = run_of(25_537).check().expect_err("they have no ports");
+        assert_eq!(
+            failure.to_string(),
+            "it has 25537 flows; a run has at most 20000, for each has ports of its own"
+        );
     }
 }

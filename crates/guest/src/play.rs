@@ -13,19 +13,18 @@ use netlab::{
 };
 use nix::time::{ClockId, clock_getres};
 use workload::{
-    Clock, Context, DeliveryInstants, ExchangeLog, FlowSpec, MessageLog, Qlogs, SocketLog, WireTap,
+    Clock, Context, DeliveryInstants, ExchangeLog, FlowReport, FlowSpec, MessageLog, Qlogs, SocketLog,
+    WireTap,
 };
 
 use crate::drops::Drops;
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
-use crate::plan::{Packets, Run};
+use crate::gate::Gate;
+use crate::plan::{FIRST_PORT, FIRST_SOURCE_PORT, Packets, Run};
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, QLOG, Record};
-
-const FIRST_PORT: u16 = 5000;
-const FIRST_SOURCE_PORT: u16 = 40000;
 
 /// How often the host hears of a run that is under way, in parts of its expected length.
 const REPORTS_A_RUN: f64 = 50.0;
@@ -42,37 +41,41 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     network.topology().check_timeline(&run.timeline)?;
     let ways = further_ways(run, &flows, &network)?;
     let taps = taps(run, &ways, &network)?;
-    for (spec, flow) in run.flows.iter().zip(&flows) {
-        if flow.wants_release_times() {
-            network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()))?;
-        }
+    // What the timeline gives a rate or a delay has that queue and no other.
+    let changed: Vec<&str> = run.timeline.iter().map(|change| change.link.as_str()).collect();
+    for (spec, _) in run.flows.iter().zip(&flows).filter(|(_, flow)| flow.wants_release_times()) {
+        network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()), &changed)?;
     }
 
     start_at_a_whole_second();
     let clock = RunClock::start()?;
     let drops = Drops::start(run, &flows, &ways, &network, clock)?;
     let paths = paths(run, ways, &network, &taps)?;
-    let capture = start_capture(run, &network, clock, &taps, &paths, folder)?;
+    let receiving = receiving_taps(run, &network, &taps)?;
+    let capture = start_capture(run, &network, clock, &taps, &receiving, folder)?;
     let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
     let (ended, ends) = channel();
+    let gate = Gate::closed();
     let mut running = Vec::with_capacity(flows.len());
     for (index, flow) in flows.into_iter().enumerate() {
-        let context = context(run, &network, clock, index, !taps.is_empty(), folder)?;
-        running.push(flow.start(run, index, &network, clock, context, &ended)?);
+        let context = context(run, &network, clock, index, receiving[index].is_some(), folder)?;
+        running.push(flow.start(run, index, &network, clock, context, (&gate.pass(), &ended))?);
     }
-    let programs = Programs::start(run, &network, clock, &ended)?;
+    let programs = Programs::start(run, &network, clock, (&gate.pass(), &ended))?;
+    gate.open();
     drop(ended);
     report_until_all_have_ended(run, clock, &ends);
 
-    let mut played = running.into_iter().map(|flow| flow.join(folder)).collect::<Result<Vec<_>>>()?;
-    let programs = programs.join()?;
+    let played = running.into_iter().map(|flow| flow.join(folder)).collect::<Result<Vec<_>>>();
+    // Whatever has become of the flows, programs in the background are stopped.
+    let (programs, mut played) = (programs.join()?, played?);
     let links = drained(&network)?;
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let drops = drops.stop()?;
     let captured = capture.map(Capture::stop).transpose()?;
     if let Some(captured) = &captured {
-        take_instants_from_the_wire(&mut played, &paths, captured)?;
+        take_instants_from_the_wire(&mut played, &receiving, captured);
     }
     write_samples(run, &played, folder)?;
     Ok(Record {
@@ -159,31 +162,41 @@ fn start_capture(
     network: &Network,
     clock: RunClock,
     taps: &[String],
-    paths: &[FlowPath],
+    receiving: &[Option<String>],
     folder: &Path,
 ) -> Result<Option<Capture>> {
     if taps.is_empty() {
         return Ok(None);
     }
     let snap = if run.record.packets == Packets::Full { Snap::Full } else { Snap::Headers };
-    let keep = if run.record.messages { receiving_taps(paths) } else { Vec::new() };
+    let mut keep: Vec<String> =
+        if run.record.messages { receiving.iter().flatten().cloned().collect() } else { Vec::new() };
+    keep.sort();
+    keep.dedup();
     let options = CaptureOptions {
         taps: taps.to_vec(),
         snap,
         file: Some(folder.join("packets.bin")),
         keep,
+        only_intact: corrupts(run),
         drain_interval_s: None,
     };
     Ok(Some(Capture::start(network, clock, &options)?))
 }
 
-/// The last tap on each flow's first way, each once: from its packets the instants of byte streams are worked out.
-fn receiving_taps(paths: &[FlowPath]) -> Vec<String> {
-    let first = paths.iter().filter(|path| path.addresses.is_none());
-    let mut keep: Vec<String> = first.filter_map(|path| path.forward.last().cloned()).collect();
-    keep.sort();
-    keep.dedup();
-    keep
+/// Whether packets of the run may arrive damaged.
+fn corrupts(run: &Run) -> bool {
+    run.timeline.iter().any(|change| change.corrupt.is_some_and(|probability| probability > 0.0))
+}
+
+/// The last link direction of each flow's first way, where it is tapped: from its packets the instants of byte streams
+/// are worked out.
+fn receiving_taps(run: &Run, network: &Network, taps: &[String]) -> Result<Vec<Option<String>>> {
+    let tapped = |flow: &FlowSpec| {
+        let last = network.path(&flow.from, &flow.to)?.pop();
+        Ok(last.filter(|link| taps.contains(link)))
+    };
+    run.flows.iter().map(tapped).collect()
 }
 
 fn context(
@@ -191,23 +204,22 @@ fn context(
     network: &Network,
     clock: RunClock,
     index: usize,
-    captured: bool,
+    receiver_is_tapped: bool,
     folder: &Path,
 ) -> Result<Context> {
     let spec = &run.flows[index];
-    let number = number(index)?;
     Ok(Context {
         clock: Clock::new(clock.to_monotonic_ns(0), true),
         limit_ns: (run.limit_s * 1e9) as i64,
         seed: flow_seed(run.seed, index),
-        source: SocketAddr::new(address(network, &spec.from)?, FIRST_SOURCE_PORT + number),
-        destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)?),
+        source: SocketAddr::new(address(network, &spec.from)?, FIRST_SOURCE_PORT + number(index)),
+        destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
         source_further: network.topology().further_addresses_of(&spec.from)?,
         destination_further: network.topology().further_addresses_of(&spec.to)?,
         quiet_ns: Context::DEFAULT_QUIET_NS,
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
-        wire: captured && run.record.messages,
+        wire: receiver_is_tapped && run.record.messages,
         wake: false,
         keys: run.record.keys,
         qlog: run.record.qlog.then(|| Arc::new(Qlogs::new(folder.join(QLOG).join(&spec.id)))),
@@ -215,13 +227,15 @@ fn context(
     })
 }
 
-fn number(index: usize) -> Result<u16> {
-    u16::try_from(index).map_err(|_| Failure::new("a run has at most 20000 flows"))
+/// What is added to the ports of a run's first flow; its plan was checked to have at most
+/// [`MOST_FLOWS`](crate::plan::MOST_FLOWS), which a port number holds.
+fn number(index: usize) -> u16 {
+    index as u16
 }
 
 /// The port at which a flow's session is waited for.
-pub fn port(spec: &FlowSpec, index: usize) -> Result<u16> {
-    Ok(spec.port.unwrap_or(FIRST_PORT + number(index)?))
+pub fn port(spec: &FlowSpec, index: usize) -> u16 {
+    spec.port.unwrap_or_else(|| FIRST_PORT + number(index))
 }
 
 /// What a flow's own randomness starts from: flows of one run send different bytes. The constant is that of splitmix64
@@ -269,31 +283,31 @@ fn drained(network: &Network) -> Result<Vec<LinkCounters>> {
     Ok(network.link_counters()?)
 }
 
-/// Works out when each message of a byte stream could be read, from the packets that arrived at its receiver.
-fn take_instants_from_the_wire(played: &mut [Played], paths: &[FlowPath], captured: &Captured) -> Result<()> {
-    for (flow, path) in played.iter_mut().zip(paths) {
-        let Played::Builtin(report) = flow else { continue };
+/// Works out when each message of a byte stream could be read, from the packets that arrived at its receiver. A flow of
+/// which that cannot be said has failed, and is the only one.
+fn take_instants_from_the_wire(played: &mut [Played], receiving: &[Option<String>], captured: &Captured) {
+    for (flow, link) in played.iter_mut().zip(receiving) {
+        let (Played::Builtin(report), Some(link)) = (flow, link) else { continue };
         if report.delivery_instants() != DeliveryInstants::Wire || report.result.received_bytes == 0 {
             continue;
         }
-        let records = path.forward.last().and_then(|link| captured.records(link));
-        let records = records.ok_or_else(|| {
-            Failure::new(format!(
-                "flow \"{}\": the instants of its messages need a tap on the last link to its receiver; \
-                 leave `taps` null or add it",
-                path.flow
-            ))
-        })?;
-        let mut tap =
-            WireTap::new(socket_address(&report.result.source)?, socket_address(&report.result.destination)?);
-        for packet in records.iter() {
-            tap.packet(packet.t_ns, packet.data);
+        if let Err(failure) = take_instants_of_flow(report, link, captured) {
+            report.fail(&failure.to_string());
         }
-        let in_flow = |failure| Failure::new(format!("flow \"{}\": {failure}", path.flow));
-        let instants = tap.finish().map_err(in_flow)?;
-        report.apply_wire(&instants).map_err(in_flow)?;
     }
-    Ok(())
+}
+
+fn take_instants_of_flow(report: &mut FlowReport, link: &str, captured: &Captured) -> Result<()> {
+    let records = captured.records(link).ok_or_else(|| {
+        Failure::new(format!("the packets of \"{link}\", by which they arrived, were not kept"))
+    })?;
+    let mut tap =
+        WireTap::new(socket_address(&report.result.source)?, socket_address(&report.result.destination)?);
+    for packet in records.iter() {
+        tap.packet(packet.t_ns, packet.data);
+    }
+    let instants = tap.finish().map_err(sentence)?;
+    report.apply_wire(&instants).map_err(sentence)
 }
 
 fn socket_address(text: &str) -> Result<SocketAddr> {

@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
+use crate::gate::Pass;
 use crate::plan::{Program, Run};
 use crate::play;
 use crate::record::ProgramResult;
@@ -38,8 +39,13 @@ struct Running {
 }
 
 impl Programs {
-    /// Starts each program when its instant comes; `ended` hears of the end of those that are waited for.
-    pub fn start(run: &Run, network: &Network, clock: RunClock, ended: &Sender<()>) -> Result<Programs> {
+    /// Starts each program when its instant comes, from `gate` on; `ended` hears of the end of those that are waited for.
+    pub fn start(
+        run: &Run,
+        network: &Network,
+        clock: RunClock,
+        (gate, ended): (&Pass, &Sender<()>),
+    ) -> Result<Programs> {
         let background = Arc::new(Mutex::new(Vec::new()));
         let mut running = Vec::new();
         for program in &run.programs {
@@ -51,12 +57,12 @@ impl Programs {
                 limit_s: run.limit_s,
                 background: Arc::clone(&background),
             };
-            let ended = ended.clone();
+            let (gate, ended) = (gate.clone(), ended.clone());
             let thread = network.node(&program.node)?.spawn("program", move || {
                 let wait = job.program.wait;
                 // Only the programs that are waited for keep the run alive.
                 let keep = wait.then_some(ended);
-                let result = job.play(command);
+                let result = job.play(command, &gate);
                 if let Some(ended) = keep {
                     let _ = ended.send(());
                 }
@@ -102,7 +108,7 @@ struct Job {
 }
 
 impl Job {
-    fn play(self, mut command: Command) -> ProgramResult {
+    fn play(self, mut command: Command, gate: &Pass) -> ProgramResult {
         let now_s = || self.clock.now_ns().unwrap_or(0) as f64 / 1e9;
         let mut result = ProgramResult {
             id: self.program.id.clone(),
@@ -113,6 +119,9 @@ impl Job {
             started_s: None,
             finished_s: None,
         };
+        if !gate.wait() {
+            return result;
+        }
         let until_start_s = self.program.start_s - now_s();
         if until_start_s > 0.0 {
             std::thread::sleep(Duration::from_secs_f64(until_start_s));

@@ -126,13 +126,13 @@ impl Network {
         Ok(())
     }
 
-    /// Puts `queue` on every interface of a host. Interfaces have no queue of their own unless one is asked
-    /// for here.
+    /// Puts `queue` on every interface of a host but those of the link directions `left_out`. Interfaces have no queue
+    /// of their own unless one is asked for here; one that is to have a rate or a delay later on must be left out.
     ///
     /// # Errors
     /// [`Error::Spec`] if there is no such node or one of its link directions has a rate or a delay,
     /// [`Error::System`] if the kernel refuses.
-    pub fn set_host_queue(&self, node: &str, queue: HostQueue) -> Result<(), Error> {
+    pub fn set_host_queue(&self, node: &str, queue: HostQueue, left_out: &[&str]) -> Result<(), Error> {
         let from = self.topology.node_index(node)?;
         let impairments = lock(&self.impairments);
         let mut host_queues = lock(&self.host_queues);
@@ -141,6 +141,9 @@ impl Network {
             let Some(link) = self.topology.link_between(from, to) else { continue };
             let direction = Direction { link, from, to };
             let name = self.topology.direction_name(direction);
+            if left_out.contains(&name.as_str()) {
+                continue;
+            }
             if impairments.contains_key(&direction) {
                 return Err(Error::Spec(format!(
                     "link \"{name}\" has a rate or a delay, so \"{node}\" cannot have a queue of its own there"
@@ -200,6 +203,12 @@ impl Network {
     /// The routing socket of a node, by its place in the topology.
     pub(crate) fn netlink(&self, node: usize) -> MutexGuard<'_, Netlink> {
         lock(&self.nodes[node].netlink)
+    }
+
+    /// The longest packet that a link direction carries, in bytes from its IP header on.
+    pub(crate) fn mtu_bytes(&self, link: &str) -> Result<u32, Error> {
+        let direction = self.topology.direction(link)?;
+        Ok(self.topology.links[direction.link].mtu_bytes)
     }
 
     /// The interface on which packets of a link direction arrive: the node and the interface's index.

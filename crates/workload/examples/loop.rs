@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use workload::FlowSpec;
 
 /// The line of the rail studies: 5.2 Mbit/s, 25 ms each way.
-const LINE: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0 };
+const LINE: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0, corrupt: 0.0 };
 /// Virtual seconds of each case.
 const DURATION_S: f64 = 100.0;
 

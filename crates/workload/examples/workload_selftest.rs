@@ -18,8 +18,10 @@ use serde_json::{Value, json};
 use workload::{Clock, FlowReport, FlowSpec, join, join_alone, prepare};
 
 /// A line without loss, and one that loses.
-const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0 };
-const LOSSY: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.01 };
+const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0, corrupt: 0.0 };
+const LOSSY: Line = Line { loss: 0.01, ..CLEAN };
+/// A line that damages packets.
+const DAMAGING: Line = Line { corrupt: 0.05, ..CLEAN };
 
 /// How far two runs may drift apart by readings of the clock when their receivers wake more or less often.
 const DRIFT_NS: i64 = 100_000;
@@ -31,12 +33,24 @@ const CHECKS: &[(&str, Check)] = &[
     ("tcp: the receiver vanishes without a word", || vanishes(tcp())),
     ("sctp: the receiver vanishes without a word", || vanishes(sctp())),
     ("tcp: instants from the wire are those of a receiver that wakes, at 1 % loss", || {
-        wire_equals_application(tcp())
+        wire_equals_application(tcp(), LOSSY, 5_000_000)
     }),
     ("tls: instants from the wire are those of a receiver that wakes, at 1 % loss", || {
-        wire_equals_application(tls())
+        wire_equals_application(tls(), LOSSY, 5_000_000)
+    }),
+    ("tcp: instants from the wire are those of a receiver that wakes, where 5 % arrive damaged", || {
+        wire_equals_application(tcp(), DAMAGING, 1_000_000)
+    }),
+    ("tls: instants from the wire are those of a receiver that wakes, where 5 % arrive damaged", || {
+        wire_equals_application(tls(), DAMAGING, 1_000_000)
     }),
     ("sctp: stamps of the kernel are the instants of a receiver that wakes, at 1 % loss", sctp_stamps),
+    ("sctp: so are those of periodic messages, of which a later one waits for an earlier one", || {
+        sctp_periodic_stamps(json!({}))
+    }),
+    ("sctp: so are those of periodic messages on two streams", || {
+        sctp_periodic_stamps(json!({"streams": 2}))
+    }),
     ("sctp: messages on eight streams, each in order", sctp_streams),
     ("sctp: messages in fragments", sctp_fragments),
     ("udp: release times give the same instants as a sender that sleeps", releases_equal_sleeps),
@@ -190,25 +204,38 @@ fn vanishes(stack: (&str, Value)) -> Outcome<()> {
     ensure(report.result.received_messages > 0, || format!("{:?}", report.result))
 }
 
-fn wire_equals_application(stack: (&str, Value)) -> Outcome<()> {
+fn wire_equals_application(stack: (&str, Value), line: Line, size_bytes: u64) -> Outcome<()> {
     // With both, the line compares the instants itself.
     let both = Options { wire: true, wake: true, ..Options::default() };
-    let report = run_ok(LOSSY, &bulk(stack, 5_000_000), &both)?;
+    let report = run_ok(line, &bulk(stack, size_bytes), &both)?;
     all_arrived(&report)?;
     ensure(report.result.delivery_instants == "wire", || format!("{:?}", report.result))
 }
 
 fn sctp_stamps() -> Outcome<()> {
-    let spec = bulk(sctp(), 5_000_000);
-    let stamped = run_ok(LOSSY, &spec, &Options::default())?;
-    let woken = run_ok(LOSSY, &spec, &Options { wake: true, ..Options::default() })?;
+    stamps_equal_wakes(&bulk(sctp(), 5_000_000)).map(drop)
+}
+
+/// Messages come every 5 ms, so that several arrive while one that was lost is sent again.
+fn sctp_periodic_stamps(params: Value) -> Outcome<()> {
+    let app = json!({"message_size_bytes": 500, "interval_s": 0.005, "duration_s": 3.0});
+    let report = stamps_equal_wakes(&flow("sctp", params, "periodic", app))?;
+    let messages: Vec<_> = report.messages().collect();
+    let late = |report: &workload::Message| report.received_ns > Some(report.sent_ns + 50_000_000);
+    ensure(messages.iter().filter(|message| late(message)).count() > 5, || "nothing had to wait".into())
+}
+
+fn stamps_equal_wakes(spec: &FlowSpec) -> Outcome<FlowReport> {
+    let stamped = run_ok(LOSSY, spec, &Options::default())?;
+    let woken = run_ok(LOSSY, spec, &Options { wake: true, ..Options::default() })?;
     ensure(stamped.result.delivery_instants == "kernel", || format!("{:?}", stamped.result))?;
     ensure(woken.result.delivery_instants == "application", || format!("{:?}", woken.result))?;
     check_same_instants(
         &stamped.messages().collect::<Vec<_>>(),
         &woken.messages().collect::<Vec<_>>(),
         DRIFT_NS,
-    )
+    )?;
+    Ok(stamped)
 }
 
 fn sctp_streams() -> Outcome<()> {

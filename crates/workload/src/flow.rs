@@ -81,6 +81,7 @@ pub struct ClientResult {
     pub(crate) established_ns: Option<i64>,
     pub(crate) finished_ns: Option<i64>,
     pub(crate) subflows: Option<u32>,
+    pub(crate) sender_dropped_messages: Option<u64>,
 }
 
 impl ClientResult {
@@ -92,6 +93,7 @@ impl ClientResult {
             established_ns: None,
             finished_ns: None,
             subflows: None,
+            sender_dropped_messages: None,
         }
     }
 }
@@ -204,6 +206,7 @@ pub(crate) fn send_over_one_session(
         result.finished_ns = connection.finish()?;
         Ok(())
     });
+    result.sender_dropped_messages = connection.sender_dropped_messages();
     result.samples = samples;
     outcome
 }

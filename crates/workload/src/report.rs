@@ -65,6 +65,10 @@ pub struct FlowResult {
     /// Subflows of a multipath transport once everything was handed over; absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subflows: Option<u32>,
+    /// Messages among those sent that never entered the network: a queue of the sender's own dropped them. Absent for
+    /// transports that never do so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_dropped_messages: Option<u64>,
 }
 
 /// A message with its instants.
@@ -124,6 +128,7 @@ impl FlowReport {
             mut established_ns,
             mut finished_ns,
             subflows,
+            sender_dropped_messages,
         } = client;
         let (mut source, mut destination) = (session.ctx.source, session.ctx.destination);
         let exchanges = if flow.app.receiver_asks() {
@@ -172,6 +177,7 @@ impl FlowReport {
             destination: destination.to_string(),
             delivery_instants: instants.name(),
             subflows,
+            sender_dropped_messages,
         };
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
         Self { result, samples, exchanges, keys, sent, received, instants, records }
@@ -205,19 +211,25 @@ impl FlowReport {
                 self.received.bytes
             )));
         }
-        let size = u64::from(self.sent.message_bytes);
-        for (seq, received_ns) in (1..).zip(&mut self.received.instants_ns) {
-            *received_ns = instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
-        }
         if first_ns > self.received.first_ns || last_ns > self.received.last_ns {
             return Err(Failure::new(
                 "the receiver had bytes before the capture shows their arrival: it is not of this run, or lost packets",
             ));
         }
+        let size = u64::from(self.sent.message_bytes);
+        for (seq, received_ns) in (1..).zip(&mut self.received.instants_ns) {
+            *received_ns = instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
+        }
         self.result.delivery_instants = DeliveryInstants::Wire.name();
         self.result.first_received_s = first_ns.map(seconds);
         self.result.last_received_s = last_ns.map(seconds);
         Ok(())
+    }
+
+    /// Says that the flow has failed after all, unless it had already.
+    pub fn fail(&mut self, reason: &str) {
+        self.result.outcome = "failed";
+        self.result.reason.get_or_insert_with(|| reason.to_owned());
     }
 
     /// The messages that were sent, in their order; none unless they were to be kept. A flow that failed may have

@@ -1,8 +1,9 @@
 //! When the bytes of a TCP stream could be read, worked out from the packets that arrived at the receiver.
 //!
 //! Byte n can be read once every byte up to n has arrived, so its instant is the latest of the first arrivals of the
-//! bytes up to n. The receiver need not wake to know it. This holds as long as the receiver's kernel keeps what
-//! arrives: it does not hold for packets that fail their checksum or that exceed a full receive buffer.
+//! bytes up to n. The receiver need not wake to know it. This holds for packets that the receiver's kernel keeps: those
+//! that it throws away because a link has damaged them are not to be in the capture (`only_intact` of
+//! `netlab::CaptureOptions`). It does not hold for what exceeds a full receive buffer.
 
 mod frontier;
 mod packet;
@@ -36,7 +37,8 @@ impl WireTap {
     }
 
     /// Looks at a packet that arrived at `t_ns`: its first captured bytes, from the IP header on (112 are always
-    /// enough). Packets of other flows are passed over. Packets must come in the order of their arrival.
+    /// enough). Packets of other flows are passed over. Packets must come in the order of their arrival, and be
+    /// undamaged.
     pub fn packet(&mut self, t_ns: i64, captured: &[u8]) {
         let Some(segment) = packet::parse(captured) else { return };
         if segment.source != self.source || segment.destination != self.destination {

@@ -190,6 +190,18 @@ def _sorted(entries: list[PlanChange]) -> list[PlanChange]:
     return entries
 
 
+MOST_FLOWS = 20_000
+"""Flows of one run: as many as have ports of their own (docs/formats/plan.md)."""
+
+
+def _with_ports(flows: list[PlanFlow]) -> list[PlanFlow]:
+    if len(flows) > MOST_FLOWS:
+        raise ValueError(
+            f"{len(flows)} flows; a run has at most {MOST_FLOWS}, for each has ports of its own."
+        )
+    return flows
+
+
 class PlanRun(Strict):
     """One run."""
 
@@ -200,7 +212,7 @@ class PlanRun(Strict):
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
     drops: list[PlanDrop] = Field(default_factory=list)
     sysctls: dict[str, str] = Field(default_factory=dict)
-    flows: list[PlanFlow] = Field(default_factory=list)
+    flows: Annotated[list[PlanFlow], AfterValidator(_with_ports)] = Field(default_factory=list)
     programs: list[PlanProgram] = Field(default_factory=list)
     record: PlanRecord = PlanRecord()
 

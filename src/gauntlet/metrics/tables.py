@@ -33,6 +33,7 @@ _FLOW_FACTS = pa.schema(
         ("observed_until_s", pa.float64()),
         ("sent_messages", pa.int64()),
         ("received_messages", pa.int64()),
+        ("sender_dropped_messages", pa.int64()),
         ("received_bytes", pa.int64()),
         ("delivery_instants", pa.string()),
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean, mean, the_same
-from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.kpi import Kpi, registry
 from gauntlet.metrics.observation import State
 from gauntlet.metrics.ratios import geometric, ratio
 from gauntlet.report.axes import Axis, Condition
@@ -520,9 +520,22 @@ def _losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
     text = f"Messages lost, over all conditions: {listed(named)}"
     if whole:
         text += f"; none for {listed(whole)}"
+    text += _dropped_by_senders(campaign)
     counts = {it.n for it in means.values()}
     n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return [Sentence("Does everything arrive?", f"{text} (n = {n}).")]
+
+
+def _dropped_by_senders(campaign: Campaign) -> str:
+    """Which part of the losses is none of the network's; nothing to say where there is none."""
+    kpi = registry()["sender_drop_ratio"]
+    means = overall(campaign, kpi) if kpi in campaign.kpis else {}
+    named = [
+        f"{campaign.style(key).label} {with_unit(kpi, value)}"
+        for key, value in means.items()
+        if value.value > 0
+    ]
+    return f"; of that, dropped by the sender's own queue: {listed(named)}" if named else ""
 
 
 def _lower(label: str) -> str:

@@ -36,6 +36,7 @@ KPI_ORDER = (
     "delay_median_s",
     "delay_p95_s",
     "message_loss_ratio",
+    "sender_drop_ratio",
     "retransmission_ratio",
     "jain_index",
 )

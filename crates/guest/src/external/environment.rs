@@ -84,7 +84,7 @@ impl Surroundings {
                 .collect(),
             server: play::address(network, server)?,
             client: play::address(network, client)?,
-            port: play::port(spec, index)?,
+            port: play::port(spec, index),
             seed: play::flow_seed(run.seed, index),
             limit_s: run.limit_s,
             keys: run.record.keys,

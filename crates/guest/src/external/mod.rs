@@ -17,6 +17,7 @@ use serde::Serialize;
 use workload::{Exchange, FlowResult, FlowSpec, Message};
 
 use crate::failure::{Failure, Result};
+use crate::gate::Pass;
 use crate::plan::Run;
 use environment::Surroundings;
 use process::{End, Process};
@@ -95,7 +96,7 @@ pub struct External {
 }
 
 impl External {
-    /// Starts the server at once and the client at the flow's start, when the server is ready; `ended` is dropped when
+    /// Starts the server at `gate` and the client at the flow's start, when the server is ready; `ended` is dropped when
     /// both have ended.
     ///
     /// # Errors
@@ -106,7 +107,7 @@ impl External {
         stack: Stack,
         network: &Network,
         clock: RunClock,
-        ended: &Sender<()>,
+        (gate, ended): (&Pass, &Sender<()>),
     ) -> Result<External> {
         let spec = run.flows[index].clone();
         let surroundings = Surroundings::new(run, index, &stack, network)?;
@@ -118,9 +119,10 @@ impl External {
 
         let command = surroundings.command(&stack, Role::Server);
         let program = Program { run: run.id.clone(), flow: spec.id.clone(), clock, limit_ns, command };
-        let keep = ended.clone();
+        let (keep, gate) = (ended.clone(), gate.clone());
         let server = network.node(server_node)?.spawn("server", move || {
-            let end = program.serve(ready, &is_over);
+            // Without a server that is ready the client's thread ends too.
+            let end = if gate.wait() { program.serve(ready, &is_over) } else { None };
             drop(keep);
             end
         })?;

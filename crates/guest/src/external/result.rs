@@ -220,6 +220,7 @@ pub(super) fn outcome(
         destination: destination.to_string(),
         delivery_instants: DeliveryInstants::Application.name(),
         subflows: None,
+        sender_dropped_messages: None,
     };
     Outcome { result, messages, exchanges, keys: surroundings.keys(), note }
 }

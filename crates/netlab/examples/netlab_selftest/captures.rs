@@ -27,7 +27,7 @@ fn file_and_memory_agree() -> Finding {
             keep: taps.clone(),
             snap,
             file: Some(FILE.into()),
-            drain_interval_s: None,
+            ..CaptureOptions::default()
         };
         let capture = Capture::start(&lab.network, lab.clock, &options)?;
         lab.send("client", "server", 1400, 20_000, 200_000)?;

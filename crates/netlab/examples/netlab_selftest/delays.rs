@@ -179,7 +179,7 @@ fn timeline_is_punctual() -> Finding {
 
 fn fq_keeps_release_times() -> Finding {
     let lab = Lab::wire(1)?;
-    lab.network.set_host_queue("client", HostQueue::Fq(FairQueue::default()))?;
+    lab.network.set_host_queue("client", HostQueue::Fq(FairQueue::default()), &[])?;
     let socket = lab.socket("client", "server")?;
     let setting = libc::sock_txtime { clockid: libc::CLOCK_MONOTONIC, flags: 0 };
     nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::TxTime, &setting)?;

@@ -4,6 +4,7 @@
 //! times per virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into
 //! memory. No system call is made per packet.
 
+mod checksum;
 mod memory;
 mod record;
 mod ring;
@@ -14,7 +15,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 pub use record::{Packet, Records, Snap};
-use ring::Ring;
+use ring::{Arrived, Purpose, Ring};
 
 use crate::background::Background;
 use crate::clock::{Woken, seconds_to_ns};
@@ -32,6 +33,9 @@ pub struct CaptureOptions {
     pub file: Option<PathBuf>,
     /// Those of `taps` whose packets are also handed back by [`Capture::stop`].
     pub keep: Vec<String>,
+    /// Of the packets that are handed back, leave out what the kernel of the node where they arrive throws away as
+    /// damaged: for networks with links that corrupt packets.
+    pub only_intact: bool,
     /// Virtual seconds between two emptyings of the rings; none for [`DRAIN_INTERVAL_S`]. A ring holds about
     /// 5,000 packets with [`Snap::Headers`] and 2,500 with [`Snap::Full`]; what arrives beyond that in one
     /// interval is missed, and counted.
@@ -79,8 +83,14 @@ impl Capture {
         for (number, link) in options.taps.iter().enumerate() {
             let (node, interface) = network.receiving_interface(link)?;
             let what = || format!("cannot capture on link \"{link}\"");
-            let ring = node.namespace().enter(|| Ring::open(interface, options.snap))?.attempt(what)?;
             let keep = options.keep.contains(link);
+            let only_intact = keep && options.only_intact;
+            let purpose = if only_intact {
+                Purpose::Judge { snap: options.snap, packet_bytes: network.mtu_bytes(link)? }
+            } else {
+                Purpose::Keep(options.snap)
+            };
+            let ring = node.namespace().enter(|| Ring::open(interface, purpose))?.attempt(what)?;
             let kept = keep.then(|| Records::new(options.snap));
             let counters = TapCounters {
                 tap: number as u16,
@@ -88,7 +98,7 @@ impl Capture {
                 captured_packets: 0,
                 missed_packets: 0,
             };
-            taps.push(Tap { ring, counters, kept });
+            taps.push(Tap { ring, counters, kept, only_intact });
         }
         let output = options.file.clone().map(Output::create).transpose()?;
         let mut collection = Collection { clock, snap: options.snap, taps, output };
@@ -118,7 +128,8 @@ impl Capture {
 }
 
 impl Captured {
-    /// The packets of a tap that was to be kept, in the order of their arrival.
+    /// The packets of a tap that was to be kept, in the order of their arrival; with [`CaptureOptions::only_intact`]
+    /// those that the kernel kept.
     pub fn records(&self, link: &str) -> Option<&Records> {
         self.kept.get(link)
     }
@@ -143,6 +154,7 @@ struct Tap {
     ring: Ring,
     counters: TapCounters,
     kept: Option<Records>,
+    only_intact: bool,
 }
 
 struct Collection {
@@ -157,10 +169,13 @@ impl Collection {
         for tap in &mut self.taps {
             let number = tap.counters.tap;
             let mut failure = Ok(());
-            tap.ring.drain(|realtime_ns, length_bytes, data| {
+            tap.ring.drain(|arrived| {
+                let Arrived { realtime_ns, length_bytes, data, .. } = *arrived;
                 let t_ns = self.clock.from_realtime_ns(realtime_ns);
                 tap.counters.captured_packets += 1;
-                if let Some(kept) = &mut tap.kept {
+                if let Some(kept) = &mut tap.kept
+                    && (!tap.only_intact || is_intact(arrived))
+                {
                     record::append(kept.tail(), self.snap, t_ns, number, length_bytes, data);
                 }
                 if let Some(output) = &mut self.output
@@ -192,6 +207,14 @@ impl Collection {
         }
         Ok(captured)
     }
+}
+
+/// Whether the kernel that a packet has reached goes on with it: it is addressed to this host (a link may have damaged
+/// the Ethernet address too), and its checksums are right.
+fn is_intact(arrived: &Arrived<'_>) -> bool {
+    // Of a packet that is longer than a slot, as only links with an MTU near 64 KiB carry, nothing can be said.
+    let whole = arrived.data.len() >= arrived.length_bytes as usize;
+    arrived.for_this_host && (arrived.vouched_for || !whole || checksum::is_right(arrived.data))
 }
 
 /// The file, written in large pieces.

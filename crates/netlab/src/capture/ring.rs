@@ -29,8 +29,67 @@ const HEADER_RING_BYTES: usize = 1 << 20;
 /// Memory of a ring for whole packets: about 2,500.
 const FULL_RING_BYTES: usize = 4 << 20;
 
+/// Memory of a ring whose packets are judged: about 5,000 whole packets, so that no more are missed than where only
+/// headers are wanted.
+const JUDGED_RING_BYTES: usize = 8 << 20;
+
+/// Where the sender's link-layer address stands in a slot: `TPACKET_ALIGN(sizeof(struct tpacket2_hdr))`.
+const ADDRESS_OFFSET: usize = size_of::<tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
+
+/// What a slot has room for at most: no slot is longer than a block.
+const LONGEST_PACKET_BYTES: usize = BLOCK_BYTES - DATA_OFFSET;
+
+/// What a tap is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// So much of each packet is kept.
+    Keep(Snap),
+    /// The checksums of packets of up to so many bytes are looked at, and so much is kept.
+    Judge { snap: Snap, packet_bytes: u32 },
+}
+
+impl Purpose {
+    fn packet_bytes(self) -> usize {
+        match self {
+            Purpose::Keep(snap) => snap.bytes(),
+            Purpose::Judge { snap, packet_bytes } => {
+                (packet_bytes as usize).clamp(snap.bytes(), LONGEST_PACKET_BYTES)
+            }
+        }
+    }
+
+    fn ring_bytes(self) -> usize {
+        match self {
+            Purpose::Keep(Snap::Headers) => HEADER_RING_BYTES,
+            Purpose::Keep(Snap::Full) => FULL_RING_BYTES,
+            Purpose::Judge { .. } => JUDGED_RING_BYTES,
+        }
+    }
+}
+
+/// A packet that has arrived.
+pub(super) struct Arrived<'a> {
+    /// Its stamp: `CLOCK_REALTIME`, in nanoseconds.
+    pub realtime_ns: i64,
+    /// Its whole length, from its IP header on.
+    pub length_bytes: u32,
+    /// What the ring has of it.
+    pub data: &'a [u8],
+    /// Whether its Ethernet address is that of the interface.
+    pub for_this_host: bool,
+    /// Whether the kernel takes its checksums for right without looking: nobody has touched it since it was sent, and
+    /// its checksum was left to the card.
+    pub vouched_for: bool,
+}
+
 /// Where the packet begins in its slot on a `SOCK_DGRAM` socket: `TPACKET_ALIGN(TPACKET2_HDRLEN) + 16`.
 const DATA_OFFSET: usize = libc::TPACKET2_HDRLEN.next_multiple_of(libc::TPACKET_ALIGNMENT) + 16;
+
+/// A packet for this host, in `linux/if_packet.h`.
+const PACKET_HOST: u8 = 0;
+
+/// The kernel has verified the checksum of the packet, in `linux/if_packet.h`.
+const TP_STATUS_CSUM_VALID: u32 = 1 << 7;
 
 pub(super) struct Ring {
     // Field order: the memory is unmapped before the socket closes.
@@ -61,16 +120,13 @@ impl Drop for Mapping {
 
 impl Ring {
     /// Captures the IP packets that arrive on an interface of the calling thread's namespace, from now on.
-    pub fn open(interface: u32, snap: Snap) -> io::Result<Self> {
+    pub fn open(interface: u32, purpose: Purpose) -> io::Result<Self> {
         let socket = packet_socket::open()?;
-        attach_filter(&socket, &mut ip_packets(snap))?;
+        attach_filter(&socket, &mut ip_packets(purpose.packet_bytes()))?;
         set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))?;
 
-        let ring_bytes = match snap {
-            Snap::Headers => HEADER_RING_BYTES,
-            Snap::Full => FULL_RING_BYTES,
-        };
-        let slot_bytes = (DATA_OFFSET + snap.bytes()).next_multiple_of(libc::TPACKET_ALIGNMENT);
+        let ring_bytes = purpose.ring_bytes();
+        let slot_bytes = (DATA_OFFSET + purpose.packet_bytes()).next_multiple_of(libc::TPACKET_ALIGNMENT);
         let slots_per_block = BLOCK_BYTES / slot_bytes;
         let blocks = ring_bytes / BLOCK_BYTES;
         let slots = slots_per_block * blocks;
@@ -86,9 +142,8 @@ impl Ring {
         Ok(Ring { memory, socket, slot_bytes, slots_per_block, slots, next: 0 })
     }
 
-    /// Hands all packets that have arrived since the last time to `take`, in order: its stamp
-    /// (`CLOCK_REALTIME`, in nanoseconds), its whole length, and what was kept of it.
-    pub fn drain(&mut self, mut take: impl FnMut(i64, u32, &[u8])) {
+    /// Hands all packets that have arrived since the last time to `take`, in order.
+    pub fn drain(&mut self, mut take: impl FnMut(&Arrived<'_>)) {
         loop {
             let offset = self.next / self.slots_per_block * BLOCK_BYTES
                 + self.next % self.slots_per_block * self.slot_bytes;
@@ -98,7 +153,8 @@ impl Ring {
             // SAFETY: the status is an aligned word at this offset; both sides treat it as atomic.
             let status =
                 unsafe { AtomicU32::from_ptr(slot.add(offset_of!(tpacket2_hdr, tp_status)).cast().as_ptr()) };
-            if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            let said = status.load(Ordering::Acquire);
+            if said & libc::TP_STATUS_USER == 0 {
                 return;
             }
             // SAFETY: the status says that the kernel has written the header and will not touch the slot now.
@@ -107,8 +163,15 @@ impl Ring {
             let length = (header.tp_snaplen as usize).min(self.slot_bytes - start);
             // SAFETY: start and length were just bounded by the slot, which is ours until the status changes.
             let data = unsafe { std::slice::from_raw_parts(slot.add(start).as_ptr(), length) };
-            let stamp_ns = i64::from(header.tp_sec) * 1_000_000_000 + i64::from(header.tp_nsec);
-            take(stamp_ns, header.tp_len, data);
+            // SAFETY: the kernel writes the address behind the header of each slot, aligned to 16 bytes.
+            let address = unsafe { slot.add(ADDRESS_OFFSET).cast::<libc::sockaddr_ll>().read() };
+            take(&Arrived {
+                realtime_ns: i64::from(header.tp_sec) * 1_000_000_000 + i64::from(header.tp_nsec),
+                length_bytes: header.tp_len,
+                data,
+                for_this_host: address.sll_pkttype == PACKET_HOST,
+                vouched_for: said & (libc::TP_STATUS_CSUMNOTREADY | TP_STATUS_CSUM_VALID) != 0,
+            });
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.next = (self.next + 1) % self.slots;
         }
@@ -143,13 +206,13 @@ fn map(socket: &OwnedFd, bytes: usize) -> io::Result<Mapping> {
 
 /// Lets IPv4 and IPv6 packets pass, cut to what is kept. A classic BPF program, loading the protocol by the
 /// extension of `linux/filter.h`.
-fn ip_packets(snap: Snap) -> [sock_filter; 5] {
+fn ip_packets(most_bytes: usize) -> [sock_filter; 5] {
     let protocol = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
     [
         statement(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, protocol),
         if_equal(libc::ETH_P_IP as u32, 2, 0),
         if_equal(libc::ETH_P_IPV6 as u32, 1, 0),
         statement(libc::BPF_RET | libc::BPF_K, 0),
-        statement(libc::BPF_RET | libc::BPF_K, snap.bytes() as u32),
+        statement(libc::BPF_RET | libc::BPF_K, most_bytes as u32),
     ]
 }

@@ -1,4 +1,4 @@
-//! Fair queue with pacing (`tc-fq(8)`): the host queue that keeps release times of datagrams.
+//! Fair queue (`tc-fq(8)`) without its pacing: the host queue that keeps release times of datagrams, and nothing else.
 
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::tc::TcMessage;
@@ -8,10 +8,14 @@ use super::{emit, root};
 /// Attributes of `linux/pkt_sched.h`.
 const TCA_FQ_PLIMIT: u16 = 1;
 const TCA_FQ_FLOW_PLIMIT: u16 = 2;
+const TCA_FQ_RATE_ENABLE: u16 = 5;
 const TCA_FQ_TIMER_SLACK: u16 = 13;
 const TCA_FQ_HORIZON: u16 = 14;
 
 /// Fair queue of a host's interface.
+///
+/// It paces no flow (`nopacing`): a transport beside the datagrams sends as it does where there is no queue, CUBIC in
+/// bursts and BBR by the pacing of its own socket.
 ///
 /// Its limits default to much more than stock values (10,000 packets, 100 a flow, 10 s ahead), so that a
 /// batch of datagrams with release times up to minutes ahead is kept whole.
@@ -37,6 +41,7 @@ impl FairQueue {
         let options = [
             (TCA_FQ_PLIMIT, self.limit_packets),
             (TCA_FQ_FLOW_PLIMIT, self.flow_limit_packets),
+            (TCA_FQ_RATE_ENABLE, 0),
             // A release time is met exactly, not up to 10 microseconds (the default) late.
             (TCA_FQ_TIMER_SLACK, 0),
             (TCA_FQ_HORIZON, horizon_us),

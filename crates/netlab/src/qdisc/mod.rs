@@ -52,7 +52,7 @@ impl Impairment {
 /// What queues at a host's own interface, in place of nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HostQueue {
-    /// Paces flows and keeps release times (`SO_TXTIME`).
+    /// Keeps release times (`SO_TXTIME`).
     Fq(FairQueue),
     /// First in, first out.
     Fifo(Fifo),

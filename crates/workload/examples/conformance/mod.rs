@@ -10,9 +10,9 @@ use workload::{Clock, FlowReport, FlowSpec, join, prepare_apart, stacks};
 
 use crate::harness::{Line, Options, Outcome, context, flow, in_virtual_time};
 
-const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0 };
+const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0, corrupt: 0.0 };
 /// One packet in twenty is lost, and each way takes 300 ms.
-const HARSH: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.3, loss: 0.05 };
+const HARSH: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.3, loss: 0.05, corrupt: 0.0 };
 
 /// A transport with the parameters that it is checked with.
 pub struct Candidate {

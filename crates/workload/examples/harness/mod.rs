@@ -53,6 +53,8 @@ pub struct Line {
     pub rate_bps: f64,
     pub delay_s: f64,
     pub loss: f64,
+    /// Share of the packets from the client to the server in which a bit is flipped.
+    pub corrupt: f64,
 }
 
 /// How flows are run.
@@ -87,13 +89,15 @@ impl Line {
             rate_bps: Some(Some(self.rate_bps)),
             ..LinkChange::default()
         };
-        let delay = |link: &str, loss| LinkChange {
+        let delay = |link: &str, loss, corrupt| LinkChange {
             link: link.into(),
             delay_s: Some(self.delay_s),
             loss: Some(loss),
+            corrupt: Some(corrupt),
             ..LinkChange::default()
         };
-        for change in [rate("west>mid"), delay("mid>east", self.loss), delay("mid>west", 0.0)] {
+        let there = delay("mid>east", self.loss, self.corrupt);
+        for change in [rate("west>mid"), there, delay("mid>west", 0.0, 0.0)] {
             network.apply(&change)?;
         }
         Ok(network)
@@ -103,7 +107,7 @@ impl Line {
     pub fn run(&self, specs: &[FlowSpec], options: &Options) -> Outcome<Vec<FlowReport>> {
         let network = self.build()?;
         if options.fq {
-            network.set_host_queue("client", HostQueue::Fq(FairQueue::default()))?;
+            network.set_host_queue("client", HostQueue::Fq(FairQueue::default()), &[])?;
         }
         align_to_ticks();
         let run_clock = RunClock::start()?;
@@ -117,6 +121,7 @@ impl Line {
             snap: Snap::Headers,
             file: None,
             keep: vec![tap.clone()],
+            only_intact: self.corrupt > 0.0,
             drain_interval_s: None,
         };
         let capture = Capture::start(&network, run_clock, &capture)?;

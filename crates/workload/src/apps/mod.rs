@@ -2,6 +2,7 @@
 
 mod bulk;
 mod cbr;
+mod in_order;
 mod one_way;
 mod page;
 mod periodic;

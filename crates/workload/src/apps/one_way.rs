@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::App;
+use super::in_order::InOrder;
 use super::timetable::{Period, Timetable};
 use crate::error::{Failure, SpecError};
 use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
@@ -233,8 +234,8 @@ impl Traffic {
         let payload = Payload::new(session.ctx.seed, self.message_bytes);
         match service {
             Service::Stream => self.receive_stream(connection, session, &payload, received),
-            Service::Messages { streams } => {
-                self.receive_messages(connection, session, &payload, streams, received)
+            Service::Messages { .. } => {
+                self.receive_messages(connection, session, &payload, InOrder::new(service), received)
             }
             Service::Datagrams => self.receive_datagrams(connection, session, &payload, received),
         }
@@ -278,12 +279,10 @@ impl Traffic {
         connection: &mut dyn Connection,
         session: &Arc<Session>,
         payload: &Payload,
-        streams: u16,
+        mut order: InOrder,
         received: &mut Received,
     ) -> Result<(), Failure> {
         let last_seq = self.total_bytes().div_ceil(u64::from(self.message_bytes)) - 1;
-        // Within a stream, a message that came early waits for the ones before it.
-        let mut latest_ns = vec![i64::MIN; usize::from(streams)];
         loop {
             let left = (last_seq + 1).saturating_sub(received.messages);
             let arrival = connection.receive(left, u64::MAX, &mut |bytes, t_ns| {
@@ -291,9 +290,8 @@ impl Traffic {
                     .recognise(bytes, u32::try_from(last_seq).ok())
                     .filter(|seq| u64::from(*seq) <= last_seq)
                     .ok_or_else(|| altered(received.messages))?;
-                let latest = &mut latest_ns[seq as usize % usize::from(streams)];
-                *latest = (*latest).max(t_ns.unwrap_or(NEVER));
-                received.note_numbered(seq, bytes.len() as u64, *latest);
+                let readable_ns = order.readable_ns(seq, t_ns.unwrap_or(NEVER));
+                received.note_numbered(seq, bytes.len() as u64, readable_ns);
                 Ok(())
             })?;
             match arrival {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::in_order::InOrder;
 use super::{App, check_count, check_message_size};
 use crate::error::{Failure, SpecError};
 use crate::exchange::{Exchange, OK};
@@ -124,7 +125,7 @@ impl App for Periodic {
         received: &mut Received,
     ) -> Result<(), Failure> {
         let payload = Payload::new(session.ctx.seed, self.message_bytes);
-        let mut inbox = Inbox { payload: &payload, buffer: Vec::new(), first_ns: 0 };
+        let mut inbox = Inbox::new(&payload, service);
         let clock = &session.ctx.clock;
         while service != Service::Datagrams || !self.datagrams_are_over(session, received)? {
             let lacking = self.message_bytes as usize - inbox.buffer.len();
@@ -337,9 +338,14 @@ struct Inbox<'a> {
     payload: &'a Payload,
     buffer: Vec<u8>,
     first_ns: i64,
+    order: InOrder,
 }
 
-impl Inbox<'_> {
+impl<'a> Inbox<'a> {
+    fn new(payload: &'a Payload, service: Service) -> Self {
+        Self { payload, buffer: Vec::new(), first_ns: 0, order: InOrder::new(service) }
+    }
+
     fn take(&mut self, mut bytes: &[u8], t_ns: i64, received: &mut Received) -> Result<(), Failure> {
         let size = self.payload.message_bytes();
         while !bytes.is_empty() {
@@ -356,8 +362,11 @@ impl Inbox<'_> {
                         received.messages
                     ))
                 })?;
-                received.note_numbered(seq, size as u64, t_ns);
-                received.wholes.entry(seq).or_insert((self.first_ns, t_ns));
+                let whole_ns = self.order.readable_ns(seq, t_ns);
+                // A message that waits for an earlier one waits with its first byte too.
+                let first_ns = self.first_ns + (whole_ns - t_ns);
+                received.note_numbered(seq, size as u64, whole_ns);
+                received.wholes.entry(seq).or_insert((first_ns, whole_ns));
                 self.buffer.clear();
             }
         }
@@ -387,7 +396,7 @@ mod tests {
             let payload = Payload::new(5, size);
             let mut outbox = Outbox::new(&payload);
             let all = outbox.bytes(0..count * u64::from(size)).to_vec();
-            let mut inbox = Inbox { payload: &payload, buffer: Vec::new(), first_ns: 0 };
+            let mut inbox = Inbox::new(&payload, Service::Stream);
             let mut received = Received::new(true);
             for (index, piece) in all.chunks(step).enumerate() {
                 inbox.take(piece, index as i64, &mut received).expect("they were sent");
@@ -404,7 +413,7 @@ mod tests {
     #[test]
     fn half_a_message_is_not_an_end() {
         let payload = Payload::new(5, 100);
-        let mut inbox = Inbox { payload: &payload, buffer: Vec::new(), first_ns: 0 };
+        let mut inbox = Inbox::new(&payload, Service::Stream);
         let half = Outbox::new(&payload).bytes(0..50).to_vec();
         inbox.take(&half, 1, &mut Received::new(true)).expect("half a message is no mistake yet");
         assert!(inbox.check_empty().is_err());

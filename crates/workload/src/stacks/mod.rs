@@ -254,6 +254,12 @@ pub trait Connection: Send {
         None
     }
 
+    /// Messages that the sender handed over and that never entered the network, because a queue of the sender's own
+    /// dropped them; `None` for a transport that never does so.
+    fn sender_dropped_messages(&self) -> Option<u64> {
+        None
+    }
+
     /// Reads the state of the sender's socket; `None` for a transport without one.
     ///
     /// # Errors

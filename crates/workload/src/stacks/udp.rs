@@ -74,8 +74,13 @@ impl Stack for Udp {
             .connect(&to.into())
             .map_err(|e| Failure::system(format!("{to} cannot be reached from this node"), &e))?;
         let releases = self.prepare_releases(&socket, message_bytes)?;
-        let socket = Guarded::new(socket, session)?;
-        Ok(Box::new(UdpConnection { socket, releases, wake_for_each: false, batch: RecvBatch::new(0, 1) }))
+        Ok(Box::new(UdpConnection {
+            socket: Guarded::new(socket, session)?,
+            releases,
+            wake_for_each: false,
+            batch: RecvBatch::new(0, 1),
+            refused: 0,
+        }))
     }
 }
 
@@ -94,8 +99,8 @@ fn report_local_losses(socket: &Socket, local: SocketAddr) -> std::io::Result<()
 #[allow(unsafe_code)]
 unsafe impl Plain for libc::sock_txtime {}
 
-/// Datagrams that may wait for their release times at once. fq holds at most 100 of one flow (its default
-/// flow_limit, tc-fq(8)) and drops the rest.
+/// Datagrams that may wait for their release times at once where no `send_buffer_bytes` says how many. A fq with its
+/// defaults holds at most 100 of one flow (flow_limit, tc-fq(8)) and drops the rest.
 const WAITING_DATAGRAMS: usize = 64;
 
 /// What the kernel's book-keeping adds to a datagram in the send buffer, at least (socket buffer and headers).
@@ -118,12 +123,20 @@ impl Udp {
         if !fq || options::set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TXTIME, &txtime).is_err() {
             return Ok(false);
         }
-        // The send buffer bounds how many datagrams wait in fq; the kernel doubles what is asked.
+        self.bound_waiting(socket, message_bytes)?;
+        Ok(true)
+    }
+
+    /// The send buffer bounds how many datagrams wait in fq: a buffer that was asked for, as it is.
+    fn bound_waiting(&self, socket: &Socket, message_bytes: u32) -> Result<(), Failure> {
+        if self.buffers.send_bytes.is_some() {
+            return Ok(());
+        }
+        // The kernel doubles what is asked.
         let waiting_bytes = WAITING_DATAGRAMS * (message_bytes as usize + OVERHEAD_BYTES) / 2;
         socket
             .set_send_buffer_size(waiting_bytes)
-            .map_err(|e| Failure::system("the send buffer could not be set", &e))?;
-        Ok(true)
+            .map_err(|e| Failure::system("the send buffer could not be set", &e))
     }
 }
 
@@ -142,7 +155,8 @@ impl Listener for UdpListener {
         bound_receive(&socket, LOOK_UP_NS)?;
         let socket = Guarded::new(socket, &self.session)?;
         let batch = RecvBatch::new(LONGEST_BATCH, self.message_bytes as usize + 1);
-        Ok(Box::new(UdpConnection { socket, releases: false, wake_for_each: self.session.ctx.wake, batch }))
+        let wake_for_each = self.session.ctx.wake;
+        Ok(Box::new(UdpConnection { socket, releases: false, wake_for_each, batch, refused: 0 }))
     }
 }
 
@@ -154,12 +168,14 @@ struct UdpConnection {
     releases: bool,
     wake_for_each: bool,
     batch: RecvBatch,
+    /// Datagrams that the sender's own kernel dropped.
+    refused: u64,
 }
 
 impl UdpConnection {
-    /// Sends a batch. A datagram that the sender's own queue drops has been handed over all the same.
+    /// Sends a batch. A datagram that the sender's own queue drops has been handed over all the same, and is counted.
     fn send(
-        &self,
+        &mut self,
         block: &[u8],
         message_bytes: usize,
         extra: PerMessage<'_>,
@@ -184,11 +200,13 @@ impl UdpConnection {
                     )));
                 }
                 // The second try of the same datagram tells its own fate from a report about an earlier one.
-                Err(error) => match last_error.replace(taken) {
-                    Some(at) if at == taken => taken += 1,
-                    _ if error.raw_os_error() == Some(libc::ENOBUFS) => taken += 1,
-                    _ => {}
-                },
+                Err(error) => {
+                    let again = last_error.replace(taken) == Some(taken);
+                    if again || error.raw_os_error() == Some(libc::ENOBUFS) {
+                        taken += 1;
+                        self.refused += 1;
+                    }
+                }
             }
         }
         Ok((taken * message_bytes).min(block.len()))
@@ -277,6 +295,10 @@ impl Connection for UdpConnection {
         Ok(Arrival::Data)
     }
 
+    fn sender_dropped_messages(&self) -> Option<u64> {
+        Some(self.refused)
+    }
+
     fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
         Ok(None)
     }
@@ -285,4 +307,24 @@ impl Connection for UdpConnection {
 /// The failure of a message without a receive stamp.
 pub(super) fn no_stamp() -> Failure {
     Failure::new("the kernel gave a message no receive stamp, so its instant is unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The send buffer of a socket whose datagrams of 1000 bytes wait for their release times, as the kernel counts it.
+    fn send_buffer_bytes(send_bytes: Option<u32>) -> usize {
+        let udp = Udp { buffers: Buffers { send_bytes, receive_bytes: None } };
+        let socket = udp.open(([127, 0, 0, 1], 0).into()).expect("a port is left");
+        udp.bound_waiting(&socket, 1000).expect("the kernel takes the size");
+        socket.send_buffer_size().expect("the kernel tells the size")
+    }
+
+    #[test]
+    fn a_send_buffer_that_was_asked_for_is_left_as_it_is() {
+        assert_eq!(send_buffer_bytes(None), WAITING_DATAGRAMS * (1000 + OVERHEAD_BYTES));
+        assert_eq!(send_buffer_bytes(Some(20_000)), 2 * 20_000);
+        assert_eq!(send_buffer_bytes(Some(200_000)), 2 * 200_000);
+    }
 }

@@ -1,4 +1,4 @@
-"""Messages that never reached the receiving application."""
+"""Messages that never reached the receiving application, and those among them that no link lost."""
 
 from gauntlet.metrics.flow import FlowData
 from gauntlet.metrics.kpi import Kpi
@@ -11,6 +11,15 @@ def message_loss_ratio(flow: FlowData) -> float | None:
     if not sent or received is None:
         return 1.0 if flow.never_established else None
     return 1.0 - float(received) / float(sent)
+
+
+def sender_drop_ratio(flow: FlowData) -> float | None:
+    """Messages that a queue of the sender's own dropped / messages sent; None for transports without the
+    count in their record, which never drop any.
+    """
+    sent = flow.record.get("sent_messages")
+    dropped = flow.record.get("sender_dropped_messages")
+    return float(dropped) / float(sent) if sent and dropped is not None else None
 
 
 KPIS = (
@@ -26,5 +35,17 @@ KPIS = (
         "100 %.",
         of_nothing=1.0,
         of_flow=message_loss_ratio,
+    ),
+    Kpi(
+        name="sender_drop_ratio",
+        most=1.0,
+        label="Dropped by the sender",
+        shown_unit="%",
+        shown_factor=100.0,
+        higher_is_better=False,
+        definition="Share of the messages handed over by the sending application that never entered the "
+        "network, because a queue of the sender's own dropped them. They are among the messages lost; no "
+        "link lost them.",
+        of_flow=sender_drop_ratio,
     ),
 )

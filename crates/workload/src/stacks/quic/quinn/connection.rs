@@ -56,6 +56,7 @@ impl Listener for QuinnListener {
             established_ns,
             step_bytes: 0,
             counts: None,
+            taken_datagrams: 0,
             over: Over::No,
         }))
     }
@@ -73,6 +74,8 @@ pub(super) struct QuinnConnection {
     step_bytes: u64,
     /// Kept by the sender.
     counts: Option<Arc<Counts>>,
+    /// Datagrams that the library took.
+    taken_datagrams: u64,
     over: Over,
 }
 
@@ -94,8 +97,17 @@ impl QuinnConnection {
     ) -> Self {
         let established_ns = host.now_ns();
         let step_bytes = LONGEST_STEP_BYTES.min(window_bytes / WINDOW_STEPS);
-        let counts = Some(counts);
-        Self { host, handle, datagrams, stream: None, established_ns, step_bytes, counts, over: Over::No }
+        Self {
+            host,
+            handle,
+            datagrams,
+            stream: None,
+            established_ns,
+            step_bytes,
+            counts: Some(counts),
+            taken_datagrams: 0,
+            over: Over::No,
+        }
     }
 
     /// Waits until data may flow: when the handshake is over, or at once when there are keys for early data.
@@ -189,7 +201,10 @@ impl Connection for QuinnConnection {
             for message in block.chunks(message_bytes) {
                 // The oldest waiting message gives way when there are too many, as `send_datagram` of quinn has it.
                 match quic.datagrams().send(Bytes::copy_from_slice(message), true) {
-                    Ok(()) => taken += message.len(),
+                    Ok(()) => {
+                        taken += message.len();
+                        self.taken_datagrams += 1;
+                    }
                     Err(SendDatagramError::TooLarge) => {
                         return Err(Failure::new(format!(
                             "a message of {message_bytes} bytes is too long for a QUIC datagram on this path"
@@ -264,6 +279,15 @@ impl Connection for QuinnConnection {
             self.over = Over::Received;
         }
         Ok(arrival)
+    }
+
+    /// What the library took and never put into a packet: it gave way in the queue, no longer fitted the path, or was
+    /// still waiting when the session was over.
+    fn sender_dropped_messages(&self) -> Option<u64> {
+        self.datagrams.then(|| {
+            let sent = self.host.lock().engine.link(self.handle).quic.stats().frame_tx.datagram;
+            self.taken_datagrams.saturating_sub(sent)
+        })
     }
 
     fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
