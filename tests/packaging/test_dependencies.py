@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = "src/gauntlet"
-DEVELOPMENT = ("benchmarks", "crates", "experiments", "scripts", "tests", "wireshark")
+DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "tests", "wireshark")
 
 OURS = {"gauntlet", "tests", "scripts", "speed"}
 
@@ -35,6 +35,9 @@ TOOLS = {
     "pytest-xdist": "an extension of pytest: `--numprocesses`",
 }
 """What the development group has although nothing imports it, and why."""
+
+DIST_TOOLS = {"auditwheel", "maturin"}
+"""Programs of `make dist` (scripts/wheels/build.py); what builds a wheel stands in its own pyproject.toml."""
 
 
 def normal(name: str) -> str:
@@ -89,6 +92,7 @@ def faults(project: Mapping[str, Any]) -> list[str]:
     program = {package(module) for module in imported(PROGRAM)}
     others = {package(module) for folder in DEVELOPMENT for module in imported(folder)}
     builders = names(project["build-system"]["requires"])
+    dist, wanted = names(project["dependency-groups"]["dist"]), DIST_TOOLS | builders | wheel_builders()
     return [
         *(f"{PROGRAM} imports {name}, which is no dependency" for name in program - runtime),
         *(f"{name} is imported but declared nowhere" for name in others - runtime - development),
@@ -97,7 +101,17 @@ def faults(project: Mapping[str, Any]) -> list[str]:
         *(f"the tool {name} is not in the group dev: it {TOOLS[name]}" for name in set(TOOLS) - development),
         *(f"{name} builds the package and is not in the group dev" for name in builders - development),
         *(f"{name} is declared twice" for name in development & runtime),
+        *(f"`make dist` needs {name}, which is not in the group dist" for name in wanted - dist),
+        *(f"nothing of `make dist` needs {name}" for name in dist - wanted),
     ]
+
+
+def wheel_builders() -> set[str]:
+    """What builds the wheels that have a folder of their own in packaging/."""
+    files = (ROOT / "packaging").glob("*/pyproject.toml")
+    return names(
+        [text for file in files for text in tomllib.loads(file.read_text())["build-system"]["requires"]]
+    )
 
 
 @pytest.fixture
@@ -111,16 +125,19 @@ def test_what_is_imported_is_declared_and_the_other_way_round(project: dict[str,
 
 
 def test_nothing_declared_can_be_taken_away_unnoticed(project: dict[str, Any]) -> None:
-    groups: list[list[str]] = [project["project"]["dependencies"], project["dependency-groups"]["dev"]]
-    for group, requirement in [(number, text) for number in (0, 1) for text in groups[number]]:
-        less = copy.deepcopy(project)
-        [less["project"]["dependencies"], less["dependency-groups"]["dev"]][group].remove(requirement)
-        assert faults(less) != [], requirement
+    def groups(of: dict[str, Any]) -> list[list[str]]:
+        return [of["project"]["dependencies"], *of["dependency-groups"].values()]
+
+    for number, group in enumerate(groups(project)):
+        for requirement in group:
+            less = copy.deepcopy(project)
+            groups(less)[number].remove(requirement)
+            assert faults(less) != [], requirement
 
 
-@pytest.mark.parametrize("group", ["dependencies", "dev"])
+@pytest.mark.parametrize("group", ["dependencies", "dev", "dist"])
 def test_what_nothing_imports_is_noticed(project: dict[str, Any], group: str) -> None:
-    lists = {"dependencies": project["project"]["dependencies"], "dev": project["dependency-groups"]["dev"]}
+    lists = {"dependencies": project["project"]["dependencies"], **project["dependency-groups"]}
     lists[group].append("left-pad>=1")
     assert ["left-pad" in fault for fault in faults(project)] == [True]
 

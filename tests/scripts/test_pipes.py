@@ -17,7 +17,7 @@ SKIPPED = {".git", ".venv", "target", "build", "results"}
 
 _EARLY = re.compile(
     r"""(?<!\|)\|&?\s*(?:command\s+|LC_ALL=C\s+)?(?:
-        grep(?:\s+-\S+)*\s+(?:-[a-zA-Z]*[qm]|--quiet|--silent|--max-count)
+        [efz]?grep\b[^|;&]*?\s(?:-[a-zA-Z]*[qm]|--quiet|--silent|--max-count)
       | head\b
       | sed\s[^|]*?['"\s;{\d/]q(?=['"\s;}]|$)
       | awk\s[^|]*?\bexit\b
@@ -57,7 +57,7 @@ def test_no_reader_of_a_pipe_stops_early(file: Path) -> None:
 def test_the_scripts_are_found() -> None:
     found = {str(file.relative_to(ROOT)) for file in scripts()}
     assert {"Makefile", ".ci/run", "scripts/system-packages.sh", "src/gauntlet/kernel/build.sh"} <= found
-    assert "packaging/scripts/gauntlet" not in found, "that is Python"
+    assert "packaging/gauntlet-net/scripts/gauntlet" not in found, "that is Python"
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,9 @@ def test_the_scripts_are_found() -> None:
         "a | grep -i -q b",
         "a | grep --quiet b",
         "a | grep -m1 b",
+        "a | grep -e b -q",
+        "a | grep b -q",
+        "a | egrep -q b",
         "a | grep -m 1 b",
         "sort -V | head -1",
         "long \\\n    | head --lines=1",
@@ -91,6 +94,7 @@ def test_an_early_reader_is_seen(fault: str) -> None:
         "grep -q word file || echo none",
         "a || head file",
         "a | grep word",
+        "a | grep word; mkdir -m 700 b",
         "a | sort -V | tail -1",
         "a | sed 's/q/r/'",
         "a | sed -n '2,10p'",
