@@ -68,7 +68,15 @@ impl KcpHost {
         kcp.set_wndsize(WINDOW_PACKETS, WINDOW_PACKETS);
         // Otherwise a packet that was repeated twenty times ends the conversation.
         kcp.set_maximum_resend_times(u32::MAX);
-        Self { own, peer, kcp, outbox, queue: VecDeque::new(), arrived: Vec::new(), buffer: vec![0; 64 << 10] }
+        Self {
+            own,
+            peer,
+            kcp,
+            outbox,
+            queue: VecDeque::new(),
+            arrived: Vec::new(),
+            buffer: vec![0; 64 << 10],
+        }
     }
 
     /// Hands over what there is, up to two windows, and takes what came.
@@ -139,7 +147,7 @@ fn tick((net, client, server): &mut KcpNetwork, enough: usize) {
     }
     let due = net.now() + Duration::from_millis(INTERVAL_MS as u64);
     while net.host(*server).arrived.len() < enough {
-        if !net.next_event().is_some_and(|at| at <= due) {
+        if net.next_event().is_none_or(|at| at > due) {
             net.run_until(due);
             break;
         }

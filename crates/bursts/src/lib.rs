@@ -14,3 +14,4 @@ mod quic;
 mod restp;
 pub mod stack;
 pub mod table;
+pub mod verdict;

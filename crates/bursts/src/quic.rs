@@ -124,7 +124,8 @@ impl QuicHost {
         let mut config = ClientConfig::new(papers().1.clone());
         config.transport_config(transport(control));
         let now = self.at(now);
-        self.connection = Some(self.endpoint.connect(now, config, remote, "server").expect("a valid address"));
+        self.connection =
+            Some(self.endpoint.connect(now, config, remote, "server").expect("a valid address"));
     }
 
     fn send_datagram(&mut self, bytes: Bytes) {
@@ -185,7 +186,8 @@ impl QuicHost {
             None => Ecn::NotEct,
         };
         for segment in self.buffer[..transmit.size].chunks(segment_bytes) {
-            let packet = Packet { source: self.own, destination: transmit.destination, ecn, data: segment.to_vec() };
+            let packet =
+                Packet { source: self.own, destination: transmit.destination, ecn, data: segment.to_vec() };
             self.waiting.push_back(Outgoing { packet, release_at: now });
         }
     }
@@ -250,8 +252,7 @@ fn pair(control: Control, attempt: &Try) -> (Network<QuicHost>, HostId, HostId) 
     let (client_at, server_at) = (SocketAddr::new(client_ip(0), PORT), SocketAddr::new(server_ip(0), PORT));
     let client = QuicHost::new(client_at, None, net.rng().seed_bytes());
     let server = QuicHost::new(server_at, Some(control), net.rng().seed_bytes());
-    let (client, server) =
-        (net.add_host(client, &[client_ip(0)]), net.add_host(server, &[server_ip(0)]));
+    let (client, server) = (net.add_host(client, &[client_ip(0)]), net.add_host(server, &[server_ip(0)]));
     net.connect(client_ip(0), server_ip(0), attempt.link.clone(), attempt.link.clone());
     net.with(client, |host, now| host.connect(now, server_at, control));
     (net, client, server)
@@ -306,7 +307,8 @@ pub fn messages(control: Control, datagrams: bool, attempt: &Try, flow: &Message
         net.with(server, |host, _| {
             let whole = host.arrived.len() / flow.size_bytes * flow.size_bytes;
             let arrived: Vec<u8> = host.arrived.drain(..whole).collect();
-            let messages = arrived.chunks(flow.size_bytes).chain(host.datagrams.iter().map(|bytes| &bytes[..]));
+            let messages =
+                arrived.chunks(flow.size_bytes).chain(host.datagrams.iter().map(|bytes| &bytes[..]));
             for number in messages.filter_map(message_number) {
                 delays_s.push((now - (start + flow.interval() * number as u32)).as_secs_f64());
             }

@@ -35,8 +35,10 @@ pub fn transfer(profile: &Profile, attempt: &Try, size_bytes: usize, limit: Dura
     let (client, server) = (pair.client, pair.server);
     let piece_bytes = pair.net.host(client).endpoint.max_message_bytes(conn)?;
     let data: Bytes = (0..size_bytes).map(pattern).collect();
-    let mut pieces: VecDeque<Bytes> =
-        (0..size_bytes).step_by(piece_bytes).map(|at| data.slice(at..(at + piece_bytes).min(size_bytes))).collect();
+    let mut pieces: VecDeque<Bytes> = (0..size_bytes)
+        .step_by(piece_bytes)
+        .map(|at| data.slice(at..(at + piece_bytes).min(size_bytes)))
+        .collect();
     let (mut received, mut closing) = (0, false);
     loop {
         while let Some(piece) = pieces.pop_front() {
@@ -53,7 +55,8 @@ pub fn transfer(profile: &Profile, attempt: &Try, size_bytes: usize, limit: Dura
             pair.net.with(client, |host, now| host.endpoint.close(now, conn));
         }
         if let Some(accepted) = pair.accepted() {
-            received += pair.receive(server, accepted).iter().map(|message| message.payload.len()).sum::<usize>();
+            received +=
+                pair.receive(server, accepted).iter().map(|message| message.payload.len()).sum::<usize>();
         }
         if received >= size_bytes {
             return Some((pair.net.now() - start).as_secs_f64());

@@ -45,10 +45,7 @@ impl Stack {
         vec![
             Self::restp("restp-file_harq", Profile::file_harq()),
             Self::restp("restp-file_arq", Profile::file_arq()),
-            Self::restp(
-                "restp-no-fec",
-                Profile { reliability: Reliability::Arq, ..Profile::file_harq() },
-            ),
+            Self::restp("restp-no-fec", Profile { reliability: Reliability::Arq, ..Profile::file_harq() }),
             Self { name: "quinn-cubic", kind: Kind::Quinn(quic::Control::Cubic) },
             Self { name: "quinn-bbr", kind: Kind::Quinn(quic::Control::Bbr) },
             Self { name: "kcp", kind: Kind::Kcp },
@@ -69,7 +66,10 @@ impl Stack {
             Self::restp("restp-voice", Profile::voice()),
             Self::restp("restp-voice-fec", voice(Reliability::Harq(FecKind::Interleaved))),
             Self::restp("restp-none", restp::without_repetition(Reliability::None)),
-            Self::restp("restp-fec-only", restp::without_repetition(Reliability::Quasi(FecKind::Interleaved))),
+            Self::restp(
+                "restp-fec-only",
+                restp::without_repetition(Reliability::Quasi(FecKind::Interleaved)),
+            ),
             Self::restp("restp-arq", whole(Reliability::Arq)),
             Self::restp("restp-harq", whole(Reliability::Harq(FecKind::Interleaved))),
             Self { name: "quinn-stream", kind: Kind::Quinn(quic::Control::Cubic) },

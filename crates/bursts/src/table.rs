@@ -35,7 +35,8 @@ impl Transfer {
             <[&str; 7]>::try_from(text.split(',').collect::<Vec<_>>()).ok()?;
         let line = line(loss, burst, rtt)?;
         let size_bytes = size.parse().ok()?;
-        let cell = grid.cells().into_iter().find(|cell| cell.line == line && cell.size_bytes == size_bytes)?;
+        let cell =
+            grid.cells().into_iter().find(|cell| cell.line == line && cell.size_bytes == size_bytes)?;
         let seconds = if seconds.is_empty() { None } else { Some(seconds.parse().ok()?) };
         Some(Self { stack: stack.into(), cell, seed: seed.parse().ok()?, seconds })
     }
