@@ -171,6 +171,7 @@ impl FullWindow {
             in_recovery: false,
             rtt: &self.rtt,
             delivery_rate_pps: Some(10_000.0),
+            loss_share: 0.0,
             round_start,
             coupling: None,
         });

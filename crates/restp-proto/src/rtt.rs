@@ -16,6 +16,8 @@ pub struct RttEstimator {
     min_rto: Duration,
     max_rto: Duration,
     backoff: u32,
+    /// What is known is a guess, which the first sample replaces.
+    assumed: bool,
 }
 
 impl RttEstimator {
@@ -31,6 +33,15 @@ impl RttEstimator {
             min_rto,
             max_rto,
             backoff: 0,
+            assumed: false,
+        }
+    }
+
+    /// Takes a guess for the RTT until there is a sample.
+    pub fn assume(&mut self, rtt: Duration) {
+        if self.srtt.is_none() {
+            (self.srtt, self.rttvar, self.latest) = (Some(rtt), rtt / 2, rtt);
+            self.assumed = true;
         }
     }
 
@@ -38,6 +49,9 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = rtt;
         self.min = self.min.min(rtt);
+        if std::mem::take(&mut self.assumed) {
+            self.srtt = None;
+        }
         match self.srtt {
             None => {
                 self.rttvar = rtt / 2;
@@ -89,7 +103,8 @@ impl RttEstimator {
         match self.srtt {
             None => self.initial_rto,
             Some(srtt) => {
-                (srtt + (self.rttvar * 4).max(Duration::from_millis(1))).clamp(self.min_rto, self.max_rto)
+                let least = if self.assumed { self.initial_rto.max(self.min_rto) } else { self.min_rto };
+                (srtt + (self.rttvar * 4).max(Duration::from_millis(1))).max(least).min(self.max_rto)
             }
         }
     }
@@ -98,6 +113,15 @@ impl RttEstimator {
     #[must_use]
     pub fn rto(&self) -> Duration {
         self.base_rto().saturating_mul(1 << self.backoff.min(16)).min(self.max_rto)
+    }
+
+    /// After how long without an acknowledgement probes go out, if the peer holds its own back for `ack_delay`
+    /// (RFC 9002, section 6.2.1); 333 ms before the first sample.
+    #[must_use]
+    // R-ARQ-4
+    pub fn probe_wait(&self, ack_delay: Duration) -> Duration {
+        let wait = self.smoothed() + (self.rttvar * 4).max(Duration::from_millis(1)) + ack_delay;
+        wait.min(self.max_rto)
     }
 
     /// Doubles the timeout after an expiry.
@@ -137,6 +161,19 @@ mod tests {
         for _ in 0..100 {
             rtt.sample(50 * MS);
         }
+        assert_eq!(rtt.rto(), 200 * MS);
+    }
+
+    // R-ARQ-6
+    #[test]
+    fn a_guess_serves_until_the_first_sample_and_leaves_no_trace() {
+        let mut rtt = estimator();
+        rtt.assume(300 * MS);
+        assert_eq!((rtt.measured(), rtt.min()), (Some(300 * MS), 300 * MS));
+        assert_eq!(rtt.rto(), 1000 * MS, "never sooner than without a guess");
+        rtt.sample(20 * MS);
+        rtt.assume(300 * MS);
+        assert_eq!((rtt.measured(), rtt.variation(), rtt.min()), (Some(20 * MS), Some(10 * MS), 20 * MS));
         assert_eq!(rtt.rto(), 200 * MS);
     }
 

@@ -24,6 +24,19 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// Losses with a long-run share of `mean` (0 to 1, 1 excluded) in bursts of `burst_packets` on average (Gilbert 1960).
+    ///
+    /// Bursts of at most one packet stand for independent losses, of which two may follow each other.
+    #[must_use]
+    pub fn bursts(mean: f64, burst_packets: f64) -> Self {
+        if burst_packets <= 1.0 {
+            return Self::Bernoulli(mean);
+        }
+        let to_good = 1.0 / burst_packets;
+        let to_bad = (to_good * mean / (1.0 - mean)).min(1.0);
+        Self::GilbertElliott { to_bad, to_good, loss_good: 0.0, loss_bad: 1.0 }
+    }
+
     /// Share of packets lost in the long run.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -72,11 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn gilbert_elliott_loses_in_bursts() {
-        let loss = Loss::GilbertElliott { to_bad: 0.01, to_good: 0.1, loss_good: 0.0, loss_bad: 1.0 };
-        let hits = run(&loss, 200_000);
-        let lost = hits.iter().filter(|hit| **hit).count() as f64;
-        let starts = hits.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
-        assert!((8.0..12.0).contains(&(lost / starts)), "mean burst {}", lost / starts);
+    fn bursts_have_the_share_and_the_length_that_were_asked_for() {
+        for (mean, length) in [(0.01, 10.0), (0.2, 5.0), (0.3, 20.0)] {
+            let hits = run(&Loss::bursts(mean, length), 1_000_000);
+            let lost = hits.iter().filter(|hit| **hit).count() as f64;
+            let starts = hits.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+            assert!((lost / 1e6 / mean - 1.0).abs() < 0.1, "mean {}", lost / 1e6);
+            assert!((lost / starts / length - 1.0).abs() < 0.1, "burst {}", lost / starts);
+        }
+        assert_eq!(Loss::bursts(0.1, 1.0), Loss::Bernoulli(0.1));
     }
 }

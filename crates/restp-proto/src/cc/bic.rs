@@ -93,6 +93,10 @@ impl Controller for Bic {
         self.growth.soften();
     }
 
+    fn widen(&mut self, window: u32) {
+        self.growth.widen(window);
+    }
+
     fn on_timeout(&mut self, _now: Instant, _flight: u32) {
         let ssthresh = self.reduced();
         self.growth.restart(ssthresh);

@@ -112,6 +112,10 @@ impl Controller for Cubic {
         self.growth.soften();
     }
 
+    fn widen(&mut self, window: u32) {
+        self.growth.widen(window);
+    }
+
     fn on_timeout(&mut self, _now: Instant, _flight: u32) {
         let ssthresh = self.reduce();
         self.growth.restart(ssthresh);

@@ -79,6 +79,10 @@ impl Controller for Lia {
         self.growth.soften();
     }
 
+    fn widen(&mut self, window: u32) {
+        self.growth.widen(window);
+    }
+
     fn on_timeout(&mut self, _now: Instant, flight: u32) {
         self.growth.restart(self.growth.half(flight));
     }

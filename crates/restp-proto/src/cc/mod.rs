@@ -47,6 +47,8 @@ pub struct AckSample<'a> {
     pub delivery_rate_pps: Option<f64>,
     /// True once per round trip.
     pub round_start: bool,
+    /// Share of packets lost of late, from 0 to 1.
+    pub loss_share: f64,
     /// How this path shares an increase with its siblings (LIA only).
     pub coupling: Option<Coupling>,
 }
@@ -69,6 +71,9 @@ pub trait Controller {
 
     /// The retransmission timer expired: all of `flight` is taken for lost.
     fn on_timeout(&mut self, now: Instant, flight: u32);
+
+    /// Before anything was sent: the first window is to be at least `window`.
+    fn widen(&mut self, window: u32);
 
     /// Packets per second at which to release packets, given the RTT estimate; `None` means no pacing.
     fn pacing_rate_pps(&self, rtt: &RttEstimator) -> Option<f64> {
@@ -151,6 +156,10 @@ impl Controller for AnyController {
         dispatch!(self, inner => inner.on_timeout(now, flight));
     }
 
+    fn widen(&mut self, window: u32) {
+        dispatch!(self, inner => inner.widen(window));
+    }
+
     fn pacing_rate_pps(&self, rtt: &RttEstimator) -> Option<f64> {
         dispatch!(self, inner => inner.pacing_rate_pps(rtt))
     }
@@ -218,6 +227,10 @@ impl Growth {
         self.shrink_to(self.window * 85 / 100);
     }
 
+    fn widen(&mut self, window: u32) {
+        self.window = self.window.max(window.min(MAX_WINDOW));
+    }
+
     fn restart(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh.max(MIN_WINDOW);
         self.window = 1;
@@ -255,6 +268,7 @@ pub(crate) fn test_ack(rtt: &RttEstimator, now: Instant, delivered: u32, in_flig
         rtt,
         delivery_rate_pps: None,
         round_start: false,
+        loss_share: 0.0,
         coupling: None,
     }
 }

@@ -29,6 +29,8 @@ impl Controller for Open {
 
     fn soften(&mut self) {}
 
+    fn widen(&mut self, _window: u32) {}
+
     fn on_timeout(&mut self, _now: Instant, _flight: u32) {}
 
     fn pacing_rate_pps(&self, _rtt: &RttEstimator) -> Option<f64> {

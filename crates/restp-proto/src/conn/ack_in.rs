@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::path::{Stage, Tail, Timer};
+use super::path::{Stage, Timer};
 use super::sender::Acked;
 use super::{Connection, Cx, LocalFin};
 use crate::cc::{AckSample, Controller, Coupling, PathShare};
@@ -96,6 +96,8 @@ impl Connection {
         match packet.report {
             Report::None => None,
             Report::Sack(blocks) => {
+                path.tx.report_is_whole =
+                    blocks.iter().count() < self.composition.profile().tuning.max_sack_blocks;
                 for block in blocks.iter().take(MAX_BLOCKS) {
                     let left = seq::from_wire(isn, block.left, ack);
                     let right = seq::from_wire(isn, block.right, ack);
@@ -132,18 +134,16 @@ impl Connection {
     }
 
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
-        let (tail_probe, ack_delay) = {
-            let t = &self.composition.profile().tuning;
-            (t.tail_probe, self.peer_ack_delay())
-        };
         let path = &mut self.paths[index];
         path.retries = 0;
-        path.tail = Tail::Probe;
+        path.tail_probes = 0;
+        path.wants.tail_probes = 0;
+        path.progress_at = cx.now;
         path.rtt.reset_backoff();
         if acked.advanced {
             path.dup_acks = 0;
         }
-        path.arm_retransmit(cx.now, tail_probe, ack_delay);
+        self.arm_retransmit(cx.now, index);
     }
 
     /// The longest time for which the peer may hold back an acknowledgement, assumed to be ours.
@@ -186,10 +186,14 @@ impl Connection {
         let path = &mut self.paths[index];
         let mut found = 0;
         if cumulative {
-            if acked.advanced && path.tx.in_recovery() {
-                // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582).
+            if !path.tx.in_recovery() {
+                path.repairs = 1;
+            } else if acked.advanced && path.tx.next_lost().is_none() {
+                // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). One repair a round
+                // trip would take as many round trips as there are holes, so their number doubles.
                 let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
-                found += path.tx.lose_first(before);
+                found += path.tx.lose_oldest(before, path.repairs);
+                path.repairs = path.repairs.saturating_mul(2);
             }
         } else {
             let (lost, next) = path.tx.detect(cx.now, &path.rtt);
@@ -298,6 +302,7 @@ impl Connection {
             rtt: &path.rtt,
             delivery_rate_pps: acked.delivery_rate_pps,
             round_start: acked.round_start,
+            loss_share: path.tx.loss_share(),
             coupling,
         };
         path.cc.on_ack(&sample);
@@ -327,6 +332,7 @@ impl Connection {
         let path = &mut self.paths[index];
         if !path.tx.waits() {
             path.stop(Timer::Retransmit);
+            path.stop(Timer::Tail);
             path.stop(Timer::Loss);
         } else if !path.is_running(Timer::Retransmit) {
             self.arm_retransmit(cx.now, index);

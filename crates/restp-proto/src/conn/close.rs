@@ -170,6 +170,7 @@ impl Connection {
             path.tx.get(first).is_some_and(|sent| sent.fin && sent.transmissions >= UNRELIABLE_FIN_TRIES);
         if tired {
             path.stop(Timer::Retransmit);
+            path.stop(Timer::Tail);
             self.finish(cx, CloseReason::Graceful);
         }
         tired

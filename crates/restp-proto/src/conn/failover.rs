@@ -203,6 +203,7 @@ impl Connection {
         }
         path.outage = Some(Outage { since: cx.now });
         path.stop(Timer::Retransmit);
+        path.stop(Timer::Tail);
         path.stop(Timer::Loss);
         path.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
         self.stats.outages += 1;

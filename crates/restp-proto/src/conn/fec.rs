@@ -18,6 +18,9 @@ const FLAG_PUSH: u8 = 0x08;
 /// Packets of which the receiver keeps a copy: two groups of 16, so that reordering does not cost a repair (answer G8).
 const KEPT_PACKETS: usize = 32;
 
+/// Packets of a group, at least: one encoded packet for two.
+const LEAST_GROUP: u32 = 2;
+
 /// Extra payload octets of an encoded packet.
 pub(crate) fn prefix_bytes(several_paths: bool) -> usize {
     if several_paths { PREFIX_BYTES } else { PREFIX_BYTES - 4 }
@@ -93,6 +96,9 @@ struct Group {
 #[derive(Debug)]
 pub(crate) struct Encoder {
     kind: FecKind,
+    /// Packets of a group, at most.
+    most: u32,
+    /// And at present.
     group: u32,
     several_paths: bool,
     phases: [Group; 2],
@@ -103,7 +109,22 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     pub fn new(kind: FecKind, group: u32, several_paths: bool) -> Self {
-        Self { kind, group, several_paths, phases: Default::default(), ready: VecDeque::new(), due_at: None }
+        Self {
+            kind,
+            most: group,
+            group,
+            several_paths,
+            phases: Default::default(),
+            ready: VecDeque::new(),
+            due_at: None,
+        }
+    }
+
+    /// Makes groups as small as losses ask for: half a loss in each on average, so that the sum mostly suffices.
+    // R-FEC-6
+    pub fn adapt(&mut self, loss_share: f64) {
+        let wanted = if loss_share > 0.0 { (0.5 / loss_share) as u32 } else { self.most };
+        self.group = wanted.clamp(LEAST_GROUP.min(self.most), self.most);
     }
 
     fn step(&self) -> u64 {
@@ -125,7 +146,7 @@ impl Encoder {
         }
         coded.add_to(&mut group.sum, self.several_paths);
         group.count += 1;
-        if group.count == self.group {
+        if group.count >= self.group {
             self.close(phase);
         }
         self.due_at = match self.due_at {
@@ -307,6 +328,19 @@ mod tests {
         let repair = Decoder::default()
             .repair(FecKind::Xor, 100, 4, &encoded[0].payload, true, |n| n != 101 && n != 103);
         assert_eq!(repair, Repair::Failed { last_missing: 103 });
+    }
+
+    #[test]
+    // R-FEC-6
+    fn groups_shrink_with_the_losses_and_grow_again() {
+        let mut encoder = Encoder::new(FecKind::Xor, 8, false);
+        let groups: Vec<u32> = [0.0, 0.01, 0.1, 0.3, 0.02]
+            .map(|share| {
+                encoder.adapt(share);
+                encoder.group
+            })
+            .to_vec();
+        assert_eq!(groups, [8, 8, 5, 2, 8]);
     }
 
     #[test]

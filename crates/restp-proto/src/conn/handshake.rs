@@ -188,6 +188,7 @@ impl Connection {
         // What was sent with the refused cookie was discarded; that says nothing about the network.
         path.tx.lose_all();
         path.stop(Timer::Retransmit);
+        path.stop(Timer::Tail);
         Some(cookie)
     }
 
@@ -223,10 +224,7 @@ impl Connection {
         path.peer_isn = peer_isn;
         path.stage = Stage::Established;
         path.heard_at = cx.now;
-        if path.handshake_tries == 1 {
-            // Karn: a repeated SYN leaves open which one was answered.
-            path.rtt.sample(cx.now.saturating_since(path.syn_sent_at));
-        }
+        path.on_handshake_answer(cx.now, &profile.tuning);
         path.handshake_tries = 0;
         path.stop(Timer::Handshake);
         path.wants.confirm = true;
@@ -283,9 +281,7 @@ impl Connection {
             path.wants.syn_ack = false;
             // The initiator repeats its acknowledgement until it hears from us.
             path.ack.now = true;
-            if path.handshake_tries == 1 {
-                path.rtt.sample(cx.now.saturating_since(path.syn_sent_at));
-            }
+            path.on_handshake_answer(cx.now, &self.composition.profile().tuning);
         }
         let id = path.id;
         if index == 0 {

@@ -14,8 +14,9 @@ use crate::wire::{
 
 /// Most SACK blocks that a tuning may ask for.
 const BLOCK_ROOM: usize = 64;
-/// Words of SNACK vector: 256 packets beyond the first hole (answer F5).
-const VECTOR_WORDS: usize = 8;
+/// Words of SNACK vector at most: 2048 packets beyond the first hole (answer F5), which are 10 Mbit/s over a geostationary
+/// satellite with room for a queue. What is not reported in time is sent again in vain.
+const VECTOR_WORDS: usize = 64;
 
 impl Connection {
     pub(super) fn poll_ack(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {

@@ -8,12 +8,17 @@ use super::path::Timer;
 use super::sender::Sent;
 use super::{Connection, Cx, LocalFin};
 use crate::path::{Ecn, Transmit};
+use crate::profile::Framing;
 use crate::time::Instant;
 use crate::wire::{ErrorBits, Fec, Flags};
 
 /// Packets that carry an acknowledgement although nobody needs one, so that the loss of the third acknowledgement of a
 /// handshake does not cost a round trip.
 pub(super) const CONFIRMING_PACKETS: u64 = 16;
+
+/// Packets on their way and waiting that make the end of a transfer short: among more of them losses are too many for
+/// sums, so that a repetition is needed all the same.
+const TAIL_PACKETS: usize = 64;
 
 impl Connection {
     /// Repeats the oldest lost packet of path `index` if it is no longer than `room`.
@@ -169,12 +174,33 @@ impl Connection {
         Some(length)
     }
 
+    /// Under HARQ only what ends a transfer is encoded: in its midst a repetition costs one packet and holds up nobody,
+    /// while at its end a loss costs a round trip. Without repetition everything is.
+    // R-HARQ-4
+    fn is_worth_encoding(&self, index: usize) -> bool {
+        let profile = self.composition.profile();
+        if !profile.reliability.retransmits() || !profile.tuning.tail_fec {
+            return true;
+        }
+        let waiting = match profile.framing {
+            Framing::Fixed => self.queue.len(),
+            Framing::Coalesce => self.queue_bytes / self.max_message_bytes().max(1),
+        };
+        let path = &self.paths[index];
+        (waiting == 0 && path.has_room()) || waiting + (path.tx.in_flight() as usize) < TAIL_PACKETS
+    }
+
     pub(super) fn encode_later(&mut self, cx: &Cx<'_>, index: usize, number: u64, sent: &Sent) {
+        if self.paths[index].encoder.is_none() || !self.is_worth_encoding(index) {
+            return;
+        }
         let divisor = self.composition.profile().tuning.fec_timer_divisor;
         let data_number = self.multi.as_ref().map_or(0, |multi| multi.local_number(sent.data_index));
         let path = &mut self.paths[index];
         let wait = path.rtt.smoothed() / divisor;
+        let share = path.tx.loss_share();
         let Some(encoder) = &mut path.encoder else { return };
+        encoder.adapt(share);
         let coded = super::fec::Coded { data_number, push: sent.push, payload: sent.payload.clone() };
         encoder.add(cx.now, wait, number, &coded);
         let due = encoder.due_at;

@@ -59,9 +59,13 @@ impl Connection {
     // R-CM-4
     pub(super) fn start_handshake_timer(&mut self, now: Instant, index: usize) {
         let t = &self.composition.profile().tuning;
-        let (initial, max) = (t.initial_rto, t.max_rto);
+        let (initial, max, even) = (t.initial_rto, t.max_rto, t.even_handshake_tries);
         let path = &mut self.paths[index];
-        let wait = initial.saturating_mul(1 << path.handshake_tries.min(16)).min(max);
+        let doublings = path.handshake_tries.saturating_sub(even).min(16);
+        let wait = initial.saturating_mul(1 << doublings).min(max);
+        if path.handshake_tries == 0 {
+            path.handshake_at = now;
+        }
         path.handshake_tries += 1;
         path.syn_sent_at = now;
         path.set(Timer::Handshake, now + wait);

@@ -9,7 +9,7 @@ use super::receiver::ReceiveWindow;
 use super::sender::SendWindow;
 use crate::cc::{AnyController, Controller};
 use crate::path::{PathAddr, PathId};
-use crate::profile::{Composition, LossCause};
+use crate::profile::{Composition, LossCause, Tuning};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
 
@@ -31,8 +31,10 @@ pub(crate) enum Stage {
 pub(crate) enum Timer {
     /// Repeat SYN, SYN-ACK, or the third acknowledgement.
     Handshake,
-    /// Retransmission timeout, tail probe, or window probe.
+    /// Retransmission timeout, or window probe.
     Retransmit,
+    /// Probes of what is in flight, while nothing is acknowledged.
+    Tail,
     /// A hole becomes old enough to count as a loss.
     Loss,
     /// An acknowledgement is due.
@@ -47,16 +49,12 @@ pub(crate) enum Timer {
     Probe,
 }
 
-const TIMERS: usize = 8;
-
-/// What the retransmission timer does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tail {
-    /// Probe the tail first.
-    Probe,
-    /// The probe has gone out; the next expiry is a timeout.
-    Timeout,
-}
+const TIMERS: usize = 9;
+/// Packets of the first window at most, however long the path.
+const WIDEST_START: u32 = 200;
+/// No round trip is taken to be longer where the handshake leaves open which of several packets was answered: a timer
+/// for what has no RTT yet would not wait longer either (RFC 6298, section 2).
+const LONGEST_GUESS: Duration = Duration::from_secs(1);
 
 /// Outage: everything is frozen, only probes go out.
 #[derive(Clone, Copy, Debug)]
@@ -112,10 +110,17 @@ pub(crate) struct Path {
     /// When that round trip is over.
     pub forced_until: Instant,
     timers: [Instant; TIMERS],
-    pub tail: Tail,
+    /// Expiries of the tail timer in a row without progress.
+    pub tail_probes: u32,
+    /// When something was acknowledged last, or the first of all packets left.
+    pub progress_at: Instant,
+    /// Packets that the next partial acknowledgement declares lost.
+    pub repairs: u32,
     /// Expiries in a row without progress.
     pub retries: u32,
     pub handshake_tries: u32,
+    /// When the first of these left, and the latest.
+    pub handshake_at: Instant,
     pub syn_sent_at: Instant,
     pub dup_acks: u32,
     pub last_dup_at: Instant,
@@ -154,8 +159,10 @@ pub(crate) struct Wants {
     pub probe: bool,
     /// A change of priority.
     pub priority: bool,
-    /// Packet to be sent again whatever the congestion window says: tail, window or outage probe.
+    /// Packet to be sent again whatever the congestion window says: fast retransmission, window or outage probe.
     pub resend: Option<u64>,
+    /// Tail probes to be sent, whatever the congestion window says.
+    pub tail_probes: u32,
     /// Reset with this number, for an old connection or path that the peer still has.
     pub refuse: Option<u32>,
 }
@@ -187,9 +194,12 @@ impl Path {
             forced_pace_pps: None,
             forced_until: Instant::ZERO,
             timers: [Instant::FAR_FUTURE; TIMERS],
-            tail: Tail::Probe,
+            tail_probes: 0,
+            progress_at: now,
+            repairs: 1,
             retries: 0,
             handshake_tries: 0,
+            handshake_at: now,
             syn_sent_at: now,
             dup_acks: 0,
             last_dup_at: Instant::ZERO,
@@ -207,6 +217,19 @@ impl Path {
             fin_sent: false,
             early: false,
         }
+    }
+
+    /// The packet that the handshake repeats until it is answered was answered at last.
+    // R-ARQ-6, R-CC-1
+    pub fn on_handshake_answer(&mut self, now: Instant, tuning: &Tuning) {
+        let since_first = now.saturating_since(self.handshake_at);
+        if self.handshake_tries == 1 {
+            self.rtt.sample(since_first);
+        } else {
+            self.rtt.assume(since_first.min(LONGEST_GUESS));
+        }
+        let packets = f64::from(tuning.initial_rate_pps) * self.rtt.smoothed().as_secs_f64();
+        self.cc.widen((packets as u32).min(WIDEST_START));
     }
 
     /// Holds the rate at a window a round trip while that round trip lasts (answer I5).
@@ -271,18 +294,22 @@ impl Path {
         if configured == LossCause::Dynamic { self.cause.verdict() } else { configured }
     }
 
-    /// (Re)starts the retransmission timer for what is in flight, or stops it.
+    /// (Re)starts the timers for what is in flight, or stops them. The timeout comes after the first probes.
+    // R-ARQ-4
     pub fn arm_retransmit(&mut self, now: Instant, tail_probe: bool, ack_delay: Duration) {
         if !self.tx.waits() || self.outage.is_some() {
             self.stop(Timer::Retransmit);
+            self.stop(Timer::Tail);
             return;
         }
-        let rto = self.rtt.rto();
-        let wait = if tail_probe && self.tail == Tail::Probe && self.rtt.measured().is_some() {
-            (self.rtt.smoothed() * 2 + ack_delay).min(rto)
-        } else {
-            rto
-        };
-        self.set(Timer::Retransmit, now + wait);
+        let mut timeout = self.rtt.rto();
+        if tail_probe && self.rtt.measured().is_some() {
+            let first = self.rtt.probe_wait(ack_delay);
+            if self.tail_probes == 0 {
+                timeout += first;
+            }
+            self.set(Timer::Tail, now + first);
+        }
+        self.set(Timer::Retransmit, now + timeout);
     }
 }

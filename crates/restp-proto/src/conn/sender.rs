@@ -1,17 +1,25 @@
 //! What one path has sent and not yet heard of: acknowledgement, loss detection, delivery rate.
 
 mod losses;
+mod reordering;
+mod share;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
 
+use reordering::Reordering;
+use share::LossShare;
+
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
 
 /// A packet is lost once this many packets sent later have arrived (RFC 5681; answer E6).
 pub(crate) const REORDER_PACKETS: u64 = 3;
+
+/// Packets among which probes go round.
+const PROBED_PACKETS: usize = 64;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +45,8 @@ pub(crate) struct Sent {
     pub sent_at: Instant,
     pub transmissions: u32,
     fate: Fate,
+    /// Found lost because a report that had room for every hole did not name it.
+    reported_missing: bool,
     order: u64,
     delivered_before: u64,
     delivered_at: Instant,
@@ -54,6 +64,7 @@ impl Sent {
             sent_at: Instant::ZERO,
             transmissions: 0,
             fate: Fate::InFlight,
+            reported_missing: false,
             order: 0,
             delivered_before: 0,
             delivered_at: Instant::ZERO,
@@ -112,6 +123,10 @@ pub(crate) struct SendWindow {
     reduced_at: u64,
     /// The latest transmission that was found lost.
     lost_order: u64,
+    reordering: Reordering,
+    /// The latest report had room for every hole.
+    pub report_is_whole: bool,
+    share: LossShare,
 }
 
 impl SendWindow {
@@ -132,7 +147,15 @@ impl SendWindow {
             departed: 0,
             reduced_at: 0,
             lost_order: 0,
+            reordering: Reordering::default(),
+            report_is_whole: true,
+            share: LossShare::default(),
         }
+    }
+
+    /// Share of packets lost of late, from 0 to 1.
+    pub fn loss_share(&self) -> f64 {
+        self.share.get()
     }
 
     /// Payload bytes known to have arrived.
@@ -187,6 +210,12 @@ impl SendWindow {
         Some(self.first + offset as u64)
     }
 
+    /// Of the oldest packets not seen to arrive, the one that was not sent for the longest time.
+    pub fn stalest(&self) -> Option<u64> {
+        let oldest = self.iter().take(PROBED_PACKETS).filter(|(_, sent)| Self::is_outstanding(sent));
+        oldest.min_by_key(|(_, sent)| sent.order).map(|(index, _)| index)
+    }
+
     /// True if the packet has not been seen to arrive.
     pub fn is_outstanding(sent: &Sent) -> bool {
         matches!(sent.fate, Fate::InFlight | Fate::Lost)
@@ -207,6 +236,7 @@ impl SendWindow {
             self.delivered_at = now;
         }
         self.order += 1;
+        self.reordering.on_sent(self.order);
         let (order, delivered_before, delivered_at) = (self.order, self.delivered, self.delivered_at);
         if let Some(sent) = self.get_mut(index) {
             sent.order = order;
@@ -261,9 +291,15 @@ impl SendWindow {
             Fate::Delivered | Fate::Abandoned => return,
             Fate::InFlight => self.in_flight -= 1,
             // Found lost but arrived: reordering or an outage; either way its RTT is no measure of the path.
-            Fate::Lost => acked.ambiguous = true,
+            Fate::Lost => {
+                acked.ambiguous = true;
+                if sent.reported_missing {
+                    self.reordering.on_late(sent.order);
+                }
+            }
         }
         sent.fate = Fate::Delivered;
+        self.share.on_delivered();
         acked.delivered += 1;
         self.delivered += 1;
         self.delivered_bytes += sent.payload.len() as u64;
@@ -272,6 +308,9 @@ impl SendWindow {
         // An answer that comes sooner than any round trip belongs to an earlier transmission.
         let early = !once && now.saturating_since(sent.sent_at) < min_rtt * 4 / 5;
         if early {
+            if sent.reported_missing {
+                self.reordering.on_late(sent.order);
+            }
             return;
         }
         self.newest_order = self.newest_order.max(sent.order);
@@ -415,6 +454,25 @@ mod tests {
         let (found, next) = window.detect(at(100), &rtt());
         assert_eq!((found, next), (0, Some(at(125))));
         assert_eq!(window.detect(at(125), &rtt()).0, 1);
+    }
+
+    #[test]
+    // R-ARQ-5
+    fn on_a_path_that_reorders_packets_are_not_counted_but_time() {
+        let mut window = window(5);
+        window.report(at(100), 2, 5, &rtt(), &mut Acked::default());
+        assert_eq!(window.detect(at(100), &rtt()).0, 1);
+        window.report(at(101), 1, 1, &rtt(), &mut Acked::default());
+        for index in 5..11 {
+            window.transmit(at(110), packet(index), false);
+        }
+        window.report(at(210), 10, 11, &rtt(), &mut Acked::default());
+        assert_eq!(
+            window.detect(at(210), &rtt()),
+            (0, Some(at(235))),
+            "four newer ones say nothing any more"
+        );
+        assert_eq!(window.detect(at(235), &rtt()).0, 4);
     }
 
     #[test]

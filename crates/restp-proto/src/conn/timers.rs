@@ -1,6 +1,8 @@
 //! What happens when time passes.
 
-use super::path::{Stage, Tail, Timer};
+use std::time::Duration;
+
+use super::path::{Stage, Timer};
 use super::{Connection, Cx, LocalFin, Phase};
 use crate::cc::Controller;
 use crate::event::CloseReason;
@@ -11,6 +13,9 @@ use crate::time::Instant;
 
 /// Timeouts in a row after which another path takes over (answer H9).
 const SWITCH_TIMEOUTS: u32 = 2;
+/// How long after the latest acknowledgement probes go on: as long as a timeout of 1 s needs for its first five expiries
+/// (1 + 2 + 4 + 8 + 16 s, RFC 6298).
+const PROBE_PATIENCE: Duration = Duration::from_secs(31);
 
 impl Connection {
     /// Does everything that is due.
@@ -63,6 +68,9 @@ impl Connection {
         if self.paths[index].expired(Timer::Handshake, now) {
             self.on_handshake_timer(cx, index);
         }
+        if self.paths[index].expired(Timer::Tail, now) {
+            self.on_tail_timer(cx, index);
+        }
         if self.paths[index].expired(Timer::Retransmit, now) {
             self.on_retransmit_timer(cx, index);
         }
@@ -107,6 +115,26 @@ impl Connection {
             && tx.get(tx.first()).is_some_and(|sent| !sent.fin && sent.data_index >= self.flow_limit)
     }
 
+    /// Nothing was acknowledged for a while: a few packets more, so that a burst of losses does not end the flow.
+    ///
+    /// Their interval doubles once and not again while an acknowledgement is no older than [`PROBE_PATIENCE`]; after that
+    /// only the timeout is left, which backs off.
+    // R-ARQ-4
+    fn on_tail_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
+        let ack_delay = self.peer_ack_delay();
+        let probes = self.composition.profile().tuning.probe_packets;
+        let window_probe = self.probes_window(index);
+        let path = &mut self.paths[index];
+        let patient = cx.now.saturating_since(path.progress_at) <= PROBE_PATIENCE;
+        if window_probe || path.outage.is_some() || !path.tx.waits() || !(patient || path.tail_probes == 0) {
+            return;
+        }
+        path.tail_probes += 1;
+        path.wants.tail_probes = probes;
+        let interval = path.rtt.probe_wait(ack_delay) * path.tail_probes.min(2);
+        path.set(Timer::Tail, cx.now + interval);
+    }
+
     fn on_retransmit_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
         let path = &mut self.paths[index];
         if path.stage == Stage::SynSent && !self.may_send_data() {
@@ -120,7 +148,7 @@ impl Connection {
             return;
         }
         let profile = self.composition.profile();
-        let (max_retries, tail_probe) = (profile.tuning.max_retries, profile.tuning.tail_probe);
+        let max_retries = profile.tuning.max_retries;
         let retransmits = profile.reliability.retransmits();
         let silent = cx.now.saturating_since(path.heard_at) >= path.rtt.base_rto();
         if self.probes_window(index) {
@@ -136,13 +164,6 @@ impl Connection {
             }
             return;
         }
-        let path = &mut self.paths[index];
-        if tail_probe && retransmits && path.tail == Tail::Probe && path.rtt.measured().is_some() {
-            path.tail = Tail::Timeout;
-            path.wants.resend = path.tx.last_outstanding();
-            path.set(Timer::Retransmit, cx.now + path.rtt.rto());
-            return;
-        }
         if !self.give_up_unreliable_fin(cx, index) {
             self.on_timeout(cx, index, silent, retransmits);
         }
@@ -153,7 +174,8 @@ impl Connection {
     fn on_timeout(&mut self, cx: &mut Cx<'_>, index: usize, silent: bool, retransmits: bool) {
         self.stats.timeouts += 1;
         let configured = self.configured_cause;
-        let max_retries = self.composition.profile().tuning.max_retries;
+        let t = &self.composition.profile().tuning;
+        let (max_retries, tail_probe, probes) = (t.max_retries, t.tail_probe, t.probe_packets);
         let path = &mut self.paths[index];
         path.retries += 1;
         let (id, retries) = (path.id.0, path.retries);
@@ -208,6 +230,9 @@ impl Connection {
         }
         self.stats.lost += u64::from(lost);
         self.abandon_unless_repeated(index);
+        if tail_probe && retransmits {
+            self.paths[index].wants.tail_probes = probes;
+        }
         self.arm_retransmit(cx.now, index);
         self.note_cause();
     }
@@ -272,10 +297,23 @@ impl Connection {
         index: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let number = self.paths[index].wants.resend.take()?;
+        let wants = &mut self.paths[index].wants;
+        let resend = wants.resend.take();
+        if resend.is_none() && wants.tail_probes == 0 {
+            return None;
+        }
         if self.phase == Phase::Closed || !self.may_send_data() {
             return None;
         }
-        self.probe_with(cx, index, number, out)
+        let path = &mut self.paths[index];
+        let number = match resend {
+            Some(number) => Some(number),
+            None => {
+                path.wants.tail_probes -= 1;
+                // The newest reveals all holes before it; the others fill the oldest.
+                if path.wants.tail_probes == 0 { path.tx.last_outstanding() } else { path.tx.stalest() }
+            }
+        };
+        self.probe_with(cx, index, number?, out)
     }
 }

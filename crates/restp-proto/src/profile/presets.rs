@@ -76,14 +76,26 @@ impl Profile {
         }
     }
 
-    /// A reliable byte stream for lossy links: repair from encoded packets first, retransmission of the rest.
+    /// A reliable byte stream for lossy links: repair from encoded packets first, retransmission of the rest, over BBR,
+    /// which takes no loss for congestion as such.
+    ///
+    /// It begins faster than the other presets: a SYN is repeated after 250 ms, as a second attempt to connect would come
+    /// (RFC 8305, section 5), and the first window holds what 4 Mbit/s send in a round trip.
     #[must_use]
     pub fn file_harq() -> Self {
         Self {
             name: "file_harq".into(),
             reliability: Reliability::Harq(FecKind::Xor),
+            congestion: Congestion::Bbr,
             ack_report: AckReport::Snack,
             dispensable: Dispensable { ack_report: true, fec: true, several_paths: false },
+            tuning: Tuning {
+                initial_rto: Duration::from_millis(250),
+                even_handshake_tries: 120,
+                max_handshake_tries: 126,
+                initial_rate_pps: 416,
+                ..Self::file_arq().tuning
+            },
             ..Self::file_arq()
         }
     }

@@ -26,8 +26,14 @@ pub struct Tuning {
     pub max_retries: u32,
     /// SYN or SYN-ACK transmissions after which the handshake is given up: 6, about a minute.
     pub max_handshake_tries: u32,
+    /// Repetitions of SYN or SYN-ACK before their interval begins to double: 0 (Linux since 6.5: `tcp_syn_linear_timeouts`,
+    /// 4).
+    pub even_handshake_tries: u32,
     /// Initial congestion window in packets.
     pub initial_window_packets: u32,
+    /// The first window has room for what this rate sends in a round trip, if the handshake told the round trip and this
+    /// is more than [`Tuning::initial_window_packets`]; 200 packets at most, as many as quinn's BBR begins with.
+    pub initial_rate_pps: u32,
     /// Window without congestion control, in packets.
     pub open_window_packets: u32,
     /// Receive window in packets (answer J6).
@@ -54,10 +60,14 @@ pub struct Tuning {
     pub path_checks: bool,
     /// Packets per encoded packet: at most 16 for XOR, at most 8 per phase when interleaved.
     pub fec_group: u32,
+    /// Where lost packets are repeated too, encode only flows that do not fill the window, and the end of those that do.
+    pub tail_fec: bool,
     /// The encoded packet leaves at the latest after RTT divided by this (dissertation section 3.5.8: 4).
     pub fec_timer_divisor: u32,
     /// Probe the tail of a flight before the timeout (as RFC 8985 section 7).
     pub tail_probe: bool,
+    /// Packets of one tail probe: 2, as many as RFC 9002 section 6.2.4 allows.
+    pub probe_packets: u32,
     /// Spread packets over the round trip instead of sending bursts.
     pub pacing: bool,
     /// Mark packets ECN-capable and react to marks (RFC 3168; answer I9).
@@ -88,7 +98,9 @@ impl Default for Tuning {
             max_rto: Duration::from_secs(60),
             max_retries: 15,
             max_handshake_tries: 6,
+            even_handshake_tries: 0,
             initial_window_packets: INITIAL_WINDOW,
+            initial_rate_pps: 0,
             open_window_packets: 64,
             receive_window_packets: 1024,
             send_buffer_packets: 1024,
@@ -102,8 +114,10 @@ impl Default for Tuning {
             strict_header: false,
             path_checks: false,
             fec_group: 8,
+            tail_fec: true,
             fec_timer_divisor: 4,
             tail_probe: true,
+            probe_packets: 2,
             pacing: true,
             ecn: true,
             outage_probe: OutageProbe::LastSent,
@@ -128,6 +142,7 @@ impl Tuning {
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_secs(1),
             tail_probe: false,
+            tail_fec: false,
             pacing: false,
             ecn: false,
             fec_group: 16,

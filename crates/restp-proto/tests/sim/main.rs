@@ -1,5 +1,6 @@
 //! The protocol in simulated networks: one module per subject.
 
+mod bursts;
 mod compositions;
 mod delay;
 mod delivery;

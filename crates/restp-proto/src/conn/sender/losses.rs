@@ -12,6 +12,7 @@ impl SendWindow {
         }
         sent.fate = Fate::Lost;
         let order = sent.order;
+        self.share.on_lost();
         self.lost_order = self.lost_order.max(order);
         self.in_flight -= 1;
         self.departed = self.departed.min(self.in_flight);
@@ -24,10 +25,15 @@ impl SendWindow {
 
     /// Finds losses from reports: three packets sent later have arrived, or one has and 1.25 RTT have passed.
     ///
+    /// On a path that was seen to change the order packets are not counted: once a packet that was sent later has
+    /// arrived, a round trip and the reordering window must have passed (RFC 8985, section 6.2).
+    ///
     /// Returns the number of packets newly lost and the moment at which the next one would be.
     // R-ARQ-5
     pub fn detect(&mut self, now: Instant, rtt: &RttEstimator) -> (u32, Option<Instant>) {
-        let patience = rtt.smoothed().max(rtt.latest()) * 5 / 4;
+        let reordering = self.reordering.window(rtt);
+        let round_trip = rtt.smoothed().max(rtt.latest());
+        let patience = round_trip + reordering.unwrap_or_default().max(round_trip / 4);
         let end = self.reported.min(self.next());
         let mut found = 0;
         let mut next = None;
@@ -37,8 +43,10 @@ impl SendWindow {
                 continue;
             }
             let late_at = sent.sent_at + patience;
-            if sent.order + REORDER_PACKETS <= self.newest_order || now >= late_at {
+            let overtaken = reordering.is_none() && sent.order + REORDER_PACKETS <= self.newest_order;
+            if overtaken || now >= late_at {
                 self.mark_lost(index);
+                self.records[(index - self.first) as usize].reported_missing = self.report_is_whole;
                 found += 1;
             } else if next.is_none_or(|at| late_at < at) {
                 next = Some(late_at);
@@ -59,14 +67,23 @@ impl SendWindow {
         found
     }
 
-    /// Marks the oldest packet lost even if it was repeated before: used for partial acknowledgements in recovery.
-    pub fn lose_first(&mut self, sent_before: Instant) -> u32 {
-        let Some(sent) = self.records.front() else { return 0 };
-        if sent.fate != Fate::InFlight || sent.sent_at > sent_before {
-            return 0;
+    /// Marks up to `most` of the oldest packets lost, the very oldest even if it was repeated before: used for partial
+    /// acknowledgements in recovery, which tell the oldest hole and nothing about others.
+    pub fn lose_oldest(&mut self, sent_before: Instant, most: u32) -> u32 {
+        let mut found = 0;
+        for index in self.first..self.next().min(self.first + u64::from(most)) {
+            let sent = &self.records[(index - self.first) as usize];
+            if sent.fate != Fate::InFlight || sent.sent_at > sent_before {
+                break;
+            }
+            if sent.transmissions > 1 && index > self.first {
+                // It may well have arrived; only the oldest is known to be missing.
+                continue;
+            }
+            self.mark_lost(index);
+            found += 1;
         }
-        self.mark_lost(self.first);
-        1
+        found
     }
 
     /// True at most once per round trip: a packet was lost that left after the last reduction of the window.
@@ -74,6 +91,7 @@ impl SendWindow {
         let fresh = self.lost_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
+            self.reordering.on_recovery();
         }
         fresh
     }
@@ -122,7 +140,7 @@ mod tests {
             window.transmit(Instant::ZERO, sent, false);
         }
         assert_eq!(window.lose_range(3, 5), 2);
-        assert_eq!(window.lose_first(Instant::ZERO), 1);
+        assert_eq!(window.lose_oldest(Instant::ZERO, 1), 1);
         assert_eq!(window.next_lost(), Some(1));
         window.retransmit(Instant::ZERO + Duration::from_millis(1), 1);
         window.lose_all();

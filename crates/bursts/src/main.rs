@@ -1,0 +1,135 @@
+//! Plays the burst-loss benchmark and writes its page: `cargo run --release -p bursts -- help`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bursts::grid::Grid;
+use bursts::page;
+use bursts::stack::{Stack, Try};
+use bursts::table::{Flow, Transfer};
+use clap::{Parser, Subcommand};
+
+/// The burst-loss benchmark.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Play the transfers; a line a try.
+    Transfers(Selection),
+    /// Play the flows of messages; a line a flow.
+    Messages(Selection),
+    /// Write the page from what was played.
+    Page {
+        /// Output of `transfers`.
+        transfers: PathBuf,
+        /// Output of `messages`.
+        messages: PathBuf,
+    },
+}
+
+/// What is played; everything, unless something is left out.
+#[derive(clap::Args)]
+struct Selection {
+    /// Only these stacks.
+    #[arg(long, value_delimiter = ',')]
+    stacks: Vec<String>,
+    /// Only so many tries.
+    #[arg(long)]
+    tries: Option<u64>,
+    /// Only cells with at most so many bytes.
+    #[arg(long)]
+    at_most_bytes: Option<usize>,
+    /// Only every so-manieth cell.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// Tries at a time.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+impl Selection {
+    fn stacks(&self, all: Vec<Stack>) -> Vec<Stack> {
+        all.into_iter()
+            .filter(|stack| self.stacks.is_empty() || self.stacks.iter().any(|name| name == stack.name))
+            .collect()
+    }
+}
+
+/// Does `work` for each item, a few at a time, and returns what came of it in the order of the items.
+fn spread<T: Sync, U: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                while let (place, Some(item)) = {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    (place, items.get(place))
+                } {
+                    let outcome = work(item);
+                    done.lock().expect("no try panics").insert(place, outcome);
+                }
+            });
+        }
+    });
+    done.into_inner().expect("no try panics").into_values().collect()
+}
+
+fn transfers(selection: &Selection) {
+    let grid = Grid::registered();
+    let stacks = selection.stacks(Stack::for_transfers());
+    let tries = selection.tries.unwrap_or(grid.transfers.tries);
+    let cells = grid.cells().into_iter().step_by(selection.every.max(1));
+    let most = selection.at_most_bytes.unwrap_or(usize::MAX);
+    let mut jobs = Vec::new();
+    for cell in cells.filter(|cell| cell.size_bytes <= most) {
+        for stack in &stacks {
+            jobs.extend((1..=tries).map(|seed| (stack, cell, seed)));
+        }
+    }
+    println!("{}", Transfer::HEAD);
+    let lines = spread(&jobs, selection.threads, |(stack, cell, seed)| {
+        let attempt = Try { link: grid.link(cell.line), seed: *seed };
+        let seconds = stack.transfer(&attempt, cell.size_bytes, Duration::from_secs(cell.limit_s));
+        Transfer { stack: stack.name.into(), cell: *cell, seed: *seed, seconds }.to_line()
+    });
+    println!("{}", lines.join("\n"));
+}
+
+fn messages(selection: &Selection) {
+    let grid = Grid::registered();
+    let stacks = selection.stacks(Stack::for_messages());
+    let tries = selection.tries.unwrap_or(grid.messages.tries);
+    let lines = grid.lines().into_iter().step_by(selection.every.max(1));
+    let jobs: Vec<_> = lines.flat_map(|line| stacks.iter().map(move |stack| (stack, line))).collect();
+    println!("{}", Flow::HEAD);
+    let lines = spread(&jobs, selection.threads, |(stack, line)| {
+        let delays_s = (1..=tries)
+            .flat_map(|seed| stack.messages(&Try { link: grid.link(*line), seed }, &grid.messages))
+            .collect();
+        Flow::of(stack.name, *line, delays_s).to_line()
+    });
+    println!("{}", lines.join("\n"));
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().task {
+        Task::Transfers(selection) => transfers(&selection),
+        Task::Messages(selection) => messages(&selection),
+        Task::Page { transfers, messages } => match page::write(&transfers, &messages) {
+            Ok(text) => print!("{text}"),
+            Err(sentence) => {
+                eprintln!("{sentence}");
+                return ExitCode::FAILURE;
+            }
+        },
+    }
+    ExitCode::SUCCESS
+}

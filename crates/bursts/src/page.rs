@@ -1,0 +1,183 @@
+//! The page that tells what came out, from what was played.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::grid::{Cell, Grid, Line};
+use crate::table::{Flow, Transfer};
+use crate::verdict::{Results, Verdict, results};
+
+/// Who is judged.
+const JUDGED: &str = "restp-file_harq";
+/// Without congestion control and without a handshake, so that it is a class of its own.
+const UNCONTROLLED: &str = "kcp";
+/// What stands before the numbers.
+const PREFACE: &str = include_str!("preface.md");
+/// What stands after them.
+const REMARKS: &str = include_str!("remarks.md");
+
+/// The page from the outputs of `transfers` and `messages`.
+///
+/// # Errors
+/// A sentence: a file cannot be read, or is not such an output.
+pub fn write(transfers: &Path, messages: &Path) -> Result<String, String> {
+    let grid = Grid::registered();
+    let tries = read(transfers, Transfer::HEAD, |line| Transfer::from_line(line, &grid))?;
+    let flows = read(messages, Flow::HEAD, Flow::from_line)?;
+    let results = results(&tries);
+    let mut page = PREFACE.to_owned();
+    page.push_str(&goals(&grid, &results));
+    page.push_str(&transfer_tables(&results));
+    page.push_str(&message_table(&flows));
+    page.push_str(REMARKS);
+    Ok(page)
+}
+
+fn read<T>(path: &Path, head: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut lines = text.lines();
+    if lines.next() != Some(head) {
+        return Err(format!("{}: its first line should be `{head}`", path.display()));
+    }
+    let rows = lines.filter(|line| !line.is_empty());
+    rows.map(|line| parse(line).ok_or_else(|| format!("{}: `{line}` is no row of the grid", path.display())))
+        .collect()
+}
+
+fn name(cell: &Cell) -> String {
+    let Line { loss_percent, burst_packets, rtt_ms } = cell.line;
+    format!("{} kB, {loss_percent} % in {burst_packets}s, {rtt_ms} ms", cell.size_bytes / 1000)
+}
+
+fn goals(grid: &Grid, results: &Results) -> String {
+    let limits = grid.goals;
+    let all = Verdict::on(JUDGED, results, limits, |_| true);
+    let peers = Verdict::on(JUDGED, results, limits, |name| name != UNCONTROLLED);
+    let say = |reached: bool| if reached { "reached" } else { "not reached" };
+    let mut text = String::from("## Goals\n\n| goal | against all | without KCP |\n|---|---|---|\n");
+    let finished = |verdict: &Verdict| {
+        format!(
+            "{}: left behind in {} of {} cells",
+            say(verdict.left_behind.is_empty()),
+            verdict.left_behind.len(),
+            verdict.cells
+        )
+    };
+    let fast = |verdict: &Verdict| {
+        let share = verdict.fast_percent();
+        format!("{}: {share:.0} % of cells", say(share >= limits.within_share_percent))
+    };
+    let slow = |verdict: &Verdict| {
+        let worst = verdict.slow.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::max);
+        let worst =
+            if verdict.slow.is_empty() { String::new() } else { format!(", {worst:.1} times at worst") };
+        format!("{}: slower in {} cells{worst}", say(verdict.slow.is_empty()), verdict.slow.len())
+    };
+    let near = format!(
+        "fastest or within {:.0} % of it in {:.0} % of the cells",
+        (limits.within_ratio - 1.0) * 100.0,
+        limits.within_share_percent
+    );
+    let bound = format!("never slower than {} times the fastest", limits.never_slower_than_ratio);
+    let _ = writeln!(
+        text,
+        "| finished in every cell where any of them finishes | {} | {} |",
+        finished(&all),
+        finished(&peers)
+    );
+    let _ = writeln!(text, "| {near} | {} | {} |", fast(&all), fast(&peers));
+    let _ = writeln!(text, "| {bound} | {} | {} |", slow(&all), slow(&peers));
+    for (what, verdict) in [("all", &all), ("those with congestion control", &peers)] {
+        let cells: Vec<String> =
+            verdict.slow.iter().map(|(cell, ratio)| format!("{} ({ratio:.1})", name(cell))).collect();
+        if !cells.is_empty() && cells.len() <= 12 {
+            let _ = writeln!(text, "\nSlower than the bound against {what}: {}.", cells.join("; "));
+        }
+        let cells: Vec<String> = verdict.left_behind.iter().map(name).collect();
+        if !cells.is_empty() {
+            let _ = writeln!(text, "\nLeft behind by {what}: {}.", cells.join("; "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn transfer_tables(results: &Results) -> String {
+    let stacks: BTreeSet<&String> = results.values().flat_map(BTreeMap::keys).collect();
+    let sizes: BTreeSet<usize> = results.keys().map(|cell| cell.size_bytes).collect();
+    let mut text = String::from(
+        "## Transfers\n\nMedian seconds; in brackets how many tries finished, where not all did. Bold: the fastest.\n",
+    );
+    for size in sizes {
+        let _ = writeln!(text, "\n### {} kB\n", size / 1000);
+        let head: Vec<&str> = stacks.iter().map(|stack| stack.as_str()).collect();
+        let _ = writeln!(
+            text,
+            "| loss | burst | RTT | {} |\n|---|---|---|{}",
+            head.join(" | "),
+            "---|".repeat(head.len())
+        );
+        for (cell, row) in results.iter().filter(|(cell, _)| cell.size_bytes == size) {
+            let fastest_s = row.values().map(|result| result.median_s).fold(f64::INFINITY, f64::min);
+            let _ = write!(
+                text,
+                "| {} % | {} | {} ms |",
+                cell.line.loss_percent, cell.line.burst_packets, cell.line.rtt_ms
+            );
+            for stack in &stacks {
+                let Some(result) = row.get(*stack) else {
+                    text.push_str(" |");
+                    continue;
+                };
+                let time = if result.median_s.is_finite() {
+                    format!("{:.2}", result.median_s)
+                } else {
+                    "–".into()
+                };
+                let time = if result.median_s <= fastest_s && result.median_s.is_finite() {
+                    format!("**{time}**")
+                } else {
+                    time
+                };
+                let note = if result.finishes() {
+                    String::new()
+                } else {
+                    format!(" ({}/{})", result.finished, result.tries)
+                };
+                let _ = write!(text, " {time}{note} |");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn message_table(flows: &[Flow]) -> String {
+    let stacks: BTreeSet<&str> = flows.iter().map(|flow| flow.stack.as_str()).collect();
+    let lines: BTreeSet<Line> = flows.iter().map(|flow| flow.line).collect();
+    let mut text = String::from(
+        "\n## Messages\n\n99 % of the messages of 160 bytes each 20 ms took at most so many milliseconds; a dash where more than 1 % never \
+         arrived, with the share that did.\n\n",
+    );
+    let head: Vec<&str> = stacks.iter().copied().collect();
+    let _ = writeln!(
+        text,
+        "| loss | burst | RTT | {} |\n|---|---|---|{}",
+        head.join(" | "),
+        "---|".repeat(head.len())
+    );
+    for line in lines {
+        let _ = write!(text, "| {} % | {} | {} ms |", line.loss_percent, line.burst_packets, line.rtt_ms);
+        for stack in &stacks {
+            let flow = flows.iter().find(|flow| flow.line == line && flow.stack == *stack);
+            let _ = match flow {
+                None => write!(text, " |"),
+                Some(flow) if flow.p99_ms.is_finite() => write!(text, " {:.0} |", flow.p99_ms),
+                Some(flow) => write!(text, " – ({:.1} %) |", flow.arrived_percent),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}

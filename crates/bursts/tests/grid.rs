@@ -1,0 +1,42 @@
+//! A small part of the grid, played: the hardest links that take seconds, over which every preset for files stalled.
+
+use std::time::Duration;
+
+use bursts::grid::{Cell, Grid};
+use bursts::stack::{Stack, Try};
+
+/// Cells of 500 kB at a fifth of all packets lost.
+fn cells(grid: &Grid) -> Vec<Cell> {
+    let wanted =
+        |cell: &Cell| cell.size_bytes == 500_000 && cell.line.loss_percent == 20 && cell.line.rtt_ms <= 200;
+    grid.cells().into_iter().filter(wanted).collect()
+}
+
+fn median_s(name: &str, grid: &Grid, cell: Cell) -> f64 {
+    let stacks = Stack::for_transfers();
+    let stack = stacks.iter().find(|stack| stack.name == name).expect("it takes part");
+    let mut seconds: Vec<f64> = (1..=5)
+        .map(|seed| {
+            let attempt = Try { link: grid.link(cell.line), seed };
+            let limit = Duration::from_secs(cell.limit_s);
+            stack.transfer(&attempt, cell.size_bytes, limit).unwrap_or(f64::INFINITY)
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    assert!(!name.starts_with("restp") || seconds[4].is_finite(), "{name} does not finish {cell:?}");
+    seconds[2]
+}
+
+#[test]
+fn the_preset_for_lossy_links_finishes_and_takes_no_twice_the_time_of_quinn() {
+    let grid = Grid::registered();
+    let cells = cells(&grid);
+    assert_eq!(cells.len(), 9);
+    for cell in cells {
+        let own_s = median_s("restp-file_harq", &grid, cell);
+        for other in ["quinn-cubic", "quinn-bbr"] {
+            let other_s = median_s(other, &grid, cell);
+            assert!(own_s <= other_s * 2.0, "{cell:?}: {own_s} s, {other} {other_s} s");
+        }
+    }
+}
