@@ -47,6 +47,11 @@ pub enum ConnectError {
     /// No key for the protected profile.
     #[error("the profile is protected but the endpoint has no keys; set EndpointConfig::keys")]
     NoKeys,
+    /// The keys are those of a server only.
+    #[error(
+        "the keys do not say which server to expect; make them with Keys::ik_client, Keys::xx or Keys::shared"
+    )]
+    UnusableKeys,
 }
 
 /// Why a port could not be listened on.
@@ -61,6 +66,11 @@ pub enum ListenError {
     /// No key for the protected profile.
     #[error("the profile is protected but the endpoint has no keys; set EndpointConfig::keys")]
     NoKeys,
+    /// The keys are those of a client only.
+    #[error(
+        "the keys do not say which clients to take; make them with Keys::ik_server, Keys::xx or Keys::shared"
+    )]
+    UnusableKeys,
 }
 
 /// Why a path could not be opened or closed.

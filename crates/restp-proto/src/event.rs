@@ -82,7 +82,7 @@ pub enum CloseReason {
     Idle,
     /// The link did not come back within the outage limit.
     Outage,
-    /// The Noise handshake failed: the peer does not have the expected keys.
+    /// The Noise handshake failed: one end does not have a key that the other takes.
     Unauthenticated,
 }
 
@@ -97,7 +97,9 @@ impl fmt::Display for CloseReason {
             Self::TimedOut => "no answer from the peer",
             Self::Idle => "nothing was heard from the peer for the idle timeout",
             Self::Outage => "the link did not come back within the outage limit",
-            Self::Unauthenticated => "the peer could not prove that it has the expected keys",
+            Self::Unauthenticated => {
+                "one end could not prove a key that the other takes; compare the keys of both"
+            }
         })
     }
 }

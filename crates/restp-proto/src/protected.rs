@@ -1,5 +1,6 @@
 //! The protected profile: a Noise handshake on SYN and SYN-ACK, then an AEAD over every packet (specification, 16).
 
+mod keys;
 mod traffic;
 
 use std::sync::Arc;
@@ -12,72 +13,19 @@ use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, HandshakeState};
 
 use crate::wire::{Protection, PseudoHeader};
+use keys::Material;
 use traffic::Traffic;
+
+pub use keys::{Aead, KEY_BYTES, KeyError, Keys, Pattern, Peers, PrivateKey, PublicKey};
 
 /// Octets before the header words in the prologue (R-PROT-3).
 const PROLOGUE: &[u8; 8] = b"ResTP v1";
 /// Largest Noise message of the three patterns, without payload.
 const MAX_MESSAGE_BYTES: usize = 256;
 
-/// Which handshake of the Noise framework is used; both ends must agree beforehand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// A shared secret of 32 octets, nothing else.
-    NnPsk0,
-    /// The client knows the server's public key and shows its own.
-    Ik,
-    /// Both show their public keys; nothing is known before. Check them against what you expect.
-    Xx,
-}
-
-/// The AEAD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aead {
-    /// AES-256-GCM: fastest where the processor has instructions for it.
-    AesGcm,
-    /// ChaCha20-Poly1305.
-    ChaChaPoly,
-}
-
-/// Key material of an endpoint. `Debug` shows no secrets.
-#[derive(Clone)]
-pub struct Keys {
-    /// Handshake pattern.
-    pub pattern: Pattern,
-    /// Cipher of handshake and packets.
-    pub aead: Aead,
-    /// Shared secret for [`Pattern::NnPsk0`].
-    pub psk: Option<[u8; 32]>,
-    /// Own private X25519 key for [`Pattern::Ik`] and [`Pattern::Xx`].
-    pub local_private: Option<[u8; 32]>,
-    /// The server's public key for [`Pattern::Ik`], at the client.
-    pub remote_public: Option<[u8; 32]>,
-}
-
-impl std::fmt::Debug for Keys {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keys")
-            .field("pattern", &self.pattern)
-            .field("aead", &self.aead)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Keys {
-    /// Keys that consist of a shared secret.
-    #[must_use]
-    pub fn shared(psk: [u8; 32]) -> Self {
-        Self {
-            pattern: Pattern::NnPsk0,
-            aead: Aead::AesGcm,
-            psk: Some(psk),
-            local_private: None,
-            remote_public: None,
-        }
-    }
-
     fn name(&self) -> String {
-        let pattern = match self.pattern {
+        let pattern = match self.pattern() {
             Pattern::NnPsk0 => "NNpsk0",
             Pattern::Ik => "IK",
             Pattern::Xx => "XX",
@@ -93,16 +41,17 @@ impl Keys {
     fn handshake(&self, initiator: bool, prologue: &[u8], seed: [u8; 32]) -> Option<HandshakeState> {
         let params: NoiseParams = self.name().parse().ok()?;
         let resolver = Box::new(SeededResolver { seed });
-        let mut builder = Builder::with_resolver(params, resolver).prologue(prologue).ok()?;
-        if let Some(psk) = self.psk.as_ref().filter(|_| self.pattern == Pattern::NnPsk0) {
-            builder = builder.psk(0, psk).ok()?;
-        }
-        if let Some(key) = self.local_private.as_ref().filter(|_| self.pattern != Pattern::NnPsk0) {
-            builder = builder.local_private_key(key).ok()?;
-        }
-        if let Some(key) = self.remote_public.as_ref().filter(|_| self.pattern == Pattern::Ik && initiator) {
-            builder = builder.remote_public_key(key).ok()?;
-        }
+        let builder = Builder::with_resolver(params, resolver).prologue(prologue).ok()?;
+        let builder = match &self.material {
+            Material::Shared(secret) => builder.psk(0, secret).ok()?,
+            Material::Ik { own, server: Some(server), .. } if initiator => {
+                let builder = builder.local_private_key(own.as_bytes()).ok()?;
+                builder.remote_public_key(server.as_bytes()).ok()?
+            }
+            Material::Ik { own, .. } | Material::Xx { own, .. } => {
+                builder.local_private_key(own.as_bytes()).ok()?
+            }
+        };
         if initiator { builder.build_initiator().ok() } else { builder.build_responder().ok() }
     }
 }
@@ -159,11 +108,23 @@ enum Stage {
     Traffic(Box<Traffic>),
 }
 
+/// What a message of the handshake led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    Good,
+    /// Not from somebody with the right keys, or not due.
+    Wrong,
+    /// From somebody who proved a key that this end does not take.
+    Stranger,
+}
+
 /// The protection of one connection.
 pub(crate) struct Seal {
     keys: Arc<Keys>,
     initiator: bool,
     stage: Option<Stage>,
+    /// The public key that the peer proved.
+    peer: Option<PublicKey>,
     /// Our message of the handshake, for its repetition.
     pub message: Vec<u8>,
     /// The initiator's last message of XX, sent with its third packet until that is confirmed.
@@ -176,28 +137,48 @@ impl Seal {
         let mut state = keys.handshake(true, &prologue(syn)?, seed)?;
         let message = write(&mut state)?;
         let stage = Some(Stage::Handshake(Box::new(state)));
-        Some(Self { keys: Arc::clone(keys), initiator: true, stage, message, third: None })
+        Some(Self { keys: Arc::clone(keys), initiator: true, stage, peer: None, message, third: None })
     }
 
-    /// Answers a handshake; `None` if the peer does not have the right keys.
+    /// Answers a handshake; `None` if the peer does not have the right keys, or keys that are not taken.
     pub fn responder(keys: &Arc<Keys>, syn: &[u8], first: &[u8], seed: [u8; 32]) -> Option<Self> {
         let mut state = keys.handshake(false, &prologue(syn)?, seed)?;
         read(&mut state, first)?;
+        let peer = shown(&state);
+        // The initiator of XX shows its key only in the third message.
+        if (peer.is_some() || keys.pattern() != Pattern::Xx) && !keys.admit(false, peer.as_ref()) {
+            return None;
+        }
         let message = write(&mut state)?;
         let stage = Some(Stage::Handshake(Box::new(state)));
-        let mut seal = Self { keys: Arc::clone(keys), initiator: false, stage, message, third: None };
+        let mut seal = Self { keys: Arc::clone(keys), initiator: false, stage, peer, message, third: None };
         seal.split()?;
         Some(seal)
     }
 
-    /// Takes the peer's next handshake message; `None` if it is wrong or not due.
-    pub fn advance(&mut self, message: &[u8]) -> Option<()> {
-        let Some(Stage::Handshake(state)) = &mut self.stage else { return None };
-        read(state, message)?;
-        if !state.is_handshake_finished() {
-            self.third = Some(write(state)?);
+    /// Takes the peer's next handshake message. Keys exist afterwards also if the peer's own is not taken, so that it
+    /// can be told.
+    // R-PROT-10
+    pub fn advance(&mut self, message: &[u8]) -> Advance {
+        let Some(Stage::Handshake(state)) = &mut self.stage else { return Advance::Wrong };
+        if read(state, message).is_none() {
+            return Advance::Wrong;
         }
-        self.split()
+        self.peer = shown(state);
+        let admitted = self.keys.admit(self.initiator, self.peer.as_ref());
+        if admitted && !state.is_handshake_finished() {
+            self.third = write(state);
+        }
+        match (admitted, self.split()) {
+            (true, Some(())) => Advance::Good,
+            (false, _) => Advance::Stranger,
+            (true, None) => Advance::Wrong,
+        }
+    }
+
+    /// The public key that the peer proved to have; none with a shared secret.
+    pub fn peer(&self) -> Option<PublicKey> {
+        self.peer
     }
 
     /// Goes over to traffic keys once the handshake is finished.
@@ -261,6 +242,11 @@ impl Seal {
     }
 }
 
+/// The public key that the peer has shown so far.
+fn shown(state: &HandshakeState) -> Option<PublicKey> {
+    PublicKey::from_bytes(state.get_remote_static()?.try_into().ok()?).ok()
+}
+
 fn write(state: &mut HandshakeState) -> Option<Vec<u8>> {
     let mut message = vec![0; MAX_MESSAGE_BYTES];
     let length = state.write_message(&[], &mut message).ok()?;
@@ -279,31 +265,37 @@ fn read(state: &mut HandshakeState, message: &[u8]) -> Option<()> {
 mod tests {
     use super::*;
 
-    fn pair(pattern: Pattern, aead: Aead) -> (Seal, Seal) {
-        let syn = [0x1F; 32];
-        let server_private = [3; 32];
-        let server_public = x25519_public(server_private);
-        let client = Keys {
-            pattern,
-            aead,
-            psk: Some([1; 32]),
-            local_private: Some([2; 32]),
-            remote_public: Some(server_public),
-        };
-        let server = Keys { local_private: Some(server_private), remote_public: None, ..client.clone() };
-        let mut initiator = Seal::initiator(&Arc::new(client), &syn, [5; 32]).unwrap();
-        let mut responder = Seal::responder(&Arc::new(server), &syn, &initiator.message, [6; 32]).unwrap();
-        initiator.advance(&responder.message).unwrap();
-        if let Some(third) = initiator.third.take() {
-            responder.advance(&third).unwrap();
-        }
-        (initiator, responder)
+    fn private(start: u8) -> PrivateKey {
+        PrivateKey::from_random(std::array::from_fn(|place| start + place as u8)).unwrap()
     }
 
-    fn x25519_public(private: [u8; 32]) -> [u8; 32] {
-        let mut dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519).unwrap();
-        dh.set(&private);
-        dh.pubkey().try_into().unwrap()
+    fn keys(pattern: Pattern, aead: Aead) -> (Keys, Keys) {
+        let (client, server) = (private(2), private(3));
+        let (client_public, server_public) = (client.public(), server.public());
+        let (client, server) = match pattern {
+            Pattern::NnPsk0 => (Keys::shared([1; 32]), Keys::shared([1; 32])),
+            Pattern::Ik => (
+                Keys::ik_client(client, server_public),
+                Keys::ik_server(server, Peers::only([client_public])),
+            ),
+            Pattern::Xx => (
+                Keys::xx(client, Peers::only([server_public])),
+                Keys::xx(server, Peers::only([client_public])),
+            ),
+        };
+        (client.with_aead(aead), server.with_aead(aead))
+    }
+
+    fn pair(pattern: Pattern, aead: Aead) -> (Seal, Seal) {
+        let syn = [0x1F; 32];
+        let (client, server) = keys(pattern, aead);
+        let mut initiator = Seal::initiator(&Arc::new(client), &syn, [5; 32]).unwrap();
+        let mut responder = Seal::responder(&Arc::new(server), &syn, &initiator.message, [6; 32]).unwrap();
+        assert_eq!(initiator.advance(&responder.message), Advance::Good);
+        if let Some(third) = initiator.third.take() {
+            assert_eq!(responder.advance(&third), Advance::Good);
+        }
+        (initiator, responder)
     }
 
     // R-PROT-2
@@ -313,6 +305,9 @@ mod tests {
             for aead in [Aead::AesGcm, Aead::ChaChaPoly] {
                 let (initiator, responder) = pair(pattern, aead);
                 assert!(initiator.is_ready() && responder.is_ready(), "{pattern:?} {aead:?}");
+                let known = pattern != Pattern::NnPsk0;
+                assert_eq!(initiator.peer(), known.then(|| private(3).public()), "{pattern:?}");
+                assert_eq!(responder.peer(), known.then(|| private(2).public()), "{pattern:?}");
             }
         }
     }

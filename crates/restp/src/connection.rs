@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use restp_proto::profile::Framing;
+use restp_proto::protected::PublicKey;
 use restp_proto::{
     CloseReason, Composition, ConnId, ConnStats, Dial, EventKind, Instant, Knob, Message, PathAddr, PathId,
     PathStats, SendError, SendOptions,
@@ -332,7 +333,19 @@ impl Connection {
     /// What is in force and why, in sentences. Says loudly if the connection is in clear text.
     #[must_use]
     pub fn explain(&self) -> String {
-        self.composition().map(|composition| composition.explain()).unwrap_or_default()
+        let live = self.with(|state, _, id| state.proto.explain(id));
+        live.or_else(|| Some(self.composition()?.explain())).unwrap_or_default()
+    }
+
+    /// The public key that the peer proved to have; `None` in clear text and with a shared secret.
+    ///
+    /// With keys that take any peer ([`crate::protected::Peers::Any`]) this is how to find out whom one talks to.
+    #[must_use]
+    pub fn peer_public_key(&self) -> Option<PublicKey> {
+        self.with(|state, _, id| {
+            let ended = state.slots.get(&id).and_then(|slot| slot.ended.as_ref());
+            ended.map_or_else(|| state.proto.peer_public_key(id), |ended| ended.peer)
+        })
     }
 
     /// Largest message of fixed framing, in bytes; `None` after the end.

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use restp_proto::log::{JsonLines, Observer};
 use restp_proto::profile::Management;
-use restp_proto::protected::Keys;
+use restp_proto::protected::{Keys, PrivateKey};
 use restp_proto::{
     Composition, ConnectError, Encapsulation, EndpointConfig, EndpointStats, ListenError, PathAddr,
 };
@@ -310,6 +310,15 @@ impl Endpoint {
     pub fn connections(&self) -> usize {
         self.hold.lock().open_connections()
     }
+}
+
+/// A new private key for [`Keys`], from the system's random numbers.
+///
+/// # Errors
+/// [`Error::Io`] if the system gives none.
+pub fn generate_private_key() -> Result<PrivateKey, Error> {
+    PrivateKey::from_random(random()?)
+        .map_err(|error| Error::io("cannot make a key")(io::Error::other(error)))
 }
 
 fn random<const BYTES: usize>() -> Result<[u8; BYTES], Error> {

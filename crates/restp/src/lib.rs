@@ -29,7 +29,29 @@
 //!
 //! **A connection in clear text is neither secret nor authentic: anybody on the path can read, change and end it.** Where
 //! an opponent may be on the path set `protection` of the [`Profile`] to `Protected` and give both endpoints keys
-//! ([`Builder::keys`]).
+//! ([`Builder::keys`]), for instance a server that knows its clients and clients that know their server:
+//! ```
+//! use restp::Endpoint;
+//! use restp::profile::{Profile, Protection};
+//! use restp::protected::{Keys, Peers};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (own, hers) = (restp::generate_private_key()?, restp::generate_private_key()?);
+//! let (own_public, her_public) = (own.public(), hers.public());
+//! let keys = Keys::ik_server(own, Peers::only([her_public]));
+//! let server = Endpoint::builder().keys(keys).bind("127.0.0.1:0").await?;
+//! let client = Endpoint::builder().keys(Keys::ik_client(hers, own_public)).bind("127.0.0.1:0").await?;
+//!
+//! let profile = Profile { protection: Protection::Protected, ..Profile::file_arq() };
+//! let listener = server.listen(7, &profile)?;
+//! let (outgoing, incoming) =
+//!     tokio::try_join!(client.connect(server.local_addr(), 7, &profile), listener.accept())?;
+//! assert_eq!(outgoing.peer_public_key(), Some(own_public));
+//! assert_eq!(incoming.peer_public_key(), Some(her_public));
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Addresses and ports
 //! An endpoint has one outer address (UDP, 61253 unless chosen otherwise, or raw IP without port). Inside it many services
@@ -60,7 +82,7 @@ mod stream;
 
 pub use connection::Connection;
 pub use datagram::{DatagramPort, Peer};
-pub use endpoint::{Builder, Endpoint};
+pub use endpoint::{Builder, Endpoint, generate_private_key};
 pub use error::Error;
 pub use listener::Listener;
 pub use records::{MAX_RECORD_BYTES, Records};

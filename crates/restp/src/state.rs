@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use restp_proto::protected::PublicKey;
 use restp_proto::{
     CloseReason, Composition, ConnId, ConnStats, Datagram, Endpoint, EventKind, Instant, PathAddr, PathId,
     PathStats,
@@ -45,6 +46,7 @@ pub(crate) struct Ended {
     pub stats: ConnStats,
     pub paths: Vec<(PathId, PathStats)>,
     pub composition: Option<Composition>,
+    pub peer: Option<PublicKey>,
 }
 
 /// The user's side of a connection.
@@ -286,6 +288,7 @@ impl State {
                     stats: self.proto.conn_stats(conn).cloned().unwrap_or_default(),
                     paths: self.proto.path_stats(conn),
                     composition: self.proto.composition(conn).cloned(),
+                    peer: self.proto.peer_public_key(conn),
                 }));
                 slot.readers.wake();
                 slot.writers.wake();

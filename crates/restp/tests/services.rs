@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use common::{HANGS, PORT, pair, transfer};
 use restp::profile::{Paths, Protection, Scheduler};
-use restp::protected::{Aead, Keys, Pattern};
+use restp::protected::{Aead, Keys, Peers, PrivateKey};
 use restp::{CloseReason, Endpoint, Error, EventKind, Profile};
 use tokio::time::timeout;
 
@@ -49,58 +49,54 @@ async fn matching_keys_protect_a_stream() {
     transfer(outgoing, incoming, 2 << 20).await;
 }
 
-/// An X25519 key pair, private half first. The public half was computed once from it (RFC 7748, section 6.1: Bob).
-const SERVER_PAIR: ([u8; 32], [u8; 32]) = (
-    hex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"),
-    hex("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"),
-);
-
-const fn hex(text: &str) -> [u8; 32] {
-    const fn digit(byte: u8) -> u8 {
-        if byte < b'a' { byte - b'0' } else { byte - b'a' + 10 }
-    }
-    let (text, mut bytes, mut place) = (text.as_bytes(), [0; 32], 0);
-    while place < 32 {
-        bytes[place] = digit(text[2 * place]) << 4 | digit(text[2 * place + 1]);
-        place += 1;
-    }
-    bytes
-}
-
-/// A stream between a client and the server of [`SERVER_PAIR`], the client expecting `expected` of it.
-async fn with_key_pairs(pattern: Pattern, expected: Option<[u8; 32]>) -> Result<(), Error> {
+/// A stream between a client and a server whose keys `make` chooses from both private keys.
+async fn with_key_pairs(make: impl FnOnce(PrivateKey, PrivateKey) -> (Keys, Keys)) -> Result<(), Error> {
     let profile = protected(Profile::file_arq());
-    let mut hasty = profile.clone();
-    hasty.tuning.max_handshake_tries = 2;
-    hasty.tuning.initial_rto = std::time::Duration::from_millis(100);
-    let keys = |private, public| Keys {
-        pattern,
-        aead: Aead::ChaChaPoly,
-        psk: None,
-        local_private: Some(private),
-        remote_public: public,
-    };
-    let bind = |keys| Endpoint::builder().keys(keys).bind("127.0.0.1:0");
-    let server = bind(keys(SERVER_PAIR.0, None)).await?;
-    let client = bind(keys([4; 32], expected)).await?;
+    let (own, hers) = (restp::generate_private_key()?, restp::generate_private_key()?);
+    let (own_public, her_public) = (own.public(), hers.public());
+    let (client, server) = make(hers, own);
+    let bind = |keys: Keys| Endpoint::builder().keys(keys.with_aead(Aead::ChaChaPoly)).bind("127.0.0.1:0");
+    let (server, client) = tokio::try_join!(bind(server), bind(client))?;
     let listener = server.listen(PORT, &profile)?;
     let outgoing =
-        timeout(HANGS, client.connect(server.local_addr(), PORT, &hasty)).await.expect("it hangs")?;
+        timeout(HANGS, client.connect(server.local_addr(), PORT, &profile)).await.expect("it hangs")?;
     let incoming = timeout(HANGS, listener.accept()).await.expect("it hangs")?;
+    assert_eq!(outgoing.peer_public_key(), Some(own_public));
+    assert_eq!(incoming.peer_public_key(), Some(her_public));
+    assert!(incoming.explain().contains(&her_public.to_string()));
     transfer(outgoing, incoming, 1 << 20).await;
     Ok(())
 }
 
 #[tokio::test]
 async fn key_pairs_protect_a_stream_in_both_patterns() {
-    with_key_pairs(Pattern::Ik, Some(SERVER_PAIR.1)).await.unwrap();
-    with_key_pairs(Pattern::Xx, None).await.unwrap();
+    let ik = |client: PrivateKey, server: PrivateKey| {
+        let (hers, own) = (client.public(), server.public());
+        (Keys::ik_client(client, own), Keys::ik_server(server, Peers::only([hers])))
+    };
+    with_key_pairs(ik).await.unwrap();
+    let xx = |client: PrivateKey, server: PrivateKey| {
+        let own = server.public();
+        (Keys::xx(client, Peers::only([own])), Keys::xx(server, Peers::Any))
+    };
+    with_key_pairs(xx).await.unwrap();
 }
 
+// R-PROT-10
 #[tokio::test]
-async fn a_server_without_the_expected_key_pair_is_not_connected_to() {
-    let error = with_key_pairs(Pattern::Ik, Some([9; 32])).await.expect_err("the key is another one");
-    assert!(matches!(error, Error::Closed(_)), "{error}");
+async fn who_is_not_expected_is_told_so_at_once() {
+    let wrong_server = |client: PrivateKey, server: PrivateKey| {
+        let other = client.public();
+        (Keys::ik_client(client, other), Keys::ik_server(server, Peers::Any))
+    };
+    let impostor = |client: PrivateKey, server: PrivateKey| {
+        let other = client.public();
+        (Keys::xx(client, Peers::only([other])), Keys::xx(server, Peers::Any))
+    };
+    for error in [with_key_pairs(wrong_server).await, with_key_pairs(impostor).await] {
+        let error = error.expect_err("the key is another one");
+        assert!(matches!(error, Error::Closed(CloseReason::Unauthenticated)), "{error}");
+    }
 }
 
 #[tokio::test]

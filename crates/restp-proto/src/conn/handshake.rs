@@ -40,6 +40,8 @@ pub(crate) enum Refusal {
     Services = 1,
     /// Too many paths or joins.
     Limit = 2,
+    /// The keys of a protected handshake.
+    Keys = 3,
 }
 
 /// What a responder knows of a connection over several paths.
@@ -105,6 +107,7 @@ impl Connection {
             Box::new(multi)
         });
         let acknowledged = matches!(proof, Proof::Acknowledged);
+        let protected = matches!(proof, Proof::Protected { .. });
         let mut seal = None;
         match proof {
             Proof::Protected { seal: handshake } => {
@@ -132,6 +135,10 @@ impl Connection {
         if acknowledged {
             conn.phase = Phase::Established;
         }
+        conn.announced = false;
+        if !protected {
+            conn.announce();
+        }
         // The window of the first packet counts from our first message.
         conn.flow_limit = window.map_or(u64::MAX, u64::from);
         conn
@@ -153,8 +160,13 @@ impl Connection {
             return None;
         }
         if flags.contains(Flags::RST) {
-            let nobody = arq.sequence == Refusal::NothingHere as u32;
-            self.finish(cx, if nobody { CloseReason::NotListening } else { CloseReason::Refused });
+            let keys = self.seal.is_some() && arq.sequence == Refusal::Keys as u32;
+            let reason = match arq.sequence {
+                number if number == Refusal::NothingHere as u32 => CloseReason::NotListening,
+                _ if keys => CloseReason::Unauthenticated,
+                _ => CloseReason::Refused,
+            };
+            self.finish(cx, reason);
             return None;
         }
         if !flags.contains(Flags::SYN) {
@@ -286,6 +298,9 @@ impl Connection {
         let id = path.id;
         if index == 0 {
             self.phase = Phase::Established;
+            if !self.announced {
+                self.announce();
+            }
             if self.role == Role::Initiator && self.multi.is_some() {
                 self.tell(EventKind::PathsAllowed);
             }

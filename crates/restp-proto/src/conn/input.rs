@@ -38,7 +38,7 @@ impl Connection {
             return self.handle_open(cx, index, ecn, decoded, datagram.len());
         }
         let mut plain = std::mem::take(cx.scratch);
-        let opened = self.unseal(index, decoded, datagram, &mut plain);
+        let opened = self.unseal(cx, index, decoded, datagram, &mut plain);
         let cookie = opened.and_then(|decoded| self.handle_open(cx, index, ecn, &decoded, datagram.len()));
         *cx.scratch = plain;
         cookie
@@ -234,6 +234,9 @@ impl Connection {
                 CloseReason::Graceful
             } else if self.phase == Phase::Handshake && self.role == Role::Initiator {
                 CloseReason::Refused
+            } else if self.seal.is_some() && self.role == Role::Initiator && !self.paths[index].confirmed {
+                // The responder of XX saw our key last, and does not take it.
+                CloseReason::Unauthenticated
             } else {
                 CloseReason::Reset
             };

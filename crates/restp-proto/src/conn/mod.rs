@@ -160,6 +160,8 @@ pub(crate) struct Connection {
     reset: Option<usize>,
     stats: ConnStats,
     seal: Option<Box<Seal>>,
+    /// The application has heard of the connection; the responder of a protected handshake waits for proof first.
+    announced: bool,
 }
 
 impl Connection {
@@ -207,6 +209,7 @@ impl Connection {
             reset: None,
             stats: ConnStats::default(),
             seal: None,
+            announced: true,
             composition,
         }
     }
@@ -255,10 +258,6 @@ impl Connection {
             || self.phase == Phase::Closed
     }
 
-    pub fn announce(&mut self, event: EventKind) {
-        self.tell(event);
-    }
-
     pub fn agree_ecn(&mut self, agreed: bool) {
         self.ecn_agreed = agreed;
     }
@@ -302,8 +301,15 @@ impl Connection {
         }
     }
 
+    // R-PROT-11
     pub fn poll_event(&mut self) -> Option<EventKind> {
-        self.events.pop_front()
+        if self.announced { self.events.pop_front() } else { None }
+    }
+
+    /// Tells the application of a connection that a peer opened, before everything else.
+    fn announce(&mut self) {
+        self.announced = true;
+        self.events.push_front(EventKind::Accepted { port: self.ports().0 });
     }
 
     fn note_cause(&mut self) {
@@ -329,6 +335,12 @@ impl Connection {
         self.keepalive_at = Instant::FAR_FUTURE;
         self.hole_at = Instant::FAR_FUTURE;
         self.data_fin_at = Instant::FAR_FUTURE;
+        if !self.announced {
+            // Nobody has heard of it, so nobody needs to hear of its end.
+            self.events.clear();
+            cx.log(LogEvent::Closed { reason });
+            return;
+        }
         // The last event must not be lost, whatever the queue holds.
         self.events.push_back(EventKind::Closed(reason));
         cx.log(LogEvent::Closed { reason });

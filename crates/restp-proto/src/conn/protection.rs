@@ -4,23 +4,30 @@ use std::sync::Arc;
 
 use super::path::Stage;
 use super::{Connection, Cx, Role};
-use crate::protected::{Keys, Seal};
+use crate::event::CloseReason;
+use crate::protected::{Advance, Keys, PublicKey, Seal};
 use crate::seq;
 use crate::wire::{Decoded, Flags, Packet, PayloadCheck, Sequence};
 
 impl Connection {
     /// Begins the handshake of the protected profile: its first message travels in our SYN.
-    pub fn protect(&mut self, keys: &Arc<Keys>, seed: [u8; 32]) {
+    pub fn protect(&mut self, keys: &Arc<Keys>, seed: [u8; 32]) -> Option<()> {
         let mut syn = Vec::new();
-        if self.syn_packet(0).encode(&mut syn, None).is_ok() {
-            self.seal = Seal::initiator(keys, &syn, seed).map(Box::new);
-        }
+        self.syn_packet(0).encode(&mut syn, None).ok()?;
+        self.seal = Some(Box::new(Seal::initiator(keys, &syn, seed)?));
+        Some(())
+    }
+
+    /// The public key that the peer proved to have.
+    pub fn peer_public_key(&self) -> Option<PublicKey> {
+        self.seal.as_ref()?.peer()
     }
 
     /// What a packet of the protected profile says, or `None` if nothing of it may take effect.
     // R-PROT-7, R-PROT-8
     pub(super) fn unseal<'p>(
         &mut self,
+        cx: &mut Cx<'_>,
         index: usize,
         decoded: &Decoded<'p>,
         datagram: &[u8],
@@ -28,7 +35,7 @@ impl Connection {
     ) -> Option<Decoded<'p>> {
         let protection = decoded.packet.protection?;
         if protection.epoch == 0 {
-            return if index == 0 { self.on_handshake_packet(index, decoded) } else { None };
+            return if index == 0 { self.on_handshake_packet(cx, index, decoded) } else { None };
         }
         let path = self.paths.get_mut(index)?;
         if protection.subflow != path.id.0 {
@@ -71,7 +78,12 @@ impl Connection {
     }
 
     /// A packet in clear text that carries the handshake: only what the state of the handshake expects is taken.
-    fn on_handshake_packet<'p>(&mut self, index: usize, decoded: &Decoded<'p>) -> Option<Decoded<'p>> {
+    fn on_handshake_packet<'p>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        decoded: &Decoded<'p>,
+    ) -> Option<Decoded<'p>> {
         let packet = &decoded.packet;
         let flags = packet.header.flags;
         let Sequence::Arq(arq) = packet.sequence else { return None };
@@ -86,9 +98,8 @@ impl Connection {
                 if !flags.contains(Flags::ACK) || !proves {
                     return None;
                 }
-                if flags.contains(Flags::SYN) && self.seal.as_mut()?.advance(packet.payload).is_none() {
-                    self.stats.unauthentic += 1;
-                    return None;
+                if flags.contains(Flags::SYN) {
+                    self.advance(cx, packet.payload)?;
                 }
                 Some(without_message)
             }
@@ -106,13 +117,26 @@ impl Connection {
             }
             (Role::Responder, Stage::SynReceived) if flags.contains(Flags::ACK) => {
                 // The third message of XX.
-                if self.seal.as_mut()?.advance(packet.payload).is_none() {
-                    self.stats.unauthentic += 1;
-                    return None;
-                }
+                self.advance(cx, packet.payload)?;
                 Some(without_message)
             }
             _ => None,
         }
+    }
+
+    /// Takes the peer's message of the handshake; who proves a key that is not taken ends the connection.
+    // R-PROT-10
+    fn advance(&mut self, cx: &mut Cx<'_>, message: &[u8]) -> Option<()> {
+        match self.seal.as_mut()?.advance(message) {
+            Advance::Good => return Some(()),
+            Advance::Wrong => {}
+            // An impostor is told nothing; a client that is not taken has a right to know.
+            Advance::Stranger if self.role == Role::Initiator => {
+                self.finish(cx, CloseReason::Unauthenticated)
+            }
+            Advance::Stranger => self.abort_with(cx, CloseReason::Unauthenticated),
+        }
+        self.stats.unauthentic += 1;
+        None
     }
 }

@@ -9,6 +9,7 @@ use crate::error::{PathError, SendError};
 use crate::event::{ConnId, Dial, Knob, SendOptions};
 use crate::path::{PathAddr, PathId};
 use crate::profile::Composition;
+use crate::protected::PublicKey;
 use crate::stats::{ConnStats, PathStats};
 use crate::time::Instant;
 
@@ -138,7 +139,19 @@ impl Endpoint {
     /// What is in force on a connection and why, in sentences.
     #[must_use]
     pub fn explain(&self, conn: ConnId) -> Option<String> {
-        self.table.get(conn).map(|conn| conn.composition().explain())
+        let conn = self.table.get(conn)?;
+        let mut text = conn.composition().explain();
+        if let Some(key) = conn.peer_public_key() {
+            text.push_str(&format!("The peer proved to have the private key to {key}.\n"));
+        }
+        Some(text)
+    }
+
+    /// The public key that the peer of a protected connection proved to have, once it has; none with a shared secret.
+    // R-PROT-10
+    #[must_use]
+    pub fn peer_public_key(&self, conn: ConnId) -> Option<PublicKey> {
+        self.table.get(conn)?.peer_public_key()
     }
 
     /// The composition in force, after negotiation.

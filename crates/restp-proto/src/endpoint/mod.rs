@@ -143,8 +143,11 @@ impl Endpoint {
         if self.listeners.contains_key(&port) {
             return Err(ListenError::InUse { port });
         }
-        if composition.profile().protection == Protection::Protected && self.keys.is_none() {
-            return Err(ListenError::NoKeys);
+        if composition.profile().protection == Protection::Protected {
+            let keys = self.keys.as_ref().ok_or(ListenError::NoKeys)?;
+            if !keys.can_listen() {
+                return Err(ListenError::UnusableKeys);
+            }
         }
         self.listeners.insert(port, Listener { composition, exact, datagrams: VecDeque::new() });
         Ok(())
@@ -174,8 +177,12 @@ impl Endpoint {
         if self.table.len() >= self.config.max_connections {
             return Err(ConnectError::TooMany { limit: self.config.max_connections });
         }
-        if composition.profile().protection == Protection::Protected && self.keys.is_none() {
-            return Err(ConnectError::NoKeys);
+        let keys = match composition.profile().protection {
+            Protection::ClearText => None,
+            Protection::Protected => Some(self.keys.clone().ok_or(ConnectError::NoKeys)?),
+        };
+        if keys.as_ref().is_some_and(|keys| !keys.can_connect()) {
+            return Err(ConnectError::UnusableKeys);
         }
         self.linger.forget(&key);
         let isn = self.initial_number(now, &key);
@@ -186,7 +193,6 @@ impl Endpoint {
         let local_key = self.rng.next_u64();
         let mut seed = [0; 32];
         self.rng.fill_bytes(&mut seed);
-        let keys = self.keys.clone().filter(|_| composition.profile().protection == Protection::Protected);
         let id = self.table.next_id();
         let (cx, _) = self.split(now, id);
         let mut conn = Connection::connect(
@@ -199,7 +205,7 @@ impl Endpoint {
             local_key,
         );
         if let Some(keys) = keys {
-            conn.protect(&keys, seed);
+            conn.protect(&keys, seed).ok_or(ConnectError::UnusableKeys)?;
         }
         let id = self.table.insert(conn);
         self.table.bind(key, id, 0);

@@ -11,7 +11,6 @@ use crate::conn::handshake::{Keys, Opening, Proof, agreed_hash};
 use crate::conn::multipath::{asks_checks, checks_flag};
 use crate::conn::{Connection, shape};
 use crate::crypto::{self, Purpose};
-use crate::event::EventKind;
 use crate::profile::Composition;
 use crate::protected::Seal;
 use crate::time::Instant;
@@ -96,8 +95,9 @@ impl Endpoint {
         let mut seed = [0; 32];
         self.rng.fill_bytes(&mut seed);
         let Some(seal) = Seal::responder(&keys, stranger.datagram, packet.payload, seed) else {
-            // Whoever does not have the right keys learns nothing.
+            // Whoever does not have the right keys learns that, and nothing else.
             self.stats.unauthentic += 1;
+            self.refuse(stranger, Refusal::Keys);
             return;
         };
         let ecn = ecn_wanted(packet, composition);
@@ -256,7 +256,6 @@ impl Endpoint {
             window: packet.window,
         };
         let mut conn = Connection::accept(&cx, composition.clone(), opening, proof);
-        conn.announce(EventKind::Accepted { port: key.local_port });
         conn.agree_ecn(ecn);
         if conn.is_half_open() {
             self.half_open += 1;

@@ -4,42 +4,64 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use restp_proto::profile::{Paths, Protection, Scheduler};
-use restp_proto::protected::{Aead, Keys, Pattern};
-use restp_proto::{CloseReason, EndpointConfig, EventKind, Profile};
+use restp_proto::protected::{Aead, Keys, Pattern, Peers, PrivateKey};
+use restp_proto::{
+    CloseReason, ConnId, ConnectError, Endpoint, EndpointConfig, EventKind, ListenError, Profile,
+};
 use restp_sim::restp::{Pair, client_path};
 use restp_sim::{DropRule, LinkConfig, Loss, Packet};
 
 const MS: Duration = Duration::from_millis(1);
 const SECRET: &[u8] = b"a secret that must not be seen on the wire";
 
-/// X25519 key pair for tests: the public key belongs to the private one of 32 times 3.
-const SERVER_PRIVATE: [u8; 32] = [3; 32];
-
-fn server_public() -> [u8; 32] {
-    // The base point of Curve25519 times the private key, computed by the same library.
-    use snow::resolvers::{CryptoResolver, DefaultResolver};
-    let mut dh = DefaultResolver.resolve_dh(&snow::params::DHChoice::Curve25519).unwrap();
-    dh.set(&SERVER_PRIVATE);
-    dh.pubkey().try_into().unwrap()
+fn private(start: u8) -> PrivateKey {
+    PrivateKey::from_random(std::array::from_fn(|place| start + place as u8)).unwrap()
 }
 
-fn keys(pattern: Pattern, aead: Aead) -> Keys {
-    Keys {
-        pattern,
-        aead,
-        psk: Some([1; 32]),
-        local_private: Some(SERVER_PRIVATE),
-        remote_public: Some(server_public()),
-    }
+/// Keys of a client and of a server that expect each other.
+fn keys(pattern: Pattern, aead: Aead) -> (Keys, Keys) {
+    let (client, server) = (private(2), private(3));
+    let (client_public, server_public) = (client.public(), server.public());
+    let (client, server) = match pattern {
+        Pattern::NnPsk0 => (Keys::shared([1; 32]), Keys::shared([1; 32])),
+        Pattern::Ik => {
+            (Keys::ik_client(client, server_public), Keys::ik_server(server, Peers::only([client_public])))
+        }
+        Pattern::Xx => {
+            (Keys::xx(client, Peers::only([server_public])), Keys::xx(server, Peers::only([client_public])))
+        }
+    };
+    (client.with_aead(aead), server.with_aead(aead))
 }
 
 fn protected(profile: Profile) -> Profile {
     Profile { protection: Protection::Protected, ..profile }
 }
 
-fn pair(profile: &Profile, keys: Keys, link: &LinkConfig, seed: u64) -> Pair {
-    let config = EndpointConfig { keys: Some(keys), ..EndpointConfig::default() };
-    Pair::with_config(seed, profile, profile, &[(link.clone(), link.clone())], &config)
+fn pair(profile: &Profile, keys: (Keys, Keys), link: &LinkConfig, seed: u64) -> Pair {
+    pair_with_paths(profile, keys, &[(link.clone(), link.clone())], seed)
+}
+
+fn pair_with_paths(
+    profile: &Profile,
+    (client, server): (Keys, Keys),
+    links: &[(LinkConfig, LinkConfig)],
+    seed: u64,
+) -> Pair {
+    let config = EndpointConfig { keys: Some(server), ..EndpointConfig::default() };
+    let mut pair = Pair::with_config(seed, profile, profile, links, &config);
+    let config = EndpointConfig { keys: Some(client), ..EndpointConfig::default() };
+    let seed = pair.net.rng().seed_bytes();
+    pair.net.with(pair.client, |host, _| host.endpoint = Endpoint::new(config, seed));
+    pair
+}
+
+/// How the client's connection ended, if it did.
+fn end_of(pair: &Pair, conn: ConnId) -> Option<CloseReason> {
+    pair.net.host(pair.client).events.iter().find_map(|event| match event.kind {
+        EventKind::Closed(reason) if event.conn == conn => Some(reason),
+        _ => None,
+    })
 }
 
 // R-PROT-1, R-PROT-2, R-PROT-8
@@ -106,18 +128,73 @@ fn the_payload_is_not_on_the_wire_and_no_changed_packet_is_taken() {
 fn without_the_right_keys_nothing_is_opened() {
     for (client, server) in [([1; 32], [2; 32]), ([2; 32], [1; 32])] {
         let profile = protected(Profile::file_arq());
-        let mut pair = pair(&profile, Keys::shared(server), &LinkConfig::ideal(MS * 10), 4);
-        let config = EndpointConfig { keys: Some(Keys::shared(client)), ..EndpointConfig::default() };
-        pair.net.with(pair.client, |host, _| host.endpoint = restp_proto::Endpoint::new(config, [7; 32]));
-        pair.connect();
-        pair.net.run_for(Duration::from_secs(200));
+        let keys = (Keys::shared(client), Keys::shared(server));
+        let mut pair = pair(&profile, keys, &LinkConfig::ideal(MS * 10), 4);
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(1));
         assert_eq!(pair.accepted(), None);
         assert_eq!(pair.net.host(pair.server).endpoint.connections(), 0);
         assert!(pair.net.host(pair.server).endpoint.stats().unauthentic > 0);
-        let events = &pair.net.host(pair.client).events;
-        let timed_out = EventKind::Closed(CloseReason::TimedOut);
-        assert!(events.iter().any(|event| event.kind == timed_out), "{events:?}");
+        assert_eq!(end_of(&pair, conn), Some(CloseReason::Unauthenticated));
     }
+}
+
+// R-PROT-10
+#[test]
+fn both_ends_know_and_check_whom_they_talk_to() {
+    let (client, server) = (private(2), private(3));
+    let (client_public, server_public, other) = (client.public(), server.public(), private(9).public());
+    let only = |key| Peers::only([key]);
+    let asked = move |key| Peers::if_(move |shown| *shown == key);
+    // What the client expects, what the server takes, and whether they come together.
+    let cases = [
+        (Keys::ik_client(client.clone(), server_public), Keys::ik_server(server.clone(), Peers::Any), true),
+        (
+            Keys::ik_client(client.clone(), server_public),
+            Keys::ik_server(server.clone(), asked(client_public)),
+            true,
+        ),
+        (Keys::ik_client(client.clone(), server_public), Keys::ik_server(server.clone(), only(other)), false),
+        (Keys::ik_client(client.clone(), other), Keys::ik_server(server.clone(), Peers::Any), false),
+        (Keys::xx(client.clone(), Peers::Any), Keys::xx(server.clone(), Peers::Any), true),
+        (Keys::xx(client.clone(), only(server_public)), Keys::xx(server.clone(), only(client_public)), true),
+        (Keys::xx(client.clone(), only(other)), Keys::xx(server.clone(), Peers::Any), false),
+        (Keys::xx(client.clone(), Peers::Any), Keys::xx(server.clone(), only(other)), false),
+        (Keys::xx(client.clone(), Peers::Any), Keys::xx(server.clone(), asked(other)), false),
+    ];
+    for (number, (client, server, fit)) in cases.into_iter().enumerate() {
+        let profile = protected(Profile::file_arq());
+        let mut pair = pair(&profile, (client, server), &LinkConfig::ideal(MS * 10), 4);
+        let conn = pair.connect();
+        let _ = pair.send(pair.client, conn, SECRET.to_vec());
+        pair.net.run_for(Duration::from_secs(1));
+        let accepted = pair.accepted();
+        assert_eq!(accepted.is_some(), fit, "case {number}");
+        let shown = |host, conn| pair.net.host(host).endpoint.peer_public_key(conn);
+        match accepted {
+            Some(accepted) => {
+                assert_eq!(shown(pair.client, conn), Some(server_public), "case {number}");
+                assert_eq!(shown(pair.server, accepted), Some(client_public), "case {number}");
+                let text = pair.net.host(pair.server).endpoint.explain(accepted).unwrap();
+                assert!(text.contains(&client_public.to_string()), "{text}");
+                assert_eq!(pair.receive(pair.server, accepted).len(), 1);
+            }
+            None => assert_eq!(end_of(&pair, conn), Some(CloseReason::Unauthenticated), "case {number}"),
+        }
+    }
+}
+
+#[test]
+fn keys_of_the_other_role_are_refused_at_once() {
+    let composition = protected(Profile::file_arq()).validate().unwrap();
+    let endpoint = |keys| Endpoint::new(EndpointConfig { keys: Some(keys), ..Default::default() }, [1; 32]);
+    let mut client = endpoint(Keys::ik_client(private(2), private(3).public()));
+    assert_eq!(client.listen(7, composition.clone(), false), Err(ListenError::UnusableKeys));
+    let mut server = endpoint(Keys::ik_server(private(3), Peers::Any));
+    let now = restp_proto::Instant::ZERO;
+    let refused = server.connect(now, client_path(0), 1, 7, &composition);
+    assert_eq!(refused, Err(ConnectError::UnusableKeys));
+    assert_eq!(server.connections(), 0);
 }
 
 // R-PROT-5, R-PROT-8
@@ -129,9 +206,8 @@ fn several_paths_are_protected_and_joins_cannot_be_forged_or_repeated() {
         let profile =
             protected(Profile { paths: Paths::Spreading(Scheduler::RoundRobin), ..Profile::multipath() });
         let link = LinkConfig { loss: Loss::Bernoulli(0.02), ..LinkConfig::new(5_000_000, MS * 10) };
-        let config = EndpointConfig { keys: Some(keys(pattern, aead)), ..EndpointConfig::default() };
         let links = [(link.clone(), link.clone()), (link.clone(), link)];
-        let mut pair = Pair::with_config(8, &profile, &profile, &links, &config);
+        let mut pair = pair_with_paths(&profile, keys(pattern, aead), &links, 8);
         let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
         let tap = Arc::clone(&seen);
         pair.net.add_rule(
