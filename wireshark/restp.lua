@@ -241,11 +241,15 @@ local function check_rules(packet)
   end
   local control = controls > 0 or flags.ACK
   local multipath = packet.path_mode >= 2
+  local plain_ack = flags.ACK and controls == 0 and not err.ENC
   local rules = {
     { controls > 1, "SYN, FIN and RST exclude each other" },
     { flow.CON and flow.OPT, "CON and OPT exclude each other" },
     { control and not (flow.CON or flow.OPT), "Control flags need CON or OPT" },
-    { flow.CKI and not (flags.SYN and flow.OPT), "CKI needs SYN and OPT" },
+    {
+      flow.CKI and not (flags.SYN and (flow.OPT or packet.version == 1)) and not plain_ack,
+      "CKI needs SYN with OPT or in version 1, or ACK without FIN, RST and ENC",
+    },
     { packet.cor and not (flags.ACK and err.CRC), "COR needs ACK and CRC" },
     { err.ENC and not err.FEC, "ENC needs FEC" },
     { err.ENC and packet.payload_bytes == 0, "ENC needs a payload" },
@@ -292,7 +296,17 @@ local function read_crc(packet, tree, reader)
   end
 end
 
+-- Whether a cookie is there: with SYN and OPT it is presented without CKI and granted with it; else CKI says so.
+local function has_cookie(packet)
+  if packet.flags.SYN and packet.flow.OPT then return packet.flags.ACK == packet.flow.CKI end
+  return packet.flow.CKI
+end
+
 local function read_cookie(packet, tree, reader)
+  if not packet.flags.SYN then
+    tree:add(fields.cookie, reader:take(16, "cookie"))
+    return
+  end
   local after = multipath_words(packet) + (packet.dss and 3 or 0) + (has_fec(packet) and 1 or 0)
   local words = (reader.stop - reader.at) / 4 - after - numbering_words(packet)
   if words < 1 or words > 4 then drop("cookie_length", "A cookie has 1 to 4 words") end
@@ -410,16 +424,16 @@ end
 
 local function read_extensions(packet, tree, reader)
   local acknowledgement = 0
-  if packet.error.CRC then read_crc(packet, tree, reader) end
+  if packet.error.CRC and not packet.sealed then read_crc(packet, tree, reader) end
   if packet.win then
     local word = reader:take(4, "window")
     zeros(word(2, 2), "window extension")
     tree:add(fields.window, word(0, 2))
   end
-  local cookie = packet.flags.SYN and packet.flow.OPT and packet.flags.ACK == packet.flow.CKI
+  local cookie = has_cookie(packet)
   if cookie then read_cookie(packet, tree, reader) end
   read_multipath(packet, tree, reader)
-  if packet.dss then read_dss(packet, tree, reader, cookie) end
+  if packet.dss then read_dss(packet, tree, reader, cookie and packet.flags.SYN) end
   if has_fec(packet) then
     local word = reader:take(4, "FEC")
     tree:add(fields["fec.type"], word(0, 1))
@@ -480,7 +494,9 @@ local function dissect(packet, tree, protocol)
   if packet.header_bytes > tvb:len() then drop("header_beyond_datagram", "The header is longer than the datagram") end
   packet.body_bytes = tvb:len() - packet.header_bytes
   packet.body = packet.body_bytes > 0 and tvb:raw(packet.header_bytes) or ""
-  if band(tvb(3, 1):uint(), 0x20) ~= 0 then check_hec(packet, tree, protocol) end
+  -- An AEAD takes the place of the checks (R-PROT-6).
+  packet.sealed = packet.version == 1 and packet.header_bytes > 12 and tvb(12, 1):uint() > 0
+  if band(tvb(3, 1):uint(), 0x20) ~= 0 and not packet.sealed then check_hec(packet, tree, protocol) end
 
   read_base(packet, tree)
   check_base(packet)

@@ -3,7 +3,9 @@
 
 A list item `- **[R-XXX-n]**` of the specification defines a requirement. Code and tests name it in a
 comment (`// R-XXX-n`) or, for a test, in its name (`fn r_xxx_n_...`). Fails if a requirement has no code or
-no test, if a source names an unknown requirement, or if a settled question (A1 to L8) has no place.
+no test, if a source names an unknown requirement, if a settled question (A1 to L8) has no place, or if a
+security clause has no mutant (mutants.toml) that could still be played: its text must stand once in the code,
+its test must name the clause.
 `--check` also fails if the chapter is not up to date, and changes nothing.
 """
 
@@ -17,10 +19,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import mutants
+
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "docs" / "restp-spec.md"
 CRATES = ["restp-proto", "restp-sim", "restp"]
 BEGIN, END = "<!-- compliance: begin -->\n", "<!-- compliance: end -->\n"
+
+# Clauses that keep opponents out; others whose loss would show in no ordinary use may have mutants, too.
+SECURITY = re.compile(r"R-(PROT|SEC)-\d+|R-ENCAP-3|R-CM-10|R-OPT-[67]|R-MP-(3|4|11)")
 
 DEFINED = re.compile(r"^- \*\*\[(R-[A-Z]+-\d+)\]\*\*", re.MULTILINE)
 CITED = re.compile(r"\bR-[A-Z]+-\d+\b")
@@ -127,6 +134,28 @@ def question_gaps(spec: str) -> list[str]:
     return [name for name in ids if f"\n| {name} | " not in spec and f"({name})" not in spec]
 
 
+def mutant_gaps(requirements: list[str], found: dict[str, Evidence]) -> list[str]:
+    """One sentence for each security clause without a mutant, and for each mutant that has rotted."""
+    known = mutants.mutants()
+    clauses = {mutant.clause for mutant in known}
+    sentences = [
+        f"{name} is a security clause and has no mutant in mutants.toml"
+        for name in requirements
+        if SECURITY.fullmatch(name) and name not in clauses
+    ]
+    for mutant in known:
+        tests = {place.rpartition(": ")[2] for place in found.get(mutant.clause, Evidence()).tests}
+        if mutant.test not in tests:
+            sentences.append(
+                f"a mutant of {mutant.clause} counts on {mutant.test}, a test that does not name the clause"
+            )
+        if (count := mutant.occurrences()) != 1:
+            sentences.append(
+                f"a mutant of {mutant.clause} changes a text that stands {count} times in {mutant.file}"
+            )
+    return sentences
+
+
 def problems(spec: str, requirements: list[str], found: dict[str, Evidence]) -> list[str]:
     """One sentence for everything that is missing."""
     empty = Evidence()
@@ -142,6 +171,7 @@ def problems(spec: str, requirements: list[str], found: dict[str, Evidence]) -> 
     sentences += [
         f"{name} is defined twice" for name in sorted({n for n in requirements if requirements.count(n) > 1})
     ]
+    sentences += mutant_gaps(requirements, found)
     return sentences + [f"the settled question {name} has no place" for name in question_gaps(spec)]
 
 

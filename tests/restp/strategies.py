@@ -87,7 +87,11 @@ def packets(draw: Draw) -> Packet:
     except DecodeError:
         assume(False)
     cookie = rules.announces_cookie(header)
-    has_crc = Error.CRC in header.error
+    # Beside an acknowledgement a cookie has 4 words and forbids a DSS nothing (R-COOKIE-4).
+    opening = cookie and Flags.SYN in header.flags
+    cookie_words = draw(st.integers(1, 4)) if opening else 4
+    # A sealed packet has no checks of its own (R-PROT-6).
+    has_crc = Error.CRC in header.error and not tag
     numbers: Seq | Arq | None = None
     if rules.announces_arq(header):
         numbers = draw(st.builds(Arq, NUMBERS, NUMBERS))
@@ -98,9 +102,9 @@ def packets(draw: Draw) -> Packet:
         protection=protection,
         crc=Crc() if has_crc else None,
         window=draw(st.builds(Window, PORTS)) if header.win else None,
-        cookie=Cookie(4 * draw(st.integers(1, 4)) * b"\xc0") if cookie else None,
+        cookie=Cookie(4 * cookie_words * b"\xc0") if cookie else None,
         path_message=draw(_path_messages(header)),
-        dss=draw(_signals(cookie, has_crc or header.version == 1)) if header.dss else None,
+        dss=draw(_signals(opening, has_crc or header.version == 1)) if header.dss else None,
         fec=draw(st.builds(Fec, OCTETS, st.integers(0, 0xFFFFFF)))
         if rules.announces_fec(header, bool(payload))
         else None,

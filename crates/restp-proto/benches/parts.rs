@@ -222,7 +222,7 @@ fn carry(from: &mut Endpoint, to: &mut Endpoint, now: Instant, buffer: &mut Vec<
 
 impl Ends {
     fn open(profile: Profile, aead: Option<Aead>) -> Self {
-        let keys = aead.map(|aead| Keys { aead, ..Keys::shared([3; 32]) });
+        let keys = aead.map(|aead| Keys::shared([3; 32]).with_aead(aead));
         let config = EndpointConfig { keys, ..EndpointConfig::default() };
         let composition = profile.validate().expect("the services go together");
         let mut client = Endpoint::new(config.clone(), [1; 32]);

@@ -54,10 +54,19 @@ pub struct EndpointConfig {
     pub encapsulation: Encapsulation,
     /// Connections at the same time, at most.
     pub max_connections: usize,
-    /// Opportunistic connections that have not been confirmed, at most; beyond, openings get the three-way treatment.
+    /// Connections that hold a slot before their peer has proven itself (opportunistic and protected), at most. Protected
+    /// ones are asked for a cookie from half of it on; beyond it opportunistic ones get the three-way treatment.
     pub max_half_open: usize,
-    /// Openings remembered against replay, at most; beyond, openings get the three-way treatment (answer D9).
+    /// Of these, from one address (IPv6: from the same 64 bits), at most; as many again with a proven address.
+    pub max_half_open_per_address: usize,
+    /// How long a protected connection may take to be proven.
+    pub half_open_lifetime: Duration,
+    /// Openings remembered against replay, at most, of each kind; beyond, opportunistic ones get the three-way treatment
+    /// (answer D9) and the oldest protected ones are forgotten.
     pub max_replay_entries: usize,
+    /// Three-way openings remembered while their first packets could open another connection, at most. Beyond, the secret
+    /// behind initial numbers changes: handshakes under way fail, old packets open nothing.
+    pub max_openings: usize,
     /// How long a cookie is good (answer D8).
     pub cookie_lifetime: Duration,
     /// Cookies of servers that a client remembers, at most.
@@ -66,8 +75,12 @@ pub struct EndpointConfig {
     pub max_lingering: usize,
     /// Connectionless messages that wait to be read, per port, at most.
     pub max_datagrams: usize,
-    /// Resets and cookie grants per second to peers without state, at most.
-    pub max_stateless_per_s: u32,
+    /// SYN-ACKs per second to peers without state, at most; a tenth of them at once.
+    pub max_syn_acks_per_s: u32,
+    /// Cookies granted per second, at most; a tenth of them at once.
+    pub max_cookies_per_s: u32,
+    /// Resets per second for what belongs to nothing, at most; a tenth of them at once.
+    pub max_resets_per_s: u32,
     /// How far ahead of time packets may be handed over with a release time.
     ///
     /// Zero unless the socket layer can hold packets back (`SO_TXTIME`, or its own queue).
@@ -82,12 +95,17 @@ impl Default for EndpointConfig {
             encapsulation: Encapsulation::Udp,
             max_connections: 65_536,
             max_half_open: 1024,
+            max_half_open_per_address: 64,
+            half_open_lifetime: Duration::from_secs(10),
             max_replay_entries: 65_536,
+            max_openings: 1 << 20,
             cookie_lifetime: Duration::from_secs(24 * 3600),
             max_cached_cookies: 1024,
             max_lingering: 16_384,
             max_datagrams: 1024,
-            max_stateless_per_s: 10_000,
+            max_syn_acks_per_s: 10_000,
+            max_cookies_per_s: 10_000,
+            max_resets_per_s: 1000,
             release_horizon: Duration::ZERO,
             keys: None,
         }

@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Cookie = 2,
     PathKey = 3,
     TableHash = 4,
+    FirstMessage = 5,
+    Challenge = 6,
 }
 
 impl Secret {

@@ -78,6 +78,8 @@ pub enum CloseReason {
     Refused,
     /// No answer in spite of all repetitions.
     TimedOut,
+    /// The network reports that nobody is there to answer.
+    Unreachable,
     /// No packet from the peer for the idle timeout.
     Idle,
     /// The link did not come back within the outage limit.
@@ -95,6 +97,7 @@ impl fmt::Display for CloseReason {
             Self::NotListening => "nobody listens on this port of the peer",
             Self::Refused => "the peer does not offer a service that the profile requires",
             Self::TimedOut => "no answer from the peer",
+            Self::Unreachable => "the network reports that nothing receives packets at this address and port",
             Self::Idle => "nothing was heard from the peer for the idle timeout",
             Self::Outage => "the link did not come back within the outage limit",
             Self::Unauthenticated => {

@@ -4,6 +4,7 @@ mod keys;
 mod traffic;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -12,7 +13,8 @@ use snow::resolvers::{CryptoResolver, DefaultResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, HandshakeState};
 
-use crate::wire::{Protection, PseudoHeader};
+use crate::time::Instant;
+use crate::wire::Protection;
 use keys::Material;
 use traffic::Traffic;
 
@@ -95,8 +97,8 @@ fn prologue(syn: &[u8]) -> Option<[u8; 16]> {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(PROLOGUE);
     bytes[8..].copy_from_slice(words);
-    // HL; Cong; k; HLX; COR.
-    for (place, mask) in [(8, 0xF0), (12, 0xF0), (13, 0xF0), (14, 0xF0), (15, 0xEF)] {
+    // HL; CKI; Cong; k; HLX; COR.
+    for (place, mask) in [(8, 0xF0), (10, 0xDF), (12, 0xF0), (13, 0xF0), (14, 0xF0), (15, 0xEF)] {
         bytes[place] &= mask;
     }
     Some(bytes)
@@ -219,26 +221,37 @@ impl Seal {
 
     /// Seals a packet that was encoded with its plaintext and room for the tag.
     // R-PROT-6
-    pub fn seal(
-        &mut self,
-        protection: &Protection,
-        datagram: &mut [u8],
-        header_bytes: usize,
-        pseudo: Option<&PseudoHeader>,
-    ) -> Option<()> {
-        self.traffic()?.seal(protection, datagram, header_bytes, pseudo)
+    pub fn seal(&mut self, protection: &Protection, datagram: &mut [u8], header_bytes: usize) -> Option<()> {
+        self.traffic()?.seal(protection, datagram, header_bytes)
     }
 
-    /// Opens a sealed packet into `plain`; `false` leaves no trace of it.
+    /// One failure more and the keys must not be used any more.
+    #[cfg(test)]
+    pub fn wear(&mut self) {
+        if let Some(traffic) = self.traffic() {
+            traffic.wear();
+        }
+    }
+
+    /// The keys must not be used any more.
+    // R-PROT-4
+    pub fn is_worn_out(&mut self) -> bool {
+        self.traffic().is_some_and(|traffic| traffic.is_worn_out())
+    }
+
+    /// Opens a sealed packet into `plain`; `false` leaves no trace of it but a count.
     // R-PROT-7
     pub fn open(
         &mut self,
+        now: Instant,
+        rto: Duration,
         protection: &Protection,
         datagram: &[u8],
         header_bytes: usize,
         plain: &mut Vec<u8>,
     ) -> bool {
-        self.traffic().is_some_and(|traffic| traffic.open(protection, datagram, header_bytes, plain))
+        self.traffic()
+            .is_some_and(|traffic| traffic.open(now, rto, protection, datagram, header_bytes, plain))
     }
 }
 
@@ -326,9 +339,10 @@ mod tests {
         let mut repeated = syn;
         repeated[0] ^= 0x03;
         repeated[7] ^= 0x10;
+        repeated[2] ^= 0x20;
         assert!(
             Seal::responder(&keys, &repeated, &initiator.message, [6; 32]).is_some(),
-            "HL and COR are left out"
+            "HL, CKI and COR are left out"
         );
     }
 }

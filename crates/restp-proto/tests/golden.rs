@@ -5,9 +5,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use restp_proto::wire::{
-    CapableFlags, DecodeError, Decoded, ErrorBits, Flags, Flow, JoinStep, MAX_HEADER_BYTES, MpCapable,
-    Multipath, Order, Packet, PathMode, PayloadCheck, PseudoHeader, Report, Scheduler, Sequence, Version,
-    associated_data, seal_checksums,
+    CapableFlags, DecodeError, Decoded, ErrorBits, Flags, Flow, JoinStep, MpCapable, Multipath, Order,
+    Packet, PathMode, PayloadCheck, PseudoHeader, Report, Scheduler, Sequence, Version,
 };
 use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use serde_json::{Map, Value, json};
@@ -241,7 +240,7 @@ fn reason(error: DecodeError) -> &'static str {
 }
 
 /// R-HDR-1, R-HDR-2, R-HDR-3, R-HDR-4, R-HDR-5, R-HDR-6, R-HDR-7, R-EXT-1, R-EXT-2, R-EXT-3, R-CRC-2, R-CRC-3, R-CRC-4,
-/// R-CRC-5, R-WIN-1, R-COOKIE-1, R-COOKIE-2, R-MPC-1, R-MPC-2, R-MPJ-1, R-MPJ-2, R-MPP-1, R-DSS-1, R-DSS-4, R-FEC-1,
+/// R-CRC-5, R-WIN-1, R-COOKIE-1, R-COOKIE-2, R-COOKIE-4, R-MPC-1, R-MPC-2, R-MPJ-1, R-MPJ-2, R-MPP-1, R-DSS-1, R-DSS-4, R-FEC-1,
 /// R-FEC-2, R-ARQ-1, R-ARQ-2, R-SEQ-1, R-SACK-1, R-SACK-2, R-SNACK-1, R-SNACK-2, R-SNACK-3, R-SNACK-4
 #[test]
 fn every_vector_decodes_to_what_its_json_file_says() {
@@ -279,7 +278,6 @@ fn every_valid_vector_encodes_to_its_hex_file() {
             let tag = from_hex(vector.json["tag"].as_str().unwrap());
             let tag_at = written.len() - tag.len();
             written[tag_at..].copy_from_slice(&tag);
-            seal_checksums(&mut written, pseudo.as_ref()).unwrap();
         }
         if decoded.payload_check == PayloadCheck::Corrupt {
             // The encoder writes the CRC of the payload it was given, so only the rest can be equal.
@@ -319,8 +317,7 @@ fn sealed_vectors_open_with_the_nonce_and_associated_data_of_the_codec() {
         };
         let mut nonce = [0; 12];
         nonce[4..].copy_from_slice(&number);
-        let mut buffer = [0; MAX_HEADER_BYTES];
-        let data = Aad::from(associated_data(&vector.octets, &mut buffer).unwrap());
+        let data = Aad::from(&vector.octets[..decoded.header_bytes]);
         let key = LessSafeKey::new(UnboundKey::new(algorithm, &text("key")).unwrap());
         let mut body = vector.octets[decoded.header_bytes..].to_vec();
         let plaintext = key.open_in_place(Nonce::assume_unique_for_key(nonce), data, &mut body);

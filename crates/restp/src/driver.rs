@@ -43,10 +43,20 @@ impl Driver {
                 state.proto.handle(*now, train.path, train.ecn, datagram);
             }
         });
+        drop(locked);
+        self.hear_reports(false);
         match received {
             Poll::Ready(result) => result.map(|()| true),
             Poll::Pending => Ok(false),
         }
+    }
+
+    /// Tells the protocol what the network could not deliver. Left in the socket, reports would take up its buffer.
+    fn hear_reports(&self, look: bool) {
+        self.shared.socket.take_reports(look, |remote, datagram| {
+            let now = self.shared.clock.now();
+            self.shared.lock().proto.unreachable(now, remote, datagram);
+        });
     }
 
     /// Sends what is ready, up to a limit; true if there may be more.
@@ -86,10 +96,16 @@ impl Driver {
         if let Poll::Ready(result) = self.timer.poll(cx) {
             result?;
         }
-        let mut state = self.shared.lock();
         let now = self.shared.clock.now();
+        let mut state = self.shared.lock();
         state.end_farewells(now);
         let due = state.deadline().is_some_and(|deadline| deadline <= now);
+        if due && now < state.reports_until {
+            // A report alone wakes nobody: what is due may be the next attempt to reach a peer that is not there.
+            drop(state);
+            self.hear_reports(true);
+            state = self.shared.lock();
+        }
         if due {
             state.proto.handle_timeout(now);
         }

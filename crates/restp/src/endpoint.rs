@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::listener::Listener;
 use crate::services::Services;
 use crate::socket::{Socket, SocketOptions};
-use crate::state::{Backlog, Hold, Inbox, Shared};
+use crate::state::{Backlog, Hold, Inbox, REPORTS_WANTED, Shared};
 
 /// Inner ports of outgoing connections: the dynamic range of RFC 6335.
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -260,6 +260,7 @@ impl Endpoint {
                     // Without a handshake there is nothing to wait for.
                     let connected = composition.profile().management == Management::Connectionless;
                     state.insert_slot(id, connected);
+                    state.reports_until = now + REPORTS_WANTED;
                     state.wake_driver();
                     drop(state);
                     return Ok(Connection::new(self.hold.clone(), id, path, Some(port)));

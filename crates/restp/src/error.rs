@@ -116,7 +116,9 @@ impl From<Error> for io::Error {
                 io::ErrorKind::InvalidInput
             }
             Error::Connect(_) | Error::Listen(_) | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
-            Error::Refused { .. } | Error::NotListening { .. } => io::ErrorKind::ConnectionRefused,
+            Error::Refused { .. } | Error::NotListening { .. } | Error::Closed(CloseReason::Unreachable) => {
+                io::ErrorKind::ConnectionRefused
+            }
             Error::Closed(CloseReason::Reset | CloseReason::Refused) => io::ErrorKind::ConnectionReset,
             Error::Closed(CloseReason::Unauthenticated) => io::ErrorKind::PermissionDenied,
             Error::Closed(CloseReason::Aborted) => io::ErrorKind::ConnectionAborted,

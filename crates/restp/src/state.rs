@@ -15,6 +15,9 @@ use crate::Error;
 use crate::clock::Clock;
 use crate::socket::Socket;
 
+/// How long after the beginning of a connection reports of the network are looked for: they come within a round trip,
+/// and are heeded when the SYN would be repeated.
+pub(crate) const REPORTS_WANTED: Duration = Duration::from_secs(10);
 /// How long a connection whose handles were all dropped may take to deliver what was sent, before it is reset.
 const FAREWELL: Duration = Duration::from_secs(30);
 /// Accepted connections that wait for `accept`, per port; further ones are reset.
@@ -104,6 +107,8 @@ pub(crate) struct State {
     pub largest_packet_bytes: usize,
     /// Next inner port to try for an outgoing connection.
     pub next_port: u16,
+    /// Until when a report of the network may end an attempt to connect.
+    pub reports_until: Instant,
     /// Why the driver stopped.
     pub stopped: Option<String>,
 }
@@ -132,6 +137,7 @@ impl Shared {
             unsent_datagrams: 0,
             largest_packet_bytes: 0,
             next_port: first_port,
+            reports_until: Instant::ZERO,
             stopped: None,
         };
         Self { state: Mutex::new(state), socket, clock }

@@ -286,3 +286,17 @@ async fn congestion_marks_come_back_and_slow_the_sender() {
     let stats = outgoing.stats();
     assert!(stats.ecn_echoes > 0 && stats.congestion_events > 0, "{stats:?}");
 }
+
+// R-CM-4
+#[tokio::test]
+async fn a_port_where_nobody_is_is_told_before_the_second_transmission_fails() {
+    // Bound and dropped, so that nothing listens there.
+    let gone = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (bind, remote) in [("127.0.0.1:0", gone), ("[::]:0", gone)] {
+        let client = Endpoint::bind(bind).await.unwrap();
+        // By default the attempt would go on for a minute.
+        let attempt = timeout(HANGS, client.connect(remote, PORT, Profile::file_arq())).await;
+        let Err(error) = attempt.expect("it hangs") else { panic!("somebody answered") };
+        assert!(matches!(error, Error::Closed(CloseReason::Unreachable)), "{bind}: {error}");
+    }
+}

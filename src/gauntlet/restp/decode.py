@@ -20,6 +20,8 @@ from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, P
 from gauntlet.restp.words import WORD_BYTES, Words
 
 _COOKIE_WORDS = range(1, 5)
+# Without SYN, where a report may follow (R-COOKIE-4).
+_CHALLENGE_WORDS = 4
 _DSS_WORDS_BESIDE_COOKIE = 3
 _PROTECTION_WORDS = 2
 
@@ -36,7 +38,7 @@ def decode(datagram: bytes, *, pseudo_header: PseudoHeader | None = None) -> Pac
     header_octets, body = datagram[:header_bytes], datagram[header_bytes:]
     all_words = struct.unpack(f">{header_bytes // WORD_BYTES}I", header_octets)
     header = Header.from_words(*all_words[:BASE_WORDS])
-    if Error.CRC in header.error:
+    if Error.CRC in header.error and not _is_sealed(header, header_octets):
         _check_header(header, header_octets, len(datagram), pseudo_header)
     if reserved_bits(*all_words[:2]):
         raise DecodeError(
@@ -76,6 +78,11 @@ def _header_length_bytes(datagram: bytes) -> int:
     return count * WORD_BYTES
 
 
+def _is_sealed(header: Header, header_octets: bytes) -> bool:
+    """Whether an AEAD replaces the checks: version 1 and an epoch, the next octet, above 0 (R-PROT-6)."""
+    return header.version == 1 and any(header_octets[BASE_WORDS * WORD_BYTES :][:1])
+
+
 def _check_header(
     header: Header, header_octets: bytes, length_bytes: int, pseudo_header: PseudoHeader | None
 ) -> None:
@@ -111,11 +118,13 @@ def _read_extensions(
 ) -> Packet:
     """Read all that follows Protection, in the order of R-EXT-1."""
     has_payload = bool(payload)
-    crc = Crc.read(words, has_body=bool(payload or tag)) if Error.CRC in header.error else None
+    sealed = protection is not None and protection.epoch > 0
+    crc = Crc.read(words, has_body=bool(payload)) if Error.CRC in header.error and not sealed else None
     window = Window.read(words) if header.win else None
     cookie = _read_cookie(header, words) if rules.announces_cookie(header) else None
     path_message = _read_path_message(header, words)
-    dss = _read_dss(header, words, beside_cookie=cookie is not None) if header.dss else None
+    beside_cookie = cookie is not None and Flags.SYN in header.flags
+    dss = _read_dss(header, words, beside_cookie=beside_cookie) if header.dss else None
     fec = Fec.read(words) if rules.announces_fec(header, has_payload) else None
     numbers: Seq | Arq | None = None
     if rules.announces_arq(header):
@@ -135,14 +144,16 @@ def _read_extensions(
         report=_read_report(header, words),
         payload=payload,
         tag=tag,
-        payload_check=_check_payload(crc, dss, payload, tag),
+        payload_check=_check_payload(crc, dss, payload),
     )
 
 
 def _read_cookie(header: Header, words: Words) -> Cookie:
-    """A cookie has the words that MP_CAPABLE or MP_JOIN, DSS, FEC and ARQ leave over (R-COOKIE-2)."""
+    """The words that MP_CAPABLE or MP_JOIN, DSS, FEC and ARQ leave over (R-COOKIE-2); 4 without SYN."""
+    if Flags.SYN not in header.flags:
+        return Cookie.read(words, _CHALLENGE_WORDS)
     ack = Flags.ACK in header.flags
-    # A cookie stands on a SYN, so these are the forms for SYN; priority is excluded there (R-MPP-1).
+    # These are the forms for SYN; priority is excluded there (R-MPP-1).
     path_words = {PathMessage.MP_CAPABLE: 3, PathMessage.MP_JOIN: 4 if ack else 3}.get(header.mpt, 0)
     others = (
         path_words
@@ -214,10 +225,10 @@ def _read_report(header: Header, words: Words) -> Sack | Snack | None:
     return snack
 
 
-def _check_payload(crc: Crc | None, dss: Dss | None, payload: bytes, tag: bytes) -> PayloadCheck:
+def _check_payload(crc: Crc | None, dss: Dss | None, payload: bytes) -> PayloadCheck:
     """Compare whichever CRC-32C there is: over the body (R-CRC-3), or over the payload (R-DSS-4)."""
     if crc is not None and crc.payload_crc is not None:
-        good = crc.payload_crc == crc32c(payload + tag)
+        good = crc.payload_crc == crc32c(payload)
     elif dss is not None and dss.checked:
         good = dss.payload_crc == crc32c(payload)
     else:

@@ -33,11 +33,10 @@ def encode(packet: Packet, *, pseudo_header: PseudoHeader | None = None) -> byte
 
 
 def _with_payload_checks(packet: Packet) -> Packet:
-    """The packet with the CRC-32C values of its body and payload, and without HEC."""
-    body = packet.payload + packet.tag
+    """The packet with the CRC-32C values of its payload, and without HEC."""
     return replace(
         packet,
-        crc=packet.crc and Crc(payload_crc=crc32c(body) if body else None),
+        crc=packet.crc and Crc(payload_crc=crc32c(packet.payload) if packet.payload else None),
         dss=packet.dss and replace(packet.dss, payload_crc=crc32c(packet.payload)),
     )
 

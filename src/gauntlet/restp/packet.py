@@ -81,7 +81,7 @@ class Packet:
         """Words of the header, extensions included (R-HDR-3)."""
         others = sum(len(extension.words()) for extension in self.extensions if extension is not self.crc)
         # The second word of the CRC extension goes with the body, also before its value is known (R-CRC-4).
-        crc = 0 if self.crc is None else 2 if self.payload or self.tag else 1
+        crc = 0 if self.crc is None else 2 if self.payload else 1
         return BASE_WORDS + others + crc
 
     @property

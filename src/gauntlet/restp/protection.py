@@ -3,7 +3,6 @@
 from enum import Enum
 
 from gauntlet.restp.extensions import Protection
-from gauntlet.restp.header import BASE_WORDS
 from gauntlet.restp.packet import Packet
 from gauntlet.restp.words import WORD_BYTES
 
@@ -22,16 +21,10 @@ def nonce(protection: Protection, aead: Aead) -> bytes:
 
 
 def associated_data(datagram: bytes, packet: Packet) -> bytes:
-    """All header words, HEC and payload CRC taken as zero (R-PROT-6); `packet` is what `datagram` decodes to.
+    """All header words (R-PROT-6); `packet` is what `datagram` decodes to.
 
     Raises ValueError if the packet has no Protection extension.
     """
     if packet.protection is None:
         raise ValueError("The packet is of version 0; only version 1 has associated data.")
-    header = bytearray(datagram[: packet.header_words * WORD_BYTES])
-    if packet.crc is not None:
-        start = (BASE_WORDS + len(packet.protection.words())) * WORD_BYTES
-        header[start : start + 2] = bytes(2)
-        if packet.crc.payload_crc is not None:
-            header[start + WORD_BYTES : start + 2 * WORD_BYTES] = bytes(WORD_BYTES)
-    return bytes(header)
+    return datagram[: packet.header_words * WORD_BYTES]

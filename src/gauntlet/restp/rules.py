@@ -42,13 +42,21 @@ def _flag_rules(header: Header) -> Iterator[tuple[bool, str]]:
     )
     yield Flow.CON | Flow.OPT in flow, "CON and OPT exclude each other (R-HDR-5)."
     yield (
-        Flow.CKI in flow and not (Flags.SYN in flags and Flow.OPT in flow),
-        "CKI needs SYN and OPT (R-HDR-5).",
+        Flow.CKI in flow and not (_opens_with_cookie(header) or _is_plain_ack(header)),
+        "CKI needs SYN with OPT or in version 1, or ACK without FIN, RST and ENC (R-HDR-5).",
     )
     yield (
         header.cor and not (Flags.ACK in flags and Error.CRC in header.error),
         "COR needs ACK and CRC (R-HDR-5).",
     )
+
+
+def _opens_with_cookie(header: Header) -> bool:
+    return Flags.SYN in header.flags and (Flow.OPT in header.flow or header.version == 1)
+
+
+def _is_plain_ack(header: Header) -> bool:
+    return header.flags & (_CONTROL | Flags.ACK) == Flags.ACK and Error.ENC not in header.error
 
 
 def _coding_rules(header: Header, has_payload: bool) -> Iterator[tuple[bool, str]]:
@@ -75,10 +83,10 @@ def _path_rules(header: Header) -> Iterator[tuple[bool, str]]:
 
 
 def announces_cookie(header: Header) -> bool:
-    """A SYN with OPT presents a cookie, or grants one as SYN-ACK with CKI (R-COOKIE-1)."""
-    if Flags.SYN not in header.flags or Flow.OPT not in header.flow:
-        return False
-    return (Flags.ACK in header.flags) == (Flow.CKI in header.flow)
+    """SYN with OPT: presented without CKI or granted with it (R-COOKIE-1); else by CKI (R-COOKIE-4)."""
+    if Flags.SYN in header.flags and Flow.OPT in header.flow:
+        return (Flags.ACK in header.flags) == (Flow.CKI in header.flow)
+    return Flow.CKI in header.flow
 
 
 def announces_fec(header: Header, has_payload: bool) -> bool:

@@ -55,8 +55,10 @@ def _opening_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
         "A version 0 SYN or SYN-ACK with CON has no payload (R-CM-2).",
     )
     yield (
-        Flow.CKI in header.flow and bool(packet.payload),
-        "A cookie request or grant has no payload (R-OPT-1).",
+        Flow.CKI in header.flow
+        and bool(packet.payload)
+        and (Flags.ACK in header.flags or Flow.OPT in header.flow),
+        "A cookie request or grant has no payload (R-OPT-1, R-PROT-9).",
     )
     if Flow.CKI in header.flow and Flags.ACK in header.flags and isinstance(packet.numbers, Arq):
         yield packet.numbers.sequence != 0, "A cookie grant has sequence number 0 (R-OPT-1)."

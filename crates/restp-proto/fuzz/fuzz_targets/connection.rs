@@ -3,5 +3,7 @@
 
 #[path = "../bodies/connection.rs"]
 mod body;
+#[path = "../bodies/world.rs"]
+mod world;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| body::connection(data));

@@ -1,5 +1,7 @@
 //! The beginning of a connection: SYN, SYN-ACK, third acknowledgement, cookies.
 
+use std::net::SocketAddr;
+
 use super::multipath::Multi;
 use super::path::{Path, Stage, Timer};
 use super::shape::{Shape, agreed};
@@ -11,6 +13,7 @@ use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, FecKind, FlowControl, JoinHash, Management};
 use crate::protected::Seal;
 use crate::seq;
+use crate::time::Instant;
 use crate::wire::{CapableFlags, Cookie, Flags, Flow, MpCapable, Multipath, Packet, Sequence};
 
 /// Fresh cookies that a client takes before it gives up: a server that refuses its own cookies is broken.
@@ -58,8 +61,9 @@ pub(crate) enum Proof {
     Acknowledged,
     /// It presented a valid cookie; a fresh one lifts the limit on what may be sent to it.
     Cookie { fresh: bool },
-    /// It sent the first message of a protected handshake, which proves nothing about the address yet.
-    Protected { seal: Box<Seal> },
+    /// It sent the first message of a protected handshake, which proves nothing about the address yet unless it came with
+    /// a fresh cookie. It has until `until` to send the next.
+    Protected { seal: Box<Seal>, fresh: bool, until: Instant },
 }
 
 impl Connection {
@@ -108,13 +112,14 @@ impl Connection {
         });
         let acknowledged = matches!(proof, Proof::Acknowledged);
         let protected = matches!(proof, Proof::Protected { .. });
-        let mut seal = None;
+        let (mut seal, mut unproven_until) = (None, Instant::FAR_FUTURE);
         match proof {
-            Proof::Protected { seal: handshake } => {
+            Proof::Protected { seal: handshake, fresh, until } => {
                 path.stage = Stage::SynReceived;
-                path.allowance_bytes = Some(0);
+                path.allowance_bytes = (!fresh).then_some(0);
                 path.wants.syn_ack = true;
                 seal = Some(handshake);
+                unproven_until = until;
             }
             Proof::Acknowledged => {
                 path.stage = Stage::Established;
@@ -132,6 +137,8 @@ impl Connection {
         let mut conn = Self::new(composition, Role::Responder, ports, path, cx.now);
         conn.multi = multi;
         conn.seal = seal;
+        // Only what is authentic moves it.
+        conn.idle_at = conn.idle_at.min(unproven_until);
         if acknowledged {
             conn.phase = Phase::Established;
         }
@@ -194,6 +201,10 @@ impl Connection {
         self.phase = Phase::Handshake;
         let path = &mut self.paths[0];
         path.wants.syn = true;
+        if self.seal.is_some() {
+            // The same first message again; nothing was sent early, and the cookie is for this connection only.
+            return None;
+        }
         path.early = true;
         path.handshake_tries = 0;
         path.stop(Timer::Handshake);
@@ -317,12 +328,20 @@ impl Connection {
         }
     }
 
+    /// The network says that nothing arrives at `remote`: the next timer ends an attempt that nobody has answered.
+    // R-CM-4
+    pub fn note_unreachable(&mut self, remote: SocketAddr) {
+        let path = &mut self.paths[0];
+        path.unreachable |= path.stage == Stage::SynSent && path.addr.remote == remote;
+    }
+
     /// The handshake timer of path `index` expired.
     pub(super) fn on_handshake_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
         let limit = self.composition.profile().tuning.max_handshake_tries;
         let path = &mut self.paths[index];
         let exhausted = path.handshake_tries >= limit;
         match path.stage {
+            Stage::SynSent if path.unreachable && index == 0 => self.finish(cx, CloseReason::Unreachable),
             Stage::SynSent | Stage::SynReceived if exhausted => {
                 if index == 0 {
                     let forged = self.stats.unauthentic > 0;
@@ -337,9 +356,6 @@ impl Connection {
             // A third acknowledgement that is never answered is not fatal: data has its own timers.
             Stage::Established if !path.confirmed && !exhausted => path.wants.confirm = true,
             Stage::Established if !path.confirmed && index != 0 => self.drop_path(cx, index),
-            Stage::Established if path.unproven_from.is_some() && !exhausted => {
-                self.probe_address(cx.now, index)
-            }
             Stage::Established | Stage::Closed => {}
         }
     }

@@ -144,6 +144,7 @@ impl Connection {
             return;
         }
         self.on_multipath(cx, index, packet);
+        self.on_challenge(index, packet);
         if packet.payload.is_empty() {
             self.on_bare(index, packet, numbers);
         } else {
@@ -262,15 +263,11 @@ impl Connection {
             // On a path without data only probes tell the RTT.
             path.rtt.sample(cx.now.saturating_since(at));
         }
-        let moved = path.unproven_from.is_some();
         if path.suspect && path.healthy_since.is_none() {
             path.healthy_since = Some(cx.now);
         }
         if path.outage.is_some() {
             self.leave_outage(cx, index);
-        }
-        if moved {
-            self.prove_address(index, numbers.ack, answer.is_some());
         }
         let fresh = !flags.contains(Flags::SYN)
             && (flags.contains(Flags::ACK) || packet.header.version == Version::Protected);

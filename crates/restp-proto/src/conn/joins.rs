@@ -1,4 +1,4 @@
-//! Further paths of a connection: opening, authentication, and peers that move.
+//! Further paths of a connection: opening and authentication.
 
 use rand_core::Rng;
 
@@ -97,6 +97,11 @@ impl Connection {
             self.stats.frozen_mismatch += 1;
             return None;
         }
+        // Two paths of one name would share packet numbers, and 0 is the name of the first.
+        let taken = self.paths.iter().any(|path| path.id.0 == address_id && path.stage != Stage::Closed);
+        if address_id == 0 || taken {
+            return None;
+        }
         if !self.opens_join(cx, decoded, datagram, address_id) {
             return None;
         }
@@ -174,59 +179,5 @@ impl Connection {
             self.paths[index].ack.now = true;
         }
         good
-    }
-
-    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions.
-    // R-ENCAP-3
-    pub fn moved_path(&self, addr: &PathAddr, packet: &Packet<'_>) -> Option<usize> {
-        if self.phase != Phase::Established || packet.frozen_bits() != self.shape.frozen {
-            return None;
-        }
-        let Sequence::Arq(arq) = packet.sequence else { return None };
-        self.paths.iter().position(|path| {
-            let own = seq::from_wire(path.peer_isn, arq.sequence, path.rx.next());
-            let ack = seq::from_wire(path.local_isn, arq.acknowledgement, path.tx.first());
-            let window = u64::from(self.composition.profile().tuning.receive_window_packets);
-            path.stage == Stage::Established
-                && path.addr.local == addr.local
-                && own.is_some_and(|own| own + 1 >= path.rx.next() && own < path.rx.next() + window)
-                && ack.is_some_and(|ack| ack >= path.tx.first() && ack <= path.tx.next())
-        })
-    }
-
-    /// Path `index` goes on at another address, which `bytes` came from. Until a packet sent there is acknowledged, or one
-    /// from there opened under the AEAD, it is not proven.
-    // R-ENCAP-3, R-SEC-1
-    pub fn move_path(&mut self, now: Instant, index: usize, addr: PathAddr, bytes: usize) {
-        let sealed = self.seal.is_some();
-        if let Some(path) = self.paths.get_mut(index) {
-            path.addr = addr;
-            path.probe_sent_at = None;
-            if !sealed {
-                path.unproven_from = Some(path.tx.next());
-                path.allowance_bytes = Some(bytes * AMPLIFICATION);
-                path.handshake_tries = 0;
-                self.probe_address(now, index);
-            }
-        }
-    }
-
-    /// Asks the peer at its new address for a packet, again and again until one comes: the allowance may be too small for
-    /// any packet of data.
-    pub(super) fn probe_address(&mut self, now: Instant, index: usize) {
-        self.start_handshake_timer(now, index);
-        self.paths[index].wants.probe = true;
-    }
-
-    /// A packet on path `index` acknowledges what came before `ack`, or answers a probe: the peer's new address is proven
-    /// if a packet that was first sent there is among it.
-    // R-ENCAP-3
-    pub(super) fn prove_address(&mut self, index: usize, ack: Option<u64>, answers_probe: bool) {
-        let path = &mut self.paths[index];
-        if path.unproven_from.is_some_and(|first| answers_probe || ack.is_some_and(|ack| ack > first)) {
-            path.unproven_from = None;
-            path.allowance_bytes = None;
-            path.stop(Timer::Handshake);
-        }
     }
 }

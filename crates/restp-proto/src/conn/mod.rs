@@ -12,6 +12,7 @@ pub(crate) mod handshake;
 mod headers;
 mod input;
 mod joins;
+pub(crate) mod moving;
 pub(crate) mod multipath;
 mod out_ack;
 mod out_data;
@@ -35,6 +36,7 @@ use rand_chacha::ChaCha12Rng;
 
 use crate::arena::Arena;
 use crate::cc::Controller;
+use crate::endpoint::Share;
 use crate::event::{CloseReason, ConnId, EventKind};
 use crate::log::{LogEvent, Observer};
 use crate::path::{PathAddr, PathId};
@@ -48,7 +50,7 @@ use multipath::Multi;
 use path::{Path, Stage, Timer};
 use shape::Shape;
 
-/// Events that wait to be polled, at most; further ones are counted and dropped, except the last.
+/// Events that wait to be polled, at most; further news of paths and losses are counted and dropped.
 const MAX_EVENTS: usize = 64;
 /// Outer MTU that received messages are budgeted with, in bytes.
 const BUDGET_BYTES_PER_PACKET: usize = 1500;
@@ -168,6 +170,7 @@ impl Connection {
     fn new(composition: Composition, role: Role, ports: (u16, u16), path: Path, now: Instant) -> Self {
         let profile = composition.profile();
         let t = &profile.tuning;
+        let connected = profile.management != Management::Connectionless;
         let limit_bytes = t.receive_window_packets as usize * t.max_packet_bytes.max(BUDGET_BYTES_PER_PACKET);
         Self {
             shape: Shape::new(&composition, ports.0, ports.1),
@@ -199,8 +202,9 @@ impl Connection {
             readable_told: false,
             wants_writable: false,
             abandoned_untold: 0,
-            idle_at: t.idle_timeout.map_or(Instant::FAR_FUTURE, |after| now + after),
-            keepalive_at: t.keepalive.map_or(Instant::FAR_FUTURE, |after| now + after),
+            // Without a connection nobody answers, so silence says nothing.
+            idle_at: t.idle_timeout.filter(|_| connected).map_or(Instant::FAR_FUTURE, |after| now + after),
+            keepalive_at: t.keepalive.filter(|_| connected).map_or(Instant::FAR_FUTURE, |after| now + after),
             hole_at: Instant::FAR_FUTURE,
             data_fin_at: Instant::FAR_FUTURE,
             data_fin_tries: 0,
@@ -234,9 +238,11 @@ impl Connection {
         self.phase == Phase::Established
     }
 
-    /// A responder that waits for the first acknowledgement.
-    pub fn is_half_open(&self) -> bool {
-        self.role == Role::Responder && self.phase == Phase::Handshake
+    /// A responder that waits for the first acknowledgement counts against limits.
+    pub fn half_open(&self) -> Option<Share> {
+        let path = &self.paths[0];
+        let waits = self.role == Role::Responder && self.phase == Phase::Handshake;
+        waits.then(|| Share { address: path.addr.remote.ip(), proven: path.allowance_bytes.is_none() })
     }
 
     /// Nothing is left to be read or told.
@@ -286,12 +292,20 @@ impl Connection {
             .collect()
     }
 
+    /// Queues an event. What the application waits for is never dropped: it is queued once, however often it is told.
     fn tell(&mut self, event: EventKind) {
-        if self.events.len() >= MAX_EVENTS {
+        let repeatable = matches!(
+            event,
+            EventKind::PathUp(_)
+                | EventKind::PathDown(_)
+                | EventKind::CauseChanged(_)
+                | EventKind::Abandoned { .. }
+        );
+        if repeatable && self.events.len() >= MAX_EVENTS {
             self.stats.events_dropped += 1;
-            return;
+        } else if repeatable || !self.events.contains(&event) {
+            self.events.push_back(event);
         }
-        self.events.push_back(event);
     }
 
     fn tell_readable(&mut self) {
@@ -410,6 +424,27 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_application_waits_for_is_told_however_much_else_there_is_to_tell() {
+        let composition = crate::Profile::file_arq().validate().unwrap();
+        let mut endpoint = crate::Endpoint::new(crate::EndpointConfig::default(), [1; 32]);
+        let path = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
+        let id = endpoint.connect(Instant::ZERO, path, 9, 7, &composition).unwrap();
+        let conn = endpoint.inside(id).unwrap();
+        for round in 0..200 {
+            conn.tell(EventKind::PathDown(PathId(round)));
+            conn.tell(EventKind::Readable);
+        }
+        conn.tell(EventKind::Writable);
+        conn.tell(EventKind::Finished);
+        assert!(conn.events.len() <= MAX_EVENTS + 3 && conn.stats.events_dropped > 0);
+        let told: Vec<EventKind> =
+            std::iter::from_fn(|| endpoint.poll_event()).map(|event| event.kind).collect();
+        for (event, times) in [(EventKind::Readable, 1), (EventKind::Writable, 1), (EventKind::Finished, 1)] {
+            assert_eq!(told.iter().filter(|kind| **kind == event).count(), times, "{event:?}");
+        }
+    }
 
     // The goal is 4 KB for an idle connection; what it holds besides these two is empty while it is idle.
     #[test]

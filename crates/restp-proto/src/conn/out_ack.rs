@@ -48,11 +48,10 @@ impl Connection {
             match number {
                 AckNumber::Next => {}
                 AckNumber::Previous => arq.sequence = arq.sequence.wrapping_sub(1),
-                AckNumber::BeforeUnacked => arq.sequence = seq::to_wire(path.local_isn, path.tx.first() - 1),
                 AckNumber::First => arq.sequence = seq::to_wire(path.local_isn, 1),
             }
         }
-        let probe = matches!(number, AckNumber::Previous | AckNumber::BeforeUnacked);
+        let probe = number == AckNumber::Previous;
         packet.header.corruption_echo = path.ack.corruption && packet.header.error.contains(ErrorBits::CRC);
         if path.ack.echo || path.ack.echo_once {
             packet.header.flags |= Flags::ECE;

@@ -1,5 +1,7 @@
 //! Packets out: SYN, SYN-ACK, reset, and the order of control packets.
 
+use rand_core::Rng;
+
 use super::output::{AckNumber, Outgoing};
 use super::path::{Stage, Timer};
 use super::shape::{fec_code, report_bits};
@@ -8,10 +10,12 @@ use crate::crypto;
 use crate::path::{Ecn, Transmit};
 use crate::profile::{Congestion, Management};
 use crate::seq;
-use crate::time::Instant;
 use crate::wire::{
     Arq, ErrorBits, Fec, Flags, Flow, JoinStep, MpCapable, MpJoin, Multipath, Packet, Sequence,
 };
+
+/// Width of the interval, as a share of the wait, from which the next transmission of a SYN is drawn (R-CM-4).
+const JITTER: f64 = 0.25;
 
 impl Connection {
     pub(super) fn poll_control(
@@ -36,15 +40,12 @@ impl Connection {
         }
         if wants.confirm {
             self.paths[index].wants.confirm = false;
-            self.start_handshake_timer(cx.now, index);
+            self.start_handshake_timer(cx, index);
             return self.send_ack(cx, index, AckNumber::First, out);
         }
         if wants.probe {
-            let path = &mut self.paths[index];
-            path.wants.probe = false;
-            let moved = path.unproven_from.is_some();
-            let number = if moved { AckNumber::BeforeUnacked } else { AckNumber::Previous };
-            let transmit = self.send_ack(cx, index, number, out);
+            self.paths[index].wants.probe = false;
+            let transmit = self.send_ack(cx, index, AckNumber::Previous, out);
             if transmit.is_some() {
                 self.paths[index].probe_sent_at = Some(cx.now);
             }
@@ -53,26 +54,36 @@ impl Connection {
         if wants.priority {
             self.paths[index].ack.now = true;
         }
+        if let Some(transmit) = self.poll_moving(cx, index, out) {
+            return Some(transmit);
+        }
         self.poll_resend(cx, index, out)
     }
 
     // R-CM-4
-    pub(super) fn start_handshake_timer(&mut self, now: Instant, index: usize) {
+    pub(super) fn start_handshake_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
         let t = &self.composition.profile().tuning;
-        let (initial, max, even) = (t.initial_rto, t.max_rto, t.even_handshake_tries);
+        let (initial, max) = (t.initial_rto, t.max_rto);
+        let (even, jitter) = (t.even_handshake_tries, t.handshake_jitter);
         let path = &mut self.paths[index];
         let doublings = path.handshake_tries.saturating_sub(even).min(16);
         let wait = initial.saturating_mul(1 << doublings).min(max);
         if path.handshake_tries == 0 {
-            path.handshake_at = now;
+            path.handshake_at = cx.now;
         }
         path.handshake_tries += 1;
-        path.syn_sent_at = now;
-        path.set(Timer::Handshake, now + wait);
+        path.syn_sent_at = cx.now;
+        // Many ends that lost the same peer at the same moment must not come back at the same moment.
+        let share = if jitter {
+            1.0 + JITTER * (f64::from(cx.rng.next_u32()) / f64::from(u32::MAX) - 0.5)
+        } else {
+            1.0
+        };
+        path.set(Timer::Handshake, cx.now + wait.mul_f64(share));
     }
 
     pub(super) fn send_syn(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
-        self.start_handshake_timer(cx.now, index);
+        self.start_handshake_timer(cx, index);
         let message = self.handshake_message();
         let mut packet = Packet { payload: &message, ..self.syn_packet(index) };
         self.seal_join(index, &mut packet);
@@ -89,6 +100,10 @@ impl Connection {
                 Some(cookie) => packet.cookie = Some(cookie),
                 None => packet.header.flow |= Flow::CKI,
             }
+        }
+        if let Some(cookie) = self.cookie.filter(|_| self.seal.is_some() && index == 0) {
+            packet.cookie = Some(cookie);
+            packet.header.flow |= Flow::CKI;
         }
         if opportunistic && index != 0 {
             // Presence of a cookie follows from the bits alone; a join shows the one of its connection.
@@ -138,7 +153,7 @@ impl Connection {
         index: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        self.start_handshake_timer(cx.now, index);
+        self.start_handshake_timer(cx, index);
         let mut packet = self.base(Flags::SYN | Flags::ACK);
         let path = &self.paths[index];
         packet.sequence = Sequence::Arq(Arq {

@@ -16,8 +16,6 @@ pub(super) enum AckNumber {
     Next,
     /// The one before, so that the peer must answer.
     Previous,
-    /// The one before the oldest not acknowledged: as `Previous`, but whatever is in flight may be lost.
-    BeforeUnacked,
     /// The first one: the third packet of a handshake, from which a responder without state finds the initial number.
     First,
 }
@@ -297,7 +295,6 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let length = packet.encoded_len();
-        let addr = self.paths[what.index].addr;
         if let Some(allowance) = &mut self.paths[what.index].allowance_bytes {
             // Answer D10. R-SEC-1, R-OPT-9
             if *allowance < length {
@@ -305,6 +302,18 @@ impl Connection {
             }
             *allowance -= length;
         }
+        self.emit_to(cx, what, self.paths[what.index].addr, packet, out)
+    }
+
+    /// Writes a packet of a path for another address than the path's own.
+    pub(super) fn emit_to(
+        &mut self,
+        cx: &mut Cx<'_>,
+        what: Outgoing,
+        addr: PathAddr,
+        packet: &Packet<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
         let start = out.len();
         let pseudo = (cx.pseudo)(&addr);
         self.write(packet, self.paths[what.index].id.0, pseudo.as_ref(), out)?;
@@ -348,7 +357,7 @@ impl Connection {
             }
         };
         if let (true, Some(seal), Some(protection)) = (packet.is_sealed(), &mut self.seal, &protection) {
-            seal.seal(protection, &mut out[start..], header_bytes, pseudo)?;
+            seal.seal(protection, &mut out[start..], header_bytes)?;
         }
         Some(())
     }

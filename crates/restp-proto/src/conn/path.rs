@@ -12,6 +12,7 @@ use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, LossCause, Tuning};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
+use crate::wire::Cookie;
 
 /// How far a path has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,14 +139,18 @@ pub(crate) struct Path {
     pub cwr: bool,
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
     pub allowance_bytes: Option<usize>,
-    /// First number that can be sent to the new address of a peer that moved, until one of these is acknowledged.
-    pub unproven_from: Option<u64>,
+    /// Another address from which the peer seems to speak, until it has proven to be there.
+    pub moving: Option<Box<super::moving::Moving>>,
+    /// Proof of our own address that the peer asked for.
+    pub proof: Option<Box<Cookie>>,
     /// Control packets to be sent when possible.
     pub wants: Wants,
     pub join: Option<Box<super::multipath::Join>>,
     pub fin_sent: bool,
     /// A cookie is at hand, so that data need not wait for the handshake.
     pub early: bool,
+    /// The network reported that our SYN could not be delivered.
+    pub unreachable: bool,
 }
 
 /// Control packets that a path owes.
@@ -211,11 +216,13 @@ impl Path {
             healthy_since: None,
             cwr: false,
             allowance_bytes: None,
-            unproven_from: None,
+            moving: None,
+            proof: None,
             wants: Wants::default(),
             join: None,
             fin_sent: false,
             early: false,
+            unreachable: false,
         }
     }
 

@@ -7,7 +7,7 @@ use super::{Connection, Cx, Role};
 use crate::event::CloseReason;
 use crate::protected::{Advance, Keys, PublicKey, Seal};
 use crate::seq;
-use crate::wire::{Decoded, Flags, Packet, PayloadCheck, Sequence};
+use crate::wire::{Decoded, Flags, Flow, Packet, PayloadCheck, Sequence};
 
 impl Connection {
     /// Begins the handshake of the protected profile: its first message travels in our SYN.
@@ -42,17 +42,14 @@ impl Connection {
             self.stats.unauthentic += 1;
             return None;
         }
-        if decoded.payload_check == PayloadCheck::Corrupt {
-            // The header was intact, so this is evidence of bit errors; nothing else of the packet is believed.
-            self.stats.corrupt_payloads += 1;
-            path.cause.on_corruption();
-            path.ack.corruption = true;
-            path.ack.now |= path.is_open();
-            return None;
-        }
+        let rto = path.rtt.rto();
         let seal = self.seal.as_mut()?;
-        if !seal.open(&protection, datagram, decoded.header_bytes, plain) {
+        if !seal.open(cx.now, rto, &protection, datagram, decoded.header_bytes, plain) {
             self.stats.unauthentic += 1;
+            if seal.is_worn_out() {
+                // R-PROT-4
+                self.finish(cx, CloseReason::Unauthenticated);
+            }
             return None;
         }
         Some(Decoded { packet: Packet { payload: plain, ..decoded.packet }, ..*decoded })
@@ -69,10 +66,10 @@ impl Connection {
     ) -> bool {
         let Some(protection) = decoded.packet.protection else { return self.seal.is_none() };
         let Some(seal) = &mut self.seal else { return false };
+        let rto = self.paths[0].rtt.rto();
         let genuine = protection.epoch > 0
             && protection.subflow == id
-            && decoded.payload_check != PayloadCheck::Corrupt
-            && seal.open(&protection, datagram, decoded.header_bytes, cx.scratch);
+            && seal.open(cx.now, rto, &protection, datagram, decoded.header_bytes, cx.scratch);
         self.stats.unauthentic += u64::from(!genuine);
         genuine
     }
@@ -98,7 +95,7 @@ impl Connection {
                 if !flags.contains(Flags::ACK) || !proves {
                     return None;
                 }
-                if flags.contains(Flags::SYN) {
+                if flags.contains(Flags::SYN) && !packet.header.flow.contains(Flow::CKI) {
                     self.advance(cx, packet.payload)?;
                 }
                 Some(without_message)
@@ -138,5 +135,54 @@ impl Connection {
         }
         self.stats.unauthentic += 1;
         None
+    }
+}
+
+#[cfg(feature = "protected")]
+#[cfg(test)]
+mod tests {
+    use crate::event::{CloseReason, EventKind};
+    use crate::path::{Ecn, PathAddr};
+    use crate::profile::Protection;
+    use crate::protected::Keys;
+    use crate::{Endpoint, EndpointConfig, Instant, Profile};
+
+    // R-PROT-4
+    #[test]
+    fn a_connection_whose_keys_are_worn_out_ends() {
+        let profile = Profile { protection: Protection::Protected, ..Profile::file_arq() };
+        let composition = profile.validate().unwrap();
+        let endpoint = |seed| {
+            let config = EndpointConfig { keys: Some(Keys::shared([1; 32])), ..EndpointConfig::default() };
+            Endpoint::new(config, [seed; 32])
+        };
+        let (mut client, mut server) = (endpoint(1), endpoint(2));
+        server.listen(7, composition.clone(), false).unwrap();
+        let there = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
+        let back = PathAddr { local: there.remote, remote: there.local };
+        let now = Instant::ZERO;
+        let conn = client.connect(now, there, 9, 7, &composition).unwrap();
+        let mut last = Vec::new();
+        for _ in 0..8 {
+            let mut out = Vec::new();
+            if client.poll_transmit(now, 1, &mut out).is_some() {
+                server.handle(now, back, Ecn::NotEct, &out);
+                last = out;
+            }
+            let mut out = Vec::new();
+            if server.poll_transmit(now, 1, &mut out).is_some() {
+                client.handle(now, there, Ecn::NotEct, &out);
+            }
+        }
+        assert!(client.is_established(conn));
+        let accepted = server.poll_event().unwrap().conn;
+        // A number that was not seen, and a tag that does not fit it.
+        last[14] ^= 1;
+        server.handle(now, back, Ecn::NotEct, &last);
+        assert!(server.is_established(accepted), "one forgery is nothing");
+        server.inside(accepted).and_then(|conn| conn.seal.as_mut()).unwrap().wear();
+        server.handle(now, back, Ecn::NotEct, &last);
+        let ended = std::iter::from_fn(|| server.poll_event()).last().map(|event| event.kind);
+        assert_eq!(ended, Some(EventKind::Closed(CloseReason::Unauthenticated)));
     }
 }

@@ -68,6 +68,31 @@ impl CookieJar {
         self.age(now, client, cookie).is_some_and(|ticks| ticks <= 1)
     }
 
+    /// What an end that seems to have moved must send back from where it is now; `end` names the connection and the place.
+    // R-ENCAP-3
+    pub fn challenge(&self, now: Instant, end: &[u8]) -> Option<Cookie> {
+        Cookie::new(&self.challenge_octets(Self::ticks(now), end))
+    }
+
+    /// True if `cookie` is the answer to a challenge that went to `end` a short while ago.
+    pub fn is_answer(&self, now: Instant, end: &[u8], cookie: &Cookie) -> bool {
+        let ticks = Self::ticks(now);
+        [ticks, ticks.wrapping_sub(1)].into_iter().any(|granted| {
+            let asked = Cookie::new(&self.challenge_octets(granted, end));
+            asked.and_then(Cookie::answered).is_some_and(|answer| equal(answer.as_bytes(), cookie.as_bytes()))
+        })
+    }
+
+    fn challenge_octets(&self, ticks: u32, end: &[u8]) -> [u8; 4 + MAC_BYTES] {
+        // The first bit tells challenge and answer apart.
+        let time = (ticks & (u32::MAX >> 1)).to_be_bytes();
+        let mac = self.secret.derive(Purpose::Challenge, &[&time, end]).to_be_bytes();
+        let mut octets = [0; 4 + MAC_BYTES];
+        octets[..4].copy_from_slice(&time);
+        octets[4..].copy_from_slice(&mac[..MAC_BYTES]);
+        octets
+    }
+
     /// Age in ticks of a good cookie.
     fn age(&self, now: Instant, client: IpAddr, cookie: &Cookie) -> Option<u32> {
         let (time, mac) = cookie.as_bytes().split_first_chunk::<4>()?;
@@ -92,18 +117,69 @@ impl ReplaySet {
         Self { seen: HashSet::new(), order: VecDeque::new(), limit, lifetime }
     }
 
-    /// True if `opening` is new and was noted. A full set refuses: it fails closed.
-    pub fn admit(&mut self, now: Instant, opening: u128) -> bool {
+    /// True if `opening` was noted and not forgotten since.
+    pub fn contains(&self, opening: u128) -> bool {
+        self.seen.contains(&opening)
+    }
+
+    /// True if there is no room for another opening.
+    pub fn is_full(&self) -> bool {
+        self.seen.len() >= self.limit
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.seen.clear();
+        self.order.clear();
+    }
+
+    fn forget_old(&mut self, now: Instant) {
         while self.order.front().is_some_and(|(at, _)| now.saturating_since(*at) > self.lifetime + TICK) {
             if let Some((_, old)) = self.order.pop_front() {
                 self.seen.remove(&old);
             }
         }
+    }
+
+    /// True if `opening` is new and was noted. A full set refuses: it fails closed.
+    pub fn admit(&mut self, now: Instant, opening: u128) -> bool {
+        self.forget_old(now);
         if self.seen.len() >= self.limit || !self.seen.insert(opening) {
             return false;
         }
         self.order.push_back((now, opening));
         true
+    }
+}
+
+/// First messages of protected handshakes that were answered, and the ends that sent them: a copy from elsewhere must
+/// show a cookie. It only saves slots, so the oldest may be forgotten.
+// R-PROT-9
+pub(crate) struct FirstMessages {
+    ends: BTreeMap<u128, u128>,
+    order: VecDeque<u128>,
+    limit: usize,
+}
+
+impl FirstMessages {
+    pub fn new(limit: usize) -> Self {
+        Self { ends: BTreeMap::new(), order: VecDeque::new(), limit }
+    }
+
+    /// True if `message` came before, from other ends.
+    pub fn is_copy(&self, message: u128, ends: u128) -> bool {
+        self.ends.get(&message).is_some_and(|known| *known != ends)
+    }
+
+    pub fn note(&mut self, message: u128, ends: u128) {
+        if self.ends.insert(message, ends).is_none() {
+            self.order.push_back(message);
+        }
+        while self.order.len() > self.limit
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ends.remove(&oldest);
+        }
     }
 }
 
@@ -180,6 +256,19 @@ mod tests {
         }
     }
 
+    // R-ENCAP-3
+    #[test]
+    fn an_answer_is_good_for_its_end_and_a_short_while_only() {
+        let start = Instant::ZERO + DAY * 100;
+        let challenge = jar().challenge(start, b"here").unwrap();
+        let answer = challenge.answered().unwrap();
+        assert!(jar().is_answer(start + TICK, b"here", &answer));
+        assert!(!jar().is_answer(start, b"there", &answer));
+        assert!(!jar().is_answer(start + TICK * 2, b"here", &answer));
+        assert!(!jar().is_answer(start, b"here", &challenge), "a challenge is no answer");
+        assert_eq!(answer.answered(), None, "and an answer no challenge");
+    }
+
     // R-OPT-7
     #[test]
     fn d9_the_replay_set_is_bounded_and_fails_closed() {
@@ -189,6 +278,18 @@ mod tests {
         assert!(set.admit(Instant::ZERO, 2));
         assert!(!set.admit(Instant::ZERO, 3), "full");
         assert!(set.admit(Instant::ZERO + DAY * 2, 3), "old openings made room");
+    }
+
+    // R-PROT-9
+    #[test]
+    fn a_first_message_belongs_to_the_ends_that_sent_it_first() {
+        let mut messages = FirstMessages::new(2);
+        messages.note(1, 10);
+        assert!(messages.is_copy(1, 11) && !messages.is_copy(1, 10) && !messages.is_copy(2, 10));
+        messages.note(2, 10);
+        messages.note(3, 10);
+        assert!(!messages.is_copy(1, 11), "forgotten");
+        assert_eq!((messages.ends.len(), messages.order.len()), (2, 2));
     }
 
     #[test]

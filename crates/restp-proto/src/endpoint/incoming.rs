@@ -1,6 +1,7 @@
 //! Datagrams in: to their connection, or, without one, to the handshake that keeps no state.
 
 use super::Endpoint;
+use super::budget::Answer;
 use super::table::Key;
 use crate::conn::handshake::Refusal;
 use crate::conn::shape;
@@ -144,7 +145,9 @@ impl Endpoint {
         let syn = flags.contains(Flags::SYN);
         let ack = flags.contains(Flags::ACK);
         match (syn, ack) {
-            (true, false) if packet.header.flow.contains(Flow::CKI) => self.grant_cookie(stranger),
+            (true, false) if packet.header.flow.contains(Flow::OPT | Flow::CKI) => {
+                self.grant_cookie(stranger)
+            }
             (true, false) => self.on_syn(stranger),
             (false, true) if packet.header.version == Version::Clear => self.on_first_ack(stranger),
             // The responder of a protected handshake has state from the SYN on.
@@ -167,12 +170,17 @@ impl Endpoint {
         let data_fin = packet.dss.and_then(|dss| dss.mapping).is_some_and(|mapping| mapping.data_fin);
         if flags.contains(Flags::FIN) || data_fin || !packet.payload.is_empty() {
             let answer = answer.to_vec();
-            self.answer(stranger.now, stranger.key.addr, answer);
+            self.answer(stranger.now, Answer::Farewell, stranger.key.addr, answer);
         }
         true
     }
 
-    pub(super) fn encode_answer(&mut self, stranger: &Stranger<'_>, packet: &Packet<'_>) -> bool {
+    pub(super) fn encode_answer(
+        &mut self,
+        stranger: &Stranger<'_>,
+        kind: Answer,
+        packet: &Packet<'_>,
+    ) -> bool {
         let pseudo = (self.config.encapsulation.outgoing())(&stranger.key.addr);
         let mut bytes = Vec::with_capacity(packet.encoded_len());
         if let Err(error) = packet.encode(&mut bytes, pseudo.as_ref()) {
@@ -183,7 +191,7 @@ impl Endpoint {
         if bytes.len() > stranger.datagram.len() * 3 {
             return false;
         }
-        self.answer(stranger.now, stranger.key.addr, bytes)
+        self.answer(stranger.now, kind, stranger.key.addr, bytes)
     }
 
     /// A reset for a packet that belongs to nothing (RFC 9293 section 3.10.7.1). R-CM-9
@@ -209,7 +217,7 @@ impl Endpoint {
             && reply.header.flags.contains(Flags::ACK);
         reply.fec = fec_due.then_some(Fec { kind: 0, range: 0 });
         reply.window = packet.window.map(|_| 0);
-        if self.encode_answer(stranger, &reply) {
+        if self.encode_answer(stranger, Answer::Reset, &reply) {
             self.stats.resets_sent += 1;
         }
     }
@@ -226,7 +234,7 @@ impl Endpoint {
         reply.cookie = Some(cookie);
         reply.window = packet.window.map(|_| 0);
         reply.fec = packet.fec;
-        if self.encode_answer(stranger, &reply) {
+        if self.encode_answer(stranger, Answer::Cookie, &reply) {
             self.stats.cookies_granted += 1;
         }
     }
@@ -259,7 +267,8 @@ impl Endpoint {
         }
     }
 
-    /// A known peer from a new address: it must prove itself with numbers that lie in the window (answer K3).
+    /// A known peer from a new address: numbers in the window make it heard, the answer to a challenge makes the path follow
+    /// (answer K3).
     // R-ENCAP-3
     fn rebind(&mut self, stranger: &Stranger<'_>) -> bool {
         let flags = stranger.decoded.packet.header.flags;
@@ -268,22 +277,36 @@ impl Endpoint {
         }
         let key = stranger.key;
         let Some((id, index)) = self.find_moved(&key, &stranger.decoded.packet) else { return false };
-        let old = self.table.get(id).and_then(|conn| conn.path_addrs().nth(index)).map(|(_, addr)| addr);
-        // Its numbers are those of the peer; under protection it must open, too, before anything follows it.
+        // Its numbers are those of the peer; under protection it must open, too, before anything follows from it.
         let taken = |endpoint: &Self| endpoint.table.get(id).map(|conn| conn.stats().packets_received);
         let before = taken(self);
         deliver(self, stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
         if taken(self) == before {
             return true;
         }
+        let end = format!("{id} {index} {} {}", key.addr.local, key.addr.remote);
+        let answer = stranger.decoded.packet.cookie;
+        if answer.is_some_and(|answer| self.jar.is_answer(stranger.now, end.as_bytes(), &answer)) {
+            self.move_path(id, index, key);
+        } else if let Some(challenge) = self.jar.challenge(stranger.now, end.as_bytes()) {
+            let bytes = stranger.datagram.len();
+            self.with(stranger.now, id, |conn, cx| {
+                conn.ask_for_proof(cx.now, index, key.addr, bytes, challenge)
+            });
+        }
+        true
+    }
+
+    fn move_path(&mut self, id: ConnId, index: usize, key: Key) {
+        let Some(conn) = self.table.get_mut(id) else { return };
+        let old = conn.path_addrs().nth(index).map(|(_, addr)| addr);
+        conn.move_path(index, key.addr);
         if let Some(addr) = old {
             self.table.unbind(&Key { addr, ..key });
         }
-        let bytes = stranger.datagram.len();
-        self.with(stranger.now, id, |conn, cx| conn.move_path(cx.now, index, key.addr, bytes));
         self.table.bind(key, id, index);
+        self.table.touch(id);
         self.stats.rebindings += 1;
-        true
     }
 
     fn find_moved(&self, key: &Key, packet: &Packet<'_>) -> Option<(ConnId, usize)> {

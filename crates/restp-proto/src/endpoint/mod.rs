@@ -1,6 +1,8 @@
 //! An endpoint: many connections over one set of addresses, driven from outside with packets and the time.
 
+mod budget;
 mod cookie;
+mod half_open;
 mod handles;
 mod incoming;
 mod linger;
@@ -29,7 +31,10 @@ use crate::protected::Keys;
 use crate::stats::EndpointStats;
 use crate::time::Instant;
 use crate::wire::Cookie;
-use cookie::{CookieCache, CookieJar, ReplaySet};
+use budget::{Answer, Budgets};
+use cookie::{CookieCache, CookieJar, FirstMessages, ReplaySet};
+use half_open::HalfOpen;
+pub(crate) use half_open::Share;
 use linger::Linger;
 use table::{Key, SecretState, Table};
 
@@ -73,18 +78,19 @@ pub struct Endpoint {
     listeners: BTreeMap<u16, Listener>,
     jar: CookieJar,
     replays: ReplaySet,
+    /// Three-way openings whose third packet could still be taken for a new one.
+    openings: ReplaySet,
+    /// Changes when `openings` is full, and initial numbers with it.
+    isn_epoch: u64,
     cookies: CookieCache,
     linger: Linger,
-    half_open: usize,
+    half_open: HalfOpen,
+    first_messages: FirstMessages,
+    /// SYN-ACKs leave before everything else.
+    syn_acks: VecDeque<Stateless>,
     stateless: VecDeque<Stateless>,
-    budget: Budget,
+    budgets: Budgets,
     stats: EndpointStats,
-}
-
-/// Answers to strangers that are still allowed in the current second.
-struct Budget {
-    second: u64,
-    left: u32,
 }
 
 impl Endpoint {
@@ -100,6 +106,8 @@ impl Endpoint {
         let state = SecretState::new(&secret);
         Self {
             replays: ReplaySet::new(config.max_replay_entries, config.cookie_lifetime),
+            openings: ReplaySet::new(config.max_openings, ISN_SLOT * 2),
+            isn_epoch: 0,
             cookies: CookieCache::new(config.max_cached_cookies),
             linger: Linger::new(state.clone(), config.max_lingering),
             table: Table::new(state),
@@ -113,9 +121,11 @@ impl Endpoint {
             by_ports: BTreeMap::new(),
             listeners: BTreeMap::new(),
             jar,
-            half_open: 0,
+            half_open: HalfOpen::default(),
+            first_messages: FirstMessages::new(config.max_replay_entries),
+            syn_acks: VecDeque::new(),
             stateless: VecDeque::new(),
-            budget: Budget { second: u64::MAX, left: 0 },
+            budgets: Budgets::new(&config),
             stats: EndpointStats::default(),
             config,
         }
@@ -255,11 +265,12 @@ impl Endpoint {
     ) -> Option<T> {
         let (mut cx, table) = self.split(now, id);
         let conn = table.get_mut(id)?;
-        let was_half_open = conn.is_half_open();
+        let share = conn.half_open();
         let result = step(conn, &mut cx);
-        let is_half_open = conn.is_half_open() && !conn.is_closed();
-        self.half_open =
-            (self.half_open + usize::from(is_half_open)).saturating_sub(usize::from(was_half_open));
+        let proven = conn.half_open().is_none();
+        if let Some(share) = share.filter(|_| proven) {
+            self.half_open.end(share);
+        }
         self.table.touch(id);
         self.note_end(now, id);
         Some(result)
@@ -289,7 +300,9 @@ impl Endpoint {
         max_segments: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        if let Some(Stateless { path, bytes }) = self.stateless.pop_front() {
+        if let Some(Stateless { path, bytes }) =
+            self.syn_acks.pop_front().or_else(|| self.stateless.pop_front())
+        {
             out.extend_from_slice(&bytes);
             return Some(Transmit {
                 path,
@@ -305,10 +318,12 @@ impl Endpoint {
                 self.table.settle_dirty();
                 continue;
             };
-            let was_half_open = conn.is_half_open();
+            let share = conn.half_open();
             let transmit = conn.poll_transmit(&mut cx, max_segments.max(1), out);
-            let ended = was_half_open && conn.is_closed();
-            self.half_open -= usize::from(ended);
+            let ended = conn.half_open().is_none();
+            if let Some(share) = share.filter(|_| ended) {
+                self.half_open.end(share);
+            }
             if transmit.is_some() {
                 self.table.rotate_dirty();
                 return transmit;
@@ -400,18 +415,28 @@ impl Endpoint {
         incoming::send_datagram(self, datagram)
     }
 
-    /// Bytes that a peer without state gets back, if the budget of this second allows.
-    fn answer(&mut self, now: Instant, path: PathAddr, bytes: Vec<u8>) -> bool {
-        let second = now.as_nanos() / 1_000_000_000;
-        if self.budget.second != second {
-            self.budget = Budget { second, left: self.config.max_stateless_per_s };
-        }
-        if self.budget.left == 0 {
+    /// Bytes that a peer without state gets back, if the budget allows.
+    fn answer(&mut self, now: Instant, kind: Answer, path: PathAddr, bytes: Vec<u8>) -> bool {
+        if !self.budgets.take(now, kind) {
             return false;
         }
-        self.budget.left -= 1;
-        self.stateless.push_back(Stateless { path, bytes });
+        let queue = if kind == Answer::SynAck { &mut self.syn_acks } else { &mut self.stateless };
+        queue.push_back(Stateless { path, bytes });
         true
+    }
+
+    /// The network says that a packet of ours could not be delivered to `remote`; `datagram` is its beginning.
+    ///
+    /// Anybody could say so, therefore it only shortens the wait of a connection that nobody has answered yet.
+    // R-CM-4
+    pub fn unreachable(&mut self, now: Instant, remote: SocketAddr, datagram: &[u8]) {
+        let Some([a, b, c, d]) = datagram.get(8..12).and_then(|ports| ports.first_chunk()).copied() else {
+            return;
+        };
+        let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        for id in self.by_ports.get(&ports).cloned().unwrap_or_default() {
+            self.with(now, id, |conn, _| conn.note_unreachable(remote));
+        }
     }
 
     /// A cookie with which `client` may open connections with data, to be handed over by other means than a handshake.
@@ -423,5 +448,11 @@ impl Endpoint {
     /// Keeps a cookie for the next opportunistic connections to `server`; handshakes keep theirs by themselves.
     pub fn remember_cookie(&mut self, server: SocketAddr, cookie: Cookie) {
         self.cookies.put(server, cookie);
+    }
+
+    /// The inside of a connection.
+    #[cfg(test)]
+    pub(crate) fn inside(&mut self, id: ConnId) -> Option<&mut Connection> {
+        self.table.get_mut(id)
     }
 }

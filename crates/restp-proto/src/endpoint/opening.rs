@@ -2,9 +2,10 @@
 
 use rand_core::Rng;
 
+use super::budget::Answer;
 use super::incoming::{Stranger, deliver};
 use super::table::Key;
-use super::{Endpoint, ISN_SLOT, Listener};
+use super::{Endpoint, ISN_SLOT, Listener, Share};
 use crate::cc::INITIAL_WINDOW;
 use crate::conn::handshake::Refusal;
 use crate::conn::handshake::{Keys, Opening, Proof, agreed_hash};
@@ -14,9 +15,7 @@ use crate::crypto::{self, Purpose};
 use crate::profile::Composition;
 use crate::protected::Seal;
 use crate::time::Instant;
-use crate::wire::{
-    Arq, Cookie, Fec, Flags, Flow, MpCapable, Multipath, Packet, PayloadCheck, Sequence, Version,
-};
+use crate::wire::{Arq, Fec, Flags, Flow, MpCapable, Multipath, Packet, PayloadCheck, Sequence, Version};
 
 impl Endpoint {
     /// The initial number of the responder, recomputable from the acknowledgement of it.
@@ -24,8 +23,9 @@ impl Endpoint {
     fn responder_number(&self, key: &Key, peer_isn: u32, slot: u64, ecn: bool) -> u32 {
         let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
         let ends = format!("{}{}", key.addr.local, key.addr.remote);
-        let parts: [&[u8]; 6] = [
+        let parts: [&[u8]; 7] = [
             b"responder",
+            &self.isn_epoch.to_be_bytes(),
             ends.as_bytes(),
             &ports,
             &peer_isn.to_be_bytes(),
@@ -80,7 +80,7 @@ impl Endpoint {
     }
 
     /// Answers the handshake of the protected profile; it needs state, so it is limited like opportunistic openings.
-    // R-PROT-2, R-SEC-2
+    // R-PROT-2, R-PROT-9, R-SEC-2
     fn open_protected(&mut self, stranger: &Stranger<'_>, composition: &Composition) {
         let packet = &stranger.decoded.packet;
         let Sequence::Arq(arq) = packet.sequence else { return };
@@ -88,7 +88,20 @@ impl Endpoint {
             self.refuse(stranger, Refusal::Services);
             return;
         };
-        if self.half_open >= self.config.max_half_open || self.table.len() >= self.config.max_connections {
+        if stranger.decoded.payload_check == PayloadCheck::Corrupt {
+            return;
+        }
+        let client = stranger.key.addr.remote.ip();
+        let proven = packet.cookie.is_some_and(|cookie| self.jar.is_fresh(stranger.now, client, &cookie));
+        let share = Share { address: client, proven };
+        let (message, ends) = self.first_message(&stranger.key, packet.payload);
+        let busy = self.half_open.total() * 2 >= self.config.max_half_open;
+        let crowded = self.half_open.of(share) >= self.config.max_half_open_per_address;
+        if !proven && (busy || crowded || self.first_messages.is_copy(message, ends)) {
+            self.grant_cookie(stranger);
+            return;
+        }
+        if crowded || !self.has_slot() {
             self.stats.limit_refusals += 1;
             return;
         }
@@ -102,8 +115,23 @@ impl Endpoint {
         };
         let ecn = ecn_wanted(packet, composition);
         let local_isn = self.responder_number(&stranger.key, arq.sequence, Self::slot(stranger.now), ecn);
-        let proof = Proof::Protected { seal: Box::new(seal) };
+        self.first_messages.note(message, ends);
+        let until = stranger.now + self.config.half_open_lifetime;
+        let proof = Proof::Protected { seal: Box::new(seal), fresh: proven, until };
         self.open(stranger, composition, (local_isn, arq.sequence), ecn, proof);
+    }
+
+    /// What is remembered of a first message: itself, and the ends that it came from.
+    fn first_message(&self, key: &Key, message: &[u8]) -> (u128, u128) {
+        let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
+        let ends = format!("{}{}", key.addr.local, key.addr.remote);
+        let derive = |parts: &[&[u8]]| self.secret.derive(Purpose::FirstMessage, parts);
+        (derive(&[message]), derive(&[ends.as_bytes(), &ports]))
+    }
+
+    /// There is room for one more half-open connection.
+    fn has_slot(&self) -> bool {
+        self.half_open.total() < self.config.max_half_open && self.table.len() < self.config.max_connections
     }
 
     /// Opens an opportunistic connection unless limits or the replay set forbid it.
@@ -115,24 +143,30 @@ impl Endpoint {
             return false;
         }
         let peer_isn = arq.sequence.wrapping_sub(u32::from(!packet.payload.is_empty()));
-        if self.half_open >= self.config.max_half_open || self.table.len() >= self.config.max_connections {
+        let fresh = self.jar.is_fresh(stranger.now, stranger.key.addr.remote.ip(), &cookie);
+        let share = Share { address: stranger.key.addr.remote.ip(), proven: fresh };
+        if !self.has_slot() || self.half_open.of(share) >= self.config.max_half_open_per_address {
             self.stats.limit_refusals += 1;
             return false;
         }
-        if !self.replays.admit(stranger.now, self.opening(&stranger.key, peer_isn, &cookie)) {
+        if !self.replays.admit(stranger.now, self.opening(&stranger.key, peer_isn, cookie.as_bytes())) {
             self.stats.replays_refused += 1;
             return false;
         }
-        let fresh = self.jar.is_fresh(stranger.now, stranger.key.addr.remote.ip(), &cookie);
         let ecn = ecn_wanted(packet, composition);
         let local_isn = self.responder_number(&stranger.key, peer_isn, Self::slot(stranger.now), ecn);
-        self.open(stranger, composition, (local_isn, peer_isn), ecn, Proof::Cookie { fresh })
+        let opened = self.open(stranger, composition, (local_isn, peer_isn), ecn, Proof::Cookie { fresh });
+        if opened {
+            // Its later packets must not open it once more, either.
+            self.note_opening(stranger, peer_isn);
+        }
+        opened
     }
 
-    fn opening(&self, key: &Key, peer_isn: u32, cookie: &Cookie) -> u128 {
+    fn opening(&self, key: &Key, peer_isn: u32, cookie: &[u8]) -> u128 {
         let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
         let remote = key.addr.remote.to_string();
-        let parts: [&[u8]; 4] = [cookie.as_bytes(), &peer_isn.to_be_bytes(), &ports, remote.as_bytes()];
+        let parts: [&[u8]; 4] = [cookie, &peer_isn.to_be_bytes(), &ports, remote.as_bytes()];
         self.secret.derive(Purpose::TableHash, &parts)
     }
 
@@ -165,7 +199,7 @@ impl Endpoint {
                 key: self.responder_key(&stranger.key, peer_isn, key),
             }));
         }
-        if self.encode_answer(stranger, &reply) {
+        if self.encode_answer(stranger, Answer::SynAck, &reply) {
             self.stats.stateless_answers += 1;
         }
     }
@@ -194,7 +228,29 @@ impl Endpoint {
             self.stats.limit_refusals += 1;
             return;
         }
-        self.open(stranger, &composition, isns, ecn, Proof::Acknowledged);
+        if self.is_late(stranger, isns.1) {
+            self.stats.replays_refused += 1;
+            return;
+        }
+        if self.open(stranger, &composition, isns, ecn, Proof::Acknowledged) {
+            self.note_opening(stranger, isns.1);
+        }
+    }
+
+    /// True for packets that opened a connection before: it is over, and they are late (answer D12).
+    // R-CM-10
+    fn is_late(&self, stranger: &Stranger<'_>, peer_isn: u32) -> bool {
+        self.openings.contains(self.opening(&stranger.key, peer_isn, &[]))
+    }
+
+    fn note_opening(&mut self, stranger: &Stranger<'_>, peer_isn: u32) {
+        let opening = self.opening(&stranger.key, peer_isn, &[]);
+        self.openings.admit(stranger.now, opening);
+        if self.openings.is_full() {
+            // What was answered so far is recognised no more, so nothing of it need be remembered.
+            self.openings.clear();
+            self.isn_epoch += 1;
+        }
     }
 
     /// Both initial numbers, and whether ECN was agreed, from a packet that acknowledges the number we would have chosen.
@@ -257,8 +313,8 @@ impl Endpoint {
         };
         let mut conn = Connection::accept(&cx, composition.clone(), opening, proof);
         conn.agree_ecn(ecn);
-        if conn.is_half_open() {
-            self.half_open += 1;
+        if let Some(share) = conn.half_open() {
+            self.half_open.begin(share);
         }
         if let Some(token) = conn.multi().map(|multi| multi.token()) {
             self.tokens.insert(token, id);

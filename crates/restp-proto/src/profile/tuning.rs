@@ -76,9 +76,11 @@ pub struct Tuning {
     pub outage_probe: OutageProbe,
     /// Least time between outage probes (answer I4).
     pub outage_probe_floor: Duration,
-    /// Outage after which the connection is given up; `None` means never (answer I4).
+    /// Outage after which the connection is given up; `None` means that only the idle timeout ends it (answer I4).
     pub outage_give_up: Option<Duration>,
-    /// Close after this time without any packet from the peer; `None` means never (answer D14).
+    /// Draw the waits for a SYN's repetition from an interval, so that ends which fail together come back apart.
+    pub handshake_jitter: bool,
+    /// Close after this time without any packet from the peer, also in an outage; `None` means never (answer D14).
     pub idle_timeout: Option<Duration>,
     /// Send a keepalive after this time of silence; `None` means never (answer D14).
     pub keepalive: Option<Duration>,
@@ -123,8 +125,9 @@ impl Default for Tuning {
             outage_probe: OutageProbe::LastSent,
             outage_probe_floor: Duration::from_millis(200),
             outage_give_up: None,
-            idle_timeout: None,
-            keepalive: None,
+            handshake_jitter: true,
+            idle_timeout: Some(Duration::from_secs(240)),
+            keepalive: Some(Duration::from_secs(60)),
             standby_probe: Duration::from_secs(1),
             fail_back_after: Duration::from_secs(5),
             msl: Duration::from_secs(30),
@@ -135,7 +138,8 @@ impl Default for Tuning {
 impl Tuning {
     /// The values of the dissertation where it states them or where its simulator implies them.
     ///
-    /// SYN timeout 3 s (section 4.3), least timeout 1 s (answer L3), no pacing, no tail probe, no ECN.
+    /// SYN timeout 3 s (section 4.3), least timeout 1 s (answer L3), no jitter of SYNs, no pacing, no tail
+    /// probe, no ECN.
     #[must_use]
     pub fn dissertation() -> Self {
         Self {
@@ -143,6 +147,7 @@ impl Tuning {
             min_rto: Duration::from_secs(1),
             tail_probe: false,
             tail_fec: false,
+            handshake_jitter: false,
             pacing: false,
             ecn: false,
             fec_group: 16,

@@ -1,16 +1,23 @@
 //! Sealing and opening packets once keys exist: change of keys, packet numbers, repeated packets.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use snow::params::CipherChoice;
 use snow::resolvers::{CryptoResolver, RingResolver};
 use snow::types::Cipher;
 
 use super::Aead;
-use crate::wire::{self, Protection, PseudoHeader, TAG_BYTES};
+use crate::time::Instant;
+use crate::wire::{Protection, TAG_BYTES};
 
 /// Packets after which the sender changes its key (R-PROT-4).
 const PACKETS_PER_EPOCH: u64 = 1 << 22;
+/// Timeouts for which the previous key still opens packets (R-PROT-4).
+const PREVIOUS_KEY_TIMEOUTS: u32 = 3;
+/// Packets that may fail to open before the keys are given up: the limit of AES-GCM in RFC 9001, section 6.6, is 2^52 and
+/// that of ChaCha20-Poly1305 2^36 (R-PROT-4).
+const MAX_FAILURES: u64 = 1 << 36;
 /// Packet numbers remembered below the highest that opened (R-PROT-7).
 const REPLAY_WINDOW: u64 = 1024;
 
@@ -92,6 +99,10 @@ pub(super) struct Traffic {
     receive: Key,
     next: Option<Key>,
     previous: Option<Key>,
+    /// When the previous key is given up.
+    previous_until: Instant,
+    /// Packets that did not open.
+    failures: u64,
     /// By subflow: at most 256, and only for those that a packet was sealed or opened on.
     subflows: BTreeMap<u8, Counters>,
     /// Plaintext of the packet being sealed.
@@ -109,6 +120,8 @@ impl Traffic {
             next: receive.next(aead),
             receive,
             previous: None,
+            previous_until: Instant::ZERO,
+            failures: 0,
             subflows: BTreeMap::new(),
             plain: Vec::new(),
         })
@@ -122,28 +135,40 @@ impl Traffic {
         self.sent += 1;
         let counters = self.subflows.entry(subflow).or_default();
         let packet_number = counters.sent;
+        if packet_number >= Protection::MAX_PACKET_NUMBER {
+            // No number may be used twice: the subflow is at its end.
+            return None;
+        }
         counters.sent += 1;
         Some(Protection { epoch: self.send.epoch, subflow, packet_number })
     }
 
     // R-PROT-6
-    pub fn seal(
-        &mut self,
-        protection: &Protection,
-        datagram: &mut [u8],
-        header_bytes: usize,
-        pseudo: Option<&PseudoHeader>,
-    ) -> Option<()> {
+    pub fn seal(&mut self, protection: &Protection, datagram: &mut [u8], header_bytes: usize) -> Option<()> {
         let (header, body) = datagram.split_at_mut_checked(header_bytes)?;
         self.plain.clear();
         self.plain.extend_from_slice(body.get(..body.len().checked_sub(TAG_BYTES)?)?);
         self.send.cipher.encrypt(protection.nonce(), header, &self.plain, body);
-        wire::seal_checksums(datagram, pseudo).ok()
+        Some(())
     }
 
-    // R-PROT-7
+    #[cfg(test)]
+    pub fn wear(&mut self) {
+        self.failures = MAX_FAILURES - 1;
+    }
+
+    /// So many packets failed to open that somebody may be close to a forgery.
+    // R-PROT-4
+    pub fn is_worn_out(&self) -> bool {
+        self.failures >= MAX_FAILURES
+    }
+
+    /// Opens a packet; `rto` is how long an answer takes at most.
+    // R-PROT-4, R-PROT-7
     pub fn open(
         &mut self,
+        now: Instant,
+        rto: Duration,
         protection: &Protection,
         datagram: &[u8],
         header_bytes: usize,
@@ -154,12 +179,10 @@ impl Traffic {
         if counters.is_some_and(|counters| !counters.seen.is_fresh(number)) {
             return false;
         }
-        let mut buffer = [0; wire::MAX_HEADER_BYTES];
-        let (Ok(header), Some(body)) =
-            (wire::associated_data(datagram, &mut buffer), datagram.get(header_bytes..))
-        else {
-            return false;
-        };
+        let Some((header, body)) = datagram.split_at_checked(header_bytes) else { return false };
+        if now >= self.previous_until {
+            self.previous = None;
+        }
         let moves = self.next.as_ref().is_some_and(|key| key.epoch == protection.epoch);
         let candidates = [Some(&self.receive), self.next.as_ref(), self.previous.as_ref()];
         let Some(key) = candidates.into_iter().flatten().find(|key| key.epoch == protection.epoch) else {
@@ -167,12 +190,16 @@ impl Traffic {
         };
         plain.clear();
         plain.resize(body.len(), 0);
-        let Ok(length) = key.cipher.decrypt(protection.nonce(), header, body, plain) else { return false };
+        let Ok(length) = key.cipher.decrypt(protection.nonce(), header, body, plain) else {
+            self.failures += 1;
+            return false;
+        };
         plain.truncate(length);
         self.subflows.entry(protection.subflow).or_default().seen.mark(number);
         if moves && let Some(key) = self.next.take() {
             self.next = key.next(self.aead);
             self.previous = Some(std::mem::replace(&mut self.receive, key));
+            self.previous_until = now + rto * PREVIOUS_KEY_TIMEOUTS;
         }
         true
     }
@@ -193,6 +220,63 @@ mod tests {
         }
         assert!(window.is_fresh(4500), "within the window and never seen");
         assert!(!window.is_fresh(3000) && !window.is_fresh(0), "too old");
+    }
+
+    const RTO: Duration = Duration::from_millis(200);
+
+    fn ends() -> (Traffic, Traffic) {
+        let (a, b) = ([1; 32], [2; 32]);
+        (Traffic::new(Aead::AesGcm, a, b).unwrap(), Traffic::new(Aead::AesGcm, b, a).unwrap())
+    }
+
+    /// A packet without payload: 20 octets of header, which the AEAD does not look into, and the tag.
+    fn sealed(end: &mut Traffic) -> (Protection, Vec<u8>) {
+        let protection = end.next_packet(0).unwrap();
+        let mut datagram = vec![0; 20 + TAG_BYTES];
+        end.seal(&protection, &mut datagram, 20).unwrap();
+        (protection, datagram)
+    }
+
+    fn opens(end: &mut Traffic, now: Instant, (protection, datagram): &(Protection, Vec<u8>)) -> bool {
+        end.open(now, RTO, protection, datagram, 20, &mut Vec::new())
+    }
+
+    // R-PROT-4
+    #[test]
+    fn a_key_changes_in_time_and_the_one_before_is_good_for_three_timeouts() {
+        let (mut sender, mut receiver) = ends();
+        let now = Instant::ZERO;
+        let old = [sealed(&mut sender), sealed(&mut sender), sealed(&mut sender)];
+        sender.sent = PACKETS_PER_EPOCH;
+        let next = sealed(&mut sender);
+        assert_eq!((old[0].0.epoch, next.0.epoch), (1, 2));
+        const { assert!(PACKETS_PER_EPOCH < 1 << 23) };
+        assert!(opens(&mut receiver, now, &old[0]));
+        assert!(opens(&mut receiver, now, &next), "one of the next epoch moves on");
+        assert!(opens(&mut receiver, now + RTO * 2, &old[1]), "late, but not too late");
+        assert!(!opens(&mut receiver, now + RTO * 3, &old[2]), "too late");
+        assert!(receiver.previous.is_none(), "the key is forgotten");
+    }
+
+    // R-PROT-4
+    #[test]
+    fn keys_wear_out_when_too_many_packets_fail_to_open() {
+        let (mut sender, mut receiver) = ends();
+        let mut forged = sealed(&mut sender);
+        forged.1[0] ^= 1;
+        receiver.failures = MAX_FAILURES - 1;
+        assert!(!receiver.is_worn_out());
+        assert!(!opens(&mut receiver, Instant::ZERO, &forged));
+        assert!(receiver.is_worn_out());
+    }
+
+    // R-PROT-5
+    #[test]
+    fn the_last_packet_number_is_never_passed() {
+        let (mut sender, _) = ends();
+        sender.subflows.entry(0).or_default().sent = Protection::MAX_PACKET_NUMBER;
+        assert_eq!(sender.next_packet(0), None);
+        assert!(sender.next_packet(1).is_some(), "another subflow goes on");
     }
 
     // R-PROT-4

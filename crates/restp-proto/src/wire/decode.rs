@@ -1,7 +1,7 @@
 //! Reading packets.
 
 use super::acknowledge::{Hole, Report, SackBlocks, Snack};
-use super::bits::{ErrorBits, Version};
+use super::bits::{ErrorBits, Flags, Version};
 use super::crc::{PseudoHeader, payload_crc, received_header_crc};
 use super::error::{DecodeError, Extension};
 use super::extension::{Arq, Cookie, Fec, Sequence};
@@ -9,7 +9,7 @@ use super::header::{BASE_BYTES, Header, RawHeader};
 use super::multipath::{CapableFlags, Dss, DssMapping, JoinStep, MpCapable, MpJoin, MpPriority, Multipath};
 use super::packet::{Decoded, Packet, PayloadCheck};
 use super::presence::{Inputs, MultipathForm, Numbering, Presence};
-use super::protected::{PROTECTION_WORDS, Protection, TAG_BYTES};
+use super::protected::{PROTECTION_WORDS, Protection, TAG_BYTES, is_sealed};
 use super::{BASE_WORDS, WORD_BYTES};
 
 /// C4: one checksum a payload.
@@ -20,6 +20,9 @@ pub(super) const DSS_CRC_RULE: &str =
 pub(super) const DSS_BESIDE_COOKIE_RULE: &str =
     "beside a cookie the data sequence signal must hold a mapping and neither data ACK nor CRC";
 const DSS_BESIDE_COOKIE_WORDS: usize = 3;
+/// Length of the cookie on a packet without SYN.
+pub(super) const CHALLENGE_WORDS: usize = 4;
+pub(super) const CHALLENGE_RULE: &str = "a cookie has 4 words on a packet without SYN";
 
 /// The B bit of MP_JOIN and subflow priority: last of the four flag bits (H2).
 pub(super) const SUBFLOW_BACKUP: u8 = 0x10;
@@ -55,6 +58,7 @@ impl<'a> Packet<'a> {
             mpt: raw.mpt(),
             dss: raw.has_dss(),
             body_bytes: body.len(),
+            sealed: packet.is_sealed(),
             payload_bytes: packet.payload.len(),
         };
         let presence = inputs.presence().map_err(|rule| DecodeError::Contradiction { rule })?;
@@ -89,7 +93,9 @@ fn open<'a>(datagram: &'a [u8], pseudo: Option<&PseudoHeader>) -> Result<Opened<
     let (header_bytes, body) = datagram
         .split_at_checked(words * WORD_BYTES)
         .ok_or(DecodeError::HeaderBeyondDatagram { words, bytes: datagram.len() })?;
-    if raw.has_crc() {
+    // R-PROT-6
+    let sealed = version == Version::Protected && is_sealed(datagram);
+    if raw.has_crc() && !sealed {
         let protection_words = if version == Version::Protected { PROTECTION_WORDS } else { 0 };
         let offset = BASE_BYTES + protection_words * WORD_BYTES;
         let crc_bytes = if body.is_empty() { 1 } else { 2 } * WORD_BYTES;
@@ -146,12 +152,14 @@ fn read_extensions<'a>(
     if raw.has_window() {
         packet.window = Some(read_window(reader)?);
     }
+    let syn = packet.header.flags.contains(Flags::SYN);
     if presence.cookie {
-        packet.cookie = Some(read_cookie(reader, presence, raw.has_dss())?);
+        packet.cookie =
+            Some(if syn { read_cookie(reader, presence, raw.has_dss())? } else { read_challenge(reader)? });
     }
     packet.multipath = read_multipath(reader, presence.multipath)?;
     if raw.has_dss() {
-        packet.dss = Some(read_dss(reader, &packet.header, presence.cookie)?);
+        packet.dss = Some(read_dss(reader, &packet.header, presence.cookie && syn)?);
     }
     if presence.fec {
         let word = reader.u32(Extension::Fec)?;
@@ -189,6 +197,13 @@ fn read_cookie(reader: &mut Reader<'_>, presence: &Presence, dss: bool) -> Resul
     let words = reader.rest.len().saturating_sub(after);
     let bytes = reader.words(words, Extension::Cookie)?.as_flattened();
     Cookie::new(bytes).ok_or(DecodeError::CookieLength { words })
+}
+
+/// Behind a SYN a report may follow, so there the length is fixed.
+// R-COOKIE-4
+fn read_challenge(reader: &mut Reader<'_>) -> Result<Cookie, DecodeError> {
+    let bytes = reader.words(CHALLENGE_WORDS, Extension::Cookie)?.as_flattened();
+    Cookie::new(bytes).ok_or(DecodeError::CookieLength { words: CHALLENGE_WORDS })
 }
 
 // H1, H2, H6. R-MPC-2, R-MPJ-2, R-MPP-1

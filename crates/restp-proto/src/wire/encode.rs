@@ -2,9 +2,11 @@
 
 use super::WORD_BYTES;
 use super::acknowledge::Report;
-use super::bits::{ErrorBits, Version};
+use super::bits::{ErrorBits, Flags, Version};
 use super::crc::{PseudoHeader, payload_crc};
-use super::decode::{DSS_BESIDE_COOKIE_RULE, DSS_CRC_RULE, SUBFLOW_BACKUP, has_other_check};
+use super::decode::{
+    CHALLENGE_RULE, CHALLENGE_WORDS, DSS_BESIDE_COOKIE_RULE, DSS_CRC_RULE, SUBFLOW_BACKUP, has_other_check,
+};
 use super::error::{EncodeError, Extension};
 use super::extension::Sequence;
 use super::header::{BASE_BYTES, Derived};
@@ -16,8 +18,7 @@ use super::protected::{PROTECTION_WORDS, fill_checksums};
 impl Packet<'_> {
     /// Appends the packet to `out` and returns the length of its header in bytes.
     ///
-    /// A sealed packet (version 1, epoch above 0) is written with its plaintext, 16 zero octets for the tag and zero CRC
-    /// fields; see [`super::seal_checksums`].
+    /// A sealed packet (version 1, epoch above 0) is written with its plaintext and 16 zero octets for the tag.
     ///
     /// # Errors
     /// [`EncodeError`] if header bits and extensions disagree or a value is too wide; `out` is then unchanged.
@@ -61,7 +62,7 @@ impl Packet<'_> {
         writer.zeros(presence.crc_words * WORD_BYTES);
         self.write_extensions(&mut writer)?;
 
-        if presence.crc_words > 0 && !self.is_sealed() {
+        if presence.crc_words > 0 {
             let protection = if self.protection.is_some() { PROTECTION_WORDS * WORD_BYTES } else { 0 };
             let filled = fill_checksums(header, BASE_BYTES + protection, body, pseudo);
             filled.ok_or(EncodeError::Missing(Extension::Crc))?;
@@ -78,6 +79,10 @@ impl Packet<'_> {
         };
         agree(self.header.version == Version::Protected, self.protection.is_some(), Extension::Protection)?;
         agree(presence.cookie, self.cookie.is_some(), Extension::Cookie)?;
+        let challenge = self.cookie.filter(|_| !self.header.flags.contains(Flags::SYN));
+        if challenge.is_some_and(|cookie| cookie.words() != CHALLENGE_WORDS) {
+            return Err(EncodeError::Contradiction { rule: CHALLENGE_RULE });
+        }
         agree(presence.fec, self.fec.is_some(), Extension::Fec)?;
         let numbering = self.sequence.numbering();
         agree(presence.numbering == Numbering::Arq, numbering == Numbering::Arq, Extension::Arq)?;
@@ -97,7 +102,8 @@ impl Packet<'_> {
         if dss_crc && has_other_check(&self.header) {
             return Err(EncodeError::Contradiction { rule: DSS_CRC_RULE });
         }
-        if self.cookie.is_some() && (dss_crc || dss.data_ack.is_some() || dss.mapping.is_none()) {
+        let opens = self.cookie.is_some() && self.header.flags.contains(Flags::SYN);
+        if opens && (dss_crc || dss.data_ack.is_some() || dss.mapping.is_none()) {
             return Err(EncodeError::Contradiction { rule: DSS_BESIDE_COOKIE_RULE });
         }
         Ok(())

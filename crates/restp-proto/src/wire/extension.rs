@@ -34,6 +34,15 @@ impl Cookie {
         &self.bytes[..self.words() * WORD_BYTES]
     }
 
+    /// The answer to this challenge, or `None` if it is an answer itself: its first bit is 1.
+    // R-ENCAP-3
+    #[must_use]
+    pub fn answered(self) -> Option<Self> {
+        let mut answer = self;
+        answer.bytes[0] |= 0x80;
+        (answer != self).then_some(answer)
+    }
+
     /// Length in words.
     pub(super) fn words(&self) -> usize {
         usize::from(self.words)

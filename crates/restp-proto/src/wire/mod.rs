@@ -56,7 +56,7 @@ pub use extension::{Arq, COOKIE_MAX_BYTES, COOKIE_MIN_BYTES, Cookie, Fec, Sequen
 pub use header::Header;
 pub use multipath::{CapableFlags, Dss, DssMapping, JoinStep, MpCapable, MpJoin, MpPriority, Multipath};
 pub use packet::{Decoded, Packet, PayloadCheck};
-pub use protected::{Protection, TAG_BYTES, associated_data, seal_checksums};
+pub use protected::{Protection, TAG_BYTES};
 
 /// Bytes of one header word.
 pub const WORD_BYTES: usize = 4;

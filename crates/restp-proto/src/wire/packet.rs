@@ -12,7 +12,7 @@ use super::{BASE_WORDS, MAX_HEADER_WORDS, WORD_BYTES};
 
 /// A packet to send, or one received; the payload and long reports are borrowed.
 ///
-/// The CRC extension has no field: the codec computes and checks it wherever [`ErrorBits::CRC`] is set.
+/// The CRC extension has no field: the codec computes and checks it wherever [`ErrorBits::CRC`] is set and no AEAD does more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Base header.
@@ -93,7 +93,7 @@ impl<'a> Packet<'a> {
     /// Length of the header in words.
     #[must_use]
     pub fn header_words(&self) -> usize {
-        let crc = match (self.header.error.contains(ErrorBits::CRC), self.body_bytes()) {
+        let crc = match (self.header.error.contains(ErrorBits::CRC) && !self.is_sealed(), self.body_bytes()) {
             (false, _) => 0,
             (true, 0) => 1,
             (true, _) => 2,
@@ -148,6 +148,7 @@ impl<'a> Packet<'a> {
             mpt: self.mpt(),
             dss: self.dss.is_some(),
             body_bytes: self.body_bytes(),
+            sealed: self.is_sealed(),
             payload_bytes: self.payload.len(),
         };
         inputs.presence().map_err(|rule| EncodeError::Contradiction { rule })

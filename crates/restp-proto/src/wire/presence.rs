@@ -1,6 +1,6 @@
 //! Presence rules: which extensions a packet carries, from header bits and lengths alone (B12).
 
-use super::bits::{ErrorBits, Flags, Flow, MptCode, Order};
+use super::bits::{ErrorBits, Flags, Flow, MptCode, Order, Version};
 use super::header::Header;
 
 /// Everything the rules look at.
@@ -11,6 +11,8 @@ pub(super) struct Inputs<'h> {
     pub dss: bool,
     /// Bytes after the header.
     pub body_bytes: usize,
+    /// An AEAD protects header and body.
+    pub sealed: bool,
     /// Bytes of application data or encoded payload, without an AEAD tag.
     pub payload_bytes: usize,
 }
@@ -82,13 +84,14 @@ impl Inputs<'_> {
         let ack = flags.contains(Flags::ACK);
 
         // C5. R-CRC-4
-        let crc_words = match (error.contains(ErrorBits::CRC), self.body_bytes) {
+        let crc_words = match (error.contains(ErrorBits::CRC) && !self.sealed, self.body_bytes) {
             (false, _) => 0,
             (true, 0) => 1,
             (true, _) => 2,
         };
-        // D5: the client presents, or the server grants. R-COOKIE-1
-        let cookie = syn && flow.contains(Flow::OPT) && ack == flow.contains(Flow::CKI);
+        // D5: the client presents, or the server grants; anything else with CKI has one if it is no request. R-COOKIE-1
+        let cki = flow.contains(Flow::CKI);
+        let cookie = if syn && flow.contains(Flow::OPT) { ack == cki } else { cki };
         // B10. R-FEC-1
         let fec = error.contains(ErrorBits::FEC)
             && (syn
@@ -154,7 +157,12 @@ impl Inputs<'_> {
         forbid(one_of > 1, "SYN, FIN and RST exclude each other")?;
         forbid(flow.contains(Flow::CON | Flow::OPT), "CON and OPT exclude each other")?;
         forbid(flags.intersects(Flags::CONTROL) && !connection, "control flags need CON or OPT")?;
-        forbid(flow.contains(Flow::CKI) && !(syn && flow.contains(Flow::OPT)), "CKI needs SYN and OPT")?;
+        let plain_ack = flags.contains(Flags::ACK) && one_of == 0 && !error.contains(ErrorBits::ENC);
+        let opening = syn && (flow.contains(Flow::OPT) || self.header.version == Version::Protected);
+        forbid(
+            flow.contains(Flow::CKI) && !(opening || plain_ack),
+            "CKI needs SYN with OPT or in version 1, or ACK without FIN, RST and ENC",
+        )?;
         forbid(self.header.corruption_echo && !checked_ack, "COR needs ACK and CRC")?;
         if error.contains(ErrorBits::ENC) {
             forbid(!error.contains(ErrorBits::FEC), "ENC needs FEC")?;

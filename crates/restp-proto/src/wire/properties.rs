@@ -121,12 +121,14 @@ fn packet(material: &Material) -> Option<Packet<'_>> {
         mpt,
         dss: packet.dss.is_some(),
         body_bytes: packet.body_bytes(),
+        sealed: packet.is_sealed(),
         payload_bytes: packet.payload.len(),
     };
     let presence = inputs.presence().ok()?;
 
+    let cookie_words = if header.flags.contains(Flags::SYN) { material.cookie_words } else { 4 };
     packet.cookie =
-        presence.cookie.then(|| Cookie::new(&material.octets[..material.cookie_words * WORD_BYTES]).unwrap());
+        presence.cookie.then(|| Cookie::new(&material.octets[..cookie_words * WORD_BYTES]).unwrap());
     packet.multipath = multipath(material, presence.multipath);
     packet.fec = presence.fec.then_some(material.fec);
     let (sequence, acknowledgement) = material.numbers;
@@ -180,7 +182,6 @@ fn assert_canonical(datagram: &[u8], decoded: &Decoded<'_>) {
     assert_eq!(header_bytes, decoded.header_bytes);
     if decoded.packet.is_sealed() {
         written[header_bytes..].copy_from_slice(&datagram[header_bytes..]);
-        seal_checksums(&mut written, None).unwrap();
     }
     if decoded.payload_check != PayloadCheck::Corrupt {
         assert_eq!(written, datagram);
@@ -203,9 +204,6 @@ proptest! {
             Ok(header_bytes) => {
                 prop_assert_eq!(datagram.len(), packet.encoded_len());
                 prop_assert_eq!(header_bytes, packet.header_words() * WORD_BYTES);
-                if packet.is_sealed() {
-                    seal_checksums(&mut datagram, None).unwrap();
-                }
                 let decoded = Packet::decode(&datagram, None).unwrap();
                 prop_assert_eq!(decoded.packet, packet);
                 prop_assert_eq!(decoded.header_bytes, header_bytes);
@@ -220,8 +218,6 @@ proptest! {
         if let Ok(decoded) = Packet::decode(&datagram, None) {
             assert_canonical(&datagram, &decoded);
         }
-        let _ = associated_data(&datagram, &mut [0; MAX_HEADER_BYTES]);
-        let _ = seal_checksums(&mut datagram.clone(), None);
     }
 
     /// R-EXT-2, R-HDR-4, R-ERR-1

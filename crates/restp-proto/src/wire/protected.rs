@@ -1,18 +1,21 @@
-//! Version 1, the protected profile: the Protection extension, associated data and late checksums.
+//! Version 1, the protected profile: the Protection extension, and where checksums stand.
 //!
-//! The codec does no cryptography. To send a sealed packet: `encode` it with its plaintext (the CRC fields stay zero and
-//! room for the tag is appended), seal the body in place with the header as associated data, then call
-//! [`seal_checksums`]. To receive one: `decode`, build the associated data with [`associated_data`], open the body.
+//! The codec does no cryptography. To send a sealed packet: `encode` it with its plaintext (room for the tag is
+//! appended), then seal the body in place with the header as associated data. To receive one: `decode`, then open the
+//! body with the header. A sealed packet has no checksums: the AEAD finds every change.
 
+use super::WORD_BYTES;
 use super::crc::{PseudoHeader, header_crc, payload_crc};
-use super::error::{DecodeError, EncodeError};
-use super::header::{BASE_BYTES, RawHeader};
-use super::{MAX_HEADER_BYTES, WORD_BYTES};
+use super::error::EncodeError;
+use super::header::BASE_BYTES;
 
 /// Words of the Protection extension.
 pub(super) const PROTECTION_WORDS: usize = 2;
-/// Offset of the CRC extension in version 1.
-const CRC_OFFSET: usize = BASE_BYTES + PROTECTION_WORDS * WORD_BYTES;
+/// True if `datagram` of version 1 is sealed: its epoch, the first octet of the extension, is not 0.
+pub(super) fn is_sealed(datagram: &[u8]) -> bool {
+    datagram.get(BASE_BYTES).is_some_and(|epoch| *epoch > 0)
+}
+
 /// Bytes of the AEAD tag at the end of a sealed packet (both AEADs of the Noise framework have 128-bit tags).
 pub const TAG_BYTES: usize = 16;
 
@@ -50,50 +53,6 @@ impl Protection {
         let packet_number = u64::from_be_bytes(bytes) & Self::MAX_PACKET_NUMBER;
         Self { epoch, subflow, packet_number }
     }
-}
-
-/// The header of a received version 1 packet as associated data: a copy whose HEC and payload CRC are zero, because both
-/// are computed after sealing.
-///
-/// # Errors
-/// [`DecodeError`] if `datagram` is no version 1 packet that [`super::Packet::decode`] accepts.
-// R-PROT-6
-pub fn associated_data<'b>(
-    datagram: &[u8],
-    buffer: &'b mut [u8; MAX_HEADER_BYTES],
-) -> Result<&'b [u8], DecodeError> {
-    let raw = RawHeader::read(datagram)?;
-    let header_bytes = raw.words() * WORD_BYTES;
-    let header = datagram.get(..header_bytes);
-    let header =
-        header.ok_or(DecodeError::HeaderBeyondDatagram { words: raw.words(), bytes: datagram.len() })?;
-    let copy = &mut buffer[..header_bytes];
-    copy.copy_from_slice(header);
-    if raw.has_crc() {
-        let crc = copy.get_mut(CRC_OFFSET..CRC_OFFSET + 2 * WORD_BYTES);
-        crc.ok_or(DecodeError::ExtensionCut { extension: super::Extension::Crc })?.fill(0);
-    }
-    Ok(copy)
-}
-
-/// Fills HEC and payload CRC of a version 1 packet that was encoded and then sealed; without CRC bit it does nothing.
-///
-/// `datagram` is exactly what `encode` wrote, with the body sealed in place.
-///
-/// # Errors
-/// [`DecodeError`] if `datagram` is not such a packet.
-pub fn seal_checksums(datagram: &mut [u8], pseudo: Option<&PseudoHeader>) -> Result<(), DecodeError> {
-    let raw = RawHeader::read(datagram)?;
-    let header_bytes = raw.words() * WORD_BYTES;
-    if raw.has_crc() {
-        let datagram_bytes = datagram.len();
-        let split = datagram.split_at_mut_checked(header_bytes);
-        let (header, body) =
-            split.ok_or(DecodeError::HeaderBeyondDatagram { words: raw.words(), bytes: datagram_bytes })?;
-        fill_checksums(header, CRC_OFFSET, body, pseudo)
-            .ok_or(DecodeError::ExtensionCut { extension: super::Extension::Crc })?;
-    }
-    Ok(())
 }
 
 /// Writes payload CRC (if there is a body) and HEC into the CRC extension at `offset`; `None` if it does not fit.

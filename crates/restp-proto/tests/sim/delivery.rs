@@ -275,3 +275,25 @@ fn a_link_rate_dial_spaces_packets() {
     let sent = pair.net.host(client).endpoint.conn_stats(conn).unwrap().data_sent;
     assert!((90..=125).contains(&sent), "{sent}");
 }
+
+// D14, R-CM-8
+#[test]
+fn by_default_the_dead_are_forgotten_and_the_silent_are_kept() {
+    for protocol in [Profile::file_arq(), Profile::voice(), Profile::multipath()] {
+        let mut pair = Pair::new(5, &protocol, &LinkConfig::ideal(MS * 10));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 300);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        pair.net.run_for(Duration::from_secs(3600));
+        for (host, conn) in [(pair.client, conn), (pair.server, accepted)] {
+            assert!(pair.net.host(host).endpoint.is_established(conn), "{protocol}: silent for an hour");
+        }
+        // The client's host is gone, without a word.
+        let config = restp_proto::EndpointConfig::default();
+        pair.net.with(pair.client, |host, _| host.endpoint = restp_proto::Endpoint::new(config, [8; 32]));
+        pair.net.add_rule(pair.links[0].1, restp_sim::DropRule::first(u64::MAX, |_| true));
+        pair.net.run_for(Duration::from_secs(301));
+        pair.net.with(pair.server, |host, _| host.take_events());
+        assert_eq!(pair.net.host(pair.server).endpoint.connections(), 0, "{protocol}");
+    }
+}

@@ -4,6 +4,11 @@
 mod connection;
 #[path = "../../fuzz/bodies/cookie.rs"]
 mod cookie;
+#[cfg(feature = "protected")]
+#[path = "../../fuzz/bodies/protected.rs"]
+mod protected;
+#[path = "../../fuzz/bodies/world.rs"]
+mod world;
 
 use std::path::Path;
 
@@ -46,6 +51,14 @@ fn run(name: &str, rounds: usize, body: impl Fn(&[u8])) {
 #[test]
 fn scripts_for_connections_hold() {
     run("connection", 6000, connection::connection);
+}
+
+// R-ERR-1, R-ERR-3, R-PROT-7
+#[cfg(feature = "protected")]
+#[test]
+fn scripts_for_protected_connections_hold() {
+    // A handshake takes a thousand times as long as any other packet.
+    run("protected", 300, protected::protected);
 }
 
 // R-OPT-6

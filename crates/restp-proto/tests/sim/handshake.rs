@@ -103,7 +103,7 @@ fn opportunistic_survives_the_loss_of_syn_of_syn_ack_and_of_both_without_delay()
 #[test]
 fn a_lost_syn_costs_one_second_in_three_way_and_three_in_the_dissertation() {
     for (profile, low, high) in
-        [(Profile::file_arq(), 1200, 1215), (Profile::file_arq().dissertation(), 3200, 3215)]
+        [(Profile::file_arq(), 1075, 1340), (Profile::file_arq().dissertation(), 3200, 3215)]
     {
         for rule in [is_bare_syn as fn(&Packet) -> bool, is_bare_syn_ack] {
             let mut pair = Pair::new(1, &profile, &LinkConfig::ideal(DELAY));

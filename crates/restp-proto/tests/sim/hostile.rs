@@ -102,14 +102,71 @@ fn a_flood_of_syns_leaves_no_state_and_is_not_amplified() {
 
 // R-SEC-5
 #[test]
-fn answers_to_strangers_have_a_budget() {
-    let config = EndpointConfig { max_stateless_per_s: 10, ..EndpointConfig::default() };
-    let mut endpoint = server(config, &Profile::file_arq());
-    for client in 0..100 {
+fn strays_do_not_keep_handshakes_from_being_answered() {
+    let mut endpoint = server(EndpointConfig::default(), &Profile::file_arq());
+    for client in 0..20_000 {
+        // Half of them belong to nothing; they come first.
+        let stray = bytes(&packet(Flags::ACK, Flow::CON, client, 1));
+        endpoint.handle(Instant::ZERO, from_client(client), Ecn::NotEct, &stray);
+    }
+    for client in 0..500 {
         let syn = bytes(&packet(Flags::SYN, Flow::CON, client, 0));
         endpoint.handle(Instant::ZERO, from_client(client), Ecn::NotEct, &syn);
     }
-    assert_eq!(answers(&mut endpoint, Instant::ZERO).len(), 10);
+    let flags = |answer: &Vec<u8>| Wire::decode(answer, None).unwrap().packet.header.flags;
+    let answers: Vec<Flags> = answers(&mut endpoint, Instant::ZERO).iter().map(flags).collect();
+    let resets = answers.iter().filter(|flags| flags.contains(Flags::RST)).count();
+    assert_eq!((answers.len() - resets, resets), (500, 100));
+    assert!(answers[..500].iter().all(|flags| flags.contains(Flags::SYN)), "peers to be come first");
+}
+
+// R-CM-4
+#[test]
+fn clients_that_fail_together_come_back_apart() {
+    let mut endpoint = Endpoint::new(EndpointConfig::default(), [9; 32]);
+    let composition = Profile::file_arq().validate().unwrap();
+    for port in 0..200 {
+        endpoint.connect(Instant::ZERO, client_path(0), 1000 + port, SERVER_PORT, &composition).unwrap();
+    }
+    assert_eq!(answers(&mut endpoint, Instant::ZERO).len(), 200);
+    let mut repeated = Vec::new();
+    while repeated.len() < 200 {
+        let now = endpoint.poll_timeout().unwrap();
+        endpoint.handle_timeout(now);
+        repeated.extend(answers(&mut endpoint, now).iter().map(|_| now.as_nanos() as f64 / 1e9));
+    }
+    let (first, last) = (repeated[0], repeated[199]);
+    assert!((0.875..0.9).contains(&first) && (1.1..1.126).contains(&last), "{first} to {last}");
+    // No tenth of the interval holds more than its share and half as much again.
+    for start in 0..10 {
+        let from = 0.875 + 0.025 * f64::from(start);
+        let count = repeated.iter().filter(|at| (from..from + 0.025).contains(*at)).count();
+        assert!(count < 40, "{count} from {from} s");
+    }
+}
+
+// R-CM-4
+#[test]
+fn what_the_network_reports_shortens_the_wait_and_nothing_else() {
+    let composition = Profile::file_arq().validate().unwrap();
+    let path = client_path(0);
+    for (remote, right) in [(path.remote, true), ("203.0.113.9:1".parse().unwrap(), false)] {
+        let mut endpoint = Endpoint::new(EndpointConfig::default(), [9; 32]);
+        let conn = endpoint.connect(Instant::ZERO, path, 40_000, SERVER_PORT, &composition).unwrap();
+        let syn = answers(&mut endpoint, Instant::ZERO).pop().unwrap();
+        endpoint.unreachable(Instant::ZERO, remote, &syn);
+        endpoint.unreachable(Instant::ZERO, remote, &syn[..9]);
+        let soon = Instant::ZERO + Duration::from_secs(2);
+        endpoint.handle_timeout(soon);
+        let ended = endpoint.poll_event().map(|event| (event.conn, event.kind));
+        assert_eq!(ended, right.then_some((conn, EventKind::Closed(CloseReason::Unreachable))));
+    }
+    // Who has answered once is believed more than a report that anybody can send.
+    let (mut pair, conn, _) = established();
+    let ack = bytes(&packet(Flags::ACK, Flow::CON, 1, 1));
+    pair.net.with(pair.client, |host, now| host.endpoint.unreachable(now, client_path(0).remote, &ack));
+    pair.net.run_for(Duration::from_secs(3));
+    assert!(pair.net.host(pair.client).endpoint.is_established(conn));
 }
 
 // D10, R-SEC-1, R-OPT-9
@@ -324,6 +381,30 @@ fn joins_without_the_keys_are_refused_and_pending_ones_are_limited() {
     assert!(server.path_stats(accepted).len() <= 5, "at most four joins wait");
     pair.net.run_for(Duration::from_secs(120));
     assert_eq!(pair.net.host(pair.server).endpoint.path_stats(accepted).len(), 1, "and they are forgotten");
+}
+
+// R-MP-4
+#[test]
+fn a_join_with_the_name_of_another_path_is_refused() {
+    for address_id in [0, 1] {
+        let mut pair = Pair::new(6, &Profile::multipath(), &LinkConfig::ideal(MS * 10));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 300);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        let token = observed_token(&mut pair, conn);
+        for port in [1000, 1001] {
+            let mut join = packet(Flags::SYN, Flow::CON, 5, 0);
+            join.header.path_mode = PathMode::Spreading;
+            let step = JoinStep::Syn { token, nonce: 1 };
+            join.multipath = Some(Multipath::Join(MpJoin { backup: false, address_id, step }));
+            let (source, destination) = (([203, 0, 113, 5], port).into(), (server_ip(0), UDP_PORT).into());
+            pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: bytes(&join) });
+        }
+        let paths = pair.net.host(pair.server).endpoint.path_stats(accepted);
+        let names: Vec<u8> = paths.iter().map(|(id, _)| id.0).collect();
+        let wanted: &[u8] = if address_id == 0 { &[0] } else { &[0, 1] };
+        assert_eq!(names, wanted, "each name once, and 0 is the first path's");
+    }
 }
 
 /// The token that a join of the real client shows.

@@ -8,6 +8,7 @@ mod fuzzing;
 mod handshake;
 mod hostile;
 mod interaction;
+mod late;
 mod loss_causes;
 mod moving;
 mod paths;
@@ -16,4 +17,6 @@ mod protection;
 mod rules;
 mod snapshot;
 mod soak;
+#[cfg(feature = "protected")]
+mod strangers;
 mod throughput;

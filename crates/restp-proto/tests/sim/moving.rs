@@ -1,11 +1,12 @@
 //! Peers whose address changes: translators that forget, and strangers that pretend.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use restp_proto::Profile;
-use restp_proto::profile::Tuning;
+use restp_proto::profile::{Protection, Tuning};
+use restp_proto::wire::{Cookie, Flow, Packet as Wire};
+use restp_proto::{EndpointConfig, Profile};
 use restp_sim::restp::{Pair, client_ip, server_ip};
 use restp_sim::{DropRule, LinkConfig, Packet};
 
@@ -63,27 +64,8 @@ fn k3_a_download_goes_on_when_the_nat_forgets_in_the_middle() {
     assert!(pair.net.host(pair.server).endpoint.stats().rebindings >= 5);
 }
 
-// R-ENCAP-3, R-SEC-1
-#[test]
-fn a_new_address_gets_at_most_three_times_what_came_from_it_until_it_answers() {
-    let link = LinkConfig::new(5_000_000, MS * 10);
-    let mut pair = Pair::new(31, &Profile::file_arq(), &link);
-    let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
-    let tap = Arc::clone(&seen);
-    let note = move |packet: &Packet| {
-        tap.lock().unwrap().push(packet.clone());
-        false
-    };
-    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
-    let conn = pair.connect();
-    pair.net.run_for(MS * 200);
-    let accepted = pair.accepted().expect("the handshake succeeds");
-    pair.send(pair.server, accepted, vec![7; 1_000_000]).unwrap();
-    pair.net.run_for(MS * 300);
-    // Somebody who can see the packets repeats the newest in the name of a victim.
-    let mut copy = seen.lock().unwrap().last().expect("acknowledgements").clone();
-    copy.source = "203.0.113.9:4000".parse().unwrap();
-    let (victim, injected) = (copy.source.ip(), copy.data.len());
+/// Counts the bytes that leave for `victim`, an address that never answers.
+fn count_bytes_to(pair: &mut Pair, victim: std::net::IpAddr) -> Arc<AtomicUsize> {
     let to_victim = pair.net.add_link(LinkConfig::ideal(MS));
     pair.net.route(server_ip(0), victim, &[to_victim]);
     let sent_bytes = Arc::new(AtomicUsize::new(0));
@@ -93,11 +75,108 @@ fn a_new_address_gets_at_most_three_times_what_came_from_it_until_it_answers() {
         false
     };
     pair.net.add_rule(to_victim, DropRule::first(u64::MAX, note));
-    pair.net.inject(copy);
-    assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 1);
-    // The peer has nothing more to say, so nothing leads the connection back.
-    pair.net.with(pair.client, |host, now| host.endpoint.forget(now, conn));
-    pair.net.run_for(Duration::from_secs(20));
-    let got = sent_bytes.load(Ordering::Relaxed);
-    assert!(got > 0 && got <= injected * 3, "{got} bytes for {injected}");
+    sent_bytes
+}
+
+fn profiles() -> Vec<Profile> {
+    let clear = Profile::file_arq();
+    let protected = Profile { protection: Protection::Protected, ..clear.clone() };
+    if cfg!(feature = "protected") { vec![clear, protected] } else { vec![clear] }
+}
+
+// R-ENCAP-3, R-SEC-1
+#[test]
+fn packets_from_an_address_that_never_answers_move_nothing() {
+    for profile in profiles() {
+        let link = LinkConfig::new(5_000_000, MS * 10);
+        let config = EndpointConfig { keys: common_keys(), ..EndpointConfig::default() };
+        let mut pair = Pair::with_config(31, &profile, &profile, &[(link.clone(), link)], &config);
+        // Somebody on the path takes packets of the client away for a while and sends them in the name of a victim.
+        let caught: Arc<Mutex<Vec<Packet>>> = Arc::default();
+        let catching = Arc::new(AtomicBool::new(false));
+        let (tap, on) = (Arc::clone(&caught), Arc::clone(&catching));
+        let catch = move |packet: &Packet| {
+            let takes = on.load(Ordering::Relaxed);
+            if takes {
+                tap.lock().unwrap().push(packet.clone());
+            }
+            takes
+        };
+        pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, catch));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 200);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        let data: Vec<u8> = (0..1_000_000).map(restp_sim::restp::pattern).collect();
+        pair.send(pair.server, accepted, data.clone()).unwrap();
+        let victim: std::net::SocketAddr = "203.0.113.9:4000".parse().unwrap();
+        let sent_bytes = count_bytes_to(&mut pair, victim.ip());
+        let mut received = Vec::new();
+        let mut injected = 0;
+        for round in 0..8000 {
+            catching.store((300..330).contains(&round), Ordering::Relaxed);
+            for copy in caught.lock().unwrap().drain(..) {
+                injected += copy.data.len();
+                pair.net.inject(Packet { source: victim, ..copy });
+            }
+            received.extend(pair.receive(pair.client, conn).into_iter().flat_map(|message| message.payload));
+            pair.net.run_for(MS);
+        }
+        let got = sent_bytes.load(Ordering::Relaxed);
+        assert!(injected > 0 && got > 0 && got <= injected * 3, "{profile}: {got} bytes for {injected}");
+        assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 0, "{profile}");
+        assert!(received == data, "{profile}: the client lost its download: {} bytes", received.len());
+    }
+}
+
+// R-ENCAP-3
+#[test]
+fn a_challenge_that_was_forged_or_overheard_moves_nothing() {
+    let mut pair = Pair::new(31, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+    let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
+    let tap = Arc::clone(&seen);
+    let note = move |packet: &Packet| {
+        tap.lock().unwrap().push(packet.clone());
+        false
+    };
+    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
+    let answered: Arc<AtomicUsize> = Arc::default();
+    let count = Arc::clone(&answered);
+    let note = move |packet: &Packet| {
+        count.fetch_add(usize::from(has_cookie(packet)), Ordering::Relaxed);
+        false
+    };
+    pair.net.add_rule(pair.links[0].1, DropRule::first(u64::MAX, note));
+    pair.connect();
+    pair.net.run_for(MS * 200);
+    let stranger: std::net::SocketAddr = "203.0.113.9:4000".parse().unwrap();
+    let newest = seen.lock().unwrap().last().expect("the third packet").clone();
+    for first in [0x00, 0x80] {
+        // The numbers of the client, but nothing that the server asked for.
+        let mut octets = [7; 16];
+        octets[0] = first;
+        let mut forged = Wire::decode(&newest.data, None).unwrap().packet;
+        forged.header.flow |= Flow::CKI;
+        forged.cookie = Cookie::new(&octets);
+        let mut data = Vec::new();
+        forged.encode(&mut data, None).unwrap();
+        pair.net.inject(Packet { source: stranger, data, ..newest.clone() });
+        pair.net.run_for(MS * 200);
+    }
+    assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 0);
+    let answers = answered.load(Ordering::Relaxed);
+    assert_eq!(answers, 1, "a challenge is answered, but where the peer is known to be; an answer is not");
+}
+
+fn has_cookie(packet: &Packet) -> bool {
+    Wire::decode(&packet.data, None).unwrap().packet.cookie.is_some()
+}
+
+#[cfg(feature = "protected")]
+fn common_keys() -> Option<restp_proto::protected::Keys> {
+    Some(restp_proto::protected::Keys::shared([1; 32]))
+}
+
+#[cfg(not(feature = "protected"))]
+fn common_keys() -> Option<restp_proto::protected::Keys> {
+    None
 }

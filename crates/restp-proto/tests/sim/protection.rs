@@ -86,7 +86,7 @@ fn every_pattern_carries_streams_through_loss_and_bit_errors() {
     }
 }
 
-// R-PROT-6
+// R-PROT-6, R-PROT-7, R-PROT-8
 #[test]
 fn the_payload_is_not_on_the_wire_and_no_changed_packet_is_taken() {
     let profile = protected(Profile { crc: false, ..Profile::voice() });
@@ -286,5 +286,26 @@ fn a_protected_port_takes_no_clear_text_and_the_other_way_round() {
         pair.connect();
         pair.net.run_for(Duration::from_secs(2));
         assert_eq!(pair.accepted(), None);
+    }
+}
+
+// R-PROT-7
+#[test]
+fn a_packet_that_does_not_open_is_no_evidence_of_anything() {
+    let link = LinkConfig { bit_error_ratio: 2e-5, ..LinkConfig::new(10_000_000, MS * 5) };
+    // The clear one shows that there is evidence to be had.
+    for protection in [Protection::ClearText, Protection::Protected] {
+        let tuning = restp_proto::profile::Tuning { pacing: false, ..Profile::file_arq().tuning };
+        let profile = Profile { protection, crc: true, tuning, ..Profile::file_arq() };
+        let mut pair = pair(&profile, keys(Pattern::NnPsk0, Aead::AesGcm), &link, 11);
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(4));
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        pair.send(pair.client, conn, vec![7; 200_000]).unwrap();
+        pair.net.run_for(Duration::from_secs(20));
+        let stats = pair.net.host(pair.server).endpoint.conn_stats(accepted).unwrap();
+        let sealed = protection == Protection::Protected;
+        assert_eq!(stats.corrupt_payloads == 0, sealed, "{stats:?}");
+        assert_eq!(stats.unauthentic > 5, sealed, "{stats:?}");
     }
 }

@@ -132,7 +132,8 @@ def encode(vector: Json) -> bytes:
     if protection := extensions.get("protection"):
         before_crc = bytes([protection["epoch"], protection["subflow"]])
         before_crc += int(protection["packet_number"]).to_bytes(6, "big")
-    with_crc = "CRC" in header["error"]
+    # A sealed packet has no checksums (R-PROT-6).
+    with_crc = "CRC" in header["error"] and "tag" not in vector
     crc = b""
     if with_crc:
         sent = bytes([*body[:-1], body[-1] ^ 1]) if vector["payload_check"] == "corrupt" else body

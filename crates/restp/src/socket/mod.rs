@@ -1,6 +1,7 @@
 //! Sockets below an endpoint: UDP or raw IP, in batches, with ECN and both addresses of every packet.
 
 mod raw;
+mod reports;
 mod udp;
 
 use std::io;
@@ -85,6 +86,15 @@ impl Socket {
         match self {
             Self::Udp(socket) => socket.poll_recv(cx, buffer, take),
             Self::Raw(socket) => socket.poll_recv(cx, buffer, take),
+        }
+    }
+
+    /// Shows `take` where packets could not be delivered to, as far as the network has said so since the last call, and
+    /// how each began. Without `look` only if sending or receiving gave reason to look. Over raw IP nothing is reported.
+    pub fn take_reports(&self, look: bool, take: impl FnMut(SocketAddr, &[u8])) {
+        match self {
+            Self::Udp(socket) => socket.take_reports(look, take),
+            Self::Raw(_) => {}
         }
     }
 

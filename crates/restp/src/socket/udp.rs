@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSockRef, UdpSocketState};
@@ -9,7 +10,7 @@ use restp_proto::{Ecn, PathAddr, Transmit};
 use socket2::{Domain, Protocol, Type};
 use tokio::io::Interest;
 
-use super::{MAX_DATAGRAM_BYTES, ReceiveBuffer, SocketOptions, Train, enlarge_buffers, family_of};
+use super::{MAX_DATAGRAM_BYTES, ReceiveBuffer, SocketOptions, Train, enlarge_buffers, family_of, reports};
 use crate::Error;
 
 /// A UDP socket that knows on which of its addresses a packet arrived.
@@ -18,6 +19,8 @@ pub(crate) struct UdpSocket {
     state: UdpSocketState,
     bound: SocketAddr,
     offload: bool,
+    /// The network has reported something that was not taken yet.
+    reported: AtomicBool,
 }
 
 impl UdpSocket {
@@ -34,7 +37,8 @@ impl UdpSocket {
             let io = tokio::net::UdpSocket::from_std(socket.into())?;
             let state = UdpSocketState::new(UdpSockRef::from(&io))?;
             let bound = io.local_addr()?;
-            Ok(Self { io, state, bound, offload: options.offload })
+            state.enable_transport_errors(UdpSockRef::from(&io))?;
+            Ok(Self { io, state, bound, offload: options.offload, reported: AtomicBool::new(false) })
         };
         open().map_err(Error::io(format!(
             "cannot bind UDP {address}; choose an address of this host and a free port"
@@ -50,10 +54,16 @@ impl UdpSocket {
     }
 
     pub fn poll_send(&self, cx: &mut Context<'_>, transmit: &Transmit, bytes: &[u8]) -> Poll<io::Result<()>> {
+        let mut again = true;
         loop {
             ready!(self.io.poll_send_ready(cx))?;
             match self.io.try_io(Interest::WRITABLE, || self.send(transmit, bytes)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The system tells of an earlier packet instead of sending this one.
+                Err(error) if again && is_from_network(&error) => {
+                    self.reported.store(true, Ordering::Relaxed);
+                    again = false;
+                }
                 // A refused packet is a lost packet: too long for the link, no route at the moment, a full queue.
                 Ok(()) | Err(_) => return Poll::Ready(Ok(())),
             }
@@ -120,10 +130,19 @@ impl UdpSocket {
                     return Poll::Ready(Ok(()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // An ICMP message about an earlier packet; it proves nothing, so timers decide.
-                Err(error) if is_from_network(&error) => {}
+                // An ICMP message about an earlier packet; it proves nothing, so the protocol decides.
+                Err(error) if is_from_network(&error) => {
+                    self.reported.store(true, Ordering::Relaxed);
+                    return Poll::Ready(Ok(()));
+                }
                 Err(error) => return Poll::Ready(Err(error)),
             }
+        }
+    }
+
+    pub fn take_reports(&self, look: bool, take: impl FnMut(SocketAddr, &[u8])) {
+        if self.reported.swap(false, Ordering::Relaxed) || look {
+            reports::drain(&self.io, take);
         }
     }
 

@@ -271,7 +271,7 @@ impl Engine {
             CloseReason::Reset | CloseReason::Aborted => {
                 Failure::new(format!("reset: the other side broke the connection off while {doing}"))
             }
-            CloseReason::Refused | CloseReason::NotListening => {
+            CloseReason::Refused | CloseReason::NotListening | CloseReason::Unreachable => {
                 Failure::new(format!("refused while {doing}: {reason} ({to})"))
             }
             CloseReason::TimedOut | CloseReason::Idle | CloseReason::Outage => {

@@ -1,0 +1,113 @@
+//! Peers that speak from another address: they are asked for proof there before anything else is sent to it.
+
+use std::time::Duration;
+
+use super::handshake::AMPLIFICATION;
+use super::output::Outgoing;
+use super::path::Stage;
+use super::{Connection, Cx, Phase};
+use crate::path::{Ecn, PathAddr, Transmit};
+use crate::seq;
+use crate::time::Instant;
+use crate::wire::{Cookie, Flags, Flow, Packet, Sequence};
+
+/// Least time between two challenges to the same address.
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// An address that the peer has not proven to be at.
+#[derive(Debug)]
+pub(crate) struct Moving {
+    addr: PathAddr,
+    challenge: Cookie,
+    asked_at: Instant,
+    /// The challenge has not left yet.
+    due: bool,
+}
+
+impl Connection {
+    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions.
+    // R-ENCAP-3
+    pub fn moved_path(&self, addr: &PathAddr, packet: &Packet<'_>) -> Option<usize> {
+        if self.phase != Phase::Established || packet.frozen_bits() != self.shape.frozen {
+            return None;
+        }
+        let Sequence::Arq(arq) = packet.sequence else { return None };
+        self.paths.iter().position(|path| {
+            let own = seq::from_wire(path.peer_isn, arq.sequence, path.rx.next());
+            let ack = seq::from_wire(path.local_isn, arq.acknowledgement, path.tx.first());
+            let window = u64::from(self.composition.profile().tuning.receive_window_packets);
+            path.stage == Stage::Established
+                && path.addr.local == addr.local
+                && own.is_some_and(|own| own + 1 >= path.rx.next() && own < path.rx.next() + window)
+                && ack.is_some_and(|ack| ack >= path.tx.first() && ack <= path.tx.next())
+        })
+    }
+
+    /// The peer spoke from `addr` and has not proven to be there: it is asked, and the path stays where it is.
+    // R-ENCAP-3, R-SEC-1
+    pub fn ask_for_proof(
+        &mut self,
+        now: Instant,
+        index: usize,
+        addr: PathAddr,
+        received_bytes: usize,
+        challenge: Cookie,
+    ) {
+        let packet = self.cookie_packet(index, challenge);
+        let Some(path) = self.paths.get_mut(index) else { return };
+        let asked = path.moving.as_ref().is_some_and(|moving| {
+            moving.addr == addr && now.saturating_since(moving.asked_at) < CHALLENGE_INTERVAL
+        });
+        // The tag of a sealed packet comes on top of what is counted here.
+        let fits = packet.encoded_len() + crate::wire::TAG_BYTES <= received_bytes * AMPLIFICATION;
+        if !asked && fits {
+            path.moving = Some(Box::new(Moving { addr, challenge, asked_at: now, due: true }));
+        }
+    }
+
+    /// The peer has proven to be at `addr`: path `index` goes on there.
+    // R-ENCAP-3
+    pub fn move_path(&mut self, index: usize, addr: PathAddr) {
+        if let Some(path) = self.paths.get_mut(index) {
+            path.addr = addr;
+            path.moving = None;
+            path.probe_sent_at = None;
+        }
+    }
+
+    /// The peer asks for proof that we are where it heard us.
+    pub(super) fn on_challenge(&mut self, index: usize, packet: &Packet<'_>) {
+        if packet.header.flags.contains(Flags::SYN) {
+            return;
+        }
+        if let Some(answer) = packet.cookie.and_then(Cookie::answered) {
+            self.paths[index].proof = Some(Box::new(answer));
+        }
+    }
+
+    /// A challenge or the answer to one, if path `index` owes it.
+    pub(super) fn poll_moving(
+        &mut self,
+        cx: &mut Cx<'_>,
+        index: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let what = Outgoing { index, ecn: Ecn::NotEct, retransmission: false };
+        if let Some(answer) = self.paths[index].proof.take() {
+            let packet = self.cookie_packet(index, *answer);
+            return self.emit(cx, what, &packet, out);
+        }
+        let moving = self.paths[index].moving.as_mut().filter(|moving| moving.due)?;
+        moving.due = false;
+        let (addr, challenge) = (moving.addr, moving.challenge);
+        let packet = self.cookie_packet(index, challenge);
+        self.emit_to(cx, what, addr, &packet, out)
+    }
+
+    fn cookie_packet(&self, index: usize, cookie: Cookie) -> Packet<'static> {
+        let mut packet = self.last_ack(index);
+        packet.header.flow |= Flow::CKI;
+        packet.cookie = Some(cookie);
+        packet
+    }
+}
