@@ -34,7 +34,7 @@ impl Transfer {
         let [stack, loss, burst, rtt, size, seed, seconds] =
             <[&str; 7]>::try_from(text.split(',').collect::<Vec<_>>()).ok()?;
         let line = line(loss, burst, rtt)?;
-        let size_bytes = size.parse().ok()?;
+        let size_bytes: usize = size.parse().ok()?;
         let cell =
             grid.cells().into_iter().find(|cell| cell.line == line && cell.size_bytes == size_bytes)?;
         let seconds = if seconds.is_empty() { None } else { Some(seconds.parse().ok()?) };
