@@ -130,6 +130,7 @@ def main() -> None:
         "host": host(),
         "guest_kernel": guest_kernel(),
         "short": chosen.short,
+        "experiment": chosen.experiment.stem,
         "runs": outcome.finished,
         "virtual_s": outcome.virtual_s,
         "cpu_s": total_s,

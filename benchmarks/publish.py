@@ -28,6 +28,10 @@ GOALS: Mapping[tuple[str, str], float] = {
 """How many times as fast as ns-3 with TCP CUBIC a stack is to be, by part and stack."""
 
 
+STACKS = ("bulk", "logged", "secure", "paced")
+"""Parts of `benchmarks/run.py` that have a table of stacks."""
+
+
 def main() -> None:
     """Replace what stands between the marks."""
     parser = argparse.ArgumentParser(prog="benchmarks/publish.py", description=__doc__)
@@ -43,12 +47,12 @@ def main() -> None:
 def sections(folder: Path) -> dict[str, str]:
     """What each mark is followed by, from the JSON of the benchmarks in a folder."""
     names = ("run", "certificate", "results", "campaign")
-    run, certificate, results, campaign = (_read(folder, name) for name in names)
+    found = {name: _read(folder, name) for name in names}
+    run, certificate, results, campaign = found.values()
+    _must_belong_together(found, folder)
     return {
         "host": _host(run),
-        "stacks": "\n\n".join(
-            _stacks(name, run["parts"][name]) for name in ("bulk", "logged", "secure", "paced")
-        ),
+        "stacks": "\n\n".join(_stacks(name, run["parts"][name]) for name in STACKS),
         "rest": _rest(run["parts"], certificate["parts"], results),
         "campaign": campaign_parts(campaign),
         **({"kernels": _kernels(folder)} if (folder / "bench-kernels.json").is_file() else {}),
@@ -74,6 +78,22 @@ def _read(folder: Path, name: str) -> dict[str, Any]:
     if "skipped" in figures.get("parts", {}).get("ns3", {}):
         raise UserError(f"{file} lacks the comparison with ns-3 ({figures['parts']['ns3']['skipped']}).")
     return figures
+
+
+def _must_belong_together(found: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    """UserError unless all is there, of the demo, and measured on one machine by one version."""
+    if missing := [part for part in (*STACKS, "start", "disk") if part not in found["run"]["parts"]]:
+        raise UserError(f"{folder / 'bench-run.json'} lacks {', '.join(missing)}; run `make bench`.")
+    if found["campaign"]["experiment"] != "demo":
+        raise UserError(f"{folder / 'bench-campaign.json'} is not of the demo; run `make bench`.")
+    for name, figures in found.items():
+        for what in ("cpu", "cores", "distribution", "kernel", "gauntlet"):
+            one, other = found["run"]["host"][what], figures["host"][what]
+            if one != other:
+                raise UserError(
+                    f"{folder / f'bench-{name}.json'} was measured elsewhere ({what}: {other}, and {one} in "
+                    "bench-run.json); run the whole of `make bench` on one machine."
+                )
 
 
 def _host(run: Mapping[str, Any]) -> str:

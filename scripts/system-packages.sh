@@ -90,7 +90,10 @@ if [ $can_install = no ]; then
     exit 1
 fi
 echo "Installing system packages: ${missing[*]}"
-if ! "${as_root[@]}" "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >/dev/null; then
+# What dpkg says, its errors too, apt writes to its own output: the end of that is the reason.
+if ! said=$("${as_root[@]}" "${apt[@]}" install --yes --no-install-recommends "${missing[@]}"); then
+    mapfile -t lines <<<"$said"
+    printf '%s\n' "${lines[@]:${#lines[@]} > 20 ? ${#lines[@]} - 20 : 0}" >&2
     echo "These system packages could not be installed: ${missing[*]}$lists; apt's reason stands above." >&2
     exit 1
 fi

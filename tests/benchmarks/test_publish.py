@@ -48,6 +48,7 @@ def measured() -> dict[str, dict[str, Any]]:
         "results": {**common, "count": 10**6, "parts": steps},
         "campaign": {
             **common,
+            "experiment": "demo",
             "runs": 120,
             "virtual_s": 8330.0,
             "cpu_s": 80.0,
@@ -107,12 +108,13 @@ def test_two_kernels_are_published_when_they_were_compared(tmp_path: Path) -> No
 
 
 def test_publishing_twice_is_publishing_once(tmp_path: Path) -> None:
-    _, _, once = publish(tmp_path, measured())
-    text = DOCUMENT.read_text()
-    begin = text.index("<!-- measured: stacks -->")
-    assert once[:200] == text[:200]
+    publish(tmp_path, measured())
+    copy = tmp_path / "speed.md"
+    once = copy.read_text()
     assert once.count("<!-- measured: stacks -->") == 1
-    assert begin > 0
+    command = [sys.executable, str(ROOT / "benchmarks" / "publish.py"), "--from", str(tmp_path)]
+    subprocess.run([*command, "--document", str(copy)], check=True)
+    assert copy.read_text() == once
 
 
 def test_a_short_form_is_not_published(tmp_path: Path) -> None:
@@ -131,6 +133,39 @@ def test_without_ns3_nothing_is_published(tmp_path: Path) -> None:
     assert code == 1
     assert "lacks the comparison with ns-3" in said
     assert document == DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("part", ["bulk", "paced", "start", "disk"])
+def test_one_part_by_itself_is_not_published(tmp_path: Path, part: str) -> None:
+    """`run.py --only` writes to the same file."""
+    found = measured()
+    del found["run"]["parts"][part]
+    code, said, document = publish(tmp_path, found)
+    assert code == 1
+    assert said.endswith(f"bench-run.json lacks {part}; run `make bench`.\n")
+    assert said.count("\n") == 1
+    assert document == DOCUMENT.read_text()
+
+
+@pytest.mark.parametrize("name", ["certificate", "results", "campaign"])
+@pytest.mark.parametrize(("what", "other"), [("cpu", "Example 1"), ("cores", 8), ("gauntlet", "0.9")])
+def test_figures_of_two_machines_are_not_published(
+    tmp_path: Path, name: str, what: str, other: object
+) -> None:
+    found = measured()
+    found[name]["host"] = {**HOST, what: other}
+    code, said, document = publish(tmp_path, found)
+    assert code == 1
+    assert f"bench-{name}.json was measured elsewhere ({what}: {other}, and {HOST[what]} in" in said
+    assert document == DOCUMENT.read_text()
+
+
+def test_the_campaign_that_is_published_is_the_demo(tmp_path: Path) -> None:
+    found = measured()
+    found["campaign"]["experiment"] = "own"
+    code, said, _ = publish(tmp_path, found)
+    assert code == 1
+    assert "bench-campaign.json is not of the demo" in said
 
 
 @pytest.mark.parametrize("missing", ["run", "certificate", "results", "campaign"])

@@ -115,7 +115,7 @@ def test_two_kernels(tmp_path: Path) -> None:
 def test_campaign(tmp_path: Path) -> None:
     found = short("campaign", tmp_path)
     parts = found["cpu_s_of_parts"]
-    assert found["runs"] == 2
+    assert (found["experiment"], found["runs"]) == ("demo", 2)
     assert {"guest", "certificate", "report", "tables", "plans"} <= set(parts)
     assert all(spent_s > 0 for spent_s in parts.values())
     assert sum(parts.values()) == pytest.approx(found["cpu_s"])

@@ -87,6 +87,7 @@ def test_lines_that_the_kernel_wrote_for_people_come_before_all_others() -> None
         ("Too few physical memory! Needed=12582912, given=8388608", "too small"),
         ("Kernel panic - not syncing: Requested init /nope failed (error -2).", "GAUNTLET_GUEST"),
         ("ptrace: Operation not permitted", "gauntlet doctor"),
+        ("Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000", "GAUNTLET_GUEST"),
         ("write: No space left on device", "TMPDIR"),
     ],
 )

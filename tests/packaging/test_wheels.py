@@ -46,6 +46,32 @@ def test_a_wheel_without_a_portable_tag_is_refused(tmp_path: Path) -> None:
     build.check_tag(wheel(tmp_path / "gauntlet_net_studies-1-py3-none-any.whl", {}))
 
 
+@pytest.mark.parametrize(("asks_for", "agrees"), [("2_17", True), ("2_34", True), ("2_36", False)])
+def test_a_tag_that_says_less_than_the_programs_ask_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks_for: str, agrees: bool
+) -> None:
+    """auditwheel is played by a program that answers in its words, broken where it breaks lines."""
+    answer = f'x.whl is\nconsistent with the following platform\ntag: "manylinux_{asks_for}_x86_64".'
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ncat <<'END'\n{answer}\nEND\n")
+    python.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(python))
+    made = wheel(tmp_path / "gauntlet_net-1-py3-none-manylinux_2_34_x86_64.whl", {})
+    if agrees:
+        build.check_tag(made)
+    else:
+        with pytest.raises(Refused, match=r"does not find the tag of .* true; it says: .*manylinux_2_36"):
+            build.check_tag(made)
+
+
+def test_a_tag_that_auditwheel_says_nothing_of_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(Refused, match="does not find the tag"):
+        build.check_tag(wheel(tmp_path / "gauntlet_net-1-py3-none-manylinux_2_34_x86_64.whl", {}))
+
+
 def test_only_what_is_committed_is_built_twice(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     compare.refuse_changes(tmp_path)

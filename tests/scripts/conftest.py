@@ -31,7 +31,13 @@ if [[ " $* " == *' update '* ]]; then
         echo "$(<"$failure")" >&2; rm "$failure"; exit 100
     done
 elif [[ " $* " == *' install '* ]]; then
-    if [ -e "$FAKES/install-fails" ]; then echo 'E: Unable to fetch some archives' >&2; exit 100; fi
+    if [ -e "$FAKES/install-fails" ]; then
+        for ((line = 0; line < 5000; line++)); do echo "Unpacking package number $line ..."; done
+        echo 'dpkg: error processing package flex (--configure):'
+        echo 'E: Sub-process /usr/bin/dpkg returned an error code (1)' >&2
+        exit 100
+    fi
+    echo 'Setting up packages ...'
     for word; do :; done
     [ "${DEBIAN_FRONTEND:-}" = noninteractive ] || { echo "it would ask questions" >&2; exit 1; }
 fi
