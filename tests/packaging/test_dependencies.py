@@ -29,7 +29,6 @@ PARTS = {
 TOOLS = {
     "maturin": "builds the package",
     "setuptools": "builds pyftpdlib, which PyPI has as a source package only",
-    "wheel": "builds pyftpdlib",
     "mypy": "a program: `make lint`",
     "ruff": "a program: `make lint`",
     "pytest-xdist": "an extension of pytest: `--numprocesses`",
