@@ -26,7 +26,9 @@ def main() -> None:
     """Play every stack under both kernels in turns, print and write the ratios."""
     parser = program.options("kernels", "Two guest kernels in turns.", "one round of half a megabyte")
     parser.add_argument("other", type=Path, metavar="OTHER", help="the image of the other kernel")
-    parser.add_argument("--name", help="what the other kernel is (default: its file's name)")
+    parser.add_argument(
+        "--name", dest="other_name", help="what the other kernel is (default: its file's name)"
+    )
     chosen = parser.parse_args()
     if not chosen.other.is_file():
         raise UserError(f"There is no kernel image {chosen.other}.")
@@ -37,7 +39,7 @@ def main() -> None:
         "host": host(),
         "guest_kernel": guest_kernel(),
         "other_kernel": {
-            "name": chosen.name or chosen.other.name,
+            "name": chosen.other_name or chosen.other.name,
             "sha256": hashlib.sha256(chosen.other.read_bytes()).hexdigest(),
         },
         "short": chosen.short,
