@@ -1,7 +1,5 @@
 """What a study is: experiments, figures made from their results, a ledger of claims, a committed summary."""
 
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +15,6 @@ if TYPE_CHECKING:
     import altair as alt
 
     from gauntlet.studies.summary import Summary
-
-_SUMMARIES = "gauntlet_studies"
-"""What the wheel gauntlet-net-studies (packaging/gauntlet-net-studies) has to import."""
 
 PROTOCOLS = "protocols"
 """Name of the factor that says what a run's flows speak, as in [matrix]: "tcp-bbr" or "tcp-bbr+sctp". A
@@ -158,14 +153,8 @@ class Study:
 
     @property
     def summary(self) -> Path:
-        """Folder of the committed summary: the study's own in a source checkout, else in the installed wheel
-        gauntlet-net-studies. Where there is neither, the place of its own.
-        """
-        own = self.home / "summary"
-        if own.is_dir() or importlib.util.find_spec(_SUMMARIES) is None:
-            return own
-        installed: Path = importlib.import_module(_SUMMARIES).summary(self.key)
-        return installed
+        """Folder of the committed summary."""
+        return self.home / "summary"
 
     def experiment(self, name: str) -> Experiment:
         """One experiment by name. Raises UserError naming those that there are."""

@@ -1,7 +1,6 @@
 """The study D3.4: its experiments, and how each is cut down for a first look."""
 
 from functools import partial
-from pathlib import Path
 
 from gauntlet.studies.d34.figures import FIGURES
 from gauntlet.studies.d34.figures.coexistence import ARRIVAL_RUNS
@@ -9,9 +8,10 @@ from gauntlet.studies.d34.figures.traces import PROTOCOL_RUNS, UDP_RUNS
 from gauntlet.studies.d34.measures import PACKETS_BEFORE_LOSS, RATE_WHILE_ON
 from gauntlet.studies.d34.notes import NOTES
 from gauntlet.studies.d34.values import VALUES
+from gauntlet.studies.folders import known
 from gauntlet.studies.model import Experiment, Quick, Study
 
-HERE = Path(__file__).parent
+HERE = known()["d34"]
 _experiment = partial(Experiment, HERE)
 _SHORT_S, _LONG_S = 0.025, 0.15
 """The channel delays at the ends of the study's range, which a first look keeps."""

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from gauntlet.experiment.runspec import Factor
 from gauntlet.studies.d35.figures import FIGURES
 from gauntlet.studies.d35.measures import FETCH_TIME, THROUGHPUT_WITH_SETUP
 from gauntlet.studies.d35.notes import NOTES
 from gauntlet.studies.d35.values import VALUES
+from gauntlet.studies.folders import known
 from gauntlet.studies.model import Experiment, Quick, Study
 
-HERE = Path(__file__).parent
+HERE = known()["d35"]
 _experiment = partial(Experiment, HERE)
 _ENDS: Mapping[str, Sequence[Factor]] = {"channel_delay_s": [0.025, 0.15]}
 """The channel delays at the ends of the study's range, which a first look keeps."""

@@ -1,8 +1,8 @@
 """The study RESTP: its experiments, and how each is cut down for a first look."""
 
 from functools import partial
-from pathlib import Path
 
+from gauntlet.studies.folders import known
 from gauntlet.studies.model import Experiment, Quick, Study
 from gauntlet.studies.restp.figures import FIGURES
 from gauntlet.studies.restp.figures.satellite import RUNS as SATELLITE_RUNS
@@ -12,7 +12,7 @@ from gauntlet.studies.restp.measures import OUTAGE_MEASURES, PAGE_TIME, RATE_FRO
 from gauntlet.studies.restp.notes import NOTES
 from gauntlet.studies.restp.values import VALUES
 
-HERE = Path(__file__).parent
+HERE = known()["restp"]
 _experiment = partial(Experiment, HERE)
 
 
