@@ -60,6 +60,41 @@ class _Job:
     capture: bool
 
 
+def play(
+    experiment: "Experiment",
+    out: Path,
+    *,
+    specs: Sequence[RunSpec] | None = None,
+    command: Sequence[str] = (),
+    workers: int | None = None,
+    capture: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+) -> Outcome:
+    """Play an experiment into `out`: the entry for programs, which `gauntlet run` uses too.
+
+    `specs` are its runs where they are expanded already, `command` what the manifest names as the maker.
+    Raises what `expand` and `run` raise.
+    """
+    from gauntlet.experiment import expand
+
+    runs = expand(experiment) if specs is None else specs
+    about = experiment.about
+    return run(
+        runs,
+        out,
+        experiment=experiment.text,
+        seed=about.seed,
+        name=about.name,
+        title=about.title,
+        source=experiment.source,
+        command=command,
+        options=options(experiment, runs),
+        workers=workers,
+        capture=capture,
+        on_event=on_event,
+    )
+
+
 def run(
     specs: Sequence[RunSpec],
     out: Path,

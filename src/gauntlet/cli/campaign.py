@@ -52,16 +52,11 @@ def play(file: Path, wishes: Wishes) -> int:
         console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
     try:
         with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
-            outcome = campaign.run(
-                specs,
+            outcome = campaign.play(
+                experiment,
                 out,
-                experiment=experiment.text,
-                seed=about.seed,
-                name=about.name,
-                title=about.title,
-                source=experiment.source,
+                specs=specs,
                 command=["gauntlet", *sys.argv[1:]],
-                options=campaign.options(experiment, specs),
                 workers=wishes.workers,
                 capture=wishes.capture,
                 on_event=progress,
