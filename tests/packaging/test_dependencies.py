@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "src/gauntlet"
 DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "tests", "wireshark")
 
-OURS = {"gauntlet", "tests", "scripts", "speed", "mutants"}
+OURS = {"gauntlet", "tests", "scripts", "speed", "mutants", "restp_decoder"}
 
 PARTS = {
     "markupsafe": "jinja2",  # what its templates take and return

@@ -4,7 +4,7 @@ import re
 from ipaddress import ip_address
 from pathlib import Path
 
-from gauntlet.restp import PseudoHeader
+from restp_decoder import PseudoHeader
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "restp-spec.md").read_text(encoding="utf-8")
 

@@ -6,10 +6,10 @@ from typing import TypeVar
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from gauntlet.restp import DecodeError, Header, Packet, rules
-from gauntlet.restp.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
-from gauntlet.restp.header import Error, Flags, Flow, Order, PathMessage, Paths, Sched
-from gauntlet.restp.paths import (
+from restp_decoder import DecodeError, Header, Packet, rules
+from restp_decoder.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
+from restp_decoder.header import Error, Flags, Flow, Order, PathMessage, Paths, Sched
+from restp_decoder.paths import (
     CapableFlags,
     Dss,
     JoinAck,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.errors import UserError
-from gauntlet.restp import DecodeError, Reason, decode
-from gauntlet.restp.capture import Captured, _ip_packet, _ip_payload, read_capture
+from restp_decoder import DecodeError, Reason, decode
+from restp_decoder.capture import Captured, _ip_packet, _ip_payload, read_capture
+from restp_decoder.faults import InputError
 from tests.restp.document import PSEUDO_HEADERS, VECTORS
 
 FOUR = ip_address("192.0.2.1").packed + ip_address("198.51.100.2").packed
@@ -129,12 +129,12 @@ def test_parts_of_datagrams_are_named_and_not_given(tmp_path: Path) -> None:
 def test_what_is_no_pcap_is_refused_in_a_sentence(tmp_path: Path, octets: bytes, words: str) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(octets)
-    with pytest.raises(UserError, match=words):
+    with pytest.raises(InputError, match=words):
         found(path)
 
 
 def test_a_missing_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         found(tmp_path / "none.pcap")
 
 

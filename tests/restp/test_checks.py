@@ -1,6 +1,6 @@
 """The two CRCs have the values that the specification gives for "123456789"."""
 
-from gauntlet.restp.checks import crc16, crc32c
+from restp_decoder.checks import crc16, crc32c
 
 
 def test_check_values() -> None:

@@ -1,4 +1,4 @@
-"""`python -m gauntlet.restp` prints a line or an object a packet; its exit status tells what it saw."""
+"""`python -m restp_decoder` prints a line or an object a packet; its exit status tells what it saw."""
 
 import io
 import json
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gauntlet.restp.__main__ import main
+from restp_decoder.__main__ import main
 from tests.restp.document import VECTORS
 from tests.restp.test_capture import ethernet, ipv4, udp, write
 

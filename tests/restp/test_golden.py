@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from gauntlet.restp import DecodeError, Packet, PayloadCheck, Reason, decode, encode
-from gauntlet.restp.extensions import Arq, Cookie, Fec, Protection, Sack, Seq, Snack, Window
-from gauntlet.restp.header import Error, Flags, Flow, Order, PathMessage, Paths
-from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, Mapping, MpCapable, Priority, Role
+from restp_decoder import DecodeError, Packet, PayloadCheck, Reason, decode, encode
+from restp_decoder.extensions import Arq, Cookie, Fec, Protection, Sack, Seq, Snack, Window
+from restp_decoder.header import Error, Flags, Flow, Order, PathMessage, Paths
+from restp_decoder.paths import Dss, JoinAck, JoinSyn, JoinSynAck, Mapping, MpCapable, Priority, Role
 from tests.restp.document import CAPTIONS, DROPS, PSEUDO_HEADERS, REASONS, ROW_WORDS, VECTORS
 
 GOOD = [name for name in VECTORS if not name.startswith("bad_")]

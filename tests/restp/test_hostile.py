@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.restp import DecodeError, Packet, PseudoHeader, Reason, decode, sender_faults
-from gauntlet.restp.checks import header_check
-from gauntlet.restp.describe import as_json, one_line
+from restp_decoder import DecodeError, Packet, PseudoHeader, Reason, decode, sender_faults
+from restp_decoder.checks import header_check
+from restp_decoder.describe import as_json, one_line
 from tests.restp.document import VECTORS
 
 

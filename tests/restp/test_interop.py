@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gauntlet.restp import DecodeError, Packet, PseudoHeader, decode, encode
-from gauntlet.restp.extensions import Arq, Sack, Snack
-from gauntlet.restp.header import Order, Paths, Sched
-from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
-from gauntlet.restp.words import octets_of
+from restp_decoder import DecodeError, Packet, PseudoHeader, decode, encode
+from restp_decoder.extensions import Arq, Sack, Snack
+from restp_decoder.header import Order, Paths, Sched
+from restp_decoder.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
+from restp_decoder.words import octets_of
 from tests.restp.document import VECTORS as PRINTED
 
 Json = dict[str, Any]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gauntlet.restp import decode
-from gauntlet.restp.extensions import Arq, Cookie, Fec, Seq
-from gauntlet.restp.packet import Extension
-from gauntlet.restp.paths import Dss, JoinSynAck, Role
+from restp_decoder import decode
+from restp_decoder.extensions import Arq, Cookie, Fec, Seq
+from restp_decoder.packet import Extension
+from restp_decoder.paths import Dss, JoinSynAck, Role
 
 PORTS = "9c401f90"
 

@@ -3,9 +3,9 @@
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
-from gauntlet.restp import decode
-from gauntlet.restp.extensions import Protection
-from gauntlet.restp.protection import Aead, associated_data, nonce
+from restp_decoder import decode
+from restp_decoder.extensions import Protection
+from restp_decoder.protection import Aead, associated_data, nonce
 from tests.restp.document import VECTORS
 
 KEY = bytes(range(32))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gauntlet.restp import (
+from restp_decoder import (
     DecodeError,
     EncodeError,
     Packet,
@@ -17,8 +17,8 @@ from gauntlet.restp import (
     decode,
     encode,
 )
-from gauntlet.restp.extensions import Arq, Cookie, Protection, Sack, Snack, Window
-from gauntlet.restp.header import Flags
+from restp_decoder.extensions import Arq, Cookie, Protection, Sack, Snack, Window
+from restp_decoder.header import Flags
 from tests.restp.document import VECTORS
 from tests.restp.strategies import packets
 

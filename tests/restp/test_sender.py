@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gauntlet.restp import Packet, decode, sender_faults
-from gauntlet.restp.extensions import Arq, Fec, Sack, Snack
-from gauntlet.restp.header import Error, Flags, Flow, Order
-from gauntlet.restp.paths import CapableFlags, Dss, MpCapable
+from restp_decoder import Packet, decode, sender_faults
+from restp_decoder.extensions import Arq, Fec, Sack, Snack
+from restp_decoder.header import Error, Flags, Flow, Order
+from restp_decoder.paths import CapableFlags, Dss, MpCapable
 from tests.restp.document import DROPS, PSEUDO_HEADERS, VECTORS
 
 # The first shows bits that receivers ignore; the second adds a word of zeros to its vector.

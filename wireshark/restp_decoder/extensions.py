@@ -7,7 +7,7 @@ count modulo 2^32 (R-NUM-1).
 from dataclasses import dataclass, field
 from typing import Self
 
-from gauntlet.restp.words import Words, octets_of, require_zero, words_of
+from restp_decoder.words import Words, octets_of, require_zero, words_of
 
 _SERIAL = 1 << 32
 

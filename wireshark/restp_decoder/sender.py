@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gauntlet.restp import rules
-from gauntlet.restp.extensions import Arq, Sack, Snack
-from gauntlet.restp.header import Error, Flags, Flow, Order, Paths
-from gauntlet.restp.packet import Packet
-from gauntlet.restp.paths import CapableFlags, MpCapable
+from restp_decoder import rules
+from restp_decoder.extensions import Arq, Sack, Snack
+from restp_decoder.header import Error, Flags, Flow, Order, Paths
+from restp_decoder.packet import Packet
+from restp_decoder.paths import CapableFlags, MpCapable
 
 _MAX_FEC_RANGE = {1: 16, 2: 8}
 """Largest number of packets encoded, by FEC type (R-FEC-2)."""

@@ -2,9 +2,9 @@
 
 from enum import Enum
 
-from gauntlet.restp.extensions import Protection
-from gauntlet.restp.packet import Packet
-from gauntlet.restp.words import WORD_BYTES
+from restp_decoder.extensions import Protection
+from restp_decoder.packet import Packet
+from restp_decoder.words import WORD_BYTES
 
 
 class Aead(Enum):

@@ -2,7 +2,7 @@
 
 import struct
 
-from gauntlet.restp.faults import DecodeError, EncodeError, Reason
+from restp_decoder.faults import DecodeError, EncodeError, Reason
 
 WORD_BYTES = 4
 """Octets of a word (chapter 1)."""

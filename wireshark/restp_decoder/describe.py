@@ -3,9 +3,9 @@
 from enum import IntFlag
 from typing import Any
 
-from gauntlet.restp.extensions import Arq, Crc, Protection, Sack, Snack
-from gauntlet.restp.packet import Packet, PayloadCheck
-from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
+from restp_decoder.extensions import Arq, Crc, Protection, Sack, Snack
+from restp_decoder.packet import Packet, PayloadCheck
+from restp_decoder.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
 
 Fields = dict[str, Any]
 """A JSON object."""

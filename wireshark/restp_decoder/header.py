@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 
-from gauntlet.restp.faults import EncodeError
+from restp_decoder.faults import EncodeError
 
 BASE_WORDS = 3
 """Words of the base header (R-HDR-1)."""

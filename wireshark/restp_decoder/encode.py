@@ -3,13 +3,13 @@
 import struct
 from dataclasses import replace
 
-from gauntlet.restp.checks import PseudoHeader, crc32c, header_check
-from gauntlet.restp.decode import decode
-from gauntlet.restp.extensions import Crc
-from gauntlet.restp.faults import DecodeError, EncodeError
-from gauntlet.restp.header import BASE_WORDS
-from gauntlet.restp.packet import Packet
-from gauntlet.restp.words import WORD_BYTES
+from restp_decoder.checks import PseudoHeader, crc32c, header_check
+from restp_decoder.decode import decode
+from restp_decoder.extensions import Crc
+from restp_decoder.faults import DecodeError, EncodeError
+from restp_decoder.header import BASE_WORDS
+from restp_decoder.packet import Packet
+from restp_decoder.words import WORD_BYTES
 
 
 def encode(packet: Packet, *, pseudo_header: PseudoHeader | None = None) -> bytes:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
-from gauntlet.errors import UserError
-from gauntlet.restp.checks import IP_PROTOCOL, PseudoHeader
+from restp_decoder.checks import IP_PROTOCOL, PseudoHeader
+from restp_decoder.faults import InputError
 
 UDP_PORT = 61253
 """Default UDP port of ResTP (R-ENCAP-1)."""
@@ -63,12 +63,12 @@ class _IpPayload:
 def read_capture(path: Path, *, udp_port: int = UDP_PORT, protocol: int = IP_PROTOCOL) -> Iterator[Captured]:
     """ResTP datagrams of the pcap file at `path`: UDP to or from `udp_port`, and IP packets of `protocol`.
 
-    Raises UserError if the file cannot be read as pcap.
+    Raises InputError if the file cannot be read as pcap.
     """
     try:
         octets = path.read_bytes()
     except OSError as error:
-        raise UserError(
+        raise InputError(
             f"{path} cannot be read ({error.strerror}); give a pcap file or octets in hex."
         ) from error
     order, unit_ns, link = _file_header(octets, path)
@@ -76,11 +76,11 @@ def read_capture(path: Path, *, udp_port: int = UDP_PORT, protocol: int = IP_PRO
     while position < len(octets):
         number += 1
         if position + 16 > len(octets):
-            raise UserError(f"{path} ends inside the head of frame {number}; the capture was cut off.")
+            raise InputError(f"{path} ends inside the head of frame {number}; the capture was cut off.")
         seconds, fraction, length_bytes, _ = struct.unpack_from(f"{order}4I", octets, position)
         position += 16
         if position + length_bytes > len(octets):
-            raise UserError(f"{path} ends inside frame {number}; the capture was cut off.")
+            raise InputError(f"{path} ends inside frame {number}; the capture was cut off.")
         ip = _ip_payload(_ip_packet(octets[position : position + length_bytes], link))
         position += length_bytes
         if ip is not None:
@@ -96,11 +96,11 @@ def _file_header(octets: bytes, path: Path) -> tuple[str, int, int]:
             if magic in _MAGIC:
                 link &= 0xFFFF
                 if link not in _LINKS:
-                    raise UserError(
+                    raise InputError(
                         f"{path} has link type {link}; Ethernet, Linux cooked and raw IP ({_LINKS}) are read."
                     )
                 return order, _MAGIC[magic], link
-    raise UserError(f"{path} is no pcap file; `editcap -F pcap` makes one of pcapng and other formats.")
+    raise InputError(f"{path} is no pcap file; `editcap -F pcap` makes one of pcapng and other formats.")
 
 
 def _ip_packet(frame: bytes, link: int) -> bytes:

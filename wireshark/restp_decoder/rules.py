@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gauntlet.restp.faults import DecodeError, Reason
-from gauntlet.restp.header import Error, Flags, Flow, Header, Order, PathMessage, Paths
+from restp_decoder.faults import DecodeError, Reason
+from restp_decoder.header import Error, Flags, Flow, Header, Order, PathMessage, Paths
 
 _CONTROL = Flags.SYN | Flags.FIN | Flags.RST
 

@@ -2,11 +2,11 @@
 
 import struct
 
-from gauntlet.restp import rules
-from gauntlet.restp.checks import PseudoHeader, crc32c, header_check
-from gauntlet.restp.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
-from gauntlet.restp.faults import DecodeError, Reason
-from gauntlet.restp.header import (
+from restp_decoder import rules
+from restp_decoder.checks import PseudoHeader, crc32c, header_check
+from restp_decoder.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
+from restp_decoder.faults import DecodeError, Reason
+from restp_decoder.header import (
     BASE_WORDS,
     Error,
     Flags,
@@ -15,9 +15,9 @@ from gauntlet.restp.header import (
     header_length_words,
     reserved_bits,
 )
-from gauntlet.restp.packet import TAG_BYTES, Packet, PayloadCheck
-from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority, read_join
-from gauntlet.restp.words import WORD_BYTES, Words
+from restp_decoder.packet import TAG_BYTES, Packet, PayloadCheck
+from restp_decoder.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority, read_join
+from restp_decoder.words import WORD_BYTES, Words
 
 _COOKIE_WORDS = range(1, 5)
 # Without SYN, where a report may follow (R-COOKIE-4).

@@ -1,8 +1,6 @@
-"""Why a datagram is dropped (the reasons of chapter 3.12) or a packet cannot be written."""
+"""Why a datagram is dropped (the reasons of chapter 3.12), a packet not written or an input not read."""
 
 from enum import StrEnum
-
-from gauntlet.errors import GauntletError
 
 
 class Reason(StrEnum):
@@ -24,7 +22,7 @@ class Reason(StrEnum):
     EMPTY_HOLE = "empty_hole"
 
 
-class DecodeError(GauntletError):
+class DecodeError(ValueError):
     """A receiver must drop this datagram; `reason` is the first one that applies in the order of R-HDR-10."""
 
     def __init__(self, reason: Reason, sentence: str) -> None:
@@ -32,5 +30,9 @@ class DecodeError(GauntletError):
         self.reason = reason
 
 
-class EncodeError(GauntletError):
+class EncodeError(ValueError):
     """No datagram can say this packet: a value does not fit, or a receiver would drop or misread it."""
+
+
+class InputError(ValueError):
+    """What was given is no capture and no datagram in hex: one sentence that says what would be right."""

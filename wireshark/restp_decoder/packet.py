@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from gauntlet.restp.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
-from gauntlet.restp.header import BASE_WORDS, Header
-from gauntlet.restp.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
+from restp_decoder.extensions import Arq, Cookie, Crc, Fec, Protection, Sack, Seq, Snack, Window
+from restp_decoder.header import BASE_WORDS, Header
+from restp_decoder.paths import Dss, JoinAck, JoinSyn, JoinSynAck, MpCapable, Priority
 
 TAG_BYTES = 16
 """Octets of the tag behind the payload of a sealed packet (chapter 16)."""

@@ -1,4 +1,4 @@
-"""`python -m gauntlet.restp FILE.pcap|HEX`: one line a packet, or one JSON object a line with `--json`."""
+"""`python -m restp_decoder FILE.pcap|HEX`: one line a packet, or one JSON object a line with `--json`."""
 
 import argparse
 import json
@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
-from gauntlet.errors import UserError
-from gauntlet.restp.capture import UDP_PORT, read_capture
-from gauntlet.restp.checks import IP_PROTOCOL, PseudoHeader
-from gauntlet.restp.decode import decode
-from gauntlet.restp.describe import Fields, as_json, one_line
-from gauntlet.restp.faults import DecodeError
-from gauntlet.restp.sender import sender_faults
+from restp_decoder.capture import UDP_PORT, read_capture
+from restp_decoder.checks import IP_PROTOCOL, PseudoHeader
+from restp_decoder.decode import decode
+from restp_decoder.describe import Fields, as_json, one_line
+from restp_decoder.faults import DecodeError, InputError
+from restp_decoder.sender import sender_faults
 
 _DROPPED = 1
+_NOT_READ = 2
 
 
 def _arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m gauntlet.restp",
+        prog="python -m restp_decoder",
         description="Decode ResTP datagrams. The exit status is 1 if one of them must be dropped.",
     )
     parser.add_argument(
@@ -37,15 +37,15 @@ def _arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def _pseudo_header(options: argparse.Namespace) -> PseudoHeader | None:
-    """The pseudo-header of `--source` and `--destination`; UserError if they make none."""
+    """The pseudo-header of `--source` and `--destination`; InputError if they make none."""
     if options.source is None and options.destination is None:
         return None
     if options.source is None or options.destination is None:
-        raise UserError("Only one of --source and --destination is given; a pseudo-header needs both.")
+        raise InputError("Only one of --source and --destination is given; a pseudo-header needs both.")
     try:
         return PseudoHeader(ip_address(options.source), ip_address(options.destination), options.protocol)
     except ValueError as error:
-        raise UserError(f"--source and --destination make no pseudo-header: {error}") from error
+        raise InputError(f"--source and --destination make no pseudo-header: {error}") from error
 
 
 def _octets(text: str) -> bytes | None:
@@ -73,7 +73,7 @@ def _from_hex(options: argparse.Namespace) -> Iterator[tuple[Fields, str, bool]]
     for number, line in enumerate(lines, 1):
         datagram = _octets(line)
         if datagram is None:
-            raise UserError(f"Line {number} of the input is no hex; give the octets of one datagram a line.")
+            raise InputError(f"Line {number} of the input is no hex; give the octets of one datagram a line.")
         if datagram:
             yield _verdict(datagram, pseudo_header)
 
@@ -108,9 +108,9 @@ def main(arguments: list[str] | None = None) -> int:
         for fields, line, dropped in _from_hex(options) if is_hex else _from_capture(options):
             print(json.dumps(fields) if options.json else line)
             status = _DROPPED if dropped else status
-    except UserError as error:
+    except InputError as error:
         print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+        return _NOT_READ
     return status
 
 

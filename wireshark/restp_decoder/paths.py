@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Self
 
-from gauntlet.restp.faults import DecodeError, Reason
-from gauntlet.restp.words import Words, octets_of, require_zero, words_of
+from restp_decoder.faults import DecodeError, Reason
+from restp_decoder.words import Words, octets_of, require_zero, words_of
 
 KEY_BYTES = 8
 """Octets of a key, and of the HMAC on a SYN-ACK (3.4, 3.5)."""
