@@ -16,9 +16,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = "src/gauntlet"
-DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "tests", "wireshark")
+DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
 
-OURS = {"gauntlet", "tests", "scripts", "speed", "mutants", "restp_decoder"}
+OURS = {"gauntlet", "studies", "tests", "scripts", "speed", "mutants", "restp_decoder"}
 
 PARTS = {
     "markupsafe": "jinja2",  # what its templates take and return

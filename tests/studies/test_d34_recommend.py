@@ -5,12 +5,26 @@ from typing import Any
 
 import pytest
 
-from gauntlet.studies.d34 import STUDY
-from gauntlet.studies.d34.recommend import CLASSES
-from gauntlet.studies.recommend import JITTER_S, ServiceClass, of_class
+from gauntlet.advice import serves
+from gauntlet.advice.classes import ServiceClass
+from gauntlet.advice.serves import Recommendation
+from gauntlet.studies import study
+from gauntlet.studies.advised import FromSummary
+from gauntlet.studies.summary import Summary
 from tests.studies.whole import Numbers, summary
 
+STUDY = study("d34")
+assert STUDY.advice is not None
+CLASSES = STUDY.advice.classes
+JITTER_S = 0.03
+"""What voice bears above the channel's own delay: classes.toml."""
+
 SIGNALLING, VOICE, DATA = (CLASSES[place] for place in (0, 1, 2))
+
+
+def of_class(found: Summary, service: ServiceClass) -> Recommendation:
+    """The row of a class from these results."""
+    return serves.of_class(FromSummary(STUDY, found), service)
 
 
 def _equal(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:

@@ -143,7 +143,7 @@ def summarise(study: Study, todo: Sequence[Task], out: Path) -> Summary:
     }
     if not parts:
         raise UserError(f"{out} holds no results of the study {study.key} yet; play it first.")
-    return Summary(study.key, parts)
+    return Summary(study.key, parts, study.home)
 
 
 def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None) -> list[Judged]:
@@ -157,6 +157,19 @@ def _decided(claim: Claim, context: Context) -> Decision:
         return decided(claim.rule, context)
     except UserError as error:
         raise UserError(f"claim '{claim.id}': {error}") from None
+
+
+def want_plugin(study: Study, judged: Sequence[Judged]) -> list[str]:
+    """Ids of the claims that are undecided because the study's plugin.py was not run: their expressions call
+    its functions, or they rest on measures of it that the results lack.
+    """
+    if not study.plugin.withheld:
+        return []
+    return [
+        it.claim.id
+        for it in judged
+        if it.decision.verdict == Verdict.UNDECIDED and it.decision.value is None and it.claim.rule.own(study)
+    ]
 
 
 def counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
