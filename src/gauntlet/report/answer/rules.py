@@ -21,7 +21,8 @@ RULES = (
     "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
     "(sign-flip permutation of the paired differences, of logarithms where all flows completed; "
     "adjusted for all pairs by the largest statistic, step-down), so that under one condition, for one KPI, "
-    "the chance to call any protocol worse (▼) that does not differ is at most 5 %, by simulation too. Any "
+    "the chance to call any protocol worse (▼) that does not differ is 5 % at most: for two protocols "
+    "exactly, for more approximately (0.5 to 6.1 % by simulation). Any "
     "other is not distinguishable from the best (≈), or beats it beyond chance and is not the best since "
     "fewer of its flows completed or its mean is the lesser one (▲). With fewer than "
     f"{fewest_repetitions()} repetitions nothing can be called worse, and no mark is set.",
