@@ -31,9 +31,10 @@ export CARGO_TERM_COLOR ?= auto
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
 	@echo "make test    set up everything, run all tests"
-	@echo "make fresh-machine    the two above on bare roots of Debian 12 and 13 (needs root)"
+	@echo "make setup   set up everything: packages, Python's environment, the Rust parts, the kernel"
+	@echo "make fresh-machine    make demo and make test on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make dist    the wheels, in dist/"
-	@echo "make dist-check       the same, built again in another folder and compared byte for byte"
+	@echo "make dist-check       the wheels, built again in another folder and compared byte for byte"
 	@echo "make fresh-wheels     the wheels on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"

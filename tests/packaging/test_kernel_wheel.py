@@ -87,3 +87,6 @@ def test_the_one_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytest.M
     own.write_bytes(b"own")
     monkeypatch.setenv("GAUNTLET_KERNEL", str(own))
     assert (kernel.describe().path, kernel.describe().origin) == (own, "given by GAUNTLET_KERNEL")
+    assert kernel.describe().version == "unknown"
+    own.write_bytes(b"\0Linux version 7.3.0-rc1+ (gauntlet@gauntlet) (gcc) #1\0")
+    assert kernel.describe().version == "7.3.0-rc1+"

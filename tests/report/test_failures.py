@@ -162,9 +162,29 @@ def test_who_fails_more_but_has_the_better_mean_is_neither_level_nor_worse(tmp_p
     results = flows.build(tmp_path / "r", tmp_path / "s", made)
     standing = {cell["protocol"]: cell["standing"] for cell in cells(results, kpi="capacity_utilisation")}
     assert standing == {"tcp-bbr": "best", "tcp-cubic": "ahead"}
-    assert "worst 0 (the best mean)" in answers(results)["Which protocol?"]
+    assert "worst 0 (a better mean, but fewer flows completed)" in answers(results)["Which protocol?"]
     assert "▲" in Page(report.build(results).read_text()).words
     assert "▲ beats the best in this number" in told(results, 200)
+
+
+def test_nobody_is_measured_against_who_gave_up(tmp_path: Path) -> None:
+    """CUBIC gives up early and is quick with the little that it delivered: that is no bar for the others."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        if protocol == "tcp-cubic":
+            return Did(5.0 + 0.1 * repetition, whole=False, bytes_a_second=1000, delay_s=0.1)
+        return Did(20.0, bytes_a_second=1000, delay_s=(50 if protocol == "sctp" else 40) + 0.01 * repetition)
+
+    work = (Flow("cbr", rate_bps=8000),)
+    made = Constructed(("tcp-cubic", "tcp-bbr", "sctp"), did, 6, flows=work)
+    text = answers(flows.build(tmp_path / "r", tmp_path / "s", made))["Which protocol?"]
+    assert text.startswith(
+        "TCP BBR is the safest choice: 6 of 6 flows completed, no more failed than of SCTP, and none that "
+        "completed as many has a better mean."
+    )
+    assert re.search(r"SCTP 50000 ms .*\(up to 25\.0 % above the best mean\)", text), text
+    assert "TCP CUBIC 0 of 6 completed, 100 ms" in text
+    assert "(a better mean, but fewer flows completed)" in text
 
 
 def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:

@@ -115,7 +115,8 @@ def _given() -> Image | None:
         raise RunError(
             f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel."
         )
-    version = "unknown (given by GAUNTLET_KERNEL)"
+    stated = re.search(rb"Linux version (\d[\w.+-]*) ", path.read_bytes())
+    version = stated[1].decode() if stated else "unknown"
     return Image(path.resolve(), version, "none", _hash_file(path), "given by GAUNTLET_KERNEL")
 
 

@@ -90,6 +90,7 @@ class _Ride:
     @staticmethod
     def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
         ref = _scenario_ref(condition, folder)
+        _refuse_bare_numbers(condition, ref, seed)
         # Of this one only what no seed changes is used: its length and its highest rate.
         scenario = links.scenario(ref, seed)
         link = _link(condition, scenario)
@@ -156,6 +157,22 @@ def _params(condition: Condition) -> dict[str, Any]:
             "[scenario] delay: there is a channel_delay too; keep one of them, they mean the same here."
         )
     return {**params, "delay": delay[0]}
+
+
+def _refuse_bare_numbers(condition: Condition, ref: ScenarioRef, seed: int) -> None:
+    """What has a unit needs it in a file: `delay = 100` would be 100 s, and `loss = 1` all packets.
+
+    As text a number means the same where it has no unit, and is refused where it lacks one.
+    """
+    bare = {
+        key: str(value)
+        for key, value in condition.scenario.params.items()
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and not (key == "loss" and 0 <= value < 1)
+    }
+    if bare:
+        links.scenario(dataclasses.replace(ref, params={**ref.params, **bare}), seed)
 
 
 def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:

@@ -118,7 +118,7 @@ class Manifest(BaseModel):
             if mine != theirs:
                 raise UserError(
                     f"{results} holds results of another {what} ({mine}; now {theirs}); choose another "
-                    "results folder or remove that one"
+                    "results folder with --out, or remove that one"
                 )
         return other.model_copy(update={"sessions": [*self.sessions, *other.sessions]})
 

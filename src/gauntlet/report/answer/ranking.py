@@ -35,6 +35,9 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
     """How far each ranked protocol is from the best mean under the condition where it is furthest, as a share
     of the best mean.
 
+    The best mean is that of the star: of the protocols of which most flows completed. A protocol that gave up
+    may have a better one, of the little that it did; it is then below zero.
+
     Infinite where in some repetition there is no number, since nothing came to be. A protocol that lacks a
     condition that others have is left out.
     """
@@ -50,10 +53,16 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
         judged += 1
         # A mean over the repetitions in which something arrived is no mean to be held against.
         lacking = {key for key in values if cells[key].known < len(cells[key].observations)}
-        whole = [value for key, value in values.items() if key not in lacking] or list(values.values())
+        counts = {key: campaign.done(key, condition) for key in values}
+        shares = {key: done / of if of else 1.0 for key, (done, of) in counts.items()}
+        held = [key for key in values if key not in lacking] or list(values)
+        most = max(shares[key] for key in held)
+        whole = [values[key] for key in held if shares[key] == most]
         best = (max if kpi.higher_is_better else min)(whole)
         for key, value in values.items():
             share = abs(value - best) / abs(best) if best else float(value != best)
+            if (value > best) == kpi.higher_is_better:
+                share = -share
             found.setdefault(key, []).append(math.inf if key in lacking else share)
     return {key: max(each) for key, each in found.items() if len(each) == judged}
 

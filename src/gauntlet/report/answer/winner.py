@@ -93,11 +93,12 @@ def _fewest_failures(campaign: Campaign, kpi: Kpi, order: Sequence[str], worst: 
         others = [f"{campaign.style(key).label} {_done_words(campaign, key)}" for key in order[1:]]
         return f"is the safest choice: {done} flows completed; of {listed(others)}"
     names = listed([campaign.style(key).label for key in alike])
-    mean_words = (
-        "its mean is over the repetitions in which anything arrived"
-        if math.isinf(worst[lead])
-        else f"it is never more than {_share(worst[lead])} {_worse_side(kpi)} the best mean"
-    )
+    if math.isinf(worst[lead]):
+        mean_words = "its mean is over the repetitions in which anything arrived"
+    elif worst[lead] <= 0:
+        mean_words = "none that completed as many has a better mean"
+    else:
+        mean_words = f"it is never more than {_share(worst[lead])} {_worse_side(kpi)} the best mean"
     return f"is the safest choice: {done} flows completed, no more failed than of {names}, and {mean_words}"
 
 
@@ -146,6 +147,8 @@ def _none_completed(campaign: Campaign) -> str:
 def _short(kpi: Kpi, shortfall: float) -> str:
     if math.isinf(shortfall):
         return "of the repetitions in which anything arrived"
+    if shortfall < 0:
+        return "a better mean, but fewer flows completed"
     if shortfall == 0:
         return "the best mean"
     return f"up to {_share(shortfall)} {_worse_side(kpi)} the best mean"
