@@ -90,7 +90,7 @@ test: setup
 	$(MAKE) test-rust
 	$(MAKE) test-python
 
-lint: $(STAMPS)/package
+lint: $(STAMPS)/package $(STAMPS)/docs
 	@scripts/system-packages.sh $(LINT_PACKAGES)
 	scripts/lint-shell.sh
 	cargo fmt --all --check
@@ -105,7 +105,7 @@ test-rust:
 	cargo test --workspace --quiet
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
-test-python: setup
+test-python: setup $(STAMPS)/docs
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8
 
 # Keeps the hashes of a small campaign for the present kernel and Cargo.lock: tests/guest/golden.py says what they hold.
@@ -116,6 +116,12 @@ golden: setup
 # cores). `make fresh-machine TRIES=trixie:demo` for one of them; logs with times in build/fresh-machine.
 fresh-machine:
 	@$(PYTHON) -m scripts.fresh_machine $(TRIES)
+
+# --- the site ---------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/docs: $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
 
 # --- wheels ----------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from gauntlet.cli.report import report
 from gauntlet.cli.reproduce import reproduce
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
+from gauntlet.cli.schema import schema
 
 
 class _Gauntlet(click.Group):
@@ -50,5 +51,5 @@ def main(debug: bool) -> None:
     """
 
 
-for _command in (doctor, demo, run, report, reproduce, scenario, exec_, kernel):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, kernel):
     main.add_command(_command)
