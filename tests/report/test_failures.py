@@ -357,3 +357,25 @@ def test_the_delay_of_greedy_flows_is_not_ranked_and_why_is_said(tmp_path: Path)
     text = answers(results)["Which is quickest?"]
     assert text.startswith("Not judged for TCP CUBIC and TCP BBR: they send all they can")
     assert "lowest" not in text
+
+
+def test_who_brought_only_a_part_is_not_the_quickest(tmp_path: Path) -> None:
+    """CUBIC is ended after two quick messages, UDP repeats nothing: what arrived makes neither quicker."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        if protocol == "tcp-cubic" and repetition == 2:
+            return Did(2.0, whole=False, delay_s=0.001)
+        return Did(
+            20.0,
+            delay_s={"udp": 0.01, "tcp-cubic": 0.02, "tcp-bbr": 0.5}.get(protocol, 0.6) + 0.001 * repetition,
+        )
+
+    made = Constructed(("tcp-cubic", "tcp-bbr", "sctp", "udp"), did, 6, flows=(Flow("web"),))
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    cell = cells(results, kpi="delay_p95_s", protocol="tcp-cubic")[0]
+    assert (cell["completed"], cell["limit"], cell["worst"]) == (5, 100.0, 100.0)
+    text = answers(results)["Which is quickest?"]
+    assert "lowest for TCP BBR with 503 ms" in text
+    assert "highest for SCTP with 603 ms" in text
+    assert "the delay of what arrived, and the rest was lost: UDP 13.5 ms" in text
+    assert "TCP CUBIC: flows failed, and what they did not bring is in no delay" in text

@@ -101,7 +101,7 @@ def check_sent(flow: Sending, capture: Capture | None, findings: Findings) -> No
         seen.links[0],
         failure or late,
         f"{claims.name} handed over {plural(flow.sent, 'message')}, as many as the packets on {seen.where} "
-        f"show{', and none later than its packet passed there' if claims.messages is not None else ''}.",
+        f"show{', and none later than its packet passed there' if _timed(flow, seen) else ''}.",
         measured=measured,
         expected=expected,
     )
@@ -196,6 +196,12 @@ def _counted(flow: Sending, told_bytes: int) -> str | None:
         f"{flow.claims.name} claims {plural(flow.sent, 'message')} handed over, but {told_bytes:,} bytes in "
         f"messages of {size:,}."
     )
+
+
+def _timed(flow: Sending, seen: Seen) -> bool:
+    """Whether it can be told which packet carried which message."""
+    told = seen.arrivals.datagrams is not None or seen.arrivals.stream is not None
+    return told and flow.claims.messages is not None
 
 
 def _late(flow: Sending, seen: Seen) -> str | None:
