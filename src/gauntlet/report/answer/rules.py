@@ -15,7 +15,8 @@ RULES = (
     "Flows that failed stay in the numbers. A transfer that did not end took longer than it was given and "
     "counts with its run's limit (restricted mean, marked ≥); a flow that was never established has a "
     "throughput of 0 and lost everything; a flow that delivered nothing has no delay and ranks behind all "
-    "that have one, and the delay of one that failed counts with the limit, whatever it had brought by then. Where not all flows did what they were to do, their count (3 of 10) stands first.",
+    "that have one, and the delay of one that failed counts with the limit, whatever it had brought by then. "
+    "Where not all flows did what they were to do, their count (3 of 10) stands first.",
     "Best (★) under a condition is the protocol of which most flows did what they were to do, of several the "
     "one of the best mean.",
     "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
