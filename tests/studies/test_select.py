@@ -102,3 +102,10 @@ def test_a_quantity_that_says_nothing_of_failed_flows_has_no_number_of_them() ->
     assert (found.values, found.never) == ({}, 2)
     share = selected(table([1e6] * 2, [1e6] * 2, **given), "own_s", between=(0.5, 2.0))
     assert set(share.values.values()) == {0.5}
+
+
+def test_repeats_in_which_nothing_arrived_are_not_called_deterministic() -> None:
+    """Equal zeros do not show that nothing was drawn."""
+    for received, repeated in ((7, True), (0, False)):
+        found = selected(table([0.0] * 3, [0.0] * 3, received_messages=[received] * 6))
+        assert found.deterministic is repeated
