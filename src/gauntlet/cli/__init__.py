@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 import gauntlet
+from gauntlet.cli.cache import cache
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
 from gauntlet.cli.exec import exec_
@@ -50,5 +51,5 @@ def main(debug: bool) -> None:
     """
 
 
-for _command in (doctor, demo, run, report, reproduce, scenario, exec_, kernel):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, kernel, cache):
     main.add_command(_command)
