@@ -24,7 +24,8 @@ from gauntlet.results.manifest import Manifest
 from speed import program
 from speed.host import host, sentence
 
-FULL_REPETITIONS, SHORT_REPETITIONS = 1000, 2
+FULL_REPETITIONS = 100
+SHORT_REPETITIONS = 2
 ALLOWED_S = {"plan": 30.0, "resume": 30.0, "report": 60.0}
 """Seconds of one core for 100,000 runs."""
 ALLOWED_BYTES = 2_000_000_000
@@ -41,13 +42,16 @@ chunk = "2min"
 [matrix]
 protocols = ["tcp-cubic", "tcp-bbr", "tcp-reno", "sctp", "udp"]
 channel_delay = ["25ms", "50ms", "75ms", "100ms", "150ms"]
-loss = ["0%", "0.1%", "1%", "2%"]
+loss = ["0%", "0.1%", "0.2%", "0.5%", "1%", "2%", "3%", "5%"]
+queue = ["64kB", "128kB", "256kB", "512kB", "1MB"]
 [workload]
 app = "cbr"
 rate = "1Mbit/s"
 packet = "1000B"
 duration = "1min"
 """
+
+_FEWER = ('"0.2%", "0.5%", "1%", "2%", "3%", "5%"]\nqueue = ["64kB", "128kB", "256kB", "512kB", "1MB"]', "]")
 
 
 class MadeUp:
@@ -74,11 +78,13 @@ class MadeUp:
 
 def main() -> None:
     """Measure, print, write the JSON."""
-    parser = program.options("scale", "How large a campaign may be.", f"{SHORT_REPETITIONS} repetitions")
-    parser.add_argument("--repetitions", type=int, help="of each of 100 cells")
+    parser = program.options(
+        "scale", "How large a campaign may be.", f"{SHORT_REPETITIONS} repetitions, fewer cells"
+    )
+    parser.add_argument("--repetitions", type=int, default=FULL_REPETITIONS, help="of each of 1,000 cells")
     chosen = parser.parse_args()
-    repetitions = chosen.repetitions or (SHORT_REPETITIONS if chosen.short else FULL_REPETITIONS)
-    experiment = parse_experiment(TEXT.format(repetitions=repetitions), "scale.toml", Path())
+    text = TEXT.format(repetitions=SHORT_REPETITIONS if chosen.short else chosen.repetitions)
+    experiment = parse_experiment(text.replace(*_FEWER) if chosen.short else text, "scale.toml", Path())
     parts: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as name:
         specs = make(experiment, Path(name) / "results", Path(name) / "packed", parts)

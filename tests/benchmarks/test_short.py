@@ -123,7 +123,7 @@ def test_campaign(tmp_path: Path) -> None:
 
 def test_scale(tmp_path: Path) -> None:
     found = short("scale", tmp_path)
-    assert found["runs"] == 200
+    assert found["runs"] == 100
     assert set(found["cpu_s"]) == {"plan", "making them up", "tables", "resume", "report"}
     assert all(spent_s > 0 for spent_s in found["cpu_s"].values())
     assert found["most_bytes"] > 10_000_000
