@@ -149,6 +149,7 @@ bench: setup
 	$(BIN)/python benchmarks/certificate.py
 	$(BIN)/python benchmarks/results.py
 	$(BIN)/python benchmarks/campaign.py
+	$(BIN)/python benchmarks/scale.py
 	cargo bench --package restp --bench compare
 	cargo bench --package restp-proto --bench parts
 

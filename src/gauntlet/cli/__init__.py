@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 import gauntlet
+from gauntlet.cli.cache import cache
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
 from gauntlet.cli.exec import exec_
@@ -51,5 +52,5 @@ def main(debug: bool) -> None:
     """
 
 
-for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, kernel):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, kernel, cache):
     main.add_command(_command)

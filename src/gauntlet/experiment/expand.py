@@ -3,6 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,7 @@ class _Ride:
         """What "max" means for a flow of this direction, in bit/s."""
         return links.max_rate_bps(self.ref, self.scenario, direction)
 
-    @property
+    @cached_property
     def settled(self) -> dict[str, Any]:
         """What the run seed depends on: the link's condition, wherever the trace file lies."""
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
