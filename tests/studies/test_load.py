@@ -175,5 +175,23 @@ def test_a_published_study_is_called_as_its_folder_and_has_a_summary(found: Stud
     assert Summary.load(found.summary).study == found.key
 
 
+def test_a_claim_that_could_never_be_decided_is_said_before_anything_is_played(
+    home: Path, gauntlet: Gauntlet
+) -> None:
+    """There is no kernel here: if anything had been played first, the sentence would speak of that."""
+    (home / "experiments" / "cbr.toml").write_text(
+        '[experiment]\nname = "x"\nrepetitions = 4\n[scenario]\nname = "constant"\n[matrix]\n'
+        'protocols = ["tcp-bbr"]\nloss = ["0%", "1%"]\n'
+        '[workload]\napp = "cbr"\nrate = "max"\nduration = "10s"\n'
+    )
+    (home / "ledger.toml").write_text(FORMULA.replace("nl(1)", "2 * nk(1)"))
+    (home / "study.toml").write_text(STUDY.replace('headlines = ["bbr-keeps"]', ""))
+    told = gauntlet("reproduce", str(home), "--trust-plugin", "--out", str(home.parent / "out"))
+    where = (
+        f"{home / 'ledger.toml'}: claim 'nl': value, character 5: there is no function 'nk'; there are ratio"
+    )
+    refused(told, 2, where)
+
+
 def test_a_folder_without_a_study_is_said(tmp_path: Path, gauntlet: Gauntlet) -> None:
     refused(gauntlet("reproduce", str(tmp_path)), 2, "is no folder of a study: there is no study.toml in it")

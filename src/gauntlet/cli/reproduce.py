@@ -173,6 +173,8 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
 
     claims = ledger.load(study.ledger)
     todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
+    if wishes.play:
+        reproduce.check_ledger(study, claims)
     outcomes: Mapping[str, Outcome] = {}
     if wishes.play:
         try:

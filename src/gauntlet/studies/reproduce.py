@@ -156,7 +156,7 @@ def _decided(claim: Claim, context: Context) -> Decision:
     try:
         return decided(claim.rule, context)
     except UserError as error:
-        raise UserError(f"claim '{claim.id}': {error}") from None
+        raise UserError(f"{context.study.ledger}: claim '{claim.id}': {error}") from None
 
 
 def want_plugin(study: Study, judged: Sequence[Judged]) -> list[str]:
