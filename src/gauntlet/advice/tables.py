@@ -1,36 +1,53 @@
 """Advice as two tables: what serves each class beside what the study says, and every need behind it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from gauntlet.advice.serves import Finding, Recommendation
 from gauntlet.report.numbers import listed, number
 from gauntlet.report.style import styles
 
-Columns = Mapping[str, Sequence[str]]
-"""A table as its columns by their heads, cells as they are shown."""
+
+class Cells(NamedTuple):
+    """A table as it is shown."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
-def served(found: Sequence[Recommendation], by: str) -> Columns:
-    """What serves each class, as the study (`by`) says and as measured."""
-    return {
-        "Class": [it.service.name for it in found],
-        f"{by} recommends": [_names(it.service.study) for it in found],
-        "Measured: serves it": [_names(it.always) for it in found],
-        "Only without loss": [_names(it.without_loss) for it in found],
-        "Difference": [_difference(it) for it in found],
-    }
-
-
-def needs(found: Sequence[Recommendation]) -> Columns:
-    """Every need, and how each protocol does under the worst of its conditions."""
-    rows = [
+def tables(found: Sequence[Recommendation], by: str) -> tuple[Cells, Cells]:
+    """The table beside the study's own, and every need with each protocol's worst condition; `by` names the
+    study.
+    """
+    rows = tuple(
+        (
+            it.service.name,
+            _names(it.service.study),
+            _names(it.always),
+            _names(it.without_loss),
+            _difference(it),
+        )
+        for it in found
+    )
+    needs = tuple(
         (it.service.name, of.need.words, _names((of.protocol,)), *_worst(of), _kept(of))
         for it in found
         for of in it.findings
-    ]
-    heads = ("Class", "Need", "Protocol", "Worst value", "Limit", "Channel delay", "Loss", "Kept")
-    return {head: [row[place] for row in rows] for place, head in enumerate(heads)}
+    )
+    return (
+        Cells(
+            "What serves each class, as the study says and as measured.",
+            ("Class", f"{by} recommends", "Measured: serves it", "Only without loss", "Difference"),
+            rows,
+        ),
+        Cells(
+            "Every need, and how each protocol does under the worst of its conditions.",
+            ("Class", "Need", "Protocol", "Worst value", "Limit", "Channel delay", "Loss", "Kept"),
+            needs,
+        ),
+    )
 
 
 def _difference(found: Recommendation) -> str:
