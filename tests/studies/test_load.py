@@ -8,6 +8,7 @@ import pytest
 
 from gauntlet import studies
 from gauntlet.errors import UserError
+from gauntlet.studies import reproduce
 from gauntlet.studies.model import Quick, Study
 from gauntlet.studies.summary import Summary
 from tests.cli.conftest import Gauntlet, refused
@@ -173,6 +174,66 @@ def test_a_published_study_is_trusted_by_its_folder_too_and_a_copy_of_it_is_not(
 def test_a_published_study_is_called_as_its_folder_and_has_a_summary(found: Study) -> None:
     assert found.home.name == found.key
     assert Summary.load(found.summary).study == found.key
+
+
+EXPERIMENT = """
+[experiment]
+name = "x"
+repetitions = 4
+
+[scenario]
+name = "constant"
+
+[matrix]
+protocols = ["tcp-bbr"]
+loss = ["0%", "1%"]
+
+[workload]
+app = "cbr"
+rate = "max"
+duration = "10s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("loss = [0.0]", "lost = [0.0]", "study.toml: cbr: the selection has an unknown key 'lost'"),
+        ("loss = [0.0]", "loss = [0.2]", "study.toml: cbr: loss = 0.2 matches no run of the experiment"),
+        (
+            '"tcp-bbr_rep-001"',
+            '"tcp_rep-001"',
+            "study.toml: cbr: there is no run 'tcp_rep-001' to keep",
+        ),
+    ],
+)
+def test_what_is_kept_of_an_experiment_must_be_there(home: Path, old: str, new: str, sentence: str) -> None:
+    good = STUDY.replace('"tcp-bbr_rep-001"', '"tcp-bbr_loss-0pct_rep-001"')
+    (home / "experiments" / "cbr.toml").write_text(EXPERIMENT)
+    (home / "study.toml").write_text(good)
+    (task,) = reproduce.tasks(studies.study(str(home)), quick=True)
+    assert len(task.specs) == 3
+    assert old in STUDY
+    (home / "study.toml").write_text((STUDY if "rep" in old else good).replace(old, new))
+    with pytest.raises(UserError) as raised:
+        reproduce.tasks(studies.study(str(home)), quick=True)
+    assert sentence in str(raised.value)
+
+
+def test_a_claim_that_could_never_be_decided_is_said_before_anything_is_played(
+    home: Path, gauntlet: Gauntlet
+) -> None:
+    """There is no kernel here: if anything had been played first, the sentence would speak of that."""
+    (home / "experiments" / "cbr.toml").write_text(EXPERIMENT)
+    (home / "ledger.toml").write_text(FORMULA.replace("nl(1)", "2 * nk(1)"))
+    (home / "study.toml").write_text(
+        STUDY.replace('headlines = ["bbr-keeps"]', "").replace('["tcp-bbr_rep-001"]', "[]")
+    )
+    told = gauntlet("reproduce", str(home), "--trust-plugin", "--out", str(home.parent / "out"))
+    where = (
+        f"{home / 'ledger.toml'}: claim 'nl': value, character 5: there is no function 'nk'; there are ratio"
+    )
+    refused(told, 2, where)
 
 
 def test_a_folder_without_a_study_is_said(tmp_path: Path, gauntlet: Gauntlet) -> None:

@@ -203,7 +203,7 @@ def test_an_average_over_factors_is_taken_in_each_repetition(tmp_path: Path) -> 
         ("tcp-bbr", 0.01): [1e6, 2e6, 3e6],
         ("tcp-bbr", 0.0): [4e6, 4e6, 4e6],
         ("sctp", 0.01): [3e6, 2e6, 1e6],
-        ("sctp", 0.0): [4e6, 4e6, 4e6],
+        ("sctp", 0.0): [8e6, 8e6, 8e6],
     }
     given = measuring(
         "expression",
@@ -214,10 +214,13 @@ def test_an_average_over_factors_is_taken_in_each_repetition(tmp_path: Path) -> 
         average_over=[{"protocol": "tcp-bbr"}, {"protocol": "sctp"}],
     )
     found = decide(tmp_path, given, values)
-    assert (found.value, found.low, found.high, found.n) == (0.5, 0.5, 0.5, 3)
+    assert (found.value, found.n) == (pytest.approx((5 / 16 + 6 / 16 + 7 / 16) / 3), 3)
     # Nor does a repetition count that one of them lacks.
     values["sctp", 0.0][1] = None
     assert decide(tmp_path, given, values).n == 2
+    assert [chosen for _, chosen in rule(given).selections()] == [
+        {"loss": loss, "protocol": protocol} for protocol in ("tcp-bbr", "sctp") for loss in (0.01, 0)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,9 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json([{"key": it.key, "title": it.title, "citation": it.citation} for it in found.values()])
         return
+    if not found:
+        click.echo(f"No published study is here; {studies.NONE_HERE}")
+        return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("study", "title"):
         table.add_column(heading, overflow="ellipsis", no_wrap=True)
@@ -170,6 +173,8 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
 
     claims = ledger.load(study.ledger)
     todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
+    if wishes.play:
+        reproduce.check_ledger(study, claims)
     outcomes: Mapping[str, Outcome] = {}
     if wishes.play:
         try:

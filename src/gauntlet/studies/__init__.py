@@ -14,6 +14,9 @@ from gauntlet.studies import folders
 from gauntlet.studies.load import load
 from gauntlet.studies.model import Study
 
+NONE_HERE = "`pip install gauntlet-net-studies` brings the published ones; or give the path of a folder."
+"""What to do where there are no published studies."""
+
 
 @cache
 def studies() -> dict[str, Study]:
@@ -39,7 +42,7 @@ def study(named: str, *, trust_plugin: bool = False) -> Study:
     elif known:
         hint = f"there are {', '.join(known)}, or give the path of a study's folder."
     else:
-        hint = "`pip install gauntlet-net-studies` brings the published ones; or give the path of a folder."
+        hint = NONE_HERE
     raise UserError(f"The study '{named}' is not known; {hint}")
 
 
