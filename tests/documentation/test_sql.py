@@ -43,7 +43,7 @@ def test_every_statement_of_the_page_says_something(folder: Path, monkeypatch: p
         ("tcp-cubic", 0.01, 3, 3),
     ]
     assert [(row[0], row[1]) for row in shown[1]] == [(0.0, 2), (0.01, 2)]
-    assert {row[0] for row in shown[4]} == {UNTRUSTED}
+    assert {row[0] for row in shown[4]} == {UNTRUSTED, FAILED}
 
 
 def test_its_views_are_what_the_api_loads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
