@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 import gauntlet
+from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
 from gauntlet.cli.exec import exec_
@@ -31,6 +32,7 @@ class _Gauntlet(click.Group):
 @click.group(
     "gauntlet",
     cls=_Gauntlet,
+    short_help="Put real transport stacks through hard links, and see which to use.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(gauntlet.__version__, prog_name="gauntlet")
@@ -51,5 +53,5 @@ def main(debug: bool) -> None:
     """
 
 
-for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, kernel):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, completion, kernel):
     main.add_command(_command)
