@@ -26,7 +26,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo test fresh-machine dist dist-check fresh-wheels bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -37,6 +37,7 @@ help:
 	@echo "make dist-check       the wheels, built again in another folder and compared byte for byte"
 	@echo "make fresh-wheels     the wheels on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
+	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
 	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
@@ -122,6 +123,10 @@ fresh-machine:
 $(STAMPS)/docs: $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
+
+docs: setup $(STAMPS)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site: build/site/index.html"
 
 # --- wheels ----------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,11 @@ COMMITTED = sorted(
     for path in (ROOT / folder).rglob("*.toml")
     if {"experiment", "scenario"} <= set(tomllib.loads(path.read_text(encoding="utf-8")))
 )
-SHOWN = [block for block in blocks("toml") if "experiment" in tomllib.loads(block.text) and not block.mark]
+SHOWN = [
+    block
+    for block in blocks("toml")
+    if not block.mark and {"experiment", "scenario"} <= set(tomllib.loads(block.text))
+]
 
 GOOD = """
 [experiment]

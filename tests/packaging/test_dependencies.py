@@ -41,7 +41,7 @@ TOOLS = {
 DOCS_TOOLS = {"mkdocs-material", "mkdocstrings"}
 """What mkdocs.yml names; what else the group docs has is imported."""
 
-DIST_TOOLS = {"auditwheel", "maturin"}
+DIST_TOOLS = {"auditwheel", "click-man", "maturin"}
 """Programs of `make dist` (scripts/wheels/build.py); what builds a wheel stands in its own pyproject.toml."""
 
 

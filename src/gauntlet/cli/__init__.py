@@ -7,6 +7,7 @@ import click
 
 import gauntlet
 from gauntlet.cli.cache import cache
+from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
 from gauntlet.cli.exec import exec_
@@ -32,6 +33,7 @@ class _Gauntlet(click.Group):
 @click.group(
     "gauntlet",
     cls=_Gauntlet,
+    short_help="Put real transport stacks through hard links, and see which to use.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(gauntlet.__version__, prog_name="gauntlet")
@@ -52,5 +54,5 @@ def main(debug: bool) -> None:
     """
 
 
-for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, kernel, cache):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, completion, kernel, cache):
     main.add_command(_command)
