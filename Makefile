@@ -26,16 +26,18 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo test fresh-machine dist dist-check fresh-wheels bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
 	@echo "make test    set up everything, run all tests"
-	@echo "make fresh-machine    the two above on bare roots of Debian 12 and 13 (needs root)"
+	@echo "make setup   set up everything: packages, Python's environment, the Rust parts, the kernel"
+	@echo "make fresh-machine    make demo and make test on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make dist    the wheels, in dist/"
-	@echo "make dist-check       the same, built again in another folder and compared byte for byte"
+	@echo "make dist-check       the wheels, built again in another folder and compared byte for byte"
 	@echo "make fresh-wheels     the wheels on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
+	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
 	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
@@ -89,7 +91,7 @@ test: setup
 	$(MAKE) test-rust
 	$(MAKE) test-python
 
-lint: $(STAMPS)/package
+lint: $(STAMPS)/package $(STAMPS)/docs
 	@scripts/system-packages.sh $(LINT_PACKAGES)
 	scripts/lint-shell.sh
 	cargo fmt --all --check
@@ -104,7 +106,7 @@ test-rust:
 	cargo test --workspace --quiet
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
-test-python: setup
+test-python: setup $(STAMPS)/docs
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8
 
 # Keeps the hashes of a small campaign for the present kernel and Cargo.lock: tests/guest/golden.py says what they hold.
@@ -115,6 +117,16 @@ golden: setup
 # cores). `make fresh-machine TRIES=trixie:demo` for one of them; logs with times in build/fresh-machine.
 fresh-machine:
 	@$(PYTHON) -m scripts.fresh_machine $(TRIES)
+
+# --- the site ---------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/docs: $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
+
+docs: setup $(STAMPS)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site: build/site/index.html"
 
 # --- wheels ----------------------------------------------------------------------------------------------------------
 
@@ -142,6 +154,7 @@ bench: setup
 	$(BIN)/python benchmarks/certificate.py
 	$(BIN)/python benchmarks/results.py
 	$(BIN)/python benchmarks/campaign.py
+	$(BIN)/python benchmarks/scale.py
 	cargo bench --package restp --bench compare
 	cargo bench --package restp-proto --bench parts
 

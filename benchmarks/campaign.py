@@ -10,33 +10,36 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gauntlet import campaign, rehearsal, report
-from gauntlet.engine import guest, pool
+from gauntlet import campaign, playing, report
+from gauntlet.engine import cores, guest
 from gauntlet.errors import RunError
+from gauntlet.executor.local import Emit, Work
 from gauntlet.experiment import expand, load_experiment
-from gauntlet.results import certificate, parquet, store
+from gauntlet.results import pack, parquet, store
 from speed import program
 from speed.host import guest_kernel, host, sentence
 
-DEMO = Path(rehearsal.__file__).parent / "experiment" / "examples" / "demo.toml"
+DEMO = Path(campaign.__file__).parent / "experiment" / "examples" / "demo.toml"
 SHORT_RUNS = 2
 _PR_SET_CHILD_SUBREAPER = 36
 
 # What is watched: where it is looked up, its name, the part that it is charged to. What runs inside another
 # part is taken out of that one.
 WATCHED: tuple[tuple[Any, str, str], ...] = (
-    (rehearsal, "rehearse", "rehearsal (its guest included)"),
+    (campaign, "rehearse", "rehearsal (its guest included)"),
     (guest, "boot", "talking to the guest"),
-    (campaign, "_plan_run", "plans"),
-    (certificate, "certify", "certificate"),
-    (store, "write_run", "storing runs, the rest"),
+    (campaign, "plans", "plans"),
+    (pack, "certify", "certificate"),
+    (playing, "pack", "storing runs, the rest"),
+    (store, "place_run", "storing runs, the rest"),
     (store, "json_bytes", "storing runs, JSON"),
-    (store, "_read_arrow", "storing runs, Parquet"),
+    (pack, "json_bytes", "storing runs, JSON"),
+    (pack, "_read_arrow", "storing runs, Parquet"),
     (parquet, "write", "storing runs, Parquet"),
     (store, "finalize", "tables"),
     (report, "build", "report"),
@@ -90,11 +93,11 @@ class Parts:
 
 
 class OneProcess:
-    """Stands in for `pool.Pool`: plays the jobs here, so that their parts can be told apart."""
+    """Stands in for `Local`: plays the jobs here, so that their parts can be told apart."""
 
-    def __init__(self, jobs: Sequence[Any], work: pool.Work, _workers: int) -> None:
-        self._jobs, self._work = jobs, work
-        self._core = pool.usable_cores()[0]
+    def __init__(self, work: Work, _workers: int) -> None:
+        self._work = work
+        self._core = cores.usable_cores()[0]
 
     def __enter__(self) -> "OneProcess":
         return self
@@ -102,10 +105,11 @@ class OneProcess:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         """Nothing is left to end."""
 
-    def results(self) -> Iterator[tuple[int, str, Any]]:
-        """As `pool.Pool.results`, without events."""
-        for index, job in enumerate(self._jobs):
-            yield index, "done", self._work(job, self._core, _unheard)
+    def submit(self, job: Any, _on_event: Emit) -> "Future[Any]":
+        """As `Local.submit`, without events; the future has its outcome already."""
+        future: Future[Any] = Future()
+        future.set_result(self._work(job, self._core, _unheard))
+        return future
 
 
 def main() -> None:
@@ -118,7 +122,7 @@ def main() -> None:
     parts = Parts()
     for place, name, part in WATCHED:
         parts.watch(place, name, part)
-    setattr(pool, "Pool", OneProcess)  # noqa: B010 - a stand-in of the same shape, which a type checker refuses
+    setattr(playing, "Local", OneProcess)  # noqa: B010 - a stand-in of the same shape, which a type checker refuses
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as scratch:
         outcome = _play(chosen.experiment, chosen.keep or Path(scratch) / "results", chosen.short)
     parts.enter(REST)
@@ -158,6 +162,7 @@ def _play(file: Path, out: Path, short: bool) -> campaign.Outcome:
         title=experiment.about.title,
         options=campaign.options(experiment, specs),
         workers=1,
+        cached=False,
     )
     report.build(out)
     return outcome

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gauntlet.engine import pool
+from gauntlet.engine import cores
 from gauntlet.errors import UserError
 from speed import line, program, stacks
 from speed.host import guest_kernel, host, sentence
@@ -33,7 +33,7 @@ def main() -> None:
     if not chosen.other.is_file():
         raise UserError(f"There is no kernel image {chosen.other}.")
     rounds, size_bytes = (SHORT_ROUNDS, SHORT_BYTES) if chosen.short else (FULL_ROUNDS, FULL_BYTES)
-    core = pool.usable_cores()[-1]
+    core = cores.usable_cores()[-1]
     own, other = contenders(size_bytes, core, None), contenders(size_bytes, core, chosen.other.resolve())
     measured: dict[str, Any] = {
         "host": host(),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gauntlet.engine import pool
+from gauntlet.engine import cores
 from speed import line, ns3, program, stacks, table
 from speed.disk import disk
 from speed.host import guest_kernel, host
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[*STACKS, *SINGLE], action="append", help="measure only this part")
     chosen = parser.parse_args()
     size = SHORT if chosen.short else FULL
-    core = pool.usable_cores()[-1]
+    core = cores.usable_cores()[-1]
     measured: dict[str, Any] = {
         "host": host(),
         "guest_kernel": guest_kernel(),

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet import __version__
-from gauntlet.engine import kernel, pool
+from gauntlet.engine import cores, kernel
 
 
 def host() -> dict[str, Any]:
     """This machine: processor, cores that we may use, kernel, distribution, and what else it does."""
     return {
         "cpu": _cpu(),
-        "cores": len(pool.usable_cores()),
+        "cores": len(cores.usable_cores()),
         "kernel": f"{platform.system()} {platform.release()}",
         "distribution": _distribution(),
         "load_1min_at_start": os.getloadavg()[0],

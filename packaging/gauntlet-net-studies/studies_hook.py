@@ -12,5 +12,5 @@ class StudiesHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling before the wheel is put together."""
         studies = Path(self.root).resolve().parent.parent / "studies"
-        for ledger in sorted(studies.glob("*/ledger.toml")):
-            build_data["force_include"][str(ledger.parent)] = f"gauntlet_studies/{ledger.parent.name}"
+        for study in sorted(studies.glob("*/study.toml")):
+            build_data["force_include"][str(study.parent)] = f"gauntlet_studies/{study.parent.name}"

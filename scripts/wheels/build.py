@@ -30,6 +30,7 @@ def wheels(root: Path, out: Path) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="gauntlet-dist-") as folder:
         part = Path(folder)
         environment = _environment(root)
+        write_shell_files(root, environment)
         _run(
             [_tool("maturin"), "build", "--release", "--locked", "--quiet", "--out", str(part)],
             root,
@@ -49,6 +50,13 @@ def wheels(root: Path, out: Path) -> list[Path]:
         for old in out.glob("gauntlet_net*.whl"):
             old.unlink()
         return [Path(shutil.move(wheel, out / wheel.name)) for wheel in made]
+
+
+def write_shell_files(root: Path, environment: Mapping[str, str]) -> None:
+    """Manual pages and completion scripts, as the command line of this checkout has them."""
+    share = root / "packaging" / "gauntlet-net" / "data" / "share"
+    shutil.rmtree(share, ignore_errors=True)
+    _run([sys.executable, str(root / "packaging" / "shell_files.py"), str(share)], root, environment)
 
 
 def tell(wheel: Path) -> None:

@@ -10,10 +10,12 @@ import difflib
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from types import MappingProxyType
 
 from gauntlet.errors import UserError
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?"
+_UNSIGNED = r"\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?"
 _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*([^\d\s+.-]\S*)?\s*")
 _COMPOUND_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµμ]+)")
 
@@ -58,6 +60,24 @@ _FREQUENCIES = {
     "GHz": Decimal(10**9),
 }
 _FRACTIONS = {"%": Decimal("0.01"), "‰": Decimal("0.001"), "ppm": Decimal("1e-6")}
+
+
+def _texts(units: Mapping[str, Decimal]) -> str:
+    names = "|".join(re.escape(unit) for unit in units)
+    return rf"{_UNSIGNED}\s*({names})"
+
+
+_TIMES_TEXT = rf"(0|{_texts(_TIMES)}(\s*{_texts(_TIMES)})*)"
+PATTERNS: Mapping[str, str] = MappingProxyType(
+    {
+        "rate": rf"^\s*{_texts(_RATES)}\s*$",
+        "time": rf"^\s*{_TIMES_TEXT}\s*$",
+        "spread time": rf"^\s*{_TIMES_TEXT}\s*((±|\+-)\s*{_TIMES_TEXT}\s*)?$",
+        "size": rf"^\s*{_texts(_SIZES)}\s*$",
+        "share": rf"^\s*(0|{_texts(_FRACTIONS)})\s*$",
+    }
+)
+"""Regular expressions (ECMA 262, as JSON Schema has them) of how quantities are written, for editors."""
 
 
 def rate_bps(value: object, where: str | None = None) -> int:

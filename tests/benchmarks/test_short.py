@@ -63,7 +63,7 @@ def numbers(content: Any) -> Iterator[float]:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    programs = {"run", "kernels", "campaign", "certificate", "results", "publish"}
+    programs = {"run", "kernels", "campaign", "certificate", "results", "scale", "publish"}
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs
 
 
@@ -119,6 +119,14 @@ def test_campaign(tmp_path: Path) -> None:
     assert {"guest", "certificate", "report", "tables", "plans"} <= set(parts)
     assert all(spent_s > 0 for spent_s in parts.values())
     assert sum(parts.values()) == pytest.approx(found["cpu_s"])
+
+
+def test_scale(tmp_path: Path) -> None:
+    found = short("scale", tmp_path)
+    assert found["runs"] == 100
+    assert set(found["cpu_s"]) == {"plan", "making them up", "tables", "resume", "report"}
+    assert all(spent_s > 0 for spent_s in found["cpu_s"].values())
+    assert found["most_bytes"] > 10_000_000
 
 
 @pytest.mark.parametrize(("name", "parts"), [("certificate", 4), ("results", 6)])

@@ -85,6 +85,23 @@ class Claims:
     messages: dict[int, tuple[int, int]]
     further_messages: int = 0
     """Received messages that have no row."""
+    sent: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """What was handed over, by message number: size and instant. What was received and is not here was handed
+    over at 0.
+    """
+    further_sent: int = 0
+    """Messages that were handed over and have no row."""
+    sender_dropped: int | None = None
+    """Those that the sender dropped; None where its transport does not tell."""
+
+    @property
+    def rows(self) -> list[tuple[int, int, int, int]]:
+        """Number, size, instants of hand-over and of receipt (-1: never) of each message."""
+        every = {number: (size, 0) for number, (size, _) in self.messages.items()} | self.sent
+        return [
+            (number, size, sent_ns, self.messages.get(number, (0, -1))[1])
+            for number, (size, sent_ns) in sorted(every.items())
+        ]
 
 
 @dataclass
@@ -109,13 +126,17 @@ class Run:
         """What a receiver behind the last tap has: each datagram once, when it first came."""
         messages: dict[int, tuple[int, int]] = {}
         header = 48 if ":" in self.source else 28
+        sent: dict[int, tuple[int, int]] = {}
+        for packet in self.taps.get(FORWARD[0], ()):
+            (number,) = struct.unpack_from("<I", packet.wire, header)
+            sent.setdefault(number, (len(packet.wire) - header, packet.time_ns))
         # A damaged datagram fails its checksum.
         whole = {packet.wire[12:] for packet in self.taps.get(FORWARD[0], ())}
         for packet in self.taps.get(FORWARD[-1], ()):
             if packet.wire[12:] in whole:
                 (number,) = struct.unpack_from("<I", packet.wire, header)
                 messages.setdefault(number, (len(packet.wire) - header, packet.time_ns))
-        return Claims(sum(size for size, _ in messages.values()), messages)
+        return Claims(sum(size for size, _ in messages.values()), messages, sent=sent)
 
     def write(self, folder: Path) -> Path:
         """Write `record.json` and `packets.bin`."""
@@ -180,6 +201,10 @@ class Run:
                     "to": "srv",
                     "source": f"{ends[0]}:40000",
                     "destination": f"{ends[1]}:5000",
+                    "outcome": "ok",
+                    "sent_messages": len(claims.rows) + claims.further_sent,
+                    "sent_bytes": sum(size for _, size, _, _ in claims.rows),
+                    "sender_dropped_messages": claims.sender_dropped,
                     "received_bytes": claims.received_bytes,
                     "received_messages": len(claims.messages) + claims.further_messages,
                     "message_size_bytes": 1448,
@@ -213,14 +238,15 @@ def _seconds(time_ns: int | None) -> float | None:
 
 
 def _write_messages(path: Path, claims: Claims) -> None:
-    rows = sorted(claims.messages.items())
+    rows = claims.rows
+    columns = list(zip(*rows, strict=True)) or [()] * 4
     table = pa.table(
         {
             "flow": pa.array([0] * len(rows), pa.uint16()),
-            "seq": pa.array([number for number, _ in rows], pa.uint32()),
-            "size_bytes": pa.array([size for _, (size, _) in rows], pa.uint32()),
-            "sent_ns": pa.array([0] * len(rows), pa.int64()),
-            "received_ns": pa.array([instant for _, (_, instant) in rows], pa.int64()),
+            "seq": pa.array(columns[0], pa.uint32()),
+            "size_bytes": pa.array(columns[1], pa.uint32()),
+            "sent_ns": pa.array(columns[2], pa.int64()),
+            "received_ns": pa.array([None if at < 0 else at for at in columns[3]], pa.int64()),
         }
     )
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:

@@ -162,7 +162,7 @@ def test_a_contradiction_outweighs_what_was_not_checked(judge: Judge) -> None:
 
 def test_scripted_drops_without_taps_are_not_checked(judge: Judge) -> None:
     run = run_network(QUIET_TIMELINE, CALM)
-    run.plan["flows"] = [{"id": "f0", "stack": "tcp", "stack_params": {}, "app": "cbr"}]
+    run.plan["flows"] = [{"id": "f0", "stack": "tcp", "stack_params": {}, "app": "page"}]
     run.plan["drops"] = [{"flow": "f0", "packet": "syn", "nth": 1, "link": DELAY}]
     verdict = judge(counted(run, DELAY))
     assert verdict.impairment(DELAY, "scripted drops")["answer"] == "not checked"

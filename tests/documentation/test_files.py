@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from gauntlet.advice import classes
 from gauntlet.experiment import expand, pages, parse_experiment
 from gauntlet.experiment.schema import ExperimentFile
 from gauntlet.scenario import load_scenario, read_trace
 from gauntlet.scenario.linefile import LineFile, WifiPlan
 from gauntlet.studies import ledger
+from gauntlet.studies.load import load
 
 from .snippets import ROOT, Block, blocks
 
@@ -57,8 +59,30 @@ def read_ledger(block: Block, folder: Path) -> None:
     assert ledger.load(folder / "claims.toml")
 
 
+def read_study(block: Block, folder: Path) -> None:
+    """Read a study whose experiments are there."""
+    (folder / "experiments").mkdir()
+    for experiment in tomllib.loads(block.text)["experiment"]:
+        (folder / "experiments" / f"{experiment['name']}.toml").touch()
+    (folder / "study.toml").write_text(block.text, encoding="utf-8")
+    assert load(folder, trust_plugin=False).experiments
+
+
+def read_classes(block: Block, folder: Path) -> None:
+    """Read classes of service."""
+    (folder / "classes.toml").write_text(block.text, encoding="utf-8")
+    assert classes.load(folder / "classes.toml").classes
+
+
 WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
-    {"experiment": play_experiment, "line": read_line, "object": read_page, "claim": read_ledger}
+    {
+        "study": read_study,
+        "experiment": play_experiment,
+        "line": read_line,
+        "object": read_page,
+        "claim": read_ledger,
+        "class": read_classes,
+    }
 )
 """Who reads a whole file, by a key that all such files have."""
 

@@ -342,7 +342,10 @@ def test_a_guest_that_dies_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = tmp_path / "linux"
     file.write_text("#!/bin/sh\necho 'Kernel panic - not syncing: no luck'\nexit 1\n")
     file.chmod(0o755)
-    says(guests.boot(lambda: guest.Machine(file, tmp_path / "first")), "no luck", "console", required=True)
+    machine = guest.Machine(file, tmp_path / "first")
+    says(guests.boot(lambda: machine), "no luck", "console", required=True)
+    monkeypatch.setenv("GAUNTLET_KERNEL", str(file))
+    says(guests.boot(lambda: machine), "no luck", "Unset GAUNTLET_KERNEL", required=True)
 
 
 def test_tools_of_others_are_never_required() -> None:

@@ -1,6 +1,7 @@
 """Which patches `kernel/build.sh` applies to which Linux."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,3 +52,29 @@ def test_a_source_gets_the_patches_of_the_newest_folder_that_is_not_newer(
     numbers = [patch.rpartition("/")[2] for patch in found[4:]]
     assert set(own) == ({folder} if folder else set())
     assert numbers == sorted(numbers)
+    known = tuple(
+        file.name[:4] if file.parent.name == "patches" else f"{file.parent.name}/{file.name[:4]}"
+        for file in kernel.patches(f"{version}.1")
+    )
+    assert known == found
+
+
+@pytest.mark.parametrize(
+    ("change", "moved"),
+    [
+        ("patches/7.3/0005-um-extended-state-in-signal-frames.patch", {"7.3.4"}),
+        ("patches/6.12/0005-um-extended-state-as-large-as-the-host-s.patch", {"6.12.117", "7.2.1"}),
+        ("patches/0001-um-clock-tick-of-250-Hz.patch", {"6.11.1", "6.12.117", "7.2.1", "7.3.4"}),
+        ("build.sh", {"6.11.1", "6.12.117", "7.2.1", "7.3.4"}),
+    ],
+)
+def test_a_recipe_is_what_builds_its_version_and_no_more(
+    change: str, moved: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(kernel.recipe_folder(), tmp_path / "kernel")
+    monkeypatch.setattr(kernel, "recipe_folder", lambda: folder)
+    versions = ("6.11.1", "6.12.117", "7.2.1", "7.3.4")
+    before = {version: kernel.recipe_hash(version) for version in versions}
+    with (folder / change).open("a") as file:
+        file.write("\n")
+    assert {version for version in versions if kernel.recipe_hash(version) != before[version]} == moved

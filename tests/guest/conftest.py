@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
-from gauntlet.engine import guest, pool
+from gauntlet.engine import cores, guest
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
 
 
-HOST_CORES = pool.usable_cores()
+os.environ.setdefault("GAUNTLET_CACHE_LIMIT", "0B")
+"""Tests play their runs: what compares two campaigns would else compare one with its copy."""
+
+HOST_CORES = cores.usable_cores()
 
 _SHARED = ("line_campaigns", "constant_results", "records", "checked")
 """Fixtures that are made once and serve several tests, those that take longest first."""
@@ -117,7 +120,7 @@ def play(machine: guest.Machine, tmp_path: Path) -> Play:
     def boot(*runs: Mapping[str, Any], events: list[Mapping[str, Any]] | None = None, **options: Any) -> Any:
         usual: dict[str, Any] = {
             "machine": machine,
-            "core": pool.usable_cores()[-1],
+            "core": cores.usable_cores()[-1],
             "on_event": None if events is None else events.append,
         }
         guest.boot(runs, tmp_path / "out", seed=runs[0]["seed"] if runs else 0, **(usual | options))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.engine import guest, pool
+from gauntlet.engine import cores, guest
 from tests.guest.conftest import Play, run_plan
 
 READY = "echo GAUNTLET READY"
@@ -103,7 +103,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[st
         for name, case in CASES.items()
     ]
     machine = guest.Machine.installed()
-    guest.boot(runs, folder / "out", seed=1, machine=machine, core=pool.usable_cores()[-1])
+    guest.boot(runs, folder / "out", seed=1, machine=machine, core=cores.usable_cores()[-1])
     return {name: json.loads((folder / "out" / name / "record.json").read_text()) for name in CASES}
 
 

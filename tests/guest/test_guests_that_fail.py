@@ -130,7 +130,7 @@ def test_a_program_that_computes_for_ever_is_named_and_ended(play: Play) -> None
         play(run_plan(programs=[program("sh", "-c", "while :; do :; done")]), stall_wall_s=2.0)
     said = str(caught.value)
     assert "stood still" in said
-    assert "at the start of run run" in said
+    assert "at the start of its run" in said
     assert "-c while :; do :; done` in it computes without a pause" in said
     assert kept_console(said).startswith("# Console of a guest")
     assert not [name for name in _commands() if "while :; do :; done" in name], "nothing of the guest is left"
@@ -146,7 +146,7 @@ def test_a_guest_that_is_stopped_from_outside_is_not_blamed_on_a_program(
     play: Play, machine: guest.Machine
 ) -> None:
     run = run_plan(programs=[program("sleep", "60")])
-    with pytest.raises(RunError, match=r"in run run at .* its kernel has been stopped from outside"):
+    with pytest.raises(RunError, match=r"in its run at .* its kernel has been stopped from outside"):
         play(run, stall_wall_s=2.0, on_event=signals(machine, signal.SIGSTOP))
 
 
@@ -213,7 +213,7 @@ def test_a_guest_that_is_killed_while_it_plays_names_the_run_and_how(
     run = run_plan(id="victim", programs=[program("sleep", "60")])
     with pytest.raises(RunError) as caught:
         play(run, on_event=signals(machine, number))
-    assert "The guest died (in run victim at " in str(caught.value)
+    assert "The guest died (in its run at " in str(caught.value)
     assert said in str(caught.value)
     assert '"event":"progress"' in kept_console(str(caught.value))
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from gauntlet.engine import guest
+from gauntlet.engine.virtual import Virtual
 from gauntlet.errors import UserError
+from gauntlet.executor.planning import plans
 from gauntlet.experiment import PROTOCOLS, RunSpec, expand, parse_experiment
 from gauntlet.rehearsal import rehearse
 from tests.guest.conftest import gauntlet
@@ -31,6 +33,11 @@ def text(protocols: list[str], workload: str, further: str = "") -> str:
 def runs(protocols: list[str], workload: str, further: str = "") -> list[RunSpec]:
     """The runs of such an experiment."""
     return expand(parse_experiment(text(protocols, workload, further), "own.toml", Path()))
+
+
+def tried(specs: list[RunSpec], machine: guest.Machine) -> None:
+    """Rehearse these runs."""
+    rehearse(list(zip(specs, plans(specs), strict=True)), Virtual(machine), "own.toml")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,7 @@ def test_what_does_not_go_together_is_one_sentence(
     machine: guest.Machine, protocol: str, workload: str, further: str, words: list[str]
 ) -> None:
     with pytest.raises(UserError) as refused:
-        rehearse(runs([protocol], workload, further), machine, "own.toml")
+        tried(runs([protocol], workload, further), machine)
     sentence = str(refused.value)
     assert re.fullmatch(r"own\.toml: '.*' with the application '.*' cannot be played: .*[^.]\.", sentence)
     assert [word for word in words if word not in sentence] == [], sentence
@@ -71,12 +78,12 @@ def test_whatever_can_be_played_is_let_through(machine: guest.Machine) -> None:
     late = CBR + 'start = "30s"\n'
     specs = [*runs(known, late), *runs(reliable, FRESH), *runs(["tcp-cubic", "quic-quinn-bbr"], WEB)]
     specs += [*runs(http, PAGE + 'http = "1.1"\n'), *runs(["quic-quinn-cubic"], PAGE + 'http = "3-fresh"\n')]
-    rehearse(specs, machine, "own.toml")
+    tried(specs, machine)
 
 
 def test_an_optional_stack_is_there_or_said_to_be_missing(machine: guest.Machine) -> None:
     try:
-        rehearse(runs(["tcp-cubic", "quic-quiche-cubic"], BULK), machine, "own.toml")
+        tried(runs(["tcp-cubic", "quic-quiche-cubic"], BULK), machine)
     except UserError as refused:
         assert "'quic-quiche-cubic' with the application 'bulk' cannot be played" in str(refused)
         assert "GAUNTLET_FEATURES=quiche make setup" in str(refused)

@@ -174,3 +174,15 @@ def test_repetitions_in_which_nothing_arrived_hold_the_distribution_down() -> No
         assert one is not None
         assert one.repetitions == 4
         assert one.probability[-1] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "name", ["message_delay_s", "message_delay_with_setup_s", "delay_p95_s", "delay_mean_s"]
+)
+def test_the_delays_of_a_flow_that_failed_are_not_those_of_what_it_brought(name: str) -> None:
+    """TCP brought three of thirty messages, quickly, and was ended: their mean would make it best."""
+    kpi = registry()[name]
+    assert observed(kpi, 0.4, completed=True, given_s=300.0) == Observation(0.4)
+    assert observed(kpi, 0.4, completed=False, given_s=300.0) == Observation(300.0, CENSORED)
+    assert observed(kpi, 0.4, completed=False, given_s=None) == NEVER
+    assert observed(registry()["setup_time_s"], 0.4, completed=False, given_s=300.0) == Observation(0.4)

@@ -16,9 +16,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = "src/gauntlet"
-DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "tests", "wireshark")
+TABLES = ["pandas", "polars"]
+"""Extras that no flow needs: tests have them from the group docs."""
 
-OURS = {"gauntlet", "tests", "scripts", "speed", "mutants", "restp_decoder"}
+DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
+
+OURS = {"gauntlet", "studies", "tests", "scripts", "speed", "mutants", "restp_decoder"}
 
 PARTS = {
     "markupsafe": "jinja2",  # what its templates take and return
@@ -35,7 +38,10 @@ TOOLS = {
 }
 """What the development group has although nothing imports it, and why."""
 
-DIST_TOOLS = {"auditwheel", "maturin"}
+DOCS_TOOLS = {"mkdocs-material", "mkdocstrings"}
+"""What mkdocs.yml names; what else the group docs has is imported."""
+
+DIST_TOOLS = {"auditwheel", "click-man", "maturin"}
 """Programs of `make dist` (scripts/wheels/build.py); what builds a wheel stands in its own pyproject.toml."""
 
 
@@ -88,18 +94,23 @@ def faults(project: Mapping[str, Any]) -> list[str]:
     runtime = names(project["project"]["dependencies"]).union(*map(names, extras.values()))
     runtime -= {project["project"]["name"]}  # an extra may consist of others
     development = names(project["dependency-groups"]["dev"])
+    docs = names(project["dependency-groups"]["docs"])
+    optional = set().union(*map(names, extras.values()))
     program = {package(module) for module in imported(PROGRAM)}
     others = {package(module) for folder in DEVELOPMENT for module in imported(folder)}
     builders = names(project["build-system"]["requires"])
     dist, wanted = names(project["dependency-groups"]["dist"]), DIST_TOOLS | builders | wheel_builders()
     return [
         *(f"{PROGRAM} imports {name}, which is no dependency" for name in program - runtime),
-        *(f"{name} is imported but declared nowhere" for name in others - runtime - development),
+        *(f"{name} is imported but declared nowhere" for name in others - runtime - development - docs),
         *(f"the dependency {name} is not imported by {PROGRAM}" for name in runtime - program),
         *(f"nothing imports {name} of the group dev" for name in development - others - set(TOOLS)),
         *(f"the tool {name} is not in the group dev: it {TOOLS[name]}" for name in set(TOOLS) - development),
         *(f"{name} builds the package and is not in the group dev" for name in builders - development),
-        *(f"{name} is declared twice" for name in development & runtime),
+        *(f"{name} is declared twice" for name in development & (runtime | docs)),
+        *(f"nothing imports {name} of the group docs" for name in docs - others - optional - DOCS_TOOLS),
+        *(f"the site's {name} is not in the group docs" for name in DOCS_TOOLS - docs),
+        *(f"tests of the extra {name} would lack it" for name in (optional - docs) & names(TABLES)),
         *(f"`make dist` needs {name}, which is not in the group dist" for name in wanted - dist),
         *(f"nothing of `make dist` needs {name}" for name in dist - wanted),
     ]
@@ -134,7 +145,7 @@ def test_nothing_declared_can_be_taken_away_unnoticed(project: dict[str, Any]) -
             assert faults(less) != [], requirement
 
 
-@pytest.mark.parametrize("group", ["dependencies", "dev", "dist"])
+@pytest.mark.parametrize("group", ["dependencies", "dev", "docs", "dist"])
 def test_what_nothing_imports_is_noticed(project: dict[str, Any], group: str) -> None:
     lists = {"dependencies": project["project"]["dependencies"], **project["dependency-groups"]}
     lists[group].append("left-pad>=1")

@@ -50,22 +50,22 @@ def test_without_any_the_sentence_names_both_ways() -> None:
 def test_the_wheels_is_used_and_says_where_it_is_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    image = install(tmp_path, monkeypatch, kernel.recipe_hash())
+    image = install(tmp_path, monkeypatch, kernel.recipe_hash("6.12"))
     found = kernel.describe()
     assert (found.path, found.version) == (image, "6.12.1")
     assert found.origin == "of the wheel gauntlet-net-kernel 0.1.0"
 
 
 def test_one_built_here_comes_before_the_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, monkeypatch, kernel.recipe_hash())
-    image = build(tmp_path, kernel.recipe_hash())
+    install(tmp_path, monkeypatch, kernel.recipe_hash("6.12"))
+    image = build(tmp_path, kernel.recipe_hash("6.12"))
     found = kernel.describe()
     assert (found.path, found.version, found.origin) == (image, "6.12.2", "built on this machine")
     assert kernel.built() == found
 
 
 def test_one_built_here_by_another_recipe_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    image = install(tmp_path, monkeypatch, kernel.recipe_hash())
+    image = install(tmp_path, monkeypatch, kernel.recipe_hash("6.12"))
     build(tmp_path, "0" * 16)
     assert kernel.image() == image
     with pytest.raises(RunError, match="gauntlet kernel build"):
@@ -81,9 +81,12 @@ def test_a_wheel_of_another_recipe_is_refused(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_one_that_is_named_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, monkeypatch, kernel.recipe_hash())
-    build(tmp_path, kernel.recipe_hash())
+    install(tmp_path, monkeypatch, kernel.recipe_hash("6.12"))
+    build(tmp_path, kernel.recipe_hash("6.12"))
     own = tmp_path / "own"
     own.write_bytes(b"own")
     monkeypatch.setenv("GAUNTLET_KERNEL", str(own))
     assert (kernel.describe().path, kernel.describe().origin) == (own, "given by GAUNTLET_KERNEL")
+    assert kernel.describe().version == "unknown"
+    own.write_bytes(b"\0Linux version 7.3.0-rc1+ (gauntlet@gauntlet) (gcc) #1\0")
+    assert kernel.describe().version == "7.3.0-rc1+"

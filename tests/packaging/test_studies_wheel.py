@@ -11,8 +11,11 @@ from gauntlet import studies
 from gauntlet.errors import UserError
 from gauntlet.studies import folders
 from gauntlet.studies.summary import Summary
+from tests.cli.conftest import Gauntlet, gauntlet
 
 ROOT = Path(__file__).parents[2]
+__all__ = ["gauntlet"]
+
 PACKAGE = ROOT / "packaging/gauntlet-net-studies/src/gauntlet_studies"
 
 
@@ -43,6 +46,7 @@ def test_the_wheels_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("no_checkout")
-def test_without_either_the_sentence_names_the_wheel() -> None:
+def test_without_either_the_sentence_names_the_wheel(gauntlet: Gauntlet) -> None:
+    assert "`pip install gauntlet-net-studies`" in gauntlet("reproduce").stdout
     with pytest.raises(UserError, match="`pip install gauntlet-net-studies`"):
         studies.study("d34")

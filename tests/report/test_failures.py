@@ -162,9 +162,28 @@ def test_who_fails_more_but_has_the_better_mean_is_neither_level_nor_worse(tmp_p
     results = flows.build(tmp_path / "r", tmp_path / "s", made)
     standing = {cell["protocol"]: cell["standing"] for cell in cells(results, kpi="capacity_utilisation")}
     assert standing == {"tcp-bbr": "best", "tcp-cubic": "ahead"}
-    assert "worst 0 (the best mean)" in answers(results)["Which protocol?"]
+    assert "worst 0 (a better mean, but fewer flows completed)" in answers(results)["Which protocol?"]
     assert "▲" in Page(report.build(results).read_text()).words
     assert "▲ beats the best in this number" in told(results, 200)
+
+
+def test_nobody_is_measured_against_who_gave_up(tmp_path: Path) -> None:
+    """CUBIC gives up early and is quick with the little that it delivered: neither a bar nor its delay."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        if protocol == "tcp-cubic":
+            return Did(5.0 + 0.1 * repetition, whole=False, bytes_a_second=1000, delay_s=0.1)
+        return Did(20.0, bytes_a_second=1000, delay_s=(50 if protocol == "sctp" else 40) + 0.01 * repetition)
+
+    work = (Flow("cbr", rate_bps=8000),)
+    made = Constructed(("tcp-cubic", "tcp-bbr", "sctp"), did, 6, flows=work)
+    text = answers(flows.build(tmp_path / "r", tmp_path / "s", made))["Which protocol?"]
+    assert text.startswith(
+        "TCP BBR is the safest choice: 6 of 6 flows completed, no more failed than of SCTP, and none that "
+        "completed as many has a better mean."
+    )
+    assert re.search(r"SCTP 50000 ms .*\(up to 25\.0 % above the best mean\)", text), text
+    assert "TCP CUBIC 0 of 6 completed, ≥ 100000 ms" in text, "what it did not bring took longer"
 
 
 def test_what_loss_costs_includes_who_loses_everything(tmp_path: Path) -> None:
@@ -337,3 +356,25 @@ def test_the_delay_of_greedy_flows_is_not_ranked_and_why_is_said(tmp_path: Path)
     text = answers(results)["Which is quickest?"]
     assert text.startswith("Not judged for TCP CUBIC and TCP BBR: they send all they can")
     assert "lowest" not in text
+
+
+def test_who_brought_only_a_part_is_not_the_quickest(tmp_path: Path) -> None:
+    """CUBIC is ended after two quick messages, UDP repeats nothing: what arrived makes neither quicker."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        if protocol == "tcp-cubic" and repetition == 2:
+            return Did(2.0, whole=False, delay_s=0.001)
+        return Did(
+            20.0,
+            delay_s={"udp": 0.01, "tcp-cubic": 0.02, "tcp-bbr": 0.5}.get(protocol, 0.6) + 0.001 * repetition,
+        )
+
+    made = Constructed(("tcp-cubic", "tcp-bbr", "sctp", "udp"), did, 6, flows=(Flow("web"),))
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    cell = cells(results, kpi="delay_p95_s", protocol="tcp-cubic")[0]
+    assert (cell["completed"], cell["limit"], cell["worst"]) == (5, 100.0, 100.0)
+    text = answers(results)["Which is quickest?"]
+    assert "lowest for TCP BBR with 503 ms" in text
+    assert "highest for SCTP with 603 ms" in text
+    assert "the delay of what arrived, and the rest was lost: UDP 13.5 ms" in text
+    assert "TCP CUBIC: flows failed, and what they did not bring is in no delay" in text

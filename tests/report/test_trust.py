@@ -3,6 +3,7 @@
 import html
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,60 @@ def test_a_certificate_of_version_1_that_failed_is_contradicted(results: Path) -
     rows = {row["run"]: row for row in pq.read_table(results / "tables" / "runs.parquet").to_pylist()}
     assert (rows[name]["trusted"], rows[name]["verdict"]) == (False, "contradicted")
     assert len(trust(report.load(results)).untrusted) == 1
+
+
+def recertify(results: Path, run: str, *checks: dict[str, Any], undecided: tuple[str, ...] = ()) -> None:
+    """A certificate that does not hold, with these checks and remarks."""
+    certificate = factory.certificate(run, trusted=False)
+    recertified(results, run, {**certificate, "checks": list(checks), "undecided": list(undecided)})
+
+
+def test_why_a_run_is_not_trusted_is_the_sentences_of_what_failed_or_what_is_there(results: Path) -> None:
+    failed, unclear, silent = (place.run for place in factory.places(SMALL)[:3])
+    wrong = factory.certificate(failed, trusted=False)["checks"][0]
+    recertify(results, failed, wrong, {**wrong, "name": "pace", "sentence": "It stalled."})
+    recertify(results, unclear, undecided=("3 packets could not be followed.",))
+    recertify(results, silent)
+    assert dict(trust(report.load(results)).untrusted) == {
+        failed: [wrong["sentence"], "It stalled."],
+        unclear: ["3 packets could not be followed."],
+        silent: ["It has no certificate that holds."],
+    }
+
+
+def test_what_was_not_decided_is_listed_once_whatever_its_numbers(results: Path) -> None:
+    for place, count in zip(factory.places(SMALL)[:4], (3, 1204, 3, 3), strict=True):
+        run = place.run
+        said = [f"{count} packets could not be followed."] + ["Something else."] * (count > 3)
+        recertified(results, run, {**factory.certificate(run, trusted=True), "undecided": said})
+    assert trust(report.load(results)).undecided == [
+        ("3 packets could not be followed. (Elsewhere the same with other numbers.)", 4),
+        ("Something else.", 1),
+    ]
+
+
+def test_checks_are_counted_by_what_they_answered(results: Path) -> None:
+    run = factory.places(SMALL)[0].run
+    recertified(results, run, factory.certificate(run, trusted=False))
+    assert trust(report.load(results)).checks == [("rate", 5, 1)]
+
+
+def test_a_campaign_that_is_not_whole_says_what_is_missing(results: Path) -> None:
+    manifest = results / "manifest.json"
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**content, "runs_planned": 8}))
+    found = trust(report.load(results))
+    assert (found.planned, found.present, found.trusted) == (8, 6, 6)
+    assert found.verdict == "6 of 8 runs are trusted; 2 not done yet. Only trusted runs count."
+    assert any("2 runs of the experiment are not there yet" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "sentence"), [(1, "There is one repetition"), (5, "takes 6)"), (6, None)]
+)
+def test_too_few_repetitions_are_warned_of(tmp_path: Path, repetitions: int, sentence: str | None) -> None:
+    few = replace(SMALL, protocols=("tcp-bbr",), repetitions=repetitions)
+    warnings = trust(report.load(factory.build(tmp_path / "r", tmp_path / "s", few))).warnings
+    said = [it for it in warnings if "repetition" in it]
+    assert bool(said) == (sentence is not None)
+    assert sentence is None or sentence in said[0]

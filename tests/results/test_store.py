@@ -180,12 +180,21 @@ def test_run_ids_stay_inside_the_folder(tmp_path: Path, run_id: str) -> None:
         store.write_failure(tmp_path / "r", {"id": run_id}, {}, "reason")
 
 
-def test_another_experiment_in_the_folder_is_refused(tmp_path: Path) -> None:
+def test_results_of_another_engine_are_refused(tmp_path: Path) -> None:
     results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
-    other = factory.manifest(SMALL).model_copy(update={"seed": 8})
-    with pytest.raises(UserError, match=r"results of another seed \(7; now 8\)"):
+    other = factory.manifest(SMALL)
+    other.engine["kernel_sha256"] = "5" * 64
+    with pytest.raises(UserError, match=r"results of another kernel image \(0+; now 5+\)"):
         store.create(results, factory.EXPERIMENT, other)
     assert len(store.done(results)) == SMALL.runs
+
+
+def test_results_without_run_keys_are_read_and_not_continued(tmp_path: Path) -> None:
+    results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
+    store.Results.open(results).manifest.model_copy(update={"version": 1}).write(results)
+    with pytest.raises(UserError, match=r"older version of gauntlet, which cannot be continued; choose"):
+        store.create(results, factory.EXPERIMENT, factory.manifest(SMALL))
+    assert len(list(store.Results.open(results).runs())) == SMALL.runs
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -223,10 +232,10 @@ def test_one_campaign_at_a_time(tmp_path: Path) -> None:
 
 def test_sessions_add_up(tmp_path: Path) -> None:
     results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
-    store.Results.open(results).manifest.with_progress(runs=4, wall_s=1.5).write(results)
+    store.Results.open(results).manifest.with_progress(runs=4, cached=2, wall_s=1.5).write(results)
     store.create(results, factory.EXPERIMENT, factory.manifest(SMALL))
     sessions = store.Results.open(results).manifest.sessions
-    assert [session.runs for session in sessions] == [4, 0]
+    assert [(session.runs, session.cached) for session in sessions] == [(4, 2), (0, 0)]
     assert sessions[0].wall_s == 1.5
     assert sessions[1].wall_s is None
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from gauntlet.studies import ledger
-from gauntlet.studies.d34 import STUDY
+from gauntlet.studies import ledger, study
 from gauntlet.studies.model import Figure
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import check_panels, summary
+
+STUDY = study("d34")
 
 
 @pytest.fixture(scope="module")

@@ -4,19 +4,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-
-from gauntlet.metrics.flow import FlowData
-from gauntlet.studies.d34 import rasta
-from gauntlet.studies.d34.measures import packets_before_loss, rate_while_on_bps
-from gauntlet.studies.d34.overflow import TABLE_8, Table8Row, overflow, packets_with_headers, steady_loss
-from gauntlet.studies.d34.scenarios import (
+from studies.d34 import plugin
+from studies.d34.plugin import (
+    TABLE_8,
+    Table8Row,
     average_rate_bps,
     handover_steps,
     most_others,
     others,
+    overflow,
+    packets_before_loss,
+    packets_with_headers,
+    rate_while_on_bps,
     scenario,
     shared_part,
+    steady_loss,
 )
+
+from gauntlet.metrics.flow import FlowData
 from tests.metrics.flows import flow
 
 
@@ -80,28 +85,28 @@ def _on_off(sent_s: Sequence[float], received_s: Sequence[float | None]) -> Flow
 
 
 def test_rasta_is_as_fast_as_tcp_when_acknowledged_within_a_round_trip() -> None:
-    assert rasta.ratio(0.1, 0.05) == 1
-    assert rasta.ratio(0.1, 0.1) == 1
+    assert plugin.rasta_over_tcp(0.1, 0.05) == 1
+    assert plugin.rasta_over_tcp(0.1, 0.1) == 1
 
 
 @pytest.mark.parametrize(("rtt_s", "interval_s"), [(0.05, 0.3), (0.1, 0.3), (0.1, 1.0)])
 def test_rasta_falls_behind_in_proportion_to_round_trip_over_interval(
     rtt_s: float, interval_s: float
 ) -> None:
-    assert rasta.ratio(rtt_s, interval_s) == pytest.approx(rtt_s / interval_s)
+    assert plugin.rasta_over_tcp(rtt_s, interval_s) == pytest.approx(rtt_s / interval_s)
 
 
 def test_rasta_loses_in_proportion_to_rare_losses_tcp_to_their_root() -> None:
-    none, one, two = (rasta.rasta_throughput_bps(0.1, loss=loss) for loss in (0.0, 1e-5, 2e-5))
+    none, one, two = (plugin.rasta_throughput_bps(0.1, loss=loss) for loss in (0.0, 1e-5, 2e-5))
     assert (none - two) / (none - one) == pytest.approx(2, rel=0.01)
-    rates = [rasta.tcp_throughput_bps(0.1, loss) for loss in (0.04, 0.01)]
+    rates = [plugin.tcp_throughput_bps(0.1, loss) for loss in (0.04, 0.01)]
     assert rates[1] / rates[0] == pytest.approx(2)
 
 
 def test_tcp_by_mathis_never_exceeds_its_window() -> None:
-    window_bps = 8 * rasta.WINDOW_MESSAGES * rasta.MESSAGE_BYTES / 0.1
-    assert rasta.tcp_throughput_bps(0.1) == window_bps
-    assert rasta.tcp_throughput_bps(0.1, 1e-9) == window_bps
+    window_bps = 8 * plugin.WINDOW_MESSAGES * plugin.MESSAGE_BYTES / 0.1
+    assert plugin.tcp_throughput_bps(0.1) == window_bps
+    assert plugin.tcp_throughput_bps(0.1, 1e-9) == window_bps
 
 
 def test_trains_in_the_cell() -> None:

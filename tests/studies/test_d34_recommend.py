@@ -5,12 +5,29 @@ from typing import Any
 
 import pytest
 
-from gauntlet.studies.d34 import STUDY
-from gauntlet.studies.d34.recommend import CLASSES
-from gauntlet.studies.recommend import JITTER_S, ServiceClass, of_class
+from gauntlet.advice import serves
+from gauntlet.advice.classes import ServiceClass
+from gauntlet.advice.serves import Recommendation
+from gauntlet.advice.tables import tables
+from gauntlet.report.numbers import listed
+from gauntlet.report.style import styles
+from gauntlet.studies import study
+from gauntlet.studies.advised import FromSummary
+from gauntlet.studies.summary import Summary
 from tests.studies.whole import Numbers, summary
 
+STUDY = study("d34")
+assert STUDY.advice is not None
+CLASSES = STUDY.advice.classes
+JITTER_S = 0.03
+"""What voice bears above the channel's own delay: classes.toml."""
+
 SIGNALLING, VOICE, DATA = (CLASSES[place] for place in (0, 1, 2))
+
+
+def of_class(found: Summary, service: ServiceClass) -> Recommendation:
+    """The row of a class from these results."""
+    return serves.of_class(FromSummary(STUDY, found), service)
 
 
 def _equal(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
@@ -75,3 +92,30 @@ def test_more_loss_than_voice_bears_rules_a_protocol_out() -> None:
 
     found = of_class(summary(STUDY, _but(lossy)), VOICE)
     assert "udp" not in (*found.always, *found.without_loss)
+
+
+@pytest.mark.parametrize(
+    ("service", "dead"), [(DATA, {"throughput_bps": 0.0}), (SIGNALLING, {"delay_p95_s": None})]
+)
+def test_where_nobody_delivers_anything_nobody_serves(
+    service: ServiceClass, dead: Mapping[str, float | None]
+) -> None:
+    """The best of nothing is nothing: no limit against the best is kept by it."""
+
+    def nothing(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
+        at_fault = factors.get("channel_delay_s") == 0.15 and factors["loss"] == 0.01
+        return {**dead, "outcome": "failed"} if at_fault else {}
+
+    assert of_class(summary(STUDY, _but(nothing)), service).always == ()
+
+
+def test_the_table_names_what_the_study_recommends_beyond_the_measurement_and_the_other_way_round() -> None:
+    def slow(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
+        return {"throughput_bps": 0.5e6} if protocol == DATA.study[0] else {}
+
+    found = of_class(summary(STUDY, _but(slow)), DATA)
+    more = [it for it in found.always if it not in DATA.study]
+    assert more
+    labels = {it.key: it.label for it in styles(DATA.candidates)}
+    (row,) = tables([found], "D3.4")[0].rows
+    assert row[-1] == f"without {labels[DATA.study[0]]}; with {listed([labels[it] for it in more])}"

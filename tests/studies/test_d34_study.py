@@ -7,9 +7,10 @@ import pytest
 
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.runspec import RunSpec
-from gauntlet.studies import ledger
-from gauntlet.studies.d34 import STUDY
+from gauntlet.studies import ledger, study
 from gauntlet.studies.model import Experiment
+
+STUDY = study("d34")
 
 EXPERIMENTS = pytest.mark.parametrize("experiment", STUDY.experiments, ids=lambda it: it.name)
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from gauntlet.studies.d35 import STUDY
+from gauntlet.studies import study
 from gauntlet.studies.model import Figure
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import check_panels, summary
+
+STUDY = study("d35")
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
-from gauntlet.metrics.intervals import Mean
-from gauntlet.studies.d35 import STUDY
+from gauntlet.studies import ledger, study
 from gauntlet.studies.d35.figures.compared import Way, compared, each_protocol
+from gauntlet.studies.decide import Context
 from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import summary
+
+STUDY = study("d35")
+RULES = {claim.id: claim.rule for claim in ledger.load(STUDY.ledger)}
 
 
 def times(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, float]:
@@ -40,23 +43,21 @@ def test_every_figure_and_experiment_of_files_and_pages_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "seconds"),
+    ("claim", "seconds"),
     [
-        ("ftp-loss-by-size", 4.0 - 0.5),
-        ("ftps-loss-by-size", 4.0 - 0.5),
-        ("ftps-cost-by-delay", 3 * (0.3 - 0.05)),
+        ("ftp-loss-grows-with-size", 4.0 - 0.5),
+        ("ftps-loss-grows-with-size", 4.0 - 0.5),
+        ("ftps-more-with-delay", 3 * (0.3 - 0.05)),
     ],
 )
-def test_differences_of_differences_are_paired(function: str, seconds: float, made_up: Summary) -> None:
-    found = STUDY.values[function](made_up)
-    assert isinstance(found, Mean)
+def test_differences_of_differences_are_paired(claim: str, seconds: float, made_up: Summary) -> None:
+    found = RULES[claim].decide(Context(STUDY, made_up))
     assert (found.value, found.low, found.high) == pytest.approx((seconds,) * 3)
 
 
-def test_a_difference_needs_all_four_times(made_up: Summary) -> None:
-    del made_up
+def test_a_difference_needs_all_four_times() -> None:
     with pytest.raises(NotMeasured):
-        STUDY.values["ftps-cost-by-delay"](Summary("d35", {}))
+        RULES["ftps-more-with-delay"].decide(Context(STUDY, Summary("d35", {})))
 
 
 def test_a_table_has_a_row_a_way_and_a_column_a_condition(made_up: Summary) -> None:

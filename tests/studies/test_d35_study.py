@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from studies.d35.plugin import throughput_with_setup_bps
 
+from gauntlet.advice.serves import of_class
+from gauntlet.advice.tables import tables
 from gauntlet.experiment import expand, load_experiment
-from gauntlet.studies import ledger
-from gauntlet.studies.d35 import STUDY
-from gauntlet.studies.d35.measures import throughput_with_setup_bps
-from gauntlet.studies.d35.recommend import CLASSES
-from gauntlet.studies.model import Experiment, Table
-from gauntlet.studies.recommend import of_class, panels
+from gauntlet.studies import ledger, study
+from gauntlet.studies.advised import FromSummary
+from gauntlet.studies.model import Experiment
 from tests.metrics.flows import flow
 from tests.studies.whole import summary
+
+STUDY = study("d35")
+assert STUDY.advice is not None
+CLASSES = STUDY.advice.classes
 
 EXPERIMENTS = pytest.mark.parametrize("experiment", STUDY.experiments, ids=lambda it: it.name)
 SIGNALLING = CLASSES[0]
@@ -73,7 +77,7 @@ def test_a_transport_that_is_late_in_one_condition_does_not_serve_signalling() -
         late = protocol == "tls-sctp" and factors["channel_delay_s"] == 0.15 and factors["loss"] == 0.01
         return {"message_delay_s": 0.3 if late else 0.2, "message_delay_with_setup_s": 0.4}
 
-    found = of_class(summary(STUDY, numbers), SIGNALLING)
+    found = of_class(FromSummary(STUDY, summary(STUDY, numbers)), SIGNALLING)
     assert "tls-sctp" not in found.always
     assert found.without_loss == ("tls-sctp",)
     assert set(found.always) == set(SIGNALLING.candidates) - {"tls-sctp"}
@@ -91,9 +95,9 @@ def test_a_transport_that_delivers_nothing_keeps_no_limit_however_quick_its_surv
         dead = {"message_delay_s": None, "message_delay_with_setup_s": None, "outcome": "failed"}
         return dead if place == (0.025, 0.01, 3) else quick
 
-    found = of_class(summary(STUDY, numbers), SIGNALLING)
+    found = of_class(FromSummary(STUDY, summary(STUDY, numbers)), SIGNALLING)
     assert "tls-sctp" not in found.always
     worst = [it for it in found.findings if it.protocol == "tls-sctp" and not it.kept]
     assert {it.worst for it in worst} == {math.inf}
-    rows = [row for panel in panels([found], "D3.5", {}) if isinstance(panel, Table) for row in panel.rows]
+    rows = [row for table in tables([found], "D3.5") for row in table.rows]
     assert any("nothing arrived" in row for row in rows)

@@ -3,12 +3,14 @@
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.studies.d35 import STUDY
+from gauntlet.studies import study
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import Part, Summary
 from tests.studies.factory import flows, steady
+
+STUDY = study("d35")
 
 
 def _part(protocol: str, loss: float, repetitions: int) -> Part:
@@ -46,7 +48,7 @@ def test_a_factor_that_one_lacks_can_be_given() -> None:
 
 def test_what_was_not_played_still_has_its_factors() -> None:
     """A selection of aioquic is then not measured, rather than a mistake."""
-    some = Summary(STUDY.key, {"streams-delay": _part("tls-bbr", 0.0, 3)})
+    some = Summary(STUDY.key, {"streams-delay": _part("tls-bbr", 0.0, 3)}, STUDY.home)
     one = joined(some, ["streams-delay", "streams-aioquic"])
     assert "quic-aioquic-newreno" in one.factors(JOINED)["protocol"]
     with pytest.raises(NotMeasured):

@@ -119,6 +119,24 @@ def test_an_empty_ledger_is_none(tmp_path: Path) -> None:
             'kind = "ordering"\nexperiment = "cbr"\nkpi = "throughput_bps"\nof = [{}, {}]\norder = "down"',
             "order: 'down' is not known; choose 'falling' or 'rising'.",
         ),
+        (
+            'kind = "expression"\nvalue = "(a + 1"\nwhat = "x"\nat_least = 0',
+            "value: character 7: the bracket of character 1 is not closed by ')'.",
+        ),
+        (
+            'kind = "expression"\nvalue = "1 + lossy"\nwhat = "x"\nat_least = 0\n'
+            'terms = { lost = { kpi = "throughput_bps", experiment = "cbr" } }',
+            "value, character 5: unknown term 'lossy'; did you mean 'lost'?",
+        ),
+        (
+            'kind = "expression"\nvalue = "2 * 3"\nwhat = "x"\nat_least = 0\n'
+            'terms = { lost = { kpi = "throughput_bps", experiment = "cbr" } }',
+            "the term 'lost' is not in the expression; use it or leave it out.",
+        ),
+        (
+            'kind = "expression"\nvalue = "a"\nwhat = "x"\nat_least = 0\nterms = { a = {} }\nkpi = "k"',
+            "the term 'a' has no experiment; give it there or for all terms.",
+        ),
     ],
 )
 def test_rules_that_cannot_decide_are_refused(tmp_path: Path, decide: str, sentence: str) -> None:
@@ -160,7 +178,9 @@ def test_a_headline_that_is_no_claim_is_said(tmp_path: Path) -> None:
 
 def test_a_function_that_the_study_lacks_is_said(tmp_path: Path) -> None:
     head, _, _ = GOOD.partition("[claim.decide]")
-    text = f'{head}[claim.decide]\nkind = "value"\nfunction = "nl"\nwhat = "packets"\nat_least = 1\n'
+    text = f'{head}[claim.decide]\nkind = "expression"\nvalue = "2 * nl(1)"\nwhat = "packets"\nat_least = 1\n'
     lacking = factory.study(tmp_path, text)
-    with pytest.raises(UserError, match="the study has no value function 'nl'; it has none"):
+    with pytest.raises(
+        UserError, match=r"claim 'bbr-keeps': value, character 5: there is no function 'nl'; there are ratio"
+    ):
         reproduce.check_ledger(lacking, ledger.load(lacking.ledger))

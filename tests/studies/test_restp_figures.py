@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from gauntlet.studies import ledger, reproduce
+from gauntlet.studies import ledger, reproduce, study
 from gauntlet.studies.model import Chart, Figure
-from gauntlet.studies.restp import STUDY
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import check_panels, summary
+
+STUDY = study("restp")
 
 OWN = (
     "page_time_with_setup_s",

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from studies.restp import plugin as measures
 
 from gauntlet.metrics.flow import NEVER_NS, FlowData
-from gauntlet.studies.restp import measures
 
 S = 1_000_000_000
 

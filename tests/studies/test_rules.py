@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.metrics.intervals import Mean
 from gauntlet.studies.decide import Decision, Verdict, decided
 from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.plugin import Plugin
 from gauntlet.studies.rules import kinds, rule
 from tests.studies import factory
 from tests.studies.factory import flows, steady, summary
@@ -32,7 +32,7 @@ def measuring(kind: str, **keys: Any) -> dict[str, Any]:
 
 
 def test_every_kind_is_tested_here() -> None:
-    assert set(kinds()) == {"comparison", "range", "ordering", "share", "all", "value"}
+    assert set(kinds()) == {"comparison", "range", "ordering", "share", "all", "expression", "served"}
 
 
 @pytest.mark.parametrize(
@@ -153,16 +153,109 @@ def test_one_of_many_parts_that_fails_by_a_hair_does_not_sink_the_claim(tmp_path
     assert found.verdict == Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize(
-    ("value", "verdict"),
-    list(zip((408.0, 500.0, Mean(408, 300, 500, 5, "t")), VERDICTS, strict=True)),
-)
-def test_value_of_a_function(tmp_path: Path, value: float | Mean, verdict: Verdict) -> None:
-    given = {"kind": "value", "function": "nl", "what": "packets", "at_least": 404, "at_most": 412}
+@pytest.mark.parametrize(("value", "verdict"), [(408.0, VERDICTS[0]), (500.0, VERDICTS[1])])
+def test_a_formula_of_the_study_is_exact(tmp_path: Path, value: float, verdict: Verdict) -> None:
+    given = {
+        "kind": "expression",
+        "value": "2 * nl(8) / 2",
+        "what": "packets",
+        "at_least": 404,
+        "at_most": 412,
+    }
     found = summary(flows({("tcp-bbr", 0.0): steady(2e6)}))
-    decision = decided(rule(given), factory.context(found, tmp_path, values={"nl": lambda _: value}))
-    assert decision.verdict == verdict
-    assert decision.n == (5 if isinstance(value, Mean) else 0)
+    plugin = Plugin(functions={"nl": lambda eight: value * eight / 8})
+    decision = decided(rule(given), factory.context(found, tmp_path, plugin=plugin))
+    assert (decision.verdict, decision.value, decision.n) == (verdict, value, 0)
+
+
+def lossy_against_clean(value: str, **keys: Any) -> dict[str, Any]:
+    """An expression of BBR's throughput with loss and without."""
+    terms = {"lossy": {"of": BBR_LOSSY}, "clean": {"of": BBR_CLEAN}}
+    return measuring("expression", value=value, what="kept", terms=terms, **keys)
+
+
+def test_an_expression_is_paired_by_repetition(tmp_path: Path) -> None:
+    """Stretches differ tenfold, what is kept hardly: only pairs can tell."""
+    clean = [1e6 * it for it in range(1, 11)]
+    values = {("tcp-bbr", 0.01): [0.9 * it for it in clean], ("tcp-bbr", 0.0): clean}
+    found = decide(tmp_path, lossy_against_clean("1 - lossy / clean", at_least=0.05, at_most=0.2), values)
+    assert (found.verdict, found.n) == (Verdict.REPRODUCED, 10)
+    assert (found.value, found.low, found.high) == (pytest.approx(0.1),) * 3
+
+
+def test_ratio_is_the_geometric_mean_as_comparison_has_it(tmp_path: Path) -> None:
+    values = {("tcp-bbr", 0.01): [2e6, 1e6, 4e6], ("tcp-bbr", 0.0): [1e6, 2e6, 1e6]}
+    found = decide(tmp_path, lossy_against_clean("ratio(lossy, clean)", at_least=0.5), values)
+    compared = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, at_least=0.5)
+    same = decide(tmp_path, compared, values)
+    assert (found.value, found.low, found.high) == (same.value, same.low, same.high)
+    assert found.value == pytest.approx(4 ** (1 / 3))
+
+
+def test_least_and_greatest_are_of_all_repetitions(tmp_path: Path) -> None:
+    values = {("tcp-bbr", 0.01): [2e6, 1e6, 4e6], ("tcp-bbr", 0.0): [1e6, 2e6, 1e6]}
+    given = lossy_against_clean("greatest(lossy) / least(clean)", at_least=0.5)
+    assert (decide(tmp_path, given, values).value, decide(tmp_path, given, values).n) == (4.0, 0)
+
+
+def test_an_average_over_factors_is_taken_in_each_repetition(tmp_path: Path) -> None:
+    values: dict[tuple[str, float], list[float | None]] = {
+        ("tcp-bbr", 0.01): [1e6, 2e6, 3e6],
+        ("tcp-bbr", 0.0): [4e6, 4e6, 4e6],
+        ("sctp", 0.01): [3e6, 2e6, 1e6],
+        ("sctp", 0.0): [8e6, 8e6, 8e6],
+    }
+    given = measuring(
+        "expression",
+        value="lossy / clean",
+        what="kept",
+        at_most=0.6,
+        terms={"lossy": {"of": {"loss": 0.01}}, "clean": {"of": {"loss": 0}}},
+        average_over=[{"protocol": "tcp-bbr"}, {"protocol": "sctp"}],
+    )
+    found = decide(tmp_path, given, values)
+    assert (found.value, found.n) == (pytest.approx((5 / 16 + 6 / 16 + 7 / 16) / 3), 3)
+    # Nor does a repetition count that one of them lacks.
+    values["sctp", 0.0][1] = None
+    assert decide(tmp_path, given, values).n == 2
+    assert [chosen for _, chosen in rule(given).selections()] == [
+        {"loss": loss, "protocol": protocol} for protocol in ("tcp-bbr", "sctp") for loss in (0.01, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("lossy / zero", "What is divided by is 0 in repetition 1."),
+        ("ratio(lossy, zero)", "the second is 0 in 3 of the repetitions, so there is no ratio."),
+    ],
+)
+def test_nothing_is_divided_by_zero(tmp_path: Path, value: str, words: str) -> None:
+    terms = {"lossy": {"of": BBR_LOSSY}, "zero": {"of": BBR_CLEAN}}
+    given = measuring("expression", value=value, what="kept", at_least=1, terms=terms)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): [1e6] * 3, ("tcp-bbr", 0.0): [0.0] * 3})
+    assert (found.verdict, found.reason) == (Verdict.UNDECIDED, words)
+
+
+def test_one_rule_for_each_set_of_factors(tmp_path: Path) -> None:
+    part = measuring(
+        "expression",
+        value="ratio(lossy, clean)",
+        what="kept",
+        at_least=0.4,
+        terms={"lossy": {"of": {"loss": 0.01}}, "clean": {"of": {"loss": 0}}},
+    )
+    values = {
+        ("tcp-bbr", 0.01): steady(1e6),
+        ("tcp-bbr", 0.0): steady(2e6),
+        ("sctp", 0.01): steady(0.5e6),
+        ("sctp", 0.0): steady(2e6),
+    }
+    given = {"kind": "all", "part": part, "for_each": [{"protocol": "tcp-bbr"}, {"protocol": "sctp"}]}
+    found = decide(tmp_path, given, values)
+    assert found.verdict == Verdict.NOT_REPRODUCED
+    assert [it.value for it in found.parts] == [pytest.approx(0.5), pytest.approx(0.25)]
+    assert [it.what for it in found.parts] == ["kept (TCP BBR)", "kept (SCTP)"]
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -238,12 +331,13 @@ def test_a_repetition_that_lacks_a_condition_is_not_averaged(tmp_path: Path) -> 
 
 
 def test_a_value_that_is_missing_is_said_not_raised(tmp_path: Path) -> None:
-    def missing(_: object) -> float:
+    def missing() -> float:
         raise NotMeasured("No run of metro is among these results.")
 
-    given = {"kind": "value", "function": "f", "what": "x", "at_least": 1}
+    given = {"kind": "expression", "value": "f()", "what": "x", "at_least": 1}
     found = summary(flows({("tcp-bbr", 0.0): steady(2e6)}))
-    decision = decided(rule(given), factory.context(found, tmp_path, values={"f": missing}))
+    plugin = Plugin(functions={"f": missing})
+    decision = decided(rule(given), factory.context(found, tmp_path, plugin=plugin))
     assert decision.reason == "No run of metro is among these results."
 
 

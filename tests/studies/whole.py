@@ -40,7 +40,7 @@ Numbers = Callable[[str, str, Mapping[str, Any]], Mapping[str, Any]]
 
 def summary(study: Study, numbers: Numbers | None = None) -> Summary:
     """Three repetitions of everything; `numbers` replaces KPIs of its choice."""
-    return Summary(study.key, {it.name: _part(it, numbers) for it in study.experiments})
+    return Summary(study.key, {it.name: _part(it, numbers) for it in study.experiments}, study.home)
 
 
 def check_panels(panels: Sequence[Panel]) -> None:

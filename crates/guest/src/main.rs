@@ -8,6 +8,7 @@ mod external;
 mod failure;
 mod flows;
 mod gate;
+mod memory;
 mod plan;
 mod play;
 mod programs;
@@ -56,6 +57,7 @@ struct Arguments {
 }
 
 fn serve() -> Result<()> {
+    memory::get_in_large_pieces()?;
     let arguments = Arguments::read(std::env::args_os().skip(1).map(PathBuf::from))?;
     let plan = Plan::read(&arguments.plan)?;
     let mut writable = vec![arguments.out.as_path()];

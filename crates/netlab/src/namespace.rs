@@ -18,17 +18,10 @@ pub(crate) struct Namespace {
 impl Namespace {
     /// Makes an empty one. Needs root (`CAP_SYS_ADMIN`) and `/proc`.
     pub fn new() -> Result<Self, Error> {
-        // A thread of its own, so that the caller stays where it is.
-        let made = thread::scope(|scope| {
-            let maker = scope.spawn(|| {
-                unshare(CloneFlags::CLONE_NEWNET)
-                    .attempt(|| "cannot make a network namespace (are you root?)".into())?;
-                current()
-            });
-            maker.join()
-        });
-        let fd = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Namespace { fd })
+        let _back = Back { to: current()? };
+        unshare(CloneFlags::CLONE_NEWNET)
+            .attempt(|| "cannot make a network namespace (are you root?)".into())?;
+        Ok(Namespace { fd: current()? })
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {

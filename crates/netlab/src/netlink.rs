@@ -26,8 +26,12 @@ pub(crate) struct Netlink {
     sequence: u32,
 }
 
-/// Requests sent in one system call: their acknowledgements fit into the socket's receive buffer.
+/// Requests sent in one system call: if all are refused, the refusals fit into the socket's receive buffer.
 const BATCH: usize = 32;
+
+/// Room for an answer: the kernel puts at most 32 KiB of a list into one (`netlink_dump` in net/netlink/af_netlink.c), and
+/// a refusal repeats the request.
+const ANSWER_BYTES: usize = 1 << 16;
 
 impl Netlink {
     /// Opens a socket in the namespace of the calling thread.
@@ -49,9 +53,12 @@ impl Netlink {
             let first = self.sequence;
             let mut names = Vec::new();
             let mut bytes = Vec::new();
-            for request in requests.by_ref().take(BATCH) {
+            let mut batch = requests.by_ref().take(BATCH).peekable();
+            while let Some(request) = batch.next() {
                 names.push(request.what);
-                self.serialize(request.flags | NLM_F_ACK, request.message, &mut bytes);
+                // Refusals come unasked, and in order: behind the answer to the last one there is none.
+                let ack = if batch.peek().is_none() { NLM_F_ACK } else { 0 };
+                self.serialize(request.flags | ack, request.message, &mut bytes);
             }
             self.send(&bytes)?;
             self.collect_answers(first, &names)?;
@@ -60,20 +67,20 @@ impl Netlink {
     }
 
     fn collect_answers(&mut self, first: u32, names: &[String]) -> Result<(), Error> {
-        let mut outstanding = names.len();
         let mut refused = Ok(());
-        while outstanding > 0 {
+        loop {
             for answer in self.receive()? {
                 let NetlinkPayload::Error(error) = answer.payload else { continue };
-                outstanding = outstanding.saturating_sub(1);
+                let which = answer.header.sequence_number.wrapping_sub(first) as usize;
                 if error.code.is_some() && refused.is_ok() {
-                    let which = answer.header.sequence_number.wrapping_sub(first) as usize;
                     let what = names.get(which).cloned().unwrap_or_else(|| "a netlink request failed".into());
                     refused = Err(Error::System { what, source: error.to_io() });
                 }
+                if which + 1 >= names.len() {
+                    return refused;
+                }
             }
         }
-        refused
     }
 
     /// Asks for a list and collects it.
@@ -116,7 +123,11 @@ impl Netlink {
 
     fn receive(&self) -> Result<Vec<NetlinkMessage<RouteNetlinkMessage>>, Error> {
         let what = || "cannot read the netlink socket".into();
-        let (bytes, _) = self.socket.recv_from_full().attempt(what)?;
+        let mut bytes = Vec::with_capacity(ANSWER_BYTES);
+        let length = self.socket.recv(&mut bytes, libc::MSG_TRUNC).attempt(what)?;
+        if length > bytes.len() {
+            return Err(io::Error::other(format!("an answer of {length} bytes is too long"))).attempt(what);
+        }
         let mut messages = Vec::new();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
@@ -128,5 +139,43 @@ impl Netlink {
             rest = rest.get(length..).unwrap_or_default();
         }
         Ok(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netlink_packet_route::link::LinkMessage;
+
+    use super::*;
+
+    fn link(index: u32) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message
+    }
+
+    /// Asks about the loopback interface, which everybody may.
+    fn granted(what: &str) -> Request {
+        Request { what: what.into(), flags: 0, message: RouteNetlinkMessage::GetLink(link(1)) }
+    }
+
+    /// Changes an interface that there is not.
+    fn refused(what: &str) -> Request {
+        Request { what: what.into(), flags: 0, message: RouteNetlinkMessage::SetLink(link(u32::MAX >> 1)) }
+    }
+
+    #[test]
+    fn the_first_refusal_of_a_batch_is_told_wherever_it_stands() {
+        for at in [0, 1, 2, BATCH - 1, BATCH, BATCH + 1] {
+            let mut requests: Vec<Request> =
+                (0..BATCH + 2).map(|n| granted(&format!("request {n}"))).collect();
+            requests[at] = refused("the one that is refused");
+            requests[BATCH + 1] = refused(if at > BATCH { "the one that is refused" } else { "a later one" });
+            let mut netlink = Netlink::open().unwrap();
+            let said = netlink.run(requests).unwrap_err().to_string();
+            assert!(said.starts_with("the one that is refused"), "{at}: {said}");
+            // No answer of the batch is left over for the next question.
+            netlink.run(vec![granted("asked afterwards")]).unwrap();
+        }
     }
 }

@@ -53,6 +53,8 @@ const CHECKS: &[(&str, Check)] = &[
     }),
     ("sctp: messages on eight streams, each in order", sctp_streams),
     ("sctp: messages in fragments", sctp_fragments),
+    ("sctp: totals of messages in fragments are those of a receiver that wakes for each", sctp_totals),
+    ("sctp: totals end when the line does, not when the receiver gives up", sctp_totals_end_with_the_line),
     ("udp: release times give the same instants as a sender that sleeps", releases_equal_sleeps),
     ("udp: each datagram leaves on its instant and takes the line's delay", udp_instants),
     ("udp: a queue that is too short loses datagrams, and they are counted", udp_loses),
@@ -185,23 +187,30 @@ fn peer_dies() -> Outcome<()> {
     fails_with(&report, "reset")
 }
 
-/// The line goes down for good in the middle of a transfer.
+/// When the line of [`vanishing`] goes down.
+const DOWN_AFTER_S: f64 = 10.0;
+
 fn vanishes(stack: (&str, Value)) -> Outcome<()> {
-    let network = CLEAN.build()?;
     let options = Options { limit_s: 3000, ..Options::default() };
+    let report = vanishing(bulk(stack, 50_000_000), &options)?;
+    fails_with(&report, "timed out")?;
+    ensure(report.result.received_messages > 0, || format!("{:?}", report.result))
+}
+
+/// The line goes down for good in the middle of a transfer.
+fn vanishing(spec: FlowSpec, options: &Options) -> Outcome<FlowReport> {
+    let network = CLEAN.build()?;
     let clock = Clock::starting_now(in_virtual_time());
-    let (server, client) = prepare(bulk(stack, 50_000_000).check()?, context(0, clock, &options))?;
+    let (server, client) = prepare(spec.check()?, context(0, clock, options))?;
     let serving = network.node("server")?.spawn("server", move || (server.run(), server))?;
     let sending = network.node("client")?.spawn("client", move || (client.run(), client))?;
-    std::thread::sleep(Duration::from_secs(10));
+    std::thread::sleep(Duration::from_secs_f64(DOWN_AFTER_S));
     for link in ["mid>east", "mid>west"] {
         network.apply(&netlab::LinkChange { link: link.into(), up: Some(false), ..Default::default() })?;
     }
     let (received, server) = serving.join().map_err(|_| "the receiver panicked")?;
     let (sent, client) = sending.join().map_err(|_| "the sender panicked")?;
-    let report = join((server, received), (client, sent));
-    fails_with(&report, "timed out")?;
-    ensure(report.result.received_messages > 0, || format!("{:?}", report.result))
+    Ok(join((server, received), (client, sent)))
 }
 
 fn wire_equals_application(stack: (&str, Value), line: Line, size_bytes: u64) -> Outcome<()> {
@@ -254,6 +263,31 @@ fn sctp_fragments() -> Outcome<()> {
     let report = run_ok(LOSSY, &flow("sctp", json!({}), "bulk", app), &Options::default())?;
     all_arrived(&report)?;
     ensure(report.result.delivery_instants == "application", || format!("{:?}", report.result))
+}
+
+fn sctp_totals() -> Outcome<()> {
+    let app = json!({"size_bytes": 2_000_000, "message_size_bytes": 20_000});
+    let spec = flow("sctp", json!({}), "bulk", app);
+    let told = |wake| -> Outcome<_> {
+        let report = run_ok(LOSSY, &spec, &Options { messages: false, wake, ..Options::default() })?;
+        all_arrived(&report)?;
+        Ok([report.result.first_received_s, report.result.last_received_s])
+    };
+    let (all, woken) = (told(false)?, told(true)?);
+    for (a, b) in all.iter().zip(&woken) {
+        let (Some(a), Some(b)) = (a, b) else { return Err(format!("{all:?} and {woken:?}").into()) };
+        ensure((a - b).abs() <= DRIFT_NS as f64 / 1e9, || format!("{all:?} and {woken:?}"))?;
+    }
+    Ok(())
+}
+
+/// The receiver then waits for more messages than will ever come.
+fn sctp_totals_end_with_the_line() -> Outcome<()> {
+    let app = json!({"size_bytes": 50_000_000, "message_size_bytes": 20_000});
+    let options = Options { messages: false, limit_s: 3000, ..Options::default() };
+    let report = vanishing(flow("sctp", json!({}), "bulk", app), &options)?;
+    let last_s = report.result.last_received_s.unwrap_or(0.0);
+    ensure((DOWN_AFTER_S - 1.0..DOWN_AFTER_S + 1.0).contains(&last_s), || format!("{:?}", report.result))
 }
 
 fn releases_equal_sleeps() -> Outcome<()> {

@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 import gauntlet
+from gauntlet.cli.cache import cache
+from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
 from gauntlet.cli.exec import exec_
@@ -15,6 +17,7 @@ from gauntlet.cli.report import report
 from gauntlet.cli.reproduce import reproduce
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
+from gauntlet.cli.schema import schema
 
 
 class _Gauntlet(click.Group):
@@ -30,6 +33,7 @@ class _Gauntlet(click.Group):
 @click.group(
     "gauntlet",
     cls=_Gauntlet,
+    short_help="Put real transport stacks through hard links, and see which to use.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(gauntlet.__version__, prog_name="gauntlet")
@@ -50,5 +54,5 @@ def main(debug: bool) -> None:
     """
 
 
-for _command in (doctor, demo, run, report, reproduce, scenario, exec_, kernel):
+for _command in (doctor, demo, run, report, reproduce, scenario, exec_, schema, completion, kernel, cache):
     main.add_command(_command)

@@ -28,6 +28,7 @@ class Wishes:
     workers: int | None = None
     out: Path | None = None
     capture: bool = False
+    cached: bool = True
     quiet: bool = False
     json: bool = False
     open: bool = False
@@ -59,12 +60,13 @@ def play(file: Path, wishes: Wishes) -> int:
                 command=["gauntlet", *sys.argv[1:]],
                 workers=wishes.workers,
                 capture=wishes.capture,
+                cached=wishes.cached,
                 on_event=progress,
             )
     except KeyboardInterrupt:
         click.echo(f"Stopped. What is finished is kept in {out}; the same command continues.", err=True)
         return EXIT_INTERRUPTED
-    if outcome.finished + outcome.present_before == 0:
+    if outcome.finished + outcome.cached + outcome.present_before == 0:
         _warn(outcome)
         click.echo(f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True)
         return EXIT_FAILED
@@ -102,6 +104,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "report": str(page),
                 "planned": outcome.planned,
                 "present_before": outcome.present_before,
+                "cached": outcome.cached,
                 "finished": outcome.finished,
                 "failed": outcome.failed,
                 "untrusted": outcome.untrusted,
@@ -125,7 +128,17 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 f"{runs} in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
                 f"{speed:.0f} times as fast as real time."
             )
+        if outcome.present_before or outcome.cached:
+            console(stderr=True).print(_sources(outcome), soft_wrap=True)
         click.echo(f"Results: {outcome.results}\nReport:  {page}")
+
+
+def _sources(outcome: "Outcome") -> str:
+    """Where the runs come from, when not all were played now."""
+    kept = f"{outcome.present_before} were there, {outcome.cached} came from the cache"
+    played = f"{outcome.finished} {'was' if outcome.finished == 1 else 'were'} played"
+    failed = f", {len(outcome.failed)} failed" if outcome.failed else ""
+    return f"Of {_counted(outcome.planned, 'run')} {kept}, {played}{failed}."
 
 
 def _warn(outcome: "Outcome") -> None:
@@ -135,6 +148,8 @@ def _warn(outcome: "Outcome") -> None:
         click.echo(
             f"{len(outcome.failed) - SHOWN_FAILURES} more runs failed; the report names them.", err=True
         )
+    if outcome.cache_trouble:
+        click.echo(f"Runs could not be kept in the cache {outcome.cache_trouble}.", err=True)
     for runs, words in ((outcome.untrusted, "not trusted"), (outcome.unchecked, "not checked")):
         if runs:
             verb = "is" if len(runs) == 1 else "are"

@@ -40,13 +40,16 @@ class _Wishes:
 @click.option("--only", multiple=True, metavar="EXPERIMENT", help="Only this experiment; can be repeated.")
 @click.option("--no-run", is_flag=True, help="Play nothing: judge the runs that are in the folder.")
 @click.option(
-    "--from-summary", is_flag=True, help="Judge the summary of a full run that comes with Gauntlet."
+    "--from-summary", is_flag=True, help="Judge the summary of a full run that comes with the study."
 )
 @click.option(
     "--update-summary",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Write the summary there; with --from-summary only its verdicts, decided anew.",
+)
+@click.option(
+    "--trust-plugin", is_flag=True, help="Run the plugin.py of a folder that is not one of Gauntlet's own."
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the page.")
@@ -63,14 +66,16 @@ def reproduce(
     no_run: bool,
     from_summary: bool,
     update_summary: Path | None,
+    trust_plugin: bool,
     open_: bool,
     quiet: bool,
     json_: bool,
 ) -> None:
     """Do STUDY again with today's stacks and say of each of its claims whether it holds.
 
-    Without STUDY, list the studies. The same command continues where it was stopped. Results that
-    `gauntlet run` made of the study's own experiment files are taken as they are.
+    STUDY is the key of a published study or the path of a study's folder. Without STUDY, list the published
+    ones. The same command continues where it was stopped. Results that `gauntlet run` made of the study's own
+    experiment files are taken as they are.
 
     \b
     Examples:
@@ -78,6 +83,7 @@ def reproduce(
       gauntlet reproduce d34                    a first look, in minutes
       gauntlet reproduce d34 --full             all of it
       gauntlet reproduce d34 --from-summary     the verdicts of the last full run, in seconds
+      gauntlet reproduce ./my-study             a study of your own: a folder
     """
     from gauntlet import studies
     from gauntlet.cli.output import open_in_browser
@@ -86,7 +92,7 @@ def reproduce(
     if study is None:
         _list(json_)
         return
-    chosen = studies.study(study)
+    chosen = studies.study(study, trust_plugin=trust_plugin)
     if from_summary and (no_run or only):
         raise UserError(
             "--from-summary plays nothing, so --no-run and --only do not go with it; leave them out."
@@ -104,6 +110,8 @@ def reproduce(
     if ended is None:
         ctx.exit(EXIT_INTERRUPTED)
     _tell(ended, quiet=quiet, as_json=json_)
+    if undecided := _for_want_of_the_plugin(ended):
+        click.echo(undecided, err=True)
     if open_:
         open_in_browser(ended.page)
     ctx.exit(EXIT_FAILED if any(outcome.failed for outcome in ended.outcomes.values()) else 0)
@@ -130,6 +138,9 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json([{"key": it.key, "title": it.title, "citation": it.citation} for it in found.values()])
         return
+    if not found:
+        click.echo(f"No published study is here; {studies.NONE_HERE}")
+        return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("study", "title"):
         table.add_column(heading, overflow="ellipsis", no_wrap=True)
@@ -144,7 +155,7 @@ def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
     from gauntlet.studies import page, reproduce
     from gauntlet.studies.summary import VERDICTS, Summary
 
-    summary = Summary.load(study.summary)
+    summary = Summary.load(study.summary, study.home)
     judged = reproduce.judge(study, summary)
     if update is not None:
         Summary.load(update)
@@ -162,6 +173,8 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
 
     claims = ledger.load(study.ledger)
     todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
+    if wishes.play:
+        reproduce.check_ledger(study, claims)
     outcomes: Mapping[str, Outcome] = {}
     if wishes.play:
         try:
@@ -215,6 +228,21 @@ def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
             others = len(outcome.failed) - 1
             more = f" ({others} more of this experiment; the page has all)" if others else ""
             click.echo(f"{name}: run {run} failed: {reason}{more}", err=True)
+
+
+def _for_want_of_the_plugin(ended: _Ended) -> str:
+    """What a plugin that was not run would have decided, in one sentence; empty when nothing is missing."""
+    from gauntlet.report.numbers import listed
+    from gauntlet.studies import reproduce
+    from gauntlet.studies.plugin import PLUGIN
+
+    claims = reproduce.want_plugin(ended.study, ended.judged)
+    if not claims:
+        return ""
+    return (
+        f"{ended.study.home / PLUGIN} is Python of the study's author and was not run, so these claims are "
+        f"undecided: {listed(claims)}; read it, and add --trust-plugin when you trust it."
+    )
 
 
 def _as_data(ended: _Ended) -> dict[str, Any]:

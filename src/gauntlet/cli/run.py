@@ -12,6 +12,7 @@ import click
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
+@click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the report.")
 @click.option("--json", "json_", is_flag=True, help="Print what came out as JSON.")
@@ -25,14 +26,17 @@ def run(
     workers: int | None,
     out: Path | None,
     capture: bool,
+    no_cache: bool,
     open_: bool,
     quiet: bool,
     json_: bool,
 ) -> None:
     """Run the experiment in FILE (TOML) and make its report.
 
-    The same command continues a campaign that was stopped: what is finished stays. The same file and seed
-    give the same tables, byte for byte, on any number of workers.
+    The same command continues a campaign that was stopped: what is finished stays, and only what is new is
+    played when repetitions are raised or the file is edited. Runs that were played before, for whatever
+    experiment, come from the cache (gauntlet cache). The same file and seed give the same tables, byte for
+    byte, on any number of workers.
 
     \b
     Examples:
@@ -48,6 +52,7 @@ def run(
         workers=workers,
         out=out,
         capture=capture,
+        cached=not no_cache,
         quiet=quiet,
         json=json_,
         open=open_,

@@ -169,9 +169,9 @@ def export(
       gauntlet scenario export hsr link --format mahimahi --start 25min --duration 10min
       gauntlet scenario export hsr play.sh --format tc --duration 10min
     """
-    from gauntlet import scenario as scenarios
     from gauntlet import units
     from gauntlet.experiment import ScenarioRef, links
+    from gauntlet.scenario import export_csv, export_mahimahi, export_tc
 
     found = _load(name, params, seed)
     trace = links.bearer(ScenarioRef(name, {}, bearer), found)
@@ -181,9 +181,9 @@ def export(
             start_s, units.time_s(duration, "--duration") if duration else found.duration_s - start_s
         )
     writers: dict[str, Callable[[Trace, Path], list[Path]]] = {
-        "csv": scenarios.export_csv,
-        "mahimahi": scenarios.export_mahimahi,
-        "tc": scenarios.export_tc,
+        "csv": export_csv,
+        "mahimahi": export_mahimahi,
+        "tc": export_tc,
     }
     for written in writers[format_](trace, file):
         click.echo(str(written))

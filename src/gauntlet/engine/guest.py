@@ -20,13 +20,21 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet import engine
-from gauntlet.engine import guest_memory, kernel, pool, standstill
+from gauntlet.engine import cores, guest_memory, kernel, standstill
 from gauntlet.engine.console import Console, last_words, own_place
 from gauntlet.engine.ended import ended, oom_kills
 from gauntlet.errors import RunError
 
 # 2026-01-01T00:00:00Z. Any fixed instant will do; certificates made in a guest must be valid then.
 BOOT_INSTANT_NS = 1_767_225_600 * 1_000_000_000
+
+_ROOT = ("rootfstype=hostfs", "root=/dev/root", "rootflags=/", "ro")
+_CLOCK = (
+    "time-travel=inf-cpu", f"time-travel-start={BOOT_INSTANT_NS}",
+    "con=null", "con0=null,fd:1", "panic=1", "quiet",
+)  # fmt: skip
+ARGUMENTS = " ".join((*_ROOT, *_CLOCK))
+"""What every guest kernel is started with: clock and root may decide what a run gives."""
 
 # Enough for socket buffers of a stock distribution on a dozen nodes; a guest stays under 300 MB.
 MEMORY_MIB = 256
@@ -59,7 +67,7 @@ class Machine:
     def installed() -> "Machine":
         """The installed kernel image and guest program; RunError with the remedy when one is missing."""
         image, program = kernel.image(), engine.guest_binary()
-        return Machine(image, program, memory_folder=_memory_folder(len(pool.usable_cores())))
+        return Machine(image, program, memory_folder=_memory_folder(len(cores.usable_cores())))
 
 
 def _memory_folder(guests: int) -> Path:
@@ -101,9 +109,7 @@ def boot(
             arguments += ["--writable", str(folder.resolve())]
         command = [
             str(machine.kernel), f"mem={machine.memory}", f"uml_dir={scratch}/", "umid=guest",
-            "rootfstype=hostfs", "root=/dev/root", "rootflags=/", "ro", f"init={machine.program}",
-            "time-travel=inf-cpu", f"time-travel-start={BOOT_INSTANT_NS}",
-            "con=null", "con0=null,fd:1", "panic=1", "quiet", *settings, "--", *arguments,
+            *_ROOT, f"init={machine.program}", *_CLOCK, *settings, "--", *arguments,
         ]  # fmt: skip
         memory = machine.memory_folder or _memory_folder(1)
         environment = {**os.environ, "GAUNTLET_SEED": str(seed), "TMPDIR": str(memory)}
@@ -126,6 +132,7 @@ class _Watched:
         self._process = process
         self._machine = machine
         self._left = set(runs)
+        self._several = len(runs) > 1
         self._command = command
         self._place = place
         self._console = Console()
@@ -145,7 +152,7 @@ class _Watched:
                 raise RunError(_given_up(event["reason"]))
             if event["event"] == "finished":
                 self._left.discard(event["run"])
-            self._state = _state(event, self._state)
+            self._state = self._state_after(event)
             on_event(event)
         if self._process.wait() != 0 or self._left or not self._powered_down:
             raise RunError(self._death())
@@ -186,6 +193,12 @@ class _Watched:
                 f"The guest has stood still for {time.monotonic() - before.at_s + half_s:.0f} s of wall time "
                 f"({self._state}): {finding.sentence}. {self._kept(finding.sentence)}"
             )
+
+    def _state_after(self, event: Mapping[str, Any]) -> str:
+        run = f"run {event['run']}" if self._several else "its run"
+        if event["event"] == "progress":
+            return f"in {run} at {event['virtual_s']:.1f} virtual seconds"
+        return f"at the start of {run}" if event["event"] == "started" else self._state
 
     def _death(self) -> str:
         """The sentence on a guest that ended before it had played everything."""
@@ -235,14 +248,6 @@ def _event(line: str) -> Mapping[str, Any] | None:
     return event
 
 
-def _state(event: Mapping[str, Any], before: str) -> str:
-    if event["event"] == "progress":
-        return f"in run {event['run']} at {event['virtual_s']:.1f} virtual seconds"
-    if event["event"] == "started":
-        return f"at the start of run {event['run']}"
-    return before
-
-
 def _prepare() -> None:
     """What a guest's process does before it becomes the kernel.
 
@@ -251,7 +256,7 @@ def _prepare() -> None:
     Containers may forbid to switch it off (`gauntlet doctor` tells). A guest that dies aborts, and would
     leave its memory as a core file.
     """
-    pool.die_with_parent(signal.SIGKILL)
+    cores.die_with_parent(signal.SIGKILL)
     ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))

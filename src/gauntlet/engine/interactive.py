@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gauntlet.engine import guest, pool
+from gauntlet.engine import cores, guest
 from gauntlet.errors import RunError
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
@@ -34,7 +34,7 @@ def run_programs(run: Mapping[str, Any], *, writable: Sequence[Path], on_output:
             out,
             seed=run["seed"],
             machine=guest.Machine.installed(),
-            core=pool.usable_cores()[-1],
+            core=cores.usable_cores()[-1],
             writable=writable,
             on_event=listen,
         )

@@ -54,17 +54,27 @@ def recipe_folder() -> Path:
     )
 
 
-def recipe_hash() -> str:
-    """Hash of everything that decides what is built, except the source: 16 hexadecimal digits."""
+def recipe_hash(version: str) -> str:
+    """Hash of what decides what is built from Linux `version`, except its source: 16 hexadecimal digits."""
     folder = recipe_folder()
     digest = hashlib.sha256()
-    for file in [
-        folder / "build.sh",
-        folder / "gauntlet.config",
-        *sorted((folder / "patches").rglob("*.patch")),
-    ]:
+    for file in [folder / "build.sh", folder / "gauntlet.config", *patches(version)]:
         digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def patches(version: str) -> list[Path]:
+    """The patches that build.sh applies to Linux `version`, in its order."""
+    folder = recipe_folder() / "patches"
+    fitting = [own for own in folder.iterdir() if own.is_dir() and _release(own.name) <= _release(version)]
+    newest = max(fitting, key=lambda own: _release(own.name), default=None)
+    return [*sorted(folder.glob("*.patch")), *(sorted(newest.glob("*.patch")) if newest else [])]
+
+
+def _release(version: str) -> tuple[int, int]:
+    """The first two numbers of a version of Linux."""
+    major, minor = re.findall(r"\d+", version)[:2]
+    return int(major), int(minor)
 
 
 def find_source() -> Path:
@@ -115,7 +125,8 @@ def _given() -> Image | None:
         raise RunError(
             f"GAUNTLET_KERNEL names {path}, and there is no such file; unset it to use the built kernel."
         )
-    version = "unknown (given by GAUNTLET_KERNEL)"
+    stated = re.search(rb"Linux version (\d[\w.+-]*) ", path.read_bytes())
+    version = stated[1].decode() if stated else "unknown"
     return Image(path.resolve(), version, "none", _hash_file(path), "given by GAUNTLET_KERNEL")
 
 
@@ -127,17 +138,23 @@ def built() -> Image:
     return found
 
 
-def _built() -> Image | None:
-    recipe = recipe_hash()
+def _built(source_hash: str = "*") -> Image | None:
+    """The newest image in the cache that the present recipe made (of a source)."""
     built = sorted(
-        (cache_folder() / "kernel").glob(f"{recipe}-*/kernel.json"), key=lambda file: file.stat().st_mtime
+        (cache_folder() / "kernel").glob(f"*-{source_hash}/kernel.json"),
+        key=lambda file: file.stat().st_mtime,
     )
     for file in reversed(built):
         known = json.loads(file.read_text())
+        recipe = recipe_hash(known["version"])
         path = file.parent / "linux"
-        if path.is_file():
+        if path.is_file() and file.parent.name == _home_name(recipe, known["source_hash"]):
             return Image(path, known["version"], recipe, known["source_hash"], "built on this machine")
     return None
+
+
+def _home_name(recipe: str, source_hash: str) -> str:
+    return f"{recipe}-{source_hash}"
 
 
 def _installed() -> Image | None:
@@ -147,7 +164,7 @@ def _installed() -> Image | None:
     except ModuleNotFoundError:
         return None
     known = wheel.facts()
-    if known["recipe_hash"] != recipe_hash():
+    if known["recipe_hash"] != recipe_hash(known["version"]):
         raise RunError(
             f"The installed {WHEEL} {known['wheel']} has a kernel of another recipe than this Gauntlet's, "
             f"whose results may differ; type `pip install --upgrade {WHEEL}` or `gauntlet kernel build`."
@@ -167,11 +184,10 @@ def build(source: Path | None = None, progress: Callable[[str, float], None] | N
             f"There is no kernel source at {source}; name a tarball or a source folder of Linux 6.6 or newer."
         )
     tell = progress or (lambda _step, _fraction: None)
-    recipe, origin = recipe_hash(), _hash_source(source)
-    home = cache_folder() / "kernel" / f"{recipe}-{origin}"
-    if (home / "kernel.json").is_file() and (home / "linux").is_file():
+    origin = _hash_source(source)
+    if (known := _built(origin)) is not None:
         tell("already built", 1.0)
-        return home / "linux"
+        return known.path
 
     work = cache_folder() / "kernel" / f".build-{os.getpid()}"
     shutil.rmtree(work, ignore_errors=True)
@@ -180,6 +196,8 @@ def build(source: Path | None = None, progress: Callable[[str, float], None] | N
     try:
         _run_build(source, work, tell)
         version = _version(work / "source")
+        recipe = recipe_hash(version)
+        home = cache_folder() / "kernel" / _home_name(recipe, origin)
         home.mkdir(parents=True, exist_ok=True)
         (work / "linux").replace(home / "linux")
         facts = {

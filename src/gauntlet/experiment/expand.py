@@ -3,6 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +91,7 @@ class _Ride:
     @staticmethod
     def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
         ref = _scenario_ref(condition, folder)
+        _refuse_bare_numbers(condition, ref, seed)
         # Of this one only what no seed changes is used: its length and its highest rate.
         scenario = links.scenario(ref, seed)
         link = _link(condition, scenario)
@@ -122,7 +124,7 @@ class _Ride:
         """What "max" means for a flow of this direction, in bit/s."""
         return links.max_rate_bps(self.ref, self.scenario, direction)
 
-    @property
+    @cached_property
     def settled(self) -> dict[str, Any]:
         """What the run seed depends on: the link's condition, wherever the trace file lies."""
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
@@ -156,6 +158,22 @@ def _params(condition: Condition) -> dict[str, Any]:
             "[scenario] delay: there is a channel_delay too; keep one of them, they mean the same here."
         )
     return {**params, "delay": delay[0]}
+
+
+def _refuse_bare_numbers(condition: Condition, ref: ScenarioRef, seed: int) -> None:
+    """What has a unit needs it in a file: `delay = 100` would be 100 s, and `loss = 1` all packets.
+
+    As text a number means the same where it has no unit, and is refused where it lacks one.
+    """
+    bare = {
+        key: str(value)
+        for key, value in condition.scenario.params.items()
+        if isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and not (key == "loss" and 0 <= value < 1)
+    }
+    if bare:
+        links.scenario(dataclasses.replace(ref, params={**ref.params, **bare}), seed)
 
 
 def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from gauntlet.scenario import Scenario, Trace
     from gauntlet.scenario.radio import Latency
 
+_RATE = {side: (f"rate_{side}_bps", "queue_limit_bytes") for side in ("up", "down")}
+_CHANNEL = {side: (f"delay_{side}_s", f"loss_{side}") for side in ("up", "down")}
+"""Columns of a trace that a direction's hops follow: those with its rate, and all others."""
+
+_RIDDEN = [
+    "t_s",
+    *dict.fromkeys(name for columns in (_RATE, _CHANNEL) for own in columns.values() for name in own),
+]
+
 State = dict[str, Any]
 DELAY_DIGITS = 9
 """Delays and instants are rounded to the kernel's nanoseconds."""
@@ -127,15 +136,16 @@ def timeline(spec: RunSpec) -> list[State]:
     """The timeline of a run's plan: everything at 0, later only what changes."""
     found = scenario(spec.scenario, spec.link_seed)
     trace = bearer(spec.scenario, found)
-    rows = _window(spec, found, trace).table.to_pylist()
+    rows = _rows(trace, spec.start_s, _window_s(spec, found))
     extra = _internet_s(spec, found, trace)
     network = NETWORKS[spec.link.network]
     held: dict[str, State] = {}
     entries: list[State] = []
+    before_row: Mapping[str, Any] = {}
     for row in rows:
         at_s = round(row["t_s"], DELAY_DIGITS)
         for side, hops, internet_s in (("up", network.up, extra[0]), ("down", network.down, extra[1])):
-            for link, common in _states(spec.link, row, side, hops, internet_s):
+            for link, common in _states(spec.link, row, side, hops, internet_s, before=before_row):
                 state = _second(spec.link, common) if link in network.second else common
                 before = held.get(link, {})
                 changed = {
@@ -144,11 +154,31 @@ def timeline(spec: RunSpec) -> list[State]:
                 if changed:
                     held[link] = {**before, **changed}
                     entries.append({"at_s": at_s, "link": link, **changed})
+        before_row = row
     return entries
 
 
 def _window(spec: RunSpec, found: "Scenario", trace: "Trace") -> "Trace":
-    return trace.window(spec.start_s, min(spec.limit_s, found.duration_s - spec.start_s))
+    return trace.window(spec.start_s, _window_s(spec, found))
+
+
+def _window_s(spec: RunSpec, found: "Scenario") -> float:
+    return min(spec.limit_s, found.duration_s - spec.start_s)
+
+
+def _rows(trace: "Trace", start_s: float, duration_s: float) -> list[dict[str, Any]]:
+    """What hops follow of a stretch, row by row; many conditions ride the same stretch."""
+    key = (id(trace), start_s, duration_s)
+    if key not in _STRETCHES:
+        if len(_STRETCHES) >= _MOST_STRETCHES:
+            _STRETCHES.pop(next(iter(_STRETCHES)))
+        # The trace is kept too, so that no other one gets its id.
+        _STRETCHES[key] = (trace, trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist())
+    return _STRETCHES[key][1]
+
+
+_MOST_STRETCHES = 64
+_STRETCHES: dict[tuple[int, float, float], tuple["Trace", list[dict[str, Any]]]] = {}
 
 
 def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float, float]:
@@ -161,17 +191,26 @@ def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float
 
 
 def _states(
-    link: LinkConditions, row: Mapping[str, Any], side: str, hops: Direction, internet_s: float
+    link: LinkConditions,
+    row: Mapping[str, Any],
+    side: str,
+    hops: Direction,
+    internet_s: float,
+    *,
+    before: Mapping[str, Any],
 ) -> Iterator[tuple[str, State]]:
-    queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
-    for hop in hops.rate:
-        yield hop, {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
-    delay_s = row[f"delay_{side}_s"] + (0.0 if hops.internet else internet_s)
-    for hop in hops.access:
-        yield hop, {"delay_s": round(delay_s, DELAY_DIGITS), **_access(link, side, row[f"loss_{side}"])}
-    for hop in hops.internet:
-        if internet_s > 0:
-            yield hop, {"delay_s": internet_s}
+    """States of a direction's hops in a row of the trace, where it differs from the row before."""
+    if any(before.get(name) != row[name] for name in _RATE[side]):
+        queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
+        for hop in hops.rate:
+            yield hop, {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
+    if any(before.get(name) != row[name] for name in _CHANNEL[side]):
+        delay_s = row[f"delay_{side}_s"] + (0.0 if hops.internet else internet_s)
+        for hop in hops.access:
+            yield hop, {"delay_s": round(delay_s, DELAY_DIGITS), **_access(link, side, row[f"loss_{side}"])}
+        for hop in hops.internet:
+            if internet_s > 0:
+                yield hop, {"delay_s": internet_s}
 
 
 def _second(link: LinkConditions, state: State) -> State:

@@ -9,13 +9,16 @@ from gauntlet.experiment.runspec import FlowSpec, RunSpec
 
 def plan_run(spec: RunSpec) -> dict[str, Any]:
     """One run of a plan: a pure function of the spec (and of the trace file where it names one)."""
+    return {"id": spec.id, "timeline": links.timeline(spec), **plan_apart_from_link(spec)}
+
+
+def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
+    """The same without the id and without the timeline, which runs with equal links share."""
     scripted = drops.scripted(spec)
     return {
-        "id": spec.id,
         "seed": spec.seed,
         "limit_s": spec.limit_s,
         "network": {"preset": spec.link.network},
-        "timeline": links.timeline(spec),
         "sysctls": dict(spec.sysctls),
         "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
         "record": dict(spec.record),

@@ -270,9 +270,11 @@ def protocol(key: str, where: str | None = None, known: Mapping[str, Protocol] =
     """
     if key in known:
         return known[key]
-    close = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else "choose one that is known"
     place = f"{where}: " if where else ""
+    if family := [name for name in known if key.lower() in name.split("-")]:
+        raise UserError(f"{place}unknown protocol '{key}'; write one of {', '.join(family)}.")
+    close = difflib.get_close_matches(key.lower(), known, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else "choose one that is known"
     raise UserError(f"{place}unknown protocol '{key}'; {hint} (known: {', '.join(known)}).")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, TypeVar
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 from gauntlet import units
 from gauntlet.errors import UserError
@@ -32,19 +32,47 @@ def _positive(read: Callable[[object], Number], kind: str) -> Callable[[object],
     return checked
 
 
-Time = Annotated[float, BeforeValidator(_reading(units.time_s))]
+WRITTEN_TIME = {"type": "string", "pattern": units.PATTERNS["time"]}
+"""A time with its unit as JSON Schema."""
+
+
+def _written(kind: str, *examples: str) -> WithJsonSchema:
+    """How a quantity is written, for editors."""
+    schema = {"type": "string", "pattern": units.PATTERNS[kind], "examples": [*examples]}
+    return WithJsonSchema({**schema, "description": f"A {kind} with its unit."})
+
+
+Time = Annotated[float, BeforeValidator(_reading(units.time_s)), _written("time", "25ms", "1h 2min")]
 """Seconds, 0 or more."""
-SpreadTime = Annotated[tuple[float, float], BeforeValidator(_reading(units.spread_time_s))]
+SpreadTime = Annotated[
+    tuple[float, float], BeforeValidator(_reading(units.spread_time_s)), _written("spread time", "25ms±5ms")
+]
 """A range of times: middle and half width in seconds."""
-Duration = Annotated[float, BeforeValidator(_reading(_positive(units.time_s, "time")))]
+Duration = Annotated[
+    float, BeforeValidator(_reading(_positive(units.time_s, "time"))), _written("time", "2min")
+]
 """Seconds, above 0."""
-Size = Annotated[int, BeforeValidator(_reading(_positive(units.size_bytes, "size")))]
+Size = Annotated[
+    int, BeforeValidator(_reading(_positive(units.size_bytes, "size"))), _written("size", "512kB")
+]
 """Bytes, above 0."""
-Share = Annotated[float, BeforeValidator(_reading(units.fraction))]
+_SHARE_OR_NUMBER = [
+    {"type": "string", "pattern": units.PATTERNS["share"]},
+    {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+]
+Share = Annotated[
+    float,
+    BeforeValidator(_reading(units.fraction)),
+    WithJsonSchema(
+        {"anyOf": _SHARE_OR_NUMBER, "examples": ["1%"], "description": "A share, or a number below 1."}
+    ),
+]
 """A fraction from 0 to 1."""
 
 
-Rate = Annotated[int, BeforeValidator(_reading(_positive(units.rate_bps, "rate")))]
+Rate = Annotated[
+    int, BeforeValidator(_reading(_positive(units.rate_bps, "rate"))), _written("rate", "5.2Mbit/s")
+]
 """Bits per second, above 0."""
 
 
@@ -52,5 +80,12 @@ def _rate_or_max(value: object) -> int | str:
     return "max" if value == "max" else _reading(units.rate_bps)(value)
 
 
-RateOrMax = Annotated[int | str, BeforeValidator(_rate_or_max)]
+_MAX_OR_RATE = [{"const": "max"}, {"type": "string", "pattern": units.PATTERNS["rate"]}]
+RateOrMax = Annotated[
+    int | str,
+    BeforeValidator(_rate_or_max),
+    WithJsonSchema(
+        {"anyOf": _MAX_OR_RATE, "examples": ["max", "5.2Mbit/s"], "description": "A rate, or max."}
+    ),
+]
 """Bits per second, or "max": as much as the line can carry at best."""

@@ -7,13 +7,30 @@ the rest is checked once.
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
-from gauntlet.experiment.quantities import Duration, Rate, RateOrMax, Share, Size, SpreadTime, Time
+from gauntlet.experiment.quantities import (
+    WRITTEN_TIME,
+    Duration,
+    Rate,
+    RateOrMax,
+    Share,
+    Size,
+    SpreadTime,
+    Time,
+)
 from gauntlet.experiment.strict import Strict
 
 DEFAULT_PACKET_BYTES = 1448
@@ -63,10 +80,14 @@ def _coarse_enough(interval_s: float | None) -> float | None:
     return interval_s
 
 
+Name = Annotated[str, AfterValidator(_slug), Field(json_schema_extra={"pattern": f"^{_NAME.pattern}$"})]
+"""What results folders and flows are called."""
+
+
 class ExperimentSection(Strict):
     """[experiment]: what it is called and how often it is repeated."""
 
-    name: Annotated[str, AfterValidator(_slug)]
+    name: Name
     title: str = ""
     question: str = ""
     """What the report is to answer, in the user's words."""
@@ -135,7 +156,7 @@ class LinkSection(Strict):
 class FlowSection(Strict):
     """[workload] or one [[flow]]: who sends what."""
 
-    name: Annotated[str, AfterValidator(_slug)] | None = None
+    name: Name | None = None
     """What reports call it; None: its application and direction."""
     app: Annotated[str, AfterValidator(_known_app)]
     rate: RateOrMax | None = None
@@ -211,9 +232,12 @@ class RecordSection(Strict):
     """[record]: what to keep of each run."""
 
     messages: bool = True
-    sockets: Annotated[Duration | None, BeforeValidator(_off_or_interval), AfterValidator(_coarse_enough)] = (
-        0.1
-    )
+    sockets: Annotated[
+        Duration | None,
+        BeforeValidator(_off_or_interval),
+        AfterValidator(_coarse_enough),
+        WithJsonSchema({"anyOf": [{"const": False}, WRITTEN_TIME]}),
+    ] = 0.1
     """Interval of socket samples; false for none."""
     packets: Literal["none", "headers", "full"] = "headers"
     keys: bool = False
@@ -243,7 +267,9 @@ class Condition(Strict):
     scenario: ScenarioSection
     link: LinkSection
     flow: tuple[FlowSection, ...]
-    sysctl: dict[str, Annotated[str, BeforeValidator(_sysctl_text)]]
+    sysctl: dict[
+        str, Annotated[str, BeforeValidator(_sysctl_text), WithJsonSchema({"type": ["string", "integer"]})]
+    ]
 
 
 LINK_KEYS = tuple(LinkSection.model_fields)

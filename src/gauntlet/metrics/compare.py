@@ -5,8 +5,9 @@ a stretch does to all of them cancels out. Every pair of protocols is tested, by
 repetitions at once: if two protocols do not differ, either could have had either number of a repetition. The
 largest statistic of all pairs under the same flips gives the adjusted p-values (max-T, step-down: Westfall
 and Young, Resampling-Based Multiple Testing, 1993; Romano and Wolf, Econometrica 73, 2005). So the chance
-that *any* protocol is called worse that is not stays below alpha, whoever turns out to look best, and it does
-not matter that the best is picked from the same data (docs/decisions/0004; simulated in
+that *any* protocol is called worse that is not stays about alpha or below, whoever turns out to look best,
+and it does not matter that the best is picked from the same data. For two protocols that is exact where their
+differences are symmetric; for more it is approximate (docs/decisions/0004; simulated in
 tests/metrics/test_compare.py).
 """
 

@@ -32,6 +32,10 @@ class Kpi:
     """Whether it is a time until something is over: a flow in which it was not over has no number, and counts
     as one that took longer than the flow was given (`gauntlet.metrics.observation`).
     """
+    of_arrived: bool = False
+    """Whether it is an average over what arrived. Of a flow that failed it is one over what went well; such a
+    flow counts as one that took longer than it was given.
+    """
     of_nothing: float | None = None
     """The number of a flow that was never established, where that is one: throughput 0, all messages lost."""
     of_flow: Callable[[FlowData], float | None] | None = None

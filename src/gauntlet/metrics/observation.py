@@ -44,10 +44,13 @@ def observed(kpi: Kpi, value: float | None, *, completed: bool, given_s: float |
     """What a flow says of a KPI, from its row in a table; None where the KPI has no meaning for it.
 
     `completed` is whether the flow did what it was to do, `given_s` how long it had for it (None: not known).
-    A flow that did what it was to do and has no value is one that the KPI does not apply to.
+    A flow that did what it was to do and has no value is one that the KPI does not apply to. One that did
+    not, and whose value is an average over what arrived, took longer: what it did not bring is not in that.
     """
     if value is not None:
-        return Observation(float(value))
+        if completed or not kpi.of_arrived:
+            return Observation(float(value))
+        return Observation(max(given_s, float(value)), State.CENSORED) if given_s else NEVER
     if completed:
         return None
     if kpi.of_nothing is not None:

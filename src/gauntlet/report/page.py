@@ -72,12 +72,13 @@ def _heat(part: Campaign) -> list[HeatTable]:
 
 
 def _repetitions(heat: list[HeatTable]) -> str:
-    """The n of the cells in words; it stands in each cell's tooltip, too."""
-    counts = sorted({cell.repetitions for table in heat for *_, cells in table.rows for cell in cells})
+    """The n of the cells in words; it stands in each cell's tooltip, too. Empty cells have none."""
+    found = {cell.repetitions for table in heat for *_, cells in table.rows for cell in cells}
+    counts = sorted(found - {0})
     if not counts:
         return ""
     if len(counts) == 1:
-        return f"n = {counts[0]} in every cell."
+        return f"n = {counts[0]} in every cell{' that has a number' if 0 in found else ''}."
     return f"n = {counts[0]} to {counts[-1]}: point at a cell, or see All results."
 
 

@@ -11,6 +11,7 @@ SCENARIO = "scenario.json"
 LOCK = ".lock"
 
 SPEC = "spec.json"
+KEY = "key.json"
 PLAN = "plan.json"
 RECORD = "record.json"
 CERTIFICATE = "certificate.json"
@@ -21,6 +22,9 @@ TRACE = "trace.parquet"
 CAPTURE = "capture.pcapng"
 KEYS = "keys.log"
 QLOG = "qlog"
+
+PACKED = frozenset({RECORD, CERTIFICATE, MESSAGES, SOCKETS, EXCHANGES, KEYS})
+"""Files of a run that its key alone decides, but for the run's id in the first two; with QLOG and CAPTURE."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 

@@ -19,6 +19,12 @@ LIBRARIES = ("numpy", "pyarrow", "pydantic", "scipy", "altair", "vl-convert-pyth
 """Libraries whose version can change what is computed, stored or shown."""
 
 
+VERSION = 2
+"""Of the results folder: its runs have keys since 2."""
+
+_OF_ENGINE = {"kernel_sha256": "kernel image", "guest_sha256": "guest program"}
+
+
 class Session(BaseModel):
     """One stretch of work on the campaign: it has several when it was stopped and continued."""
 
@@ -29,7 +35,9 @@ class Session(BaseModel):
     wall_s: float | None = None
     """None while it runs, and for a session that was killed."""
     runs: int = 0
-    """Runs that this session finished."""
+    """Runs that this session played to their end."""
+    cached: int = 0
+    """Runs that it took from the cache."""
     workers: int | None = None
 
 
@@ -39,7 +47,7 @@ class Manifest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     format: str = "gauntlet-results"
-    version: int = 1
+    version: int = VERSION
     title: str = ""
     name: str = ""
     seed: int
@@ -49,7 +57,7 @@ class Manifest(BaseModel):
     """Settings that change what is measured (repetitions, seed given on the command line, ...)."""
     command: list[str] = Field(default_factory=list)
     engine: dict[str, str] = Field(default_factory=dict)
-    """Kernel release, kernel image and guest hashes: as the engine states them."""
+    """What the engine says of itself: kernel release and its identity (hashes, settings)."""
     versions: dict[str, str] = Field(default_factory=dict)
     host: dict[str, str | int] = Field(default_factory=dict)
     sessions: list[Session] = Field(default_factory=list)
@@ -103,38 +111,31 @@ class Manifest(BaseModel):
         write_whole(results / layout.MANIFEST, json_bytes(self.model_dump()))
 
     def continued_by(self, other: "Manifest", results: Path) -> "Manifest":
-        """This manifest with the session of `other` added; the newer command, engine and versions count.
+        """`other` with the sessions of this manifest before its own.
 
-        Raises UserError when `other` is of another experiment, seed or setting: its runs would not be
-        comparable with those that are there.
+        Raises UserError when the runs of this one are of another engine, or of a version of gauntlet that
+        gave them no keys: nobody could tell which of them are those of `other`.
         """
-        for what, mine, theirs in (
-            ("experiment file", self.experiment_sha256[:12], other.experiment_sha256[:12]),
-            ("seed", self.seed, other.seed),
-            ("set of options", self.options, other.options),
-            ("kernel image", self.engine.get("kernel_sha256"), other.engine.get("kernel_sha256")),
-            ("guest program", self.engine.get("guest_sha256"), other.engine.get("guest_sha256")),
-        ):
+        if self.version < VERSION:
+            raise UserError(
+                f"{results} was made by an older version of gauntlet, which cannot be continued; choose "
+                f"another results folder (`gauntlet report {results}` still shows this one)"
+            )
+        for name in sorted((self.engine.keys() | other.engine.keys()) - {"kernel"}):
+            what = _OF_ENGINE.get(name, f"engine setting '{name}'")
+            mine, theirs = self.engine.get(name), other.engine.get(name)
             if mine != theirs:
                 raise UserError(
                     f"{results} holds results of another {what} ({mine}; now {theirs}); choose another "
-                    "results folder or remove that one"
+                    "results folder with --out, or remove that one"
                 )
         return other.model_copy(update={"sessions": [*self.sessions, *other.sessions]})
 
-    def with_progress(self, runs: int, wall_s: float) -> "Manifest":
-        """This manifest with the last session brought up to date: runs finished in it and its wall time."""
-        last = self.sessions[-1].model_copy(update={"runs": runs, "wall_s": round(wall_s, 3)})
+    def with_progress(self, runs: int, cached: int, wall_s: float) -> "Manifest":
+        """This manifest with the last session brought up to date: runs played and taken, its wall time."""
+        now = {"runs": runs, "cached": cached, "wall_s": round(wall_s, 3)}
+        last = self.sessions[-1].model_copy(update=now)
         return self.model_copy(update={"sessions": [*self.sessions[:-1], last]})
-
-
-def sha256_of_file(path: Path) -> str:
-    """Hash of a file's content; RunError when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise RunError(f"could not read {path} to hash it: {error.strerror}") from error
 
 
 def _versions() -> dict[str, str]:

@@ -24,7 +24,7 @@ CAPTURE_BYTES = {"headers": 112, "full": 1584}
 
 _LINKTYPE_RAW = 101
 _BYTE_ORDER_MAGIC = 0x1A2B3C4D
-_SECTION, _INTERFACE, _PACKET, _SECRETS = 0x0A0D0D0A, 1, 6, 10
+_SECTION, INTERFACE, PACKET, _SECRETS = 0x0A0D0D0A, 1, 6, 10
 _TLS_KEY_LOG = 0x544C534B
 _OPT_END, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_SHB_APPLICATION = 0, 2, 9, 4
 _NANOSECONDS = 9
@@ -102,7 +102,7 @@ def _packets(rows: npt.NDArray[np.void], interfaces: npt.NDArray[np.uint32]) -> 
     t_ns = rows["t_ns"].astype(np.uint64)
 
     words = np.zeros(int(ends[-1]) if len(rows) else 0, dtype="<u4")
-    words[starts] = _PACKET
+    words[starts] = PACKET
     words[starts + 1] = words[ends - 1] = block_words * 4
     words[starts + 2] = interfaces
     words[starts + 3] = t_ns >> np.uint64(32)
@@ -126,7 +126,7 @@ def _section_header() -> bytes:
 def _interface(link: str, capture_bytes: int) -> bytes:
     body = struct.pack("<HHI", _LINKTYPE_RAW, 0, capture_bytes)
     return _block(
-        _INTERFACE, body + _options([(_OPT_IF_NAME, link.encode()), (_OPT_IF_TSRESOL, bytes([_NANOSECONDS]))])
+        INTERFACE, body + _options([(_OPT_IF_NAME, link.encode()), (_OPT_IF_TSRESOL, bytes([_NANOSECONDS]))])
     )
 
 

@@ -2,6 +2,7 @@
 
     create(results, experiment, manifest)          once a campaign; continues a folder of the same experiment
     write_run(results, spec, plan, record, ...)    once a run, from any process
+    place_run(results, spec, plan, packed, ...)    the same for a run that was packed before
     finalize(results)                              the tables, from the runs alone
     done(results)                                  what need not be run again
 
@@ -19,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet.errors import RunError, UserError
-from gauntlet.results import layout, parquet, pcapng
+from gauntlet.results import layout, parquet
 from gauntlet.results.certificate.verdict import nothing_checked
 from gauntlet.results.files import (
     failures_named,
@@ -31,15 +32,24 @@ from gauntlet.results.files import (
     write_whole,
 )
 from gauntlet.results.manifest import Manifest
+from gauntlet.results.pack import pack
 from gauntlet.results.reader import Results, Run
 
-__all__ = ["Results", "Run", "create", "done", "exclusive", "finalize", "write_failure", "write_run"]
+__all__ = [
+    "Results",
+    "Run",
+    "create",
+    "done",
+    "exclusive",
+    "finalize",
+    "place_run",
+    "write_failure",
+    "write_run",
+    "write_trace",
+]
 
 _EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, "runs"}
 """What a folder holds before its manifest: a campaign that a kill or a full disk ended may begin again."""
-
-_COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges": ["flow", "seq"]}
-"""The columnar files of a record, with the columns that they are sorted by."""
 
 _FAILED_RECORD = {
     "format": "gauntlet-record",
@@ -130,25 +140,46 @@ def write_run(
     Raises RunError when the record is not whole or the folder cannot be written (a full disk); nothing that
     was measured before is touched.
     """
-    record = read_json(record_dir / "record.json", f"the record of run {spec['id']}")
+    record = read_json(record_dir / layout.RECORD, f"the record of run {spec['id']}")
     if record.get("run") != spec["id"]:
         raise RunError(f"the record in {record_dir} is of run {record.get('run')!r}, not of {spec['id']!r}")
     with _placing(results, str(spec["id"])) as part:
-        _write_json_files(part, spec, plan_run, record, certificate)
-        for name, order in _COLUMNS.items():
-            source = record_dir / f"{name}.arrow"
-            if source.exists():
-                table = _read_arrow(source).sort_by([(column, "ascending") for column in order])
-                parquet.write(table, part / f"{name}.parquet")
-        if (record_dir / layout.KEYS).exists():
-            shutil.copyfile(record_dir / layout.KEYS, part / layout.KEYS)
-        if (record_dir / layout.QLOG).exists():
-            shutil.copytree(record_dir / layout.QLOG, part / layout.QLOG)
-        if trace_tables:
-            parquet.write(_joined(trace_tables, "bearer"), part / layout.TRACE)
-        if capture:
-            pcapng.convert(record_dir, plan_run, part / layout.CAPTURE)
+        pack(plan_run, record_dir, part, certificate, capture=capture)
+        _give_name(part, spec, plan_run, trace_tables)
     return layout.run_folder(results, str(spec["id"]))
+
+
+def place_run(
+    results: Path,
+    spec: Mapping[str, Any],
+    plan_run: Mapping[str, Any],
+    packed: Path,
+    trace_tables: Mapping[str, pa.Table],
+    *,
+    key: Mapping[str, Any],
+    capture: bool = False,
+) -> Path:
+    """As `write_run`, from a folder of packed files (`pack`), whatever its run was called when it was played.
+
+    `packed` is copied and left as it is; of its captures only with `capture`. `key` is the content of
+    `key.json`.
+    """
+    with _placing(results, str(spec["id"])) as part:
+        for entry in packed.iterdir():
+            if entry.name == layout.QLOG:
+                shutil.copytree(entry, part / layout.QLOG)
+            elif entry.name in layout.PACKED or (capture and entry.name == layout.CAPTURE):
+                shutil.copyfile(entry, part / entry.name)
+        _give_name(part, spec, plan_run, trace_tables, key)
+    return layout.run_folder(results, str(spec["id"]))
+
+
+def write_trace(results: Path, run_id: str, trace_tables: Mapping[str, pa.Table]) -> None:
+    """Write the link that a run rode anew, as `write_run` does."""
+    part = results / f".{run_id}.trace.part-{os.getpid()}"
+    with failures_named(f"store the run {run_id}"):
+        parquet.write(_joined(trace_tables, "bearer"), part)
+        part.replace(layout.run_folder(results, run_id) / layout.TRACE)
 
 
 def write_failure(results: Path, spec: Mapping[str, Any], plan_run: Mapping[str, Any], reason: str) -> Path:
@@ -164,7 +195,15 @@ def write_failure(results: Path, spec: Mapping[str, Any], plan_run: Mapping[str,
     }
     certificate = nothing_checked(str(spec["id"]), reason)
     with _placing(results, str(spec["id"])) as part:
-        _write_json_files(part, spec, plan_run, record, certificate)
+        _write_json(
+            part,
+            {
+                layout.SPEC: spec,
+                layout.PLAN: plan_run,
+                layout.RECORD: record,
+                layout.CERTIFICATE: certificate,
+            },
+        )
     return layout.run_folder(results, str(spec["id"]))
 
 
@@ -176,6 +215,9 @@ def done(results: Path) -> set[str]:
     found = set()
     for entry in sorted(runs.iterdir()):
         if layout.is_hidden(entry.name):
+            continue
+        if (entry / layout.KEY).exists():  # only runs that came to their end have one
+            found.add(entry.name)
             continue
         try:
             record = read_json(entry / layout.RECORD, "the record")
@@ -246,25 +288,25 @@ def _replace_folder(part: Path, place: Path) -> None:
     fsync_folder(place.parent)
 
 
-def _write_json_files(
+def _give_name(
     part: Path,
     spec: Mapping[str, Any],
     plan_run: Mapping[str, Any],
-    record: Mapping[str, Any],
-    certificate: Mapping[str, Any],
+    trace_tables: Mapping[str, pa.Table],
+    key: Mapping[str, Any] | None = None,
 ) -> None:
-    for name, value in (
-        (layout.SPEC, spec),
-        (layout.PLAN, plan_run),
-        (layout.RECORD, record),
-        (layout.CERTIFICATE, certificate),
-    ):
+    """Add to packed files what an experiment knows of their run: its name, its place, the link it rode."""
+    for name, what in ((layout.RECORD, "the record"), (layout.CERTIFICATE, "the certificate")):
+        content = read_json(part / name, f"{what} of run {spec['id']}")
+        (part / name).write_bytes(json_bytes({**content, "run": spec["id"]}))
+    _write_json(part, {layout.SPEC: spec, layout.PLAN: plan_run, **({layout.KEY: key} if key else {})})
+    if trace_tables:
+        parquet.write(_joined(trace_tables, "bearer"), part / layout.TRACE)
+
+
+def _write_json(part: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, value in files.items():
         (part / name).write_bytes(json_bytes(dict(value)))
-
-
-def _read_arrow(path: Path) -> pa.Table:
-    with pa.OSFile(str(path)) as source:
-        return pa.ipc.open_file(source).read_all()
 
 
 def _joined(tables: Mapping[str, pa.Table], key: str) -> pa.Table:

@@ -7,6 +7,7 @@ travel times exact.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,17 @@ class Journey:
 
     def time_at(self, km: float) -> float:
         """When the train passes a position; where it stops, when it departs."""
+        known_s = self._passed_s.get(km)
+        if known_s is None:
+            known_s = self._passed_s[km] = self._computed_time_at(km)
+        return known_s
+
+    @cached_property
+    def _passed_s(self) -> dict[float, float]:
+        """Instants by position: every train on a line passes the borders of the same cells."""
+        return {}
+
+    def _computed_time_at(self, km: float) -> float:
         after = int(np.searchsorted(self.km, km, side="right"))
         if after >= len(self.km):
             return self.arrival_s

@@ -84,6 +84,10 @@ class Decision:
     deterministic: bool = False
     """Whether all repetitions were the same one, since nothing was drawn: one observation, no interval."""
 
+    def because(self, words: str) -> "Decision":
+        """The same with more to say, first."""
+        return replace(self, reason="; ".join(it for it in (words, self.reason) if it))
+
     @property
     def shown(self) -> str:
         """The value for people, with its unit; a dash without one."""

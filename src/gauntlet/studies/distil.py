@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import RunSpec
-from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, FlowData, flows_of
-from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, flows_of
 from gauntlet.metrics.kpis.message_delay import message_delays_s
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.campaign import by_flow
@@ -126,23 +125,17 @@ def _flows(
 def _measured(
     experiment: Experiment, results: Results, wanted: set[str]
 ) -> dict[tuple[str, int], dict[str, float | None]]:
-    """The study's own measures by run and flow; the only numbers that need the runs themselves."""
+    """The study's own measures by run and flow; the only numbers that need the runs themselves. A plugin that
+    was not run leaves none.
+    """
     if not experiment.measures:
         return {}
     return {
-        (run.id, flow.index): {measure.name: _of(measure, flow) for measure in experiment.measures}
+        (run.id, flow.index): {it.name: it.of_flow(flow) for it in experiment.measures if it.of_flow}
         for run in results.runs()
         if run.id in wanted and run.ok
         for flow in flows_of(run)
     }
-
-
-def _of(measure: Kpi, flow: FlowData) -> float | None:
-    if measure.of_flow is None:
-        raise UserError(
-            f"The measure '{measure.name}' has no of_flow; a study's measure is one number a flow."
-        )
-    return measure.of_flow(flow)
 
 
 def _delays(results: Results, wanted: set[str]) -> pa.Table:

@@ -5,7 +5,7 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-LEDGER = "ledger.toml"
+STUDY = "study.toml"
 """What makes a folder one of a study."""
 
 _CHECKOUT = Path(__file__).resolve().parents[3] / "studies"
@@ -15,7 +15,7 @@ _WHEEL = "gauntlet_studies"
 
 def root() -> Path | None:
     """The folder that holds a folder for each study; None when neither checkout nor wheel is there."""
-    if any(_CHECKOUT.glob(f"*/{LEDGER}")):
+    if any(_CHECKOUT.glob(f"*/{STUDY}")):
         return _CHECKOUT
     if importlib.util.find_spec(_WHEEL) is None:
         return None
@@ -27,4 +27,4 @@ def root() -> Path | None:
 def known() -> dict[str, Path]:
     """The folder of each published study by its key, which is the folder's name."""
     there = root()
-    return {path.parent.name: path.parent for path in sorted(there.glob(f"*/{LEDGER}"))} if there else {}
+    return {path.parent.name: path.parent for path in sorted(there.glob(f"*/{STUDY}"))} if there else {}

@@ -8,9 +8,8 @@ import pyarrow.compute as pc
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import expand, load_experiment
-from gauntlet.studies import study
 from gauntlet.studies.distil import factors_of
-from gauntlet.studies.model import NotMeasured
+from gauntlet.studies.model import Experiment, NotMeasured
 from gauntlet.studies.summary import Part, Summary
 
 JOINED = "joined"
@@ -56,14 +55,14 @@ def joined(
         raise UserError(
             f"{', '.join(there)} have runs of the same id; join experiments whose factors differ."
         )
-    return Summary(summary.study, {JOINED: Part({"factors": factors, "labels": labels}, whole)})
+    return Summary(summary.study, {JOINED: Part({"factors": factors, "labels": labels}, whole)}, summary.home)
 
 
 def _factors(summary: Summary, experiment: str) -> tuple[dict[str, list[Any]], dict[str, dict[str, str]]]:
     """The factors of an experiment and how their values read, from its file where it was not played."""
-    if experiment in summary.experiments:
+    if experiment in summary.experiments or summary.home is None:
         return summary.factors(experiment), summary.manifest()[experiment]["labels"]
-    return factors_of(expand(load_experiment(study(summary.study).experiment(experiment).file)))
+    return factors_of(expand(load_experiment(Experiment(summary.home, experiment).file)))
 
 
 def _with(flows: pa.Table, added: Mapping[str, Any]) -> pa.Table:

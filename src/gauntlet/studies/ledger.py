@@ -3,7 +3,6 @@
 docs/formats/ledger.md is the reference for who writes one.
 """
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from gauntlet.errors import UserError
-from gauntlet.experiment.strict import Location, Strict, sentence
+from gauntlet.experiment.strict import Strict, sentence
+from gauntlet.experiment.tomlfile import checked, toml, words
 from gauntlet.studies.rules import rule
 from gauntlet.studies.rules.base import Ruled
 
@@ -59,14 +59,7 @@ class Claim:
 
 def load(path: Path) -> tuple[Claim, ...]:
     """Read a ledger. Raises UserError with the file, the claim and what would be right."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{path}: there is no such ledger; give the path of a TOML file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: the ledger cannot be read ({error}).") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: not valid TOML: {error}.") from None
+    raw = toml(path, "ledger")
     for key in raw:
         if key != "claim":
             raise UserError(f"{path}: unknown key '{key}'; a ledger has [[claim]] tables and nothing else.")
@@ -84,14 +77,11 @@ def load(path: Path) -> tuple[Claim, ...]:
 
 def _claim(path: Path, place: int, given: dict[str, Any]) -> Claim:
     name = f"claim '{given['id']}'" if isinstance(given.get("id"), str) else f"claim number {place}"
-    try:
-        read = _Claim.model_validate(given)
-    except ValidationError as error:
-        raise UserError(f"{path}: {name}: {sentence(error, _words)}") from None
+    read = checked(_Claim, given, f"{path}: {name}")
     try:
         how = rule(read.decide)
     except ValidationError as error:
-        raise UserError(f"{path}: {name}, decide: {sentence(error, _words)}") from None
+        raise UserError(f"{path}: {name}, decide: {sentence(error, words)}") from None
     except ValueError as error:
         raise UserError(f"{path}: {name}, decide: {str(error).rstrip('.')}.") from None
     return Claim(
@@ -104,7 +94,3 @@ def _claim(path: Path, place: int, given: dict[str, Any]) -> Claim:
         figures=tuple(read.figures),
         rule=how,
     )
-
-
-def _words(location: Location) -> str:
-    return ", ".join(f"number {part + 1}" if isinstance(part, int) else str(part) for part in location)

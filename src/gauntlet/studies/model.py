@@ -6,10 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gauntlet.advice.classes import Classes
 from gauntlet.errors import GauntletError, UserError
 from gauntlet.experiment.runspec import Factor
-from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.studies.plugin import Plugin
 
 if TYPE_CHECKING:
     import altair as alt
@@ -124,10 +125,6 @@ class Figure:
         return f"{kind.capitalize() or 'Figure'} {number}"
 
 
-Value = Callable[["Summary"], "Mean | float"]
-"""A result that no KPI holds (a formula against its own table): a float is exact, a Mean has an interval."""
-
-
 @dataclass(frozen=True)
 class Study:
     """A published study that is done again."""
@@ -143,8 +140,10 @@ class Study:
     """Ids of the claims that a visitor should see first: the study's main findings, held or not."""
     notes: tuple[tuple[str, str], ...] = ()
     """What differs from the study and why: (heading, sentences)."""
-    values: Mapping[str, Value] = field(default_factory=dict)
-    """Functions that claims of the kind `value` name."""
+    plugin: Plugin = field(default_factory=Plugin)
+    """Its own arithmetic."""
+    advice: Classes | None = None
+    """Classes of service and their needs."""
 
     @property
     def ledger(self) -> Path:

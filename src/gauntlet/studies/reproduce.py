@@ -18,8 +18,9 @@ from gauntlet.results.manifest import Manifest
 from gauntlet.studies import ledger
 from gauntlet.studies.decide import Context, Decision, Verdict, decided
 from gauntlet.studies.distil import distil, factors_of
+from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
-from gauntlet.studies.model import Experiment, Study
+from gauntlet.studies.model import PROTOCOLS, Experiment, Study
 from gauntlet.studies.select import check
 from gauntlet.studies.summary import Summary
 
@@ -92,8 +93,26 @@ def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
     found = []
     for experiment in chosen:
         file = load_experiment(experiment.file)
-        found.append(Task(experiment, file, expand(file), quick))
+        task = Task(experiment, file, expand(file), quick)
+        _check_cut(study, task)
+        found.append(task)
     return found
+
+
+def _check_cut(study: Study, task: Task) -> None:
+    """Raise UserError when study.toml keeps factors, values or runs that the experiment does not have."""
+    experiment = task.experiment
+    factors = factors_of(task.every)[0]
+    try:
+        if experiment.quick is not None:
+            # Here both are what a run's flows speak.
+            check(experiment.name, experiment.quick.keep, {**factors, "protocol": factors[PROTOCOLS]})
+        ids = {spec.id for spec in task.every}
+        for run in experiment.examples:
+            if run not in ids:
+                raise UserError(f"{experiment.name}: there is no run '{run}' to keep as an example.")
+    except UserError as error:
+        raise UserError(f"{study.home / STUDY}: {error}") from None
 
 
 def play(
@@ -143,7 +162,7 @@ def summarise(study: Study, todo: Sequence[Task], out: Path) -> Summary:
     }
     if not parts:
         raise UserError(f"{out} holds no results of the study {study.key} yet; play it first.")
-    return Summary(study.key, parts)
+    return Summary(study.key, parts, study.home)
 
 
 def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None) -> list[Judged]:
@@ -156,7 +175,20 @@ def _decided(claim: Claim, context: Context) -> Decision:
     try:
         return decided(claim.rule, context)
     except UserError as error:
-        raise UserError(f"claim '{claim.id}': {error}") from None
+        raise UserError(f"{context.study.ledger}: claim '{claim.id}': {error}") from None
+
+
+def want_plugin(study: Study, judged: Sequence[Judged]) -> list[str]:
+    """Ids of the claims that are undecided because the study's plugin.py was not run: their expressions call
+    its functions, or they rest on measures of it that the results lack.
+    """
+    if not study.plugin.withheld:
+        return []
+    return [
+        it.claim.id
+        for it in judged
+        if it.decision.verdict == Verdict.UNDECIDED and it.decision.value is None and it.claim.rule.own(study)
+    ]
 
 
 def counts(judged: Sequence[Judged]) -> dict[Verdict, int]:

@@ -267,16 +267,21 @@ def _seen(
     row: Mapping[str, Any], value: float | None, quantity: Quantity, known: Kpi | None
 ) -> Observation | None:
     """What a flow says of the quantity; None where it does not apply to it. Of a quantity that is not known
-    to have a value for flows that failed, such a flow has none.
-
+    to have a value for flows that failed, such a flow has none; nor of the delays of what arrived.
     """
-    if value is not None and math.isfinite(value):
-        return Observation(value)
-    if completed(row):
-        return None
+    of_delays = quantity.kpi in DISTRIBUTIONS and DISTRIBUTIONS[quantity.kpi][0] == "delays"
+    of_arrived = of_delays or (known is not None and known.of_arrived)
+    if completed(row) or not of_arrived:
+        if value is not None and math.isfinite(value):
+            return Observation(value)
+        if completed(row):
+            return None
     if known is None:
-        return NEVER if quantity.between is None else Observation(0.0)
-    seen = observed(known, None, completed=False, given_s=row.get("given_s"))
+        # What did not come took longer than any bound.
+        beyond = of_delays and quantity.between is not None and math.isinf(quantity.between[1])
+        return NEVER if quantity.between is None else Observation(float(beyond))
+    told = None if value is None else float(row[quantity.kpi])
+    seen = observed(known, told, completed=False, given_s=row.get("given_s"))
     if quantity.between is None or seen is None:
         return seen
     low, high = quantity.between

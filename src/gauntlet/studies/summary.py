@@ -52,24 +52,28 @@ class Part:
 class Summary:
     """A study's results, reduced. Every accessor raises NotMeasured for an experiment that is not in it."""
 
-    def __init__(self, study: str, parts: Mapping[str, Part]) -> None:
+    def __init__(self, study: str, parts: Mapping[str, Part], home: Path | None = None) -> None:
         self.study = study
+        self.home = home
+        """The study's folder, whose files say what was not played; None: only what was is known."""
         self._parts = dict(parts)
         self._read: dict[tuple[str, str], pa.Table] = {}
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Open a summary folder. Raises UserError when there is none, RunError when it is damaged."""
+    def load(cls, folder: Path, home: Path | None = None) -> Self:
+        """Open a summary folder of the study in `home`. Raises UserError when there is none, RunError when it
+        is damaged.
+        """
         if not (folder / MANIFEST).exists():
             raise UserError(
-                f"{folder} holds no summary of a study; `pip install gauntlet-net-studies` brings those of "
-                "the published ones, `gauntlet reproduce STUDY --full --update-summary DIR` makes one."
+                f"{folder} holds no summary of a study; `gauntlet reproduce STUDY --full --update-summary "
+                f"{folder}` makes one."
             )
         whole = read_json(folder / MANIFEST, "the summary's manifest")
         if {key: whole.get(key) for key in FORMAT} != FORMAT:
             raise RunError(f"{folder / MANIFEST} is not of this version's format; make the summary again.")
         parts = {name: Part(part, {}, folder / name) for name, part in whole["experiments"].items()}
-        return cls(str(whole["study"]), parts)
+        return cls(str(whole["study"]), parts, home)
 
     @property
     def experiments(self) -> tuple[str, ...]:

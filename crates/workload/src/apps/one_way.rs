@@ -12,7 +12,7 @@ use crate::error::{Failure, SpecError};
 use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
 use crate::payload::{Outbox, Payload};
 use crate::session::{SenderEnd, Session};
-use crate::stacks::{Arrival, Connection, Service, Stack};
+use crate::stacks::{Arrival, Connection, Service, Stack, Take};
 
 /// An application of which the sender only sends and the receiver only receives.
 pub(super) trait OneWay: Send + Sync {
@@ -110,6 +110,11 @@ impl Traffic {
         }
     }
 
+    /// Whether nobody asks when each message was taken or came, and no instant ends the transfer.
+    fn only_totals(&self, session: &Session) -> bool {
+        !session.ctx.messages && matches!(self.amount, Amount::Bytes(_))
+    }
+
     /// The sending end.
     pub(super) fn send(
         &self,
@@ -146,8 +151,7 @@ impl Traffic {
             Amount::Bytes(_) => i64::MAX,
             Amount::For { duration_ns } => start_ns + duration_ns,
         };
-        // Nobody asks when each message was taken, and no instant ends the transfer.
-        let only_totals = !session.ctx.messages && matches!(self.amount, Amount::Bytes(_));
+        let only_totals = self.only_totals(session);
         let mut offset = 0;
         let mut still = Standstill::default();
         let mut now_ns = clock.now_ns();
@@ -283,9 +287,11 @@ impl Traffic {
         received: &mut Received,
     ) -> Result<(), Failure> {
         let last_seq = self.total_bytes().div_ceil(u64::from(self.message_bytes)) - 1;
+        let only_totals = self.only_totals(session);
         loop {
             let left = (last_seq + 1).saturating_sub(received.messages);
-            let arrival = connection.receive(left, u64::MAX, &mut |bytes, t_ns| {
+            let later = only_totals && received.messages > 0;
+            let take: &mut Take<'_> = &mut |bytes, t_ns| {
                 let seq = payload
                     .recognise(bytes, u32::try_from(last_seq).ok())
                     .filter(|seq| u64::from(*seq) <= last_seq)
@@ -293,7 +299,12 @@ impl Traffic {
                 let readable_ns = order.readable_ns(seq, t_ns.unwrap_or(NEVER));
                 received.note_numbered(seq, bytes.len() as u64, readable_ns);
                 Ok(())
-            })?;
+            };
+            let arrival = if later {
+                connection.receive_all(left, take)?
+            } else {
+                connection.receive(left, u64::MAX, take)?
+            };
             match arrival {
                 Arrival::Data => session.report_progress(received.last_ns.unwrap_or(0), received.bytes),
                 Arrival::Silence => {}

@@ -249,6 +249,16 @@ pub trait Connection: Send {
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure>;
 
+    /// Receives as [`Connection::receive`] does, but may wait until all of `most_messages` have arrived, and then tells
+    /// the instant of the last one for each: for a receiver of messages who has had the first one and need know no more
+    /// than when the last one came.
+    ///
+    /// # Errors
+    /// As for [`Connection::receive`].
+    fn receive_all(&mut self, most_messages: u64, take: &mut Take<'_>) -> Result<Arrival, Failure> {
+        self.receive(most_messages, u64::MAX, take)
+    }
+
     /// How many subflows the session has now; `None` for a transport that never has more than one.
     fn subflows(&self) -> Option<u32> {
         None

@@ -308,6 +308,55 @@ impl SctpConnection {
             Err(error) => Err(self.broken("sending", &error)),
         }
     }
+
+    /// Waits for `most_messages` (or as many as one call takes) or the end of the session, and passes on what came.
+    fn take_batch(
+        &mut self,
+        most_messages: u64,
+        instants: Instants,
+        take: &mut Take<'_>,
+    ) -> Result<Arrival, Failure> {
+        let most = most_messages.min(LONGEST_BATCH as u64) as usize;
+        let count = match self.batch.receive(self.socket.fd(), most) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::NotConnected => 0,
+            Err(error) => return Err(self.broken("receiving", &error)),
+        };
+        let session = self.socket.session();
+        let now_ns = match instants {
+            Instants::Stamps => None,
+            Instants::Now => Some(session.ctx.clock.now_ns()),
+            Instants::NowIfFull => {
+                let full =
+                    count == most && (0..count).all(|index| !self.batch.message(index).bytes.is_empty());
+                full.then(|| session.ctx.clock.now_ns())
+            }
+        };
+        for index in 0..count {
+            let message = self.batch.message(index);
+            if message.bytes.is_empty() {
+                return session.failure().map_or(Ok(Arrival::End), Err);
+            }
+            let t_ns = match now_ns {
+                Some(now_ns) => now_ns,
+                None => session.ctx.clock.from_realtime_ns(message.realtime_ns.ok_or_else(no_stamp)?),
+            };
+            take(message.bytes, Some(t_ns))?;
+        }
+        if count == 0 { session.failure().map_or(Ok(Arrival::End), Err) } else { Ok(Arrival::Data) }
+    }
+}
+
+/// Where the instants of a batch are from.
+#[derive(Clone, Copy)]
+enum Instants {
+    /// The kernel's stamp of each message.
+    Stamps,
+    /// The clock.
+    Now,
+    /// The clock, if the batch is full and has thus ended with its last message; else the stamps, which are those of
+    /// first fragments: the session broke off, and the call has ended later.
+    NowIfFull,
 }
 
 impl Connection for SctpConnection {
@@ -363,26 +412,17 @@ impl Connection for SctpConnection {
         _most_bytes: u64,
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
-        let most = if self.wake_for_each { 1 } else { most_messages.min(LONGEST_BATCH as u64) as usize };
-        let count = match self.batch.receive(self.socket.fd(), most) {
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::NotConnected => 0,
-            Err(error) => return Err(self.broken("receiving", &error)),
-        };
-        let session = self.socket.session();
-        for index in 0..count {
-            let message = self.batch.message(index);
-            if message.bytes.is_empty() {
-                return session.failure().map_or(Ok(Arrival::End), Err);
-            }
-            let t_ns = if self.wake_for_each {
-                session.ctx.clock.now_ns()
-            } else {
-                session.ctx.clock.from_realtime_ns(message.realtime_ns.ok_or_else(no_stamp)?)
-            };
-            take(message.bytes, Some(t_ns))?;
+        if self.wake_for_each {
+            return self.take_batch(1, Instants::Now, take);
         }
-        if count == 0 { session.failure().map_or(Ok(Arrival::End), Err) } else { Ok(Arrival::Data) }
+        self.take_batch(most_messages, Instants::Stamps, take)
+    }
+
+    fn receive_all(&mut self, most_messages: u64, take: &mut Take<'_>) -> Result<Arrival, Failure> {
+        if !self.wake_for_each || self.socket.session().ctx.wake {
+            return self.receive(most_messages, u64::MAX, take);
+        }
+        self.take_batch(most_messages, Instants::NowIfFull, take)
     }
 
     fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from gauntlet.engine import guest, guest_memory, pool
+from gauntlet.engine import cores, guest, guest_memory
 from gauntlet.engine.doctor.check import Check, count, mib
 from gauntlet.engine.guest_memory import Place
 from gauntlet.errors import RunError
@@ -20,7 +20,7 @@ def guest_memory_place(
     attempt: Callable[[Path, int], Place] = guest_memory.tried,
 ) -> Check:
     """Where the memory of guests will lie, and what is wrong with the folders that were not taken."""
-    guests = guests or len(pool.usable_cores())
+    guests = guests or len(cores.usable_cores())
     size = guest.MEMORY_MIB << 20
     folders = guest_memory.candidates() if candidates is None else candidates
     places = [attempt(folder, size) for folder in folders]

@@ -60,5 +60,7 @@ def boot(installed: Callable[[], guest.Machine] = guest.Machine.installed) -> Ch
             guest.boot([], Path(folder) / "out", seed=1, machine=machine, stall_wall_s=_STALL_WALL_S)
         except GauntletError as error:
             mend = "Mend what is named above first; if nothing is, report it with the console."
+            if os.environ.get("GAUNTLET_KERNEL"):
+                mend = "Unset GAUNTLET_KERNEL: that uses the kernel that belongs to this installation."
             return Check("guest", False, str(error), mend)
     return Check("guest", True, f"boots and powers off in {time.monotonic() - started:.2f} s")

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gauntlet.engine import cgroup, pool
+from gauntlet.engine import cgroup, cores
 from gauntlet.engine.doctor.apart import Tried, apart
 from gauntlet.engine.doctor.check import Check, count, mib
 
@@ -88,7 +88,7 @@ def processes(
     soft: int | None = None,
 ) -> Check:
     """Whether all processes of all guests can be there at once; `soft` is the limit RLIMIT_NPROC."""
-    guests = guests or len(pool.usable_cores())
+    guests = guests or len(cores.usable_cores())
     soft = resource.getrlimit(resource.RLIMIT_NPROC)[0] if soft is None else soft
     wanted = guests * PROCESSES_PER_GUEST
     got = attempt(wanted).result or 0

@@ -6,7 +6,7 @@ import resource
 from collections.abc import Callable
 from pathlib import Path
 
-from gauntlet.engine import cgroup, pool
+from gauntlet.engine import cgroup, cores
 from gauntlet.engine.doctor import libc
 from gauntlet.engine.doctor.apart import Tried, apart
 from gauntlet.engine.doctor.check import Check, count, mib
@@ -26,7 +26,7 @@ MAPPINGS_WANTED = 16_384
 
 def room(root: Path = Path("/"), guests: int | None = None) -> Check:
     """Memory that is free, on the host and within the control groups of this process."""
-    guests = guests or len(pool.usable_cores())
+    guests = guests or len(cores.usable_cores())
     limits = cgroup.limits(root)
     available = _meminfo(root).get("MemAvailable", 0)
     said = f"{mib(available)} free"
@@ -57,7 +57,7 @@ def commitment(
     root: Path = Path("/"), guests: int | None = None, promise: Callable[[int], Tried[bool]] = promised
 ) -> Check:
     """Whether the host promises the memory of all guests before they use it (vm.overcommit_memory)."""
-    guests = guests or len(pool.usable_cores())
+    guests = guests or len(cores.usable_cores())
     mode = _number(root / "proc/sys/vm/overcommit_memory")
     setting = "vm.overcommit_memory" + ("" if mode is None else f"={mode}")
     fit = next((number for number in range(guests, 0, -1) if promise(number * _COMMITMENT_BYTES).result), 0)

@@ -9,7 +9,8 @@ from gauntlet.metrics.steps import Floats
 _DEFINITION = (
     "of the one-way delay of the messages that arrived, from the moment the sending application handed a "
     "message over to the moment the receiving application had all of it. It includes the time spent in the "
-    "sender's buffer; messages that never arrived have no delay and are counted as lost."
+    "sender's buffer; messages that never arrived have no delay and are counted as lost. A flow that failed "
+    "counts with its run's limit, for what it did not bring is in no delay."
 )
 
 
@@ -43,6 +44,7 @@ KPIS = tuple(
         shown_factor=1e3,
         higher_is_better=False,
         definition=f"{words.capitalize()} {_DEFINITION}",
+        of_arrived=True,
         of_flow=compute,
     )
     for short, words, compute in (

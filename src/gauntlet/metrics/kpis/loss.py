@@ -45,7 +45,9 @@ KPIS = (
         higher_is_better=False,
         definition="Share of the messages handed over by the sending application that never entered the "
         "network, because a queue of the sender's own dropped them. They are among the messages lost; no "
-        "link lost them.",
+        "link lost them. UDP and QUIC's datagrams tell it; for a stream of QUIC or ResTP a packet that the "
+        "queue of the sender's own device refuses is a loss like any other: it is sent again, and not "
+        "counted here.",
         of_flow=sender_drop_ratio,
     ),
 )

@@ -48,7 +48,9 @@ KPIS = (
         shown_factor=1e3,
         higher_is_better=False,
         definition="Mean over the periodic messages that arrived: from the moment at which data can flow "
-        "over the message's session to the arrival of its last byte.",
+        "over the message's session to the arrival of its last byte. A flow that failed counts with its "
+        "run's limit, for the messages that it did not bring are in no mean.",
+        of_arrived=True,
         of_flow=partial(message_delay_s, with_setup=False),
     ),
     Kpi(
@@ -58,7 +60,9 @@ KPIS = (
         shown_factor=1e3,
         higher_is_better=False,
         definition="Mean over the periodic messages that arrived: from the beginning of the set-up of the "
-        "message's session to the arrival of its last byte. On a session that is kept there is no set-up.",
+        "message's session to the arrival of its last byte. On a session that is kept there is no set-up. "
+        "A flow that failed counts with its run's limit.",
+        of_arrived=True,
         of_flow=partial(message_delay_s, with_setup=True),
     ),
 )

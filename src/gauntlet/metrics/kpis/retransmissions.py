@@ -23,7 +23,8 @@ KPIS = (
         shown_factor=100.0,
         higher_is_better=False,
         definition="Packets that the sender's transport sent again (its own count), for each hundred "
-        "messages that arrived. A message of the default size is one packet, give or take the "
+        "messages that arrived, whoever lost them: of QUIC and ResTP also those that the queue of the "
+        "sender's own device refused. A message of the default size is one packet, give or take the "
         "tunnel's headers.",
         of_flow=retransmissions_per_message,
     ),

@@ -7,89 +7,30 @@ a socket buffer drops, what waits for an earlier byte, what an application reads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-from gauntlet.results.certificate import headers, tolerance
-from gauntlet.results.certificate.arrivals import NEVER, Arrivals, arrivals
+from gauntlet.results.certificate import tolerance
+from gauntlet.results.certificate.arrivals import NEVER, Arrivals
 from gauntlet.results.certificate.capture import Capture
-from gauntlet.results.certificate.payloads import Ports, read_payloads
-from gauntlet.results.certificate.stages import address_of
+from gauntlet.results.certificate.seen import (
+    AT_RECEIVER,
+    AT_REQUESTER,
+    Claims,
+    Ints,
+    Seen,
+    read_claims,
+    seen_at,
+)
+from gauntlet.results.certificate.sent import Sending, check_sent
 from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
-
-Ints = npt.NDArray[np.int64]
-
-_BYTE_STREAMS = frozenset({"tcp", "tls", "sctp"})
-"""Stacks whose messages stand in one stream in the order of their numbers, possibly with something added."""
 
 _ANSWERED = "web"
 """The application whose objects travel from the receiver of its messages to their sender."""
-
-
-@dataclass(frozen=True)
-class Claims:
-    """What the guest says of one flow: its entry in the record, its plan, its messages and objects.
-
-    `messages` has columns seq, size_bytes and received_ns (-1: never), `objects` size_bytes and completed_ns;
-    None where the record has none.
-    """
-
-    told: Mapping[str, Any]
-    planned: Mapping[str, Any]
-    messages: Mapping[str, Ints] | None
-    objects: Mapping[str, Ints] | None
-
-    @property
-    def name(self) -> str:
-        """The flow's id."""
-        return str(self.told["id"])
-
-    @property
-    def stack(self) -> str:
-        """Its transport; TLS by what carries it is still TLS."""
-        return str(self.planned.get("stack", ""))
-
-    @property
-    def in_order(self) -> bool:
-        """Whether message k cannot be read before all bytes of the messages before it have arrived."""
-        streams = int(self.planned.get("stack_params", {}).get("streams", 1))
-        return self.stack in _BYTE_STREAMS and streams == 1
-
-    @cached_property
-    def ports(self) -> Ports:
-        """Those of its packets; programs choose theirs, and more than one, as MPTCP does for further
-        subflows."""
-        if self.stack == "external":
-            return Ports(None, None)
-        source, destination = (_port(self.told[end]) for end in ("source", "destination"))
-        return Ports(None if self.stack == "mptcp" else source, destination)
-
-    @property
-    def received_bytes(self) -> int:
-        """What was received in all."""
-        return int(self.told["received_bytes"])
-
-    @property
-    def has_messages(self) -> bool:
-        """Whether messages were received that have rows of their own; programs need not tell any."""
-        told = self.told["received_messages"] and self.told["message_size_bytes"]
-        return bool(told) and self.stack != "external"
-
-    @property
-    def claims_nothing(self) -> bool:
-        """Whether the guest says that nothing was received."""
-        return not self.received_bytes and self.objects is None
-
-
-def _port(endpoint: str) -> int | None:
-    return int(endpoint.rpartition(":")[2]) or None
 
 
 def check_claims(
@@ -99,112 +40,23 @@ def check_claims(
     capture: Capture | None,
     findings: Findings,
 ) -> None:
-    """Judge what the record says of each flow: checks `bytes`, `instants` and `objects`."""
-    planned = {flow["id"]: flow for flow in plan_run["flows"]}
-    messages = _columns(record_dir / "messages.arrow", ("seq", "size_bytes", "received_ns"))
-    objects = _columns(record_dir / "exchanges.arrow", ("size_bytes", "completed_ns"))
-    for number, told in enumerate(record["flows"]):
-        claims = Claims(
-            told, planned.get(told["id"], {}), _of_flow(messages, number), _of_flow(objects, number)
-        )
+    """Judge what the record says of each flow: checks `sent`, `bytes`, `instants` and `objects`."""
+    for claims in read_claims(plan_run, record, record_dir):
+        ways = [path for path in record["paths"] if path["flow"] == claims.name]
+        check_sent(Sending(claims, ways, plan_run, record), capture, findings)
         if claims.claims_nothing:
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")
             continue
-        ways = [path for path in record["paths"] if path["flow"] == claims.name]
         damaged = any(change.get("corrupt") for change in plan_run["timeline"])
-        seen = _seen(claims, ways, capture, backward=False, damaged=damaged)
+        seen = seen_at(AT_RECEIVER, claims, ways, capture, damaged=damaged)
         answers = claims.planned.get("app") == _ANSWERED and claims.objects is not None
-        back = _seen(claims, ways, capture, backward=True, damaged=damaged) if answers else seen
+        back = seen_at(AT_REQUESTER, claims, ways, capture, damaged=damaged) if answers else seen
         if isinstance(seen, str) or isinstance(back, str):
             _not_checked(claims, seen if isinstance(seen, str) else str(back), findings)
             continue
         _check_bytes(claims, seen, findings)
         _check_instants(claims, seen, plan_run["record"]["messages"], findings)
         _check_objects(claims, back, findings)
-
-
-def _columns(path: Path, names: Sequence[str]) -> dict[str, Ints] | None:
-    """Columns of an Arrow file as whole numbers (null: -1), by flow; None without the file."""
-    if not path.is_file():
-        return None
-    with pa.OSFile(str(path)) as source:
-        table = pa.ipc.open_file(source).read_all()
-    return {name: table[name].cast(pa.int64()).fill_null(-1).to_numpy() for name in ("flow", *names)}
-
-
-def _of_flow(columns: Mapping[str, Ints] | None, number: int) -> dict[str, Ints] | None:
-    if columns is None:
-        return None
-    rows = np.flatnonzero(columns["flow"] == number)
-    return {name: column[rows] for name, column in columns.items()} if len(rows) else None
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What the last taps of a flow's ways show of it."""
-
-    links: tuple[str, ...]
-    arrivals: Arrivals
-
-    @property
-    def where(self) -> str:
-        """The taps in words."""
-        return " and ".join(self.links)
-
-
-def _seen(
-    claims: Claims,
-    ways: Sequence[Mapping[str, Any]],
-    capture: Capture | None,
-    *,
-    backward: bool,
-    damaged: bool,
-) -> _Seen | str:
-    """What arrived; or, in words, what the record lacks to know it."""
-    if capture is None:
-        return "captured packets"
-    direction = "return" if backward else "forward"
-    links = tuple(dict.fromkeys(way[direction][-1] for way in ways if way[direction]))
-    absent = [link for link in links if link not in capture.taps]
-    if not links or absent or any(not way[direction] for way in ways):
-        return f"a tap on the last link to {claims.told['from' if backward else 'to']}"
-    pairs = _pairs(claims, ways, backward=backward)
-    if not pairs:
-        return f"the addresses of {claims.name}"
-    times, inners, numbers = [], [], []
-    for link in links:
-        tap = capture.taps[link]
-        for number, pair in enumerate(pairs):
-            chosen = np.flatnonzero(tap.pair == np.uint64(pair))
-            if len(chosen):
-                times.append(tap.time_ns[chosen])
-                inners.append(headers.inner_packets(capture.records["packet"][tap.rows[chosen]]))
-                numbers.append(np.full(len(chosen), number))
-    if not times:
-        none = np.empty(0, np.int64)
-        return _Seen(links, Arrivals(none, none, None, None, 0))
-    time_ns, inner, way = (np.concatenate(parts) for parts in (times, inners, numbers))
-    if len(times) > 1:
-        order = np.argsort(time_ns, kind="stable")
-        time_ns, inner, way = time_ns[order], inner[order], way[order]
-    payloads = read_payloads(inner, way, claims.ports.reversed if backward else claims.ports)
-    numbered = claims.stack == "udp"
-    return _Seen(links, arrivals(payloads, time_ns, numbered_datagrams=numbered, damaged=damaged))
-
-
-def _pairs(claims: Claims, ways: Sequence[Mapping[str, Any]], *, backward: bool) -> list[int]:
-    """Codes of every pair of addresses that the flow's packets may have."""
-    try:
-        ends = [[address_of(claims.told[end])] for end in ("source", "destination")]
-        for way in ways:
-            for known, further in zip(ends, way.get("addresses", ()), strict=False):
-                known.append(further)
-        if backward:
-            ends.reverse()
-        sources, destinations = (list(dict.fromkeys(end)) for end in ends)
-        return [headers.pair_code(a, b) for a in sources for b in destinations]
-    except (KeyError, ValueError, AttributeError):
-        return []
 
 
 def _not_checked(claims: Claims, missing: str, findings: Findings) -> None:
@@ -220,7 +72,7 @@ def _not_checked(claims: Claims, missing: str, findings: Findings) -> None:
     )
 
 
-def _check_bytes(claims: Claims, seen: _Seen, findings: Findings) -> None:
+def _check_bytes(claims: Claims, seen: Seen, findings: Findings) -> None:
     claimed, carried = claims.received_bytes, seen.arrivals.total_bytes
     unread = seen.arrivals.unread_bytes
     aside = (
@@ -253,11 +105,22 @@ def _miscounted(claims: Claims) -> str | None:
     one by one, the total is what loss is computed from.
     """
     if claims.messages is None:
-        return None
+        return _without_bytes(claims)
     told, came = int(claims.told["received_messages"]), int((claims.messages["received_ns"] >= 0).sum())
     if told <= came:
         return None
     return f"{claims.name} claims {plural(told, 'message')} received, but its rows tell of {came:,}."
+
+
+def _without_bytes(claims: Claims) -> str | None:
+    """Without rows: whether more messages are said to be received than their bytes make; the last one may be
+    shorter.
+    """
+    size, told = int(claims.told["message_size_bytes"]), int(claims.told["received_messages"])
+    if not claims.has_messages or claims.received_bytes > (told - 1) * size:
+        return None
+    received = plural(claims.received_bytes, "byte")
+    return f"{claims.name} claims {plural(told, 'message')} of {size:,} bytes received, but {received}."
 
 
 @dataclass(frozen=True)
@@ -284,7 +147,7 @@ def _earliest(told_ns: Ints, arrived_ns: Ints, words: Callable[[int], str]) -> _
     return _Early(int(early.sum()), words(k), int(told_ns[k]), int(arrived_ns[k]))
 
 
-def _check_instants(claims: Claims, seen: _Seen, messages_kept: bool, findings: Findings) -> None:
+def _check_instants(claims: Claims, seen: Seen, messages_kept: bool, findings: Findings) -> None:
     """First and last byte, and each message, not before the packets that carried them."""
     timed = 0 if claims.messages is None else int((claims.messages["received_ns"] >= 0).sum())
     found = [_earliest_ends(claims, seen.arrivals), _earliest_messages(claims, seen.arrivals)]
@@ -380,7 +243,7 @@ def _sums(instants_ns: Ints, sizes: Ints) -> Ints:
     return sums
 
 
-def _check_objects(claims: Claims, seen: _Seen, findings: Findings) -> None:
+def _check_objects(claims: Claims, seen: Seen, findings: Findings) -> None:
     """Objects, in the order of their completion, need at least their bytes to have arrived."""
     if claims.objects is None:
         return

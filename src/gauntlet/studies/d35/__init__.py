@@ -1,5 +1,1 @@
-"""AB4Rail D3.5 done again: secure transports, web pages, files and short messages on the high-speed line."""
-
-from gauntlet.studies.d35.study import STUDY
-
-__all__ = ["STUDY"]
+"""Figures of this study; everything else of it is data, in `studies/` at the top of the repository."""

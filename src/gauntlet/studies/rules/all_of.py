@@ -21,11 +21,11 @@ KIND = "all"
 
 
 class Rule(Ruled):
-    """parts, each a rule; or part with for_each = { factor = [values] }."""
+    """parts, each a rule; or part with for_each = { factor = [values] } or a list of sets of factors."""
 
     parts: list[dict[str, Any]] = Field(default_factory=list)
     part: dict[str, Any] | None = None
-    for_each: dict[str, list[Any]] = Field(default_factory=dict)
+    for_each: dict[str, list[Any]] | list[dict[str, Any]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _complete(self) -> "Rule":
@@ -47,6 +47,8 @@ class Rule(Ruled):
 
         if self.part is None:
             return [rule(part) for part in self.parts]
+        if isinstance(self.for_each, list):
+            return [rule(self.part).where(chosen) for chosen in self.for_each]
         every = itertools.product(*self.for_each.values())
         return [rule(self.part).where(dict(zip(self.for_each, values, strict=True))) for values in every]
 
@@ -58,6 +60,10 @@ class Rule(Ruled):
         """Every part's."""
         for rule in self.rules():
             rule.check(study)
+
+    def own(self, study: Study) -> bool:
+        """Whether any part does."""
+        return any(rule.own(study) for rule in self.rules())
 
     def decide(self, context: Context) -> Decision:
         """See the module."""

@@ -40,6 +40,10 @@ class Ruled(Strict):
     def check(self, study: Study) -> None:
         """Raise UserError when it names a quantity or a function that the study does not have."""
 
+    def own(self, study: Study) -> bool:
+        """Whether it asks for something that only the study's plugin.py gives."""
+        return False
+
     def where(self, chosen: dict[str, Any]) -> "Ruled":
         """The same rule with these factors added to every selection."""
         raise ValueError("for_each works with rules that have selections, and this one has none")
@@ -94,6 +98,10 @@ class Measuring(Ruled):
     def check(self, study: Study) -> None:
         """See `Ruled.check`."""
         shown(self.quantity, study.measures)
+
+    def own(self, study: Study) -> bool:
+        """See `Ruled.own`."""
+        return self.kpi in study.measures
 
     def read(self, context: Context, selection: Selection) -> Selected:
         """The quantity by repetition."""

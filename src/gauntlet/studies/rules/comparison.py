@@ -6,7 +6,6 @@ zero in some repetition it is the ratio of the means, and the verdict says so (`
 With both bounds the claim is one of equivalence: the whole interval must lie inside the band.
 """
 
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -41,15 +40,14 @@ class Rule(Bounded, Measuring):
         paired, left_out, zeros = self.paired(context)
         kpi = shown(self.quantity, context.study.measures)
         difference = self.measure == "difference"
-        decision = judged(
+        return judged(
             paired,
             self.bounds,
             what=described(f"{self.label(context)}, {self._sides(context)}", self._shared(context)),
             unit=kpi.shown_unit if difference else "",
             factor=kpi.shown_factor if difference else 1.0,
             left_out=left_out,
-        )
-        return replace(decision, reason="; ".join(it for it in (zeros, decision.reason) if it))
+        ).because(zeros)
 
     def _sides(self, context: Context) -> str:
         """What differs between the two: "loss 1 % relative to loss 0 %"."""

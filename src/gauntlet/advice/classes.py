@@ -1,0 +1,105 @@
+"""Classes of service and their needs: classes.toml of a study's folder (docs/formats/study.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import Strict
+from gauntlet.experiment.tomlfile import checked, toml
+
+CLASSES = "classes.toml"
+"""Name of the file in the study's folder."""
+
+
+class Need(Strict):
+    """What a class asks of a transport."""
+
+    words: str = Field(min_length=1)
+    experiment: str | list[str]
+    """Where it is measured; several experiments count as one."""
+    kpi: str
+    losses: list[float] = Field(min_length=1)
+    delays_s: list[float] = Field(default_factory=list)
+    """The channel delays under which it counts; those of the file unless given."""
+    most: float | None = None
+    """The largest value that will do."""
+    above_channel: bool = False
+    """Whether the channel's own delay is taken off first."""
+    of_best: float | None = Field(default=None, ge=1)
+    """How far from the best of the class's candidates it may be, as a factor."""
+    where: dict[str, Any] = Field(default_factory=dict)
+    """Further factors of the selection."""
+    fixed: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Factors that an experiment of several has, but not in its matrix: experiment -> factor -> value."""
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if (self.most is None) == (self.of_best is None):
+            raise ValueError("there must be one limit; give either most or of_best")
+        return self
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Their names."""
+        return (self.experiment,) if isinstance(self.experiment, str) else tuple(self.experiment)
+
+
+class _Class(Strict):
+    """[[class]]"""
+
+    name: str = Field(min_length=1)
+    study: list[str]
+    candidates: list[str] = Field(min_length=1)
+    need: list[Need] = Field(min_length=1)
+
+
+class _File(Strict):
+    """The whole of classes.toml."""
+
+    by: str = Field(min_length=1)
+    channel_delays_s: list[float] = Field(min_length=1)
+    classes: list[_Class] = Field(alias="class", min_length=1)
+
+
+@dataclass(frozen=True)
+class ServiceClass:
+    """A row of the study's table."""
+
+    name: str
+    study: tuple[str, ...]
+    """What the study recommends."""
+    candidates: tuple[str, ...]
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """All rows, and whose they are."""
+
+    by: str
+    """The study as its table's head names it."""
+    classes: tuple[ServiceClass, ...]
+
+    @property
+    def by_name(self) -> Mapping[str, ServiceClass]:
+        """Rows by their names."""
+        return {it.name: it for it in self.classes}
+
+
+def load(path: Path) -> Classes:
+    """Read a classes.toml. Raises UserError with file, place and what would be right."""
+    file = checked(_File, toml(path, "file of classes"), str(path))
+    names = [it.name for it in file.classes]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{path}: the class '{name}' stands twice; names are unique.")
+    return Classes(file.by, tuple(_class(it, file.channel_delays_s) for it in file.classes))
+
+
+def _class(given: _Class, delays_s: list[float]) -> ServiceClass:
+    needs = (it if it.delays_s else it.model_copy(update={"delays_s": delays_s}) for it in given.need)
+    return ServiceClass(given.name, tuple(given.study), tuple(given.candidates), tuple(needs))

@@ -1,0 +1,125 @@
+"""Whether a protocol serves a class: every need's limit against what was measured, worst condition first."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from gauntlet.advice.classes import Need, ServiceClass
+from gauntlet.metrics.kpi import Kpi
+
+Condition = tuple[float, float]
+"""Channel delay (s) and loss (a share)."""
+
+
+class Measured(Protocol):
+    """Results, as advice asks for them."""
+
+    def kpi(self, need: Need) -> Kpi:
+        """Label, unit and direction of what a need asks for. Raises UserError for an unknown one."""
+
+    def value(self, need: Need, protocol: str, condition: Condition) -> float | None:
+        """The mean over repetitions, None where nothing arrived in some repetition. Raises NotMeasured when
+        the condition was not run.
+        """
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How a protocol stands to one need: its worst condition first of those where it fails."""
+
+    protocol: str
+    need: Need
+    kpi: Kpi
+    kept: bool
+    kept_without_loss: bool
+    worst: float
+    """The value that is furthest from the limit (seconds, bit/s, shares)."""
+    worst_limit: float
+    worst_delay_s: float
+    worst_loss: float
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A row of the regenerated table."""
+
+    service: ServiceClass
+    always: tuple[str, ...]
+    without_loss: tuple[str, ...]
+    """Further protocols, which serve the class only where the channel loses nothing."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def share_served(self) -> float:
+        """Share of the protocols that the study recommends, and that take part, which serve the class."""
+        study = [it for it in self.service.study if it in self.service.candidates]
+        return sum(it in self.always for it in study) / len(study)
+
+
+def of_class(measured: Measured, service: ServiceClass) -> Recommendation:
+    """One row. Raises what `measured` raises."""
+    findings = [finding for need in service.needs for finding in _findings(measured, service, need)]
+
+    def all_kept(protocol: str, *, lossless: bool) -> bool:
+        mine = [finding for finding in findings if finding.protocol == protocol]
+        return all(finding.kept_without_loss if lossless else finding.kept for finding in mine)
+
+    always = tuple(it for it in service.candidates if all_kept(it, lossless=False))
+    without = tuple(it for it in service.candidates if it not in always and all_kept(it, lossless=True))
+    return Recommendation(service, always, without, tuple(findings))
+
+
+def _findings(measured: Measured, service: ServiceClass, need: Need) -> list[Finding]:
+    kpi = measured.kpi(need)
+    conditions = [(delay_s, loss) for loss in need.losses for delay_s in need.delays_s]
+    values = {
+        (protocol, condition): _value(measured, need, kpi, protocol, condition)
+        for protocol in service.candidates
+        for condition in conditions
+    }
+    found = []
+    for protocol in service.candidates:
+        distances = []
+        for condition in conditions:
+            value = values[protocol, condition]
+            limit = _limit(need, kpi, [values[other, condition] for other in service.candidates])
+            distances.append((_excess(kpi, value, limit), value, limit, *condition))
+        worst = max(distances)
+        found.append(
+            Finding(
+                protocol,
+                need,
+                kpi,
+                kept=worst[0] <= 0,
+                kept_without_loss=all(each[0] <= 0 for each in distances if each[4] == 0),
+                worst=worst[1],
+                worst_limit=worst[2],
+                worst_delay_s=worst[3],
+                worst_loss=worst[4],
+            )
+        )
+    return found
+
+
+def _value(measured: Measured, need: Need, kpi: Kpi, protocol: str, condition: Condition) -> float:
+    value = measured.value(need, protocol, condition)
+    if value is None:
+        return 0.0 if kpi.higher_is_better else math.inf
+    return value - condition[0] if need.above_channel else value
+
+
+def _limit(need: Need, kpi: Kpi, of_candidates: list[float]) -> float:
+    if need.of_best is None:
+        assert need.most is not None
+        return need.most
+    return max(of_candidates) / need.of_best if kpi.higher_is_better else min(of_candidates) * need.of_best
+
+
+def _excess(kpi: Kpi, value: float, limit: float) -> float:
+    """How far beyond its limit a value is, as a share of the limit; not above 0 when it is kept. Nothing at
+    all keeps no limit, though it be the best of nothing.
+    """
+    if math.isinf(value) or (kpi.higher_is_better and value == 0):
+        return math.inf
+    beyond = limit - value if kpi.higher_is_better else value - limit
+    return beyond / limit

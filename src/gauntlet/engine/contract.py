@@ -1,0 +1,38 @@
+"""What an engine is: something that plays one run of a plan and leaves its record."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+OnEvent = Callable[[Mapping[str, Any]], None]
+"""Called with what a run reports while it is played: a mapping with `event` (started, progress, ...)."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is played: the host's core, and the file that keeps the console of one that goes wrong."""
+
+    core: int | None = None
+    console: Path | None = None
+
+
+class Engine(Protocol):
+    """Plays runs; it can be handed to another process."""
+
+    def identity(self) -> dict[str, str]:
+        """All of the engine that decides what a plan gives, as hashes and settings: a part of the run key."""
+
+    def describe(self) -> dict[str, str]:
+        """What the manifest says of it; it contains the identity."""
+
+    def refusals(self, runs: Sequence[Mapping[str, Any]]) -> list[str | None]:
+        """Of each run of a plan: why it cannot be played (without a full stop), None where it can."""
+
+    def play(
+        self, run: Mapping[str, Any], out: Path, *, place: Place, on_event: OnEvent | None = None
+    ) -> Path:
+        """Play a run (docs/formats/plan.md) and return the folder below `out` that has its record.
+
+        Raises RunError when there is no record (docs/formats/record.md) of it.
+        """

@@ -1,0 +1,107 @@
+"""The engine of the virtual ground: each run in a guest of its own, booted for it, in virtual time.
+
+The same run on the same engine gives the same bytes, whatever its id, host and the load on it.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gauntlet.engine import cores, guest, kernel
+from gauntlet.engine.contract import OnEvent, Place
+from gauntlet.engine.hashes import sha256_of_file
+from gauntlet.errors import RunError
+
+_RATE_BPS = 10_000_000
+_ENDED_AFTER_S = 0.05
+"""Virtual seconds: at that rate and without delay enough for any handshake (about ten packets) and some
+messages, and few enough packets (40) that a rehearsal costs no more than making its network."""
+
+_ENDED = "the limit of"
+"""In the reason of every flow that its run's limit ended: such a flow could have been played."""
+
+_EXTERNAL = "external"
+"""The stack of flows that programs carry: to start these takes longer than all the rest of a rehearsal."""
+
+
+@dataclass(frozen=True)
+class Virtual:
+    """Guests on one machine: kernel, first program and memory."""
+
+    machine: guest.Machine
+
+    @staticmethod
+    def installed() -> "Virtual":
+        """The installed kernel and guest program; RunError with the remedy when one is missing."""
+        return Virtual(guest.Machine.installed())
+
+    def identity(self) -> dict[str, str]:
+        """Kernel and guest program by hash, and how they are booted. RunError when one cannot be read."""
+        return {
+            "ground": "virtual",
+            "kernel_sha256": sha256_of_file(self.machine.kernel),
+            "guest_sha256": sha256_of_file(self.machine.program),
+            "memory": self.machine.memory,
+            "arguments": guest.ARGUMENTS,
+        }
+
+    def describe(self) -> dict[str, str]:
+        """The identity with the kernel's release."""
+        return {"kernel": kernel.describe().version, **self.identity()}
+
+    def refusals(self, runs: Sequence[Mapping[str, Any]]) -> list[str | None]:
+        """Have one guest start what each run asks of it, over a plain line, and note what it refuses.
+
+        Only the guest knows all that goes together: its stacks and what they need, how long messages may be,
+        which services exclude each other, the settings of its kernel.
+        """
+        if not runs:
+            return []
+        begun = [_begun(run, str(number)) for number, run in enumerate(runs)]
+        with tempfile.TemporaryDirectory(prefix="gauntlet-rehearsal-") as folder:
+            guest.boot(begun, Path(folder), seed=1, machine=self.machine, core=cores.usable_cores()[0])
+            return [_refusal(_record(Path(folder) / run["id"])) for run in begun]
+
+    def play(
+        self, run: Mapping[str, Any], out: Path, *, place: Place, on_event: OnEvent | None = None
+    ) -> Path:
+        """Boot a guest on the run; its seed is the guest's. Raises RunError as `guest.boot` does."""
+        guest.boot(
+            [run],
+            out,
+            seed=run["seed"],
+            machine=self.machine,
+            core=place.core,
+            on_event=on_event,
+            console=place.console,
+        )
+        folder = out / str(run["id"])
+        if not (folder / "record.json").is_file():
+            raise RunError("The guest ended without a record of its run.")
+        return folder
+
+
+def _begun(run: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The first moment of a run: its own flows, all at once, and its settings, over a plain line."""
+    shaped = {entry["link"] for entry in run["timeline"] if "rate_bps" in entry}
+    rates = [{"at_s": 0.0, "link": link, "rate_bps": _RATE_BPS} for link in sorted(shaped)]
+    flows = [{**flow, "start_s": 0.0} for flow in run["flows"] if flow["stack"] != _EXTERNAL]
+    return {**run, "id": name, "limit_s": _ENDED_AFTER_S, "timeline": rates, "flows": flows}
+
+
+def _refusal(record: Mapping[str, Any]) -> str | None:
+    """Why the run cannot be played, without a full stop; None when it can."""
+    if record["outcome"] != "ok":
+        reasons = [record["reason"]]
+    else:
+        reasons = [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
+    found = next((reason for reason in reasons if _ENDED not in reason), None)
+    return None if found is None else found.rstrip(".")
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((folder / "record.json").read_text())
+    return record

@@ -1,0 +1,1 @@
+"""What `import gauntlet` offers to notebooks and scripts: `load`, `run`, tidy tables and charts."""

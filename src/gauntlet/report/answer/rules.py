@@ -1,0 +1,41 @@
+"""The rules that the sentences of the answer follow, as the report prints them."""
+
+from gauntlet.metrics.compare import fewest_repetitions
+
+KEEPS = 0.95
+"""A protocol that keeps at least this share of a KPI from one end of a condition to the other is said to keep
+it.
+"""
+
+
+RULES = (
+    "Every number is a mean over repetitions; brackets hold its 95 % confidence interval (bootstrap by "
+    "repetition from eight repetitions on, Student's t below, none for a single one nor where all are "
+    "equal). n counts repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
+    "Flows that failed stay in the numbers. A transfer that did not end took longer than it was given and "
+    "counts with its run's limit (restricted mean, marked ≥); a flow that was never established has a "
+    "throughput of 0 and lost everything; a flow that delivered nothing has no delay and ranks behind all "
+    "that have one, and the delay of one that failed counts with the limit, whatever it had brought by then. "
+    "Where not all flows did what they were to do, their count (3 of 10) stands first.",
+    "Best (★) under a condition is the protocol of which most flows did what they were to do, of several the "
+    "one of the best mean.",
+    "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
+    "(sign-flip permutation of the paired differences, of logarithms where all flows completed; "
+    "adjusted for all pairs by the largest statistic, step-down), so that under one condition, for one KPI, "
+    "the chance to call any protocol worse (▼) that does not differ is 5 % at most: for two protocols "
+    "exactly, for more approximately (0.5 to 6.1 % by simulation). Any "
+    "other is not distinguishable from the best (≈), or beats it beyond chance and is not the best since "
+    "fewer of its flows completed or its mean is the lesser one (▲). With fewer than "
+    f"{fewest_repetitions()} repetitions nothing can be called worse, and no mark is set.",
+    "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
+    "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
+    "over all conditions of the experiment, is the smallest.",
+    "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
+    "repetition and averaged, also over the other conditions, by its logarithm (geometric mean); where an "
+    "end is zero it is the ratio of the means. A protocol that retains at least "
+    f"{KEEPS * 100:.0f} % is said to keep that share; of the others it is said how much they lose.",
+    "Deterministic: every repetition was the same one, since nothing was drawn that reached the flow; that "
+    "is one observation (n = 1) without an interval.",
+    "Flows with different work are judged apart and never averaged.",
+    "Runs that failed or whose certificate did not hold take no part in means, tests or sentences.",
+)

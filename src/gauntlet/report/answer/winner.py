@@ -1,0 +1,176 @@
+"""Which protocol? Who is the safest choice over all conditions, and how the others do."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from gauntlet.metrics.compare import fewest_repetitions
+from gauntlet.metrics.intervals import DETERMINISTIC, Mean
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.report.answer.ranking import failing, overall, shortfalls
+from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, value_words
+from gauntlet.report.campaign import Campaign, Cell
+from gauntlet.report.numbers import counted, listed, observation_text
+
+
+def winner(campaign: Campaign, kpi: Kpi) -> Sentence:
+    """Who is the safest choice over all conditions, how it stands under each, and how the others do."""
+    cells = [campaign.cells(kpi, condition) for condition in campaign.conditions]
+    judged = [row for row in cells if any(cell.verdict is not None for cell in row.values())]
+    means = overall(campaign, kpi)
+    worst = {key: share for key, share in shortfalls(campaign, kpi).items() if key in means}
+    if not worst:
+        return Sentence(
+            "Which protocol?", "No protocol has trusted runs under every condition, so none is named."
+        )
+    if all(not any(campaign.done(key, it)[0] for it in campaign.conditions) for key in worst):
+        return Sentence("Which protocol?", f"None: {_none_completed(campaign)}.")
+    order = sorted(worst, key=lambda key: (round(failing(campaign, key), 9), worst[key]))
+    lead = order[0]
+    name = campaign.style(lead).label
+    scope = " on average over all conditions" if len(judged) > 1 else ""
+    average = f"{kpi.label} {value_words(campaign, kpi, lead, means)}{scope}"
+    if len(order) == 1:
+        found = f"{name}: {counts_words(campaign, lead)}{_lower(average)} (n = {means[lead].n})."
+        rest = []
+    else:
+        found = f"{name} {_standing(campaign, kpi, order, worst, judged)}."
+        rest = [f"{average}{_beside(kpi, judged, lead)}{_certainty(judged, lead, means[lead])}"]
+        others = [
+            f"{_counted_value(campaign, kpi, key, means)}{_beside(kpi, judged, key)} "
+            f"({_short(kpi, worst[key])})"
+            for key in order[1:]
+        ]
+        rest.append(f"The others: {listed(others)}.")
+    if unranked := [key for key in means if key not in campaign.ranked]:
+        beside = [_counted_value(campaign, kpi, key, means) for key in unranked]
+        rest.append(f"Not ranked, since lost messages are not sent again: {listed(beside)}.")
+    if lacking := [key for key in campaign.ranked if key not in worst]:
+        names = listed([campaign.style(key).label for key in lacking])
+        rest.append(f"Not judged, since a number is missing under some condition: {names}.")
+    return Sentence("Which protocol?", found, " ".join(rest))
+
+
+def _counted_value(campaign: Campaign, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
+    """A protocol's label, how many of its flows completed where not all did, and its mean."""
+    return (
+        f"{campaign.style(key).label} {counts_words(campaign, key)}{value_words(campaign, kpi, key, means)}"
+    )
+
+
+def _standing(
+    campaign: Campaign,
+    kpi: Kpi,
+    order: Sequence[str],
+    worst: Mapping[str, float],
+    judged: Sequence[Mapping[str, Cell]],
+) -> str:
+    """What is said of the leader, in the words of the table's marks."""
+    lead, conditions = order[0], len(judged)
+    if any(failing(campaign, key) for key in order):
+        return _fewest_failures(campaign, kpi, order, worst)
+    where = "under the only condition" if conditions == 1 else f"under all {conditions} conditions"
+    stars = [row[lead].verdict for row in judged]
+    if worst[lead] == 0 and all(verdict is not None and verdict.best for verdict in stars):
+        level = [key for key in order[1:] if not all(_worse(row[key]) for row in judged)]
+        if not level:
+            return f"is best {where}"
+        if not _testable(judged):
+            return f"has the best mean {where}"
+        told = listed([campaign.style(key).label for key in level])
+        return f"has the best mean {where}, but cannot be told from {told}" + (
+            "" if conditions == 1 else " under each of them"
+        )
+    if conditions == 1:
+        return f"is {_share(worst[lead])} {_worse_side(kpi)} the best mean {where}"
+    return f"is the safest choice: never more than {_share(worst[lead])} {_worse_side(kpi)} the best {where}"
+
+
+def _fewest_failures(campaign: Campaign, kpi: Kpi, order: Sequence[str], worst: Mapping[str, float]) -> str:
+    """The leader's standing where flows failed: completed flows come first."""
+    lead, done = order[0], _done_words(campaign, order[0])
+    alike = [key for key in order[1:] if failing(campaign, key) <= failing(campaign, lead)]
+    if not alike:
+        others = [f"{campaign.style(key).label} {_done_words(campaign, key)}" for key in order[1:]]
+        return f"is the safest choice: {done} flows completed; of {listed(others)}"
+    names = listed([campaign.style(key).label for key in alike])
+    if math.isinf(worst[lead]):
+        mean_words = "its mean is over the repetitions in which anything arrived"
+    elif worst[lead] <= 0:
+        mean_words = "none that completed as many has a better mean"
+    else:
+        mean_words = f"it is never more than {_share(worst[lead])} {_worse_side(kpi)} the best mean"
+    return f"is the safest choice: {done} flows completed, no more failed than of {names}, and {mean_words}"
+
+
+def _certainty(judged: Sequence[Mapping[str, Cell]], lead: str, average: Mean) -> str:
+    """How sure the leader's place is: n, and under how many conditions it is level with the best."""
+    n = f" (n = {average.n})"
+    if average.method == DETERMINISTIC:
+        return f"{n}. Deterministic: nothing was drawn, so it holds for just these settings."
+    if average.n == 1:
+        return f"{n}. One repetition cannot say whether that is chance."
+    if not _testable(judged):
+        few = fewest_repetitions()
+        return f"{n}. So few repetitions cannot tell any protocol from another: that takes {few}."
+    level = sum(_not_worse(row[lead]) for row in judged)
+    return f"{n}; best or not distinguishable from the best in {level} of {len(judged)}."
+
+
+def _testable(judged: Sequence[Mapping[str, Cell]]) -> bool:
+    return any(
+        cell.verdict is not None and not cell.verdict.best and cell.verdict.distinguishable is not None
+        for row in judged
+        for cell in row.values()
+    )
+
+
+def _beside(kpi: Kpi, judged: Sequence[Mapping[str, Cell]], key: str) -> str:
+    """The middle and the worst repetition beside the mean of the only condition."""
+    cell = judged[0][key]
+    if len(judged) > 1 or cell.repetitions < 2:
+        return ""
+    median, worst = (observation_text(it, kpi.shown_factor) for it in (cell.median, cell.worst))
+    return f", median {median}, worst {worst}"
+
+
+def _done_words(campaign: Campaign, key: str) -> str:
+    done, of = completed_of(campaign, key)
+    return f"{done} of {of}"
+
+
+def _none_completed(campaign: Campaign) -> str:
+    counts = [completed_of(campaign, style.key) for style in campaign.styles]
+    flows = sum(of for _, of in counts)
+    return f"not one of {counted(flows, 'flow')} did what it was to do"
+
+
+def _short(kpi: Kpi, shortfall: float) -> str:
+    if math.isinf(shortfall):
+        return "of the repetitions in which anything arrived"
+    if shortfall < 0:
+        return "a better mean, but fewer flows completed"
+    if shortfall == 0:
+        return "the best mean"
+    return f"up to {_share(shortfall)} {_worse_side(kpi)} the best mean"
+
+
+def _share(shortfall: float) -> str:
+    """A share in per cent, rounded up: it is said to be the most."""
+    # Rounded first, since a share of exactly 2.1 % may come as 2.1000000000000001.
+    return f"{math.ceil(round(shortfall * 1000, 6)) / 10:.1f} %"
+
+
+def _worse_side(kpi: Kpi) -> str:
+    return "below" if kpi.higher_is_better else "above"
+
+
+def _worse(cell: Cell) -> bool:
+    return cell.verdict is not None and cell.verdict.distinguishable is True
+
+
+def _not_worse(cell: Cell) -> bool:
+    return cell.verdict is not None and cell.verdict.standing in ("best", "level")
+
+
+def _lower(label: str) -> str:
+    return label[0].lower() + label[1:]

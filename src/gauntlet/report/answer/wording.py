@@ -1,0 +1,46 @@
+"""A sentence of the answer, and words that several of its questions share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.report.campaign import Campaign
+from gauntlet.report.numbers import number, with_unit
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One statement and the question that it answers."""
+
+    question: str
+    lead: str
+    """What a reader in a hurry needs; the page prints it large."""
+    rest: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return f"{self.lead} {self.rest}".rstrip()
+
+
+def value_words(campaign: Campaign, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
+    """A protocol's mean for a sentence; where flows did not end, with what they count as."""
+    limits = [campaign.cells(kpi, condition)[key].limit for condition in campaign.conditions]
+    known = [it for it in limits if it is not None]
+    if not known:
+        return with_unit(kpi, means[key])
+    most = f"up to {number(max(known) * kpi.shown_factor)} {kpi.shown_unit}"
+    return f"≥ {with_unit(kpi, means[key])} (what did not end counts {most})"
+
+
+def completed_of(campaign: Campaign, key: str) -> tuple[int, int]:
+    """Completed flows and all flows over the conditions."""
+    each = [campaign.done(key, condition) for condition in campaign.conditions]
+    return sum(done for done, _ in each), sum(of for _, of in each)
+
+
+def counts_words(campaign: Campaign, key: str) -> str:
+    """How many flows completed, before a number, where not all did."""
+    done, of = completed_of(campaign, key)
+    return f"{done} of {of} completed, " if done < of else ""

@@ -1,0 +1,129 @@
+"""What of an experiment a results folder holds already: its runs are found again by their keys.
+
+A folder can be continued by any experiment that still has all of its runs: repetitions may be raised, axes
+renamed or put in another order. What was measured is never thrown away: a folder with runs that the
+experiment does not have is refused.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gauntlet.errors import UserError
+from gauntlet.results import layout
+from gauntlet.results.files import failures_named, json_bytes, write_whole
+from gauntlet.results.manifest import Manifest
+
+KEY_FORMAT = {"format": "gauntlet-run-key", "version": 1}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The runs of a folder as an experiment sees them, by id."""
+
+    present: frozenset[str] = frozenset()
+    """There, under their id."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """There under another id: the id that the experiment has -> that of the folder."""
+    failed: frozenset[str] = frozenset()
+    """What did not come to its end, and is no run of the experiment any more."""
+
+    def missing(self, wanted: Mapping[str, str]) -> list[str]:
+        """Ids that are wanted and not there, in order."""
+        return [run for run in wanted if run not in self.present and run not in self.renamed]
+
+
+def stand(results: Path, wanted: Mapping[str, str], engine: Mapping[str, str]) -> Standing:
+    """Find the runs that are `wanted` (id -> key) in a folder, which may be absent.
+
+    Raises UserError when it holds others, or runs of another engine or of a version that had no keys.
+    """
+    if not (results / layout.MANIFEST).exists():
+        return Standing()
+    manifest = Manifest.read(results)
+    manifest.continued_by(manifest.model_copy(update={"engine": dict(engine)}), results)
+    there = keys(results)
+    present = {run for run, key in there.items() if wanted.get(run) == key}
+    elsewhere = {key: run for run, key in sorted(there.items()) if run not in present}
+    renamed = {}
+    for run, key in wanted.items():
+        if run not in present and key in elsewhere:
+            renamed[run] = elsewhere.pop(key)
+    foreign = sorted(set(there) - present - set(renamed.values()))
+    if foreign:
+        count = "a run" if len(foreign) == 1 else f"{len(foreign)} runs"
+        raise UserError(
+            f"{results} holds {count} that this experiment does not have ({foreign[0]}), or has with other "
+            "settings, files or programs; choose another results folder (what both have is taken from the "
+            "cache) or remove that one"
+        )
+    runs = {entry.name for entry in layout.runs_folder(results).iterdir()} if there or wanted else set()
+    left = {run for run in runs if not layout.is_hidden(run)} - set(there) - set(wanted)
+    return Standing(frozenset(present), renamed, frozenset(left))
+
+
+def keys(results: Path) -> dict[str, str]:
+    """The key of each run that came to its end, by id; a key that cannot be read is left out."""
+    folder = layout.runs_folder(results)
+    found = {}
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if layout.is_hidden(entry.name):
+            continue
+        try:
+            content = json.loads((entry / layout.KEY).read_bytes())
+            found[entry.name] = str(content["key"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def key_file(
+    key: str, files: Mapping[str, str], libraries: Mapping[str, str], engine: Mapping[str, str]
+) -> dict[str, Any]:
+    """The content of `key.json`: a run's key, and what is in it besides the plan."""
+    return {
+        **KEY_FORMAT,
+        "key": key,
+        "engine": dict(engine),
+        "files": dict(files),
+        "libraries": dict(libraries),
+    }
+
+
+def rename(results: Path, renamed: Mapping[str, str]) -> None:
+    """Give runs their new ids (new -> old), in the files that say them too."""
+    runs = layout.runs_folder(results)
+    with failures_named(f"rename runs of {results}"):
+        # By way of hidden names, for one's new id may be another's old one.
+        for new, old in renamed.items():
+            _call(runs / old, new)
+            (runs / old).rename(runs / f".{new}.renamed")
+        for new in renamed:
+            (runs / f".{new}.renamed").rename(runs / new)
+
+
+def _call(folder: Path, run_id: str) -> None:
+    for name, field_name in ((layout.RECORD, "run"), (layout.CERTIFICATE, "run"), (layout.PLAN, "id")):
+        content = json.loads((folder / name).read_bytes())
+        write_whole(folder / name, json_bytes({**content, field_name: run_id}))
+
+
+def refresh(results: Path, specs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Write the place of runs in the experiment (`spec.json`, by id) where it changed; returns their ids."""
+    changed = []
+    for run_id, spec in specs.items():
+        file = layout.run_folder(results, run_id) / layout.SPEC
+        content = json_bytes(dict(spec))
+        if not file.exists() or file.read_bytes() != content:
+            write_whole(file, content)
+            changed.append(run_id)
+    return changed
+
+
+def forget(results: Path, run_ids: frozenset[str]) -> None:
+    """Remove runs that failed and are wanted no more."""
+    for run_id in run_ids:
+        shutil.rmtree(layout.run_folder(results, run_id), ignore_errors=True)

@@ -1,0 +1,158 @@
+"""A study from its folder: study.toml, notes.md, classes.toml, plugin.py (docs/formats/study.md)."""
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from gauntlet.advice import classes
+from gauntlet.errors import UserError
+from gauntlet.experiment.runspec import Factor
+from gauntlet.experiment.strict import Strict, unknown_key
+from gauntlet.experiment.tomlfile import checked, toml
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.studies import plugin
+from gauntlet.studies.folders import STUDY
+from gauntlet.studies.model import Experiment, Figure, Quick, Study
+from gauntlet.studies.plugin import Plugin
+
+NOTES = "notes.md"
+
+
+class _About(Strict):
+    """[study]"""
+
+    key: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str = Field(min_length=1)
+    citation: str = Field(min_length=1)
+    headlines: list[str] = Field(default_factory=list)
+
+
+class _Quick(Strict):
+    """quick of an [[experiment]]"""
+
+    repetitions: int = Field(ge=1)
+    keep: dict[str, list[Factor]] = Field(default_factory=dict)
+
+
+class _Experiment(Strict):
+    """[[experiment]]"""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    quick: _Quick | None = None
+    examples: list[str] = Field(default_factory=list)
+    measures: list[str] = Field(default_factory=list)
+
+
+class _Measure(Strict):
+    """[measure.NAME]"""
+
+    label: str = Field(min_length=1)
+    unit: str = ""
+    factor: float = 1.0
+    higher_is_better: bool
+    definition: str = Field(min_length=1)
+    least: float = 0.0
+    most: float = float("inf")
+    censored: bool = False
+    of_nothing: float | None = None
+
+
+class _File(Strict):
+    """The whole of study.toml."""
+
+    study: _About
+    experiment: list[_Experiment] = Field(min_length=1)
+    measure: dict[str, _Measure] = Field(default_factory=dict)
+
+
+def load(home: Path, *, trust_plugin: bool) -> Study:
+    """Read the folder of a study. Its plugin.py runs only when it is trusted.
+
+    Raises UserError with the file, the place and what would be right.
+    """
+    path = home / STUDY
+    file = checked(_File, toml(path, "study"), str(path))
+    own = plugin.load(home, trusted=trust_plugin)
+    own_measures = {name: _measure(name, given, own, path) for name, given in file.measure.items()}
+    experiments = tuple(_experiment(home, given, own_measures, path) for given in file.experiment)
+    for experiment in experiments:
+        if not experiment.file.is_file():
+            raise UserError(f"{path}: there is no experiment file {experiment.file}; add it.")
+    return Study(
+        home=home,
+        key=file.study.key,
+        title=_line(file.study.title),
+        citation=_line(file.study.citation),
+        experiments=experiments,
+        figures=_figures(file.study.key, home),
+        headlines=tuple(file.study.headlines),
+        notes=_notes(home / NOTES),
+        plugin=own,
+        advice=classes.load(home / classes.CLASSES) if (home / classes.CLASSES).exists() else None,
+    )
+
+
+def measures(home: Path) -> dict[str, Kpi]:
+    """What the measures of a trusted study are, by name."""
+    path = home / STUDY
+    own = plugin.load(home, trusted=True)
+    return {
+        name: _measure(name, it, own, path)
+        for name, it in checked(_File, toml(path, "study"), str(path)).measure.items()
+    }
+
+
+def _measure(name: str, given: _Measure, own: Plugin, path: Path) -> Kpi:
+    if name not in own.measures and not own.withheld:
+        there = ", ".join(own.measures) or "none"
+        raise UserError(f"{path}: measure '{name}' is no function in MEASURES of plugin.py; it has {there}.")
+    return Kpi(
+        name=name,
+        label=given.label,
+        shown_unit=given.unit,
+        shown_factor=given.factor,
+        higher_is_better=given.higher_is_better,
+        definition=_line(given.definition),
+        least=given.least,
+        most=given.most,
+        censored=given.censored,
+        of_nothing=given.of_nothing,
+        of_flow=own.measures.get(name),
+    )
+
+
+def _experiment(home: Path, given: _Experiment, measures: Mapping[str, Kpi], path: Path) -> Experiment:
+    for name in given.measures:
+        if name not in measures:
+            words = unknown_key(name, measures).replace("key", "measure").replace("keys", "measures")
+            raise UserError(f"{path}: experiment '{given.name}': {words}")
+    quick = Quick(given.quick.repetitions, given.quick.keep) if given.quick else None
+    own = tuple(measures[name] for name in given.measures)
+    return Experiment(home, given.name, quick, tuple(given.examples), own)
+
+
+def _notes(path: Path) -> tuple[tuple[str, str], ...]:
+    """The sections of notes.md, (heading, sentences); what stands above the first is for its readers only."""
+    if not path.exists():
+        return ()
+    sections = re.split(r"(?m)^## +", path.read_text(encoding="utf-8"))[1:]
+    return tuple(
+        (heading.strip(), _line(text)) for heading, _, text in (it.partition("\n") for it in sections)
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _figures(key: str, home: Path) -> tuple[Figure, ...]:
+    """The figures of a published study, which are Python in a package of its name."""
+    name = f"gauntlet.studies.{key}.figures"
+    if home.name != key or importlib.util.find_spec(f"gauntlet.studies.{key}") is None:
+        return ()
+    figures: tuple[Figure, ...] = importlib.import_module(name).FIGURES
+    return figures

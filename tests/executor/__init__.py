@@ -1,0 +1,1 @@
+"""Tests of complete plans, run keys, workers and the cache."""
