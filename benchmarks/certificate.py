@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gauntlet.certificate import certify
+from gauntlet.certificate.capture import read_capture, record_dtype
 from gauntlet.errors import RunError
-from gauntlet.results.certificate import certify
-from gauntlet.results.certificate.capture import read_capture, record_dtype
 from speed import program
 from speed.host import host, sentence
 

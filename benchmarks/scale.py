@@ -19,6 +19,7 @@ import pyarrow as pa
 from gauntlet import campaign, report
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import Experiment, RunSpec, expand, parse_experiment, ridden
+from gauntlet.metrics.tables import finalize
 from gauntlet.results import layout, pack, resume, store
 from gauntlet.results.manifest import Manifest
 from speed import program
@@ -134,7 +135,7 @@ def make(experiment: Experiment, results: Path, packed: Path, parts: dict[str, f
         if place != store.place_run(results, spec.to_json(), plan.run(spec.id), packed, trace, key=about):
             raise AssertionError(place)
     parts["making them up"] = time.process_time() - start_s
-    parts["tables"] = seconds(lambda: store.finalize(results))
+    parts["tables"] = seconds(lambda: finalize(results))
     return specs
 
 

@@ -18,6 +18,7 @@ from gauntlet.executor.cache import Cache
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import expand, links, ridden
 from gauntlet.experiment.runspec import RunSpec
+from gauntlet.metrics.tables import finalize
 from gauntlet.playing import Event, Outcome, Planned, Playing
 from gauntlet.rehearsal import rehearse
 from gauntlet.results import layout, resume, store
@@ -135,7 +136,7 @@ def run(
             progress = (outcome.finished, outcome.cached, outcome.wall_s)
             Manifest.read(out).with_progress(*progress).write(out)
         if outcome.finished or outcome.cached or changed or not (out / "tables").is_dir():
-            store.finalize(out)
+            finalize(out)
     return outcome
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gauntlet.certificate.verdict import Answer
 from gauntlet.engine.contract import Engine
 from gauntlet.errors import GauntletError, RunError
 from gauntlet.executor import attachments
@@ -21,7 +22,6 @@ from gauntlet.executor.play import Job, Packed, Played, Player
 from gauntlet.experiment import ridden
 from gauntlet.experiment.runspec import RunSpec
 from gauntlet.results import layout, resume, store
-from gauntlet.results.certificate.verdict import Answer
 from gauntlet.results.files import failures_named, read_json
 from gauntlet.results.pack import made_with, pack
 

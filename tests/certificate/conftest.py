@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.results.certificate import certify
+from gauntlet.certificate import certify
 from tests.certificate.railsim import Run
 
 

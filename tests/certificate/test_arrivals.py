@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gauntlet.results.certificate.arrivals import NEVER, Arrivals, Stretches, arrivals
-from gauntlet.results.certificate.payloads import Ports, read_payloads
+from gauntlet.certificate.arrivals import NEVER, Arrivals, Stretches, arrivals
+from gauntlet.certificate.payloads import Ports, read_payloads
 
 ENDS = ("10.0.1.1", "10.0.2.1")
 PORTS = Ports(40000, 5000)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gauntlet.results.certificate.bucket import Kick, Queue, departure_windows, departures, largest_excess
+from gauntlet.certificate.bucket import Kick, Queue, departure_windows, departures, largest_excess
 from tests.certificate.linksim import Change, Packet, shape
 
 Instants = np.ndarray[Any, np.dtype[np.int64]]

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from gauntlet.results.certificate import bursts
-from gauntlet.results.certificate.asked import Bursts
+from gauntlet.certificate import bursts
+from gauntlet.certificate.asked import Bursts
 from tests.certificate import linksim
 
 MODELS = [

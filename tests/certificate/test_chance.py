@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gauntlet.results.certificate.asked import Bursts
-from gauntlet.results.certificate.chance import Trials, allowed_range
+from gauntlet.certificate.asked import Bursts
+from gauntlet.certificate.chance import Trials, allowed_range
 from tests.certificate.linksim import Dice
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.results.certificate import certify
+from gauntlet.certificate import certify
 from tests.certificate.conftest import Judge
 from tests.certificate.railsim import (
     NETWORK,

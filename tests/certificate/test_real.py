@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gauntlet.results.certificate import certify
-from gauntlet.results.certificate.capture import record_dtype
+from gauntlet.certificate import certify
+from gauntlet.certificate.capture import record_dtype
 from tests.certificate.conftest import Verdict
 
 DATA = Path(__file__).parent / "data"

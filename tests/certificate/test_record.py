@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gauntlet.certificate import certify
+from gauntlet.certificate.headers import link_local, pair_code, pair_codes
 from gauntlet.errors import RunError
-from gauntlet.results.certificate import certify
-from gauntlet.results.certificate.headers import link_local, pair_code, pair_codes
 from tests.certificate.conftest import Judge, Verdict
 from tests.certificate.railsim import QUIET_TIMELINE, Run, ip_packet, run_network, steady
 

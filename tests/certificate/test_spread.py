@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gauntlet.results.certificate.asked import read_timeline
-from gauntlet.results.certificate.capture import read_capture
-from gauntlet.results.certificate.spread import Floats, distance_from_uniform, jitter_places, largest_distance
-from gauntlet.results.certificate.stages import read_routes
-from gauntlet.results.certificate.traffic import follow
-from gauntlet.results.certificate.verdict import Findings
+from gauntlet.certificate.asked import read_timeline
+from gauntlet.certificate.capture import read_capture
+from gauntlet.certificate.spread import Floats, distance_from_uniform, jitter_places, largest_distance
+from gauntlet.certificate.stages import read_routes
+from gauntlet.certificate.traffic import follow
+from gauntlet.certificate.verdict import Findings
 from tests.certificate.railsim import FORWARD, QUIET_TIMELINE, RETURN, Traffic, bursty, run_network, steady
 
 DELAY = "radio>core"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gauntlet.results.certificate import certify
-from gauntlet.results.certificate.capture import CAPTURE_BYTES, record_dtype
+from gauntlet.certificate import certify
+from gauntlet.certificate.capture import CAPTURE_BYTES, record_dtype
 from tests.guest.conftest import Play, run_plan, tcp_flow
 
 RTT_S = 0.05

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gauntlet.results.certificate import certify
+from gauntlet.certificate import certify
 from tests.guest.conftest import Play, run_plan, tcp_flow
 
 LINE_RATE_BPS = 2_000_000

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.results.certificate.certify import certify
+from gauntlet.certificate.certify import certify
 from tests.guest.conftest import Play, run_plan, tcp_flow
 
 FORWARD, BACK = "mid>east", "mid>west"

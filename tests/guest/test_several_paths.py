@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gauntlet.certificate import certify
 from gauntlet.metrics.flow import path_capacity
-from gauntlet.results.certificate import certify
 from tests.guest.conftest import Play, run_plan, tcp_flow
 
 TUNNEL_RATE_BPS = 2_000_000

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from gauntlet.metrics.tables import finalize
 from gauntlet.results import store
 from gauntlet.results.manifest import Manifest
 from gauntlet.scenario import Scenario, line_figure_data, load_scenario
@@ -93,7 +94,7 @@ def build(results: Path, scratch: Path, campaign: Campaign | None = None) -> Pat
     store.create(results, EXPERIMENT, manifest(campaign), scenario=line())
     for place in places(campaign):
         write(results, scratch, campaign, place)
-    store.finalize(results)
+    finalize(results)
     return results
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from gauntlet.metrics.tables import finalize
 from gauntlet.results import store
 from gauntlet.results.manifest import Manifest
 from tests.report.factory import certificate, write_arrow
@@ -88,7 +89,7 @@ def build(results: Path, scratch: Path, made: Constructed) -> Path:
         for loss in made.losses:
             for repetition in range(1, made.repetitions + 1):
                 _write(results, scratch, made, Point(entry, loss, repetition))
-    store.finalize(results)
+    finalize(results)
     return results
 
 

@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from gauntlet import report
+from gauntlet.certificate.verdict import nothing_checked
+from gauntlet.metrics.tables import finalize
 from gauntlet.report import terminal
 from gauntlet.report.trust import trust
-from gauntlet.results import store
-from gauntlet.results.certificate.verdict import nothing_checked
 from tests.report import factory
 from tests.report.factory import Campaign
 
@@ -28,7 +28,7 @@ UNSEEN = "What was asked of ra>rabc (delay, loss) was not checked: the run has n
 def recertified(results: Path, name: str, certificate: dict[str, Any]) -> None:
     """Give one run another certificate and make the tables anew."""
     (results / "runs" / name / "certificate.json").write_text(json.dumps(certificate))
-    store.finalize(results)
+    finalize(results)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gauntlet.errors import RunError, UserError
+from gauntlet.metrics.tables import finalize
 from gauntlet.results import layout, parquet, store
 from gauntlet.results.files import is_part
 from tests.report import factory
@@ -31,7 +32,7 @@ def test_tables_do_not_depend_on_order_or_worker(tmp_path: Path) -> None:
         store.create(results, factory.EXPERIMENT, factory.manifest(SMALL))
         for place in places:
             factory.write(results, tmp_path / results.name, SMALL, place)
-        store.finalize(results)
+        finalize(results)
     assert table_bytes(forward) == table_bytes(backward)
     assert set(table_bytes(forward)) == {
         f"{name}.parquet" for name in ("runs", "flows", "windows", "delays", "links", "certificates")
@@ -41,10 +42,10 @@ def test_tables_do_not_depend_on_order_or_worker(tmp_path: Path) -> None:
 def test_finalize_twice_gives_the_same_bytes_and_another_run_other_bytes(tmp_path: Path) -> None:
     results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
     before = table_bytes(results)
-    store.finalize(results)
+    finalize(results)
     assert table_bytes(results) == before
     factory.write(results, tmp_path / "s", SMALL, Place("udp", 0.15, 0.0, 1))
-    store.finalize(results)
+    finalize(results)
     assert table_bytes(results)["runs.parquet"] != before["runs.parquet"]
 
 

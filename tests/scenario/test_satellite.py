@@ -10,6 +10,7 @@ from gauntlet.scenario import load_scenario
 from gauntlet.scenario.kinds import satellite_rain as rain
 from gauntlet.scenario.kinds.satellite_data import hop_delay_s, satellite_data
 from gauntlet.scenario.kinds.satellite_spells import Spell, parse
+from gauntlet.scenario.trace_files import write_csv
 
 
 @pytest.mark.parametrize(
@@ -146,5 +147,5 @@ def test_a_bad_spell_is_named(text: str, words: str) -> None:
 
 def test_a_satellite_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
     link = load_scenario("leo", {"duration": "2min", "outages": "20-30s"})
-    link.trace.to_csv(tmp_path / "leo.csv")
+    write_csv(link.trace, tmp_path / "leo.csv")
     assert load_scenario(str(tmp_path / "leo.csv")).trace.table.equals(link.trace.table)

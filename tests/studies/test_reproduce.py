@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gauntlet.experiment import RunSpec, expand, load_experiment
+from gauntlet.metrics.tables import finalize
 from gauntlet.results import store
 from gauntlet.results.manifest import Manifest
 from gauntlet.studies import reproduce
@@ -82,7 +83,7 @@ def made_up(out: Path, scratch: Path, specs: Sequence[RunSpec]) -> None:
         certificate = campaigns.certificate(spec.id, trusted=True)
         record_dir = scratch / spec.id
         store.write_run(folder, spec.to_json(), plan, record_dir, {"lte": trace}, certificate=certificate)
-    store.finalize(folder)
+    finalize(folder)
 
 
 def test_whole_results_need_no_kernel(study: Study, results: Path, gauntlet: Gauntlet) -> None:

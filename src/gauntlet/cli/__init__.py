@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-import gauntlet
+from gauntlet import __version__
 from gauntlet.cli.cache import cache
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
@@ -36,7 +36,7 @@ class _Gauntlet(click.Group):
     short_help="Put real transport stacks through hard links, and see which to use.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(gauntlet.__version__, prog_name="gauntlet")
+@click.version_option(__version__, prog_name="gauntlet")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 def main(debug: bool) -> None:
     """Put real transport stacks through hard links, and see which to use.

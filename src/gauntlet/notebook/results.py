@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gauntlet.errors import RunError
+from gauntlet.metrics.tables import finalize
 from gauntlet.notebook import packets, series
 from gauntlet.notebook.factors import Factors
 from gauntlet.results import layout, store
@@ -38,7 +39,7 @@ def load(path: str | Path, *, untrusted: bool = False) -> "Results":
     if next(found.runs(), None) is None:
         raise RunError(f"{folder} holds no run yet; run the experiment first.")
     if not found.has_current_tables():
-        store.finalize(folder)
+        finalize(folder)
     return Results(found, untrusted=untrusted)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import RunError
+from gauntlet.metrics.tables import finalize
 
 if TYPE_CHECKING:
     from gauntlet.report.campaign import Campaign
@@ -57,5 +58,5 @@ def load(results_folder: Path) -> "Campaign":
     if next(results.runs(), None) is None:
         raise RunError(f"{results_folder} holds no run yet; run the experiment first")
     if not results.has_current_tables():
-        store.finalize(results_folder)
+        finalize(results_folder)
     return Campaign.load(results)

@@ -11,7 +11,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-import gauntlet
+from gauntlet import __version__
 from gauntlet.engine import cache_folder
 from gauntlet.results.files import write_whole
 
@@ -39,7 +39,7 @@ def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = 
     styles = [_text("report.css"), *([_text(more_css)] if more_css else []), protocol_css]
     page = environment.get_template(template).render(
         css=Markup("\n".join(styles)),
-        version=gauntlet.__version__,
+        version=__version__,
         library=Markup(_library()),
         page_data=Markup(_embedded(page_data)),
         js=Markup(_text("report.js")),

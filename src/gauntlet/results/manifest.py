@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-import gauntlet
+from gauntlet import __version__
 from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout
 from gauntlet.results.files import json_bytes, read_json, write_whole
@@ -139,7 +139,7 @@ class Manifest(BaseModel):
 
 
 def _versions() -> dict[str, str]:
-    versions = {"gauntlet": gauntlet.__version__, "python": platform.python_version()}
+    versions = {"gauntlet": __version__, "python": platform.python_version()}
     for library in LIBRARIES:
         try:
             versions[library] = importlib.metadata.version(library)

@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from gauntlet.certificate import certify
+from gauntlet.certificate.verdict import nothing_checked
 from gauntlet.errors import GauntletError
 from gauntlet.results import layout, parquet, pcapng
-from gauntlet.results.certificate import certify
-from gauntlet.results.certificate.verdict import nothing_checked
 from gauntlet.results.files import json_bytes, read_json
 
 _COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges": ["flow", "seq"]}
@@ -29,8 +29,9 @@ def made_with() -> Mapping[str, str]:
     converts, which is not in the run key.
     """
     home = Path(__file__).parent
+    judges = home.parent / "certificate"
     digest = hashlib.sha256()
-    for file in (*sorted((home / "certificate").glob("*.py")), *(home / name for name in _CONVERTERS)):
+    for file in (*sorted(judges.glob("*.py")), *(home / name for name in _CONVERTERS)):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return {"code": digest.hexdigest(), "pyarrow": version("pyarrow")}
 

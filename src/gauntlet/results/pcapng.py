@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import gauntlet
+from gauntlet import __version__
 from gauntlet.errors import RunError, UserError
 from gauntlet.results.files import read_json
 from gauntlet.results.layout import KEYS
@@ -118,9 +118,7 @@ def _packets(rows: npt.NDArray[np.void], interfaces: npt.NDArray[np.uint32]) -> 
 
 def _section_header() -> bytes:
     body = struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1)
-    return _block(
-        _SECTION, body + _options([(_OPT_SHB_APPLICATION, f"gauntlet {gauntlet.__version__}".encode())])
-    )
+    return _block(_SECTION, body + _options([(_OPT_SHB_APPLICATION, f"gauntlet {__version__}".encode())]))
 
 
 def _interface(link: str, capture_bytes: int) -> bytes:

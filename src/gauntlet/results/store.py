@@ -3,7 +3,7 @@
     create(results, experiment, manifest)          once a campaign; continues a folder of the same experiment
     write_run(results, spec, plan, record, ...)    once a run, from any process
     place_run(results, spec, plan, packed, ...)    the same for a run that was packed before
-    finalize(results)                              the tables, from the runs alone
+    write_tables(results, tables)                  what `gauntlet.metrics.tables` makes of the runs
     done(results)                                  what need not be run again
 
 Reading is in `gauntlet.results.reader`.
@@ -19,9 +19,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from gauntlet.certificate.verdict import nothing_checked
 from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout, parquet
-from gauntlet.results.certificate.verdict import nothing_checked
 from gauntlet.results.files import (
     failures_named,
     fsync_file,
@@ -41,10 +41,10 @@ __all__ = [
     "create",
     "done",
     "exclusive",
-    "finalize",
     "place_run",
     "write_failure",
     "write_run",
+    "write_tables",
     "write_trace",
 ]
 
@@ -228,16 +228,8 @@ def done(results: Path) -> set[str]:
     return found
 
 
-def finalize(results: Path) -> Path:
-    """Make `tables/` from the runs that are there and return its place; equal runs give equal bytes.
-
-    The order in which runs were written, the number of workers and the wall clock have no part in it.
-    """
-    # The one call upward: what the columns of flows and windows mean is said by the metrics, not by the
-    # store.
-    from gauntlet.metrics.tables import build
-
-    tables = build(Results.open(results))
+def write_tables(results: Path, tables: Mapping[str, pa.Table]) -> Path:
+    """Write `tables/`, whole or not at all, and return its place."""
     folder = layout.tables_folder(results)
     part = results / f".tables.part-{os.getpid()}"
     with failures_named(f"write the tables of {results}"):

@@ -6,7 +6,6 @@ A row holds from its `t_s` until the next row's; the last row holds until `end_s
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,12 +127,6 @@ class Trace:
         stop = self.end_s if stop_s is None else stop_s
         edges = np.clip(np.append(self.column("t_s"), np.inf), start_s, stop)
         return float(np.sum(self.column(column) * np.diff(edges)) / (stop - start_s))
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the trace as CSV (docs/formats/trace.md)."""
-        from gauntlet.scenario.trace_files import write_csv
-
-        write_csv(self, Path(path))
 
 
 def _conform(table: pa.Table, name: str) -> pa.Table:

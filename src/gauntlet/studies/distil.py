@@ -17,6 +17,7 @@ from gauntlet.experiment.runspec import RunSpec
 from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, flows_of
 from gauntlet.metrics.kpis.message_delay import message_delays_s
 from gauntlet.metrics.steps import Floats
+from gauntlet.metrics.tables import finalize
 from gauntlet.report.campaign import by_flow
 from gauntlet.results import store
 from gauntlet.results.reader import Results
@@ -52,7 +53,7 @@ def distil(
     _same_experiment(experiment, results)
     if not results.has_current_tables():
         with store.exclusive(folder):
-            store.finalize(folder)
+            finalize(folder)
     runs = results.table("runs")
     wanted = {spec.id for spec in planned}
     runs = runs.filter(pc.is_in(runs.column("run"), pa.array(sorted(wanted), pa.string())))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, plural, seconds
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, plural, seconds
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.asked import AskedLink
-from gauntlet.results.certificate.bucket import NEVER, Queue, departure_windows, largest_excess
-from gauntlet.results.certificate.capture import TapPackets
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.asked import AskedLink
+from gauntlet.certificate.bucket import NEVER, Queue, departure_windows, largest_excess
+from gauntlet.certificate.capture import TapPackets
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate.capture import TapPackets
-from gauntlet.results.certificate.headers import pair_code
+from gauntlet.certificate.capture import TapPackets
+from gauntlet.certificate.headers import pair_code
 
 Ints = npt.NDArray[np.int64]
 

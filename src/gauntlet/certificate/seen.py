@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gauntlet.results.certificate import headers
-from gauntlet.results.certificate.arrivals import Arrivals, arrivals
-from gauntlet.results.certificate.capture import Capture
-from gauntlet.results.certificate.payloads import Ports, read_payloads
-from gauntlet.results.certificate.stages import address_of
+from gauntlet.certificate import headers
+from gauntlet.certificate.arrivals import Arrivals, arrivals
+from gauntlet.certificate.capture import Capture
+from gauntlet.certificate.payloads import Ports, read_payloads
+from gauntlet.certificate.stages import address_of
 
 Ints = npt.NDArray[np.int64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.traffic import Traffic, delay_windows
-from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.traffic import Traffic, delay_windows
+from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 Ints = npt.NDArray[np.int64]
 

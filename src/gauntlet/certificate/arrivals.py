@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate.payloads import SCTP, TCP, UDP, Payloads, Pieces
+from gauntlet.certificate.payloads import SCTP, TCP, UDP, Payloads, Pieces
 
 Ints = npt.NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from math import ceil, floor, log
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate.asked import Bursts
+from gauntlet.certificate.asked import Bursts
 
 Floats = npt.NDArray[np.float64]
 

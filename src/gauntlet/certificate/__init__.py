@@ -1,6 +1,6 @@
 """The certificate: code that shares nothing with the emulator replays a run's captured packets and says
 whether the network did what was asked."""
 
-from gauntlet.results.certificate.certify import certify
+from gauntlet.certificate.certify import certify
 
 __all__ = ["certify"]

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.asked import BEGINNING_NS, AskedLink
-from gauntlet.results.certificate.capture import TapPackets
-from gauntlet.results.certificate.chance import Trials, allowed_range
-from gauntlet.results.certificate.match import NO_INPUT, Match, match, without_lookalikes
-from gauntlet.results.certificate.stages import Inputs, Routes, stage_inputs
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.asked import BEGINNING_NS, AskedLink
+from gauntlet.certificate.capture import TapPackets
+from gauntlet.certificate.chance import Trials, allowed_range
+from gauntlet.certificate.match import NO_INPUT, Match, match, without_lookalikes
+from gauntlet.certificate.stages import Inputs, Routes, stage_inputs
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

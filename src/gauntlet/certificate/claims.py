@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.arrivals import NEVER, Arrivals
-from gauntlet.results.certificate.capture import Capture
-from gauntlet.results.certificate.seen import (
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.arrivals import NEVER, Arrivals
+from gauntlet.certificate.capture import Capture
+from gauntlet.certificate.seen import (
     AT_RECEIVER,
     AT_REQUESTER,
     Claims,
@@ -26,8 +26,8 @@ from gauntlet.results.certificate.seen import (
     read_claims,
     seen_at,
 )
-from gauntlet.results.certificate.sent import Sending, check_sent
-from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
+from gauntlet.certificate.sent import Sending, check_sent
+from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 _ANSWERED = "web"
 """The application whose objects travel from the receiver of its messages to their sender."""

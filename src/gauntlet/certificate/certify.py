@@ -10,30 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.errors import RunError
-from gauntlet.results.certificate.asked import read_timeline, without_change
-from gauntlet.results.certificate.backlog import with_backlog
-from gauntlet.results.certificate.bursts import check_bursts
-from gauntlet.results.certificate.capture import CAPTURE_BYTES, Capture, read_capture
-from gauntlet.results.certificate.claims import check_claims
-from gauntlet.results.certificate.conservation import (
+from gauntlet.certificate.asked import read_timeline, without_change
+from gauntlet.certificate.backlog import with_backlog
+from gauntlet.certificate.bursts import check_bursts
+from gauntlet.certificate.capture import CAPTURE_BYTES, Capture, read_capture
+from gauntlet.certificate.claims import check_claims
+from gauntlet.certificate.conservation import (
     check_conservation,
     check_counters,
     check_origin,
     own_words,
 )
-from gauntlet.results.certificate.corruption import check_corruption
-from gauntlet.results.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
-from gauntlet.results.certificate.delays import check_delays, check_order
-from gauntlet.results.certificate.losses import check_copies, check_losses, check_outage
-from gauntlet.results.certificate.queues import check_limit, check_tail_drops, occupancy
-from gauntlet.results.certificate.scripted import read_scripts, with_scripted
-from gauntlet.results.certificate.shaper import check_pace, check_rate
-from gauntlet.results.certificate.sizes import check_sizes, link_mtu_bytes
-from gauntlet.results.certificate.spread import check_spread
-from gauntlet.results.certificate.stages import Routes, read_routes
-from gauntlet.results.certificate.traffic import Traffic, follow
-from gauntlet.results.certificate.verdict import Findings, certificate_json, percent, plural
+from gauntlet.certificate.corruption import check_corruption
+from gauntlet.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
+from gauntlet.certificate.delays import check_delays, check_order
+from gauntlet.certificate.losses import check_copies, check_losses, check_outage
+from gauntlet.certificate.queues import check_limit, check_tail_drops, occupancy
+from gauntlet.certificate.scripted import read_scripts, with_scripted
+from gauntlet.certificate.shaper import check_pace, check_rate
+from gauntlet.certificate.sizes import check_sizes, link_mtu_bytes
+from gauntlet.certificate.spread import check_spread
+from gauntlet.certificate.stages import Routes, read_routes
+from gauntlet.certificate.traffic import Traffic, follow
+from gauntlet.certificate.verdict import Findings, certificate_json, percent, plural
+from gauntlet.errors import RunError
 
 NO_PACKETS = Gap("the run kept no packets", "captured packets")
 """Why nothing was checked of a run without a capture."""

@@ -14,11 +14,11 @@ from math import ceil, log
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import headers, tolerance
-from gauntlet.results.certificate.capture import Capture
-from gauntlet.results.certificate.chance import Trials, allowed_range
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, percent, plural
+from gauntlet.certificate import headers, tolerance
+from gauntlet.certificate.capture import Capture
+from gauntlet.certificate.chance import Trials, allowed_range
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, percent, plural
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,12 +8,12 @@ from math import exp, log
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.asked import AskedLink, Bursts
-from gauntlet.results.certificate.chance import Trials, allowed_range
-from gauntlet.results.certificate.queues import Occupancy
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, percent, plural, seconds
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.asked import AskedLink, Bursts
+from gauntlet.certificate.chance import Trials, allowed_range
+from gauntlet.certificate.queues import Occupancy
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, percent, plural, seconds
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.verdict import Findings, plural, seconds, span
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 Ints = npt.NDArray[np.int64]
 

@@ -15,9 +15,9 @@ from math import log, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, plural
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, plural
 
 Floats = npt.NDArray[np.float64]
 

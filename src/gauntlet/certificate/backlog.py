@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate.traffic import Traffic
+from gauntlet.certificate.traffic import Traffic
 
 Flags = npt.NDArray[np.bool_]
 

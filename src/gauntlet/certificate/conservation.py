@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.capture import TapPackets
-from gauntlet.results.certificate.chance import Trials, allowed_range
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, plural, seconds
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.capture import TapPackets
+from gauntlet.certificate.chance import Trials, allowed_range
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, plural, seconds
 
 Counters = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import headers
+from gauntlet.certificate import headers
 
 CAPTURE_BYTES = {"headers": 112, "full": 1584}
 """Bytes kept of each packet, by the plan's `record.packets` (docs/formats/record.md)."""

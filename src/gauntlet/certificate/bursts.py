@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.results.certificate import tolerance
-from gauntlet.results.certificate.asked import Bursts
-from gauntlet.results.certificate.chance import tilted_range
-from gauntlet.results.certificate.queues import Occupancy
-from gauntlet.results.certificate.traffic import Traffic
-from gauntlet.results.certificate.verdict import Findings, plural
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.asked import Bursts
+from gauntlet.certificate.chance import tilted_range
+from gauntlet.certificate.queues import Occupancy
+from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate.verdict import Findings, plural
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
