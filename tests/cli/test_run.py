@@ -36,6 +36,7 @@ class Recorder:
         self.failed: dict[str, str] = {}
         self.untrusted: list[str] = []
         self.unchecked: list[str] = []
+        self.cached = 0
         self.programs: dict[str, Any] = {}
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
@@ -45,9 +46,11 @@ class Recorder:
         for spec in missing:
             for kind in ("started", "failed" if spec.id in self.failed else "finished"):
                 named["on_event"](Event(kind, spec.id))
-        finished = len(missing) - len(self.failed)
+        finished = len(missing) - len(self.failed) - self.cached
         doubtful = (self.untrusted, self.unchecked)
-        return Outcome(out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0)
+        return Outcome(
+            out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0, self.cached
+        )
 
     def run_programs(self, run: dict[str, Any], **named: Any) -> int:
         self.programs = run
@@ -103,6 +106,16 @@ def test_the_content_of_a_trace_is_part_of_what_was_measured(gauntlet: Gauntlet,
     assert gauntlet("run", "own.toml").exit_code == 0
     digest = hashlib.sha256(Path("own.csv").read_bytes()).hexdigest()
     assert engine.named["options"] == {"repetitions": 2, "sha256 of own.csv": digest}
+
+
+def test_where_runs_come_from_is_told(gauntlet: Gauntlet, engine: Recorder) -> None:
+    assert "Of 16 runs" not in gauntlet("run", "own.toml").stderr
+    assert engine.named["cached"] is True
+    engine.cached = 15
+    told = gauntlet("run", "own.toml", "--no-cache")
+    assert "Of 16 runs 0 were there, 15 came from the cache, 1 was played." in told.stderr
+    assert engine.named["cached"] is False
+    assert json.loads(gauntlet("run", "own.toml", "--json").stdout)["cached"] == 15
 
 
 @pytest.mark.usefixtures("engine")

@@ -4,7 +4,9 @@ The same record gives the same bytes, under one version of this and of the Parqu
 """
 
 import hashlib
+import inspect
 import shutil
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
@@ -28,15 +30,12 @@ def made_with() -> Mapping[str, str]:
     """What decides the packed bytes besides the record: the Parquet writer, and the code that judges and
     converts, which is not in the run key.
     """
-    home = Path(__file__).parent
-    judges = home.parent / "certificate"
+    judges = sorted(Path(inspect.getfile(certify)).parent.glob("*.py"))
+    converters = [Path(inspect.getfile(module)) for module in (sys.modules[__name__], parquet, pcapng)]
     digest = hashlib.sha256()
-    for file in (*sorted(judges.glob("*.py")), *(home / name for name in _CONVERTERS)):
+    for file in (*judges, *converters):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return {"code": digest.hexdigest(), "pyarrow": version("pyarrow")}
-
-
-_CONVERTERS = ("pack.py", "parquet.py", "pcapng.py")
 
 
 def pack(
