@@ -22,13 +22,14 @@ def ip(source: str, destination: str, protocol: int, behind: bytes = b"\x11" * 3
     return bytes([0x45, 0, 0, 20 + len(behind), 0, 0, 0, 0, 64, protocol, 0, 0]) + ends + behind
 
 
-SHORT = ip("10.0.0.1", "10.0.0.2", 132, b"")
+EMPTY = ip("192.0.2.1", "192.0.2.2", 47, bytes([0, 0, 8, 0]))
+"""A tunnel's headers and nothing behind them: what comes next in the file is of another packet."""
 SENT = [
     (30, 1, ip("10.0.1.1", "10.0.2.1", 6)),
     (10, 0, ip("fd00::1", "fd00::2", 17)),
     (20, 0, ip("192.0.2.1", "192.0.2.2", 47, bytes([0, 0, 8, 0]) + ip("10.0.1.1", "10.0.3.1", 132))),
     (20, 1, ip("192.0.2.1", "192.0.2.2", 47, bytes([0, 0, 0x86, 0xDD]) + ip("fd00::5", "fd00::6", 58))),
-    (40, 0, SHORT),
+    (40, 0, EMPTY),
     (1 << 33, 0, ip("10.0.1.1", "10.0.2.1", 253)),
 ]
 """Instant, tap and bytes."""
@@ -38,7 +39,7 @@ EXPECTED = [
     ("a>b", 20, 74, "10.0.1.1", "10.0.3.1", "sctp", True),
     ("b>c", 20, 94, "fd00::5", "fd00::6", "icmp", True),
     ("b>c", 30, 50, "10.0.1.1", "10.0.2.1", "tcp", False),
-    ("a>b", 40, 20, "10.0.0.1", "10.0.0.2", "sctp", False),
+    ("a>b", 40, 24, "0.0.0.0", "0.0.0.0", "0", True),
     ("a>b", 1 << 33, 50, "10.0.1.1", "10.0.2.1", "253", False),
 ]
 
