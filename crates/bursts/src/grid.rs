@@ -16,6 +16,8 @@ pub struct Grid {
     pub link: Links,
     /// Transfers over them.
     pub transfers: Transfers,
+    /// Seeds that were not looked at before.
+    pub fresh: Fresh,
     /// Messages over them.
     pub messages: Messages,
     /// Limits of the verdict.
@@ -40,6 +42,14 @@ pub struct Transfers {
     limit_s: Vec<u64>,
     /// Seeds 1 to this one.
     pub tries: u64,
+}
+
+/// Seeds for a confirmation of what was found with those from 1 on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fresh {
+    /// The first of them; there are as many.
+    pub first_seed: u64,
 }
 
 /// A steady flow of messages.

@@ -23,13 +23,21 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     /// Play the transfers; a line a try.
-    Transfers(Selection),
+    Transfers {
+        /// Seeds that nobody had looked at when they were registered.
+        #[arg(long)]
+        fresh: bool,
+        #[command(flatten)]
+        selection: Selection,
+    },
     /// Play the flows of messages; a line a flow.
     Messages(Selection),
     /// Write the page from what was played.
     Page {
         /// Output of `transfers`.
         transfers: PathBuf,
+        /// Output of `transfers --fresh`.
+        fresh: PathBuf,
         /// Output of `messages`.
         messages: PathBuf,
     },
@@ -82,8 +90,9 @@ fn spread<T: Sync, U: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> U 
     done.into_inner().expect("no try panics").into_values().collect()
 }
 
-fn transfers(selection: &Selection) {
+fn transfers(selection: &Selection, fresh: bool) {
     let grid = Grid::registered();
+    let first = if fresh { grid.fresh.first_seed } else { 1 };
     let stacks = selection.stacks(Stack::for_transfers());
     let tries = selection.tries.unwrap_or(grid.transfers.tries);
     let cells = grid.cells().into_iter().step_by(selection.every.max(1));
@@ -91,7 +100,7 @@ fn transfers(selection: &Selection) {
     let mut jobs = Vec::new();
     for cell in cells.filter(|cell| cell.size_bytes <= most) {
         for stack in &stacks {
-            jobs.extend((1..=tries).map(|seed| (stack, cell, seed)));
+            jobs.extend((first..first + tries).map(|seed| (stack, cell, seed)));
         }
     }
     println!("{}", Transfer::HEAD);
@@ -121,9 +130,9 @@ fn messages(selection: &Selection) {
 
 fn main() -> ExitCode {
     match Arguments::parse().task {
-        Task::Transfers(selection) => transfers(&selection),
+        Task::Transfers { fresh, selection } => transfers(&selection, fresh),
         Task::Messages(selection) => messages(&selection),
-        Task::Page { transfers, messages } => match page::write(&transfers, &messages) {
+        Task::Page { transfers, fresh, messages } => match page::write(&transfers, &fresh, &messages) {
             Ok(text) => print!("{text}"),
             Err(sentence) => {
                 eprintln!("{sentence}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use restp_proto::Profile;
-use restp_proto::profile::{FecKind, Framing, Ordering, Reliability};
+use restp_proto::profile::{Congestion, FecKind, Framing, Ordering, Reliability};
 use restp_sim::LinkConfig;
 
 use crate::grid::Messages;
@@ -64,6 +64,7 @@ impl Stack {
         };
         vec![
             Self::restp("restp-voice", Profile::voice()),
+            Self::restp("restp-voice-bbr", Profile { congestion: Congestion::Bbr, ..Profile::voice() }),
             Self::restp("restp-voice-fec", voice(Reliability::Harq(FecKind::Interleaved))),
             Self::restp("restp-none", restp::without_repetition(Reliability::None)),
             Self::restp(

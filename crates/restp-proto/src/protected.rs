@@ -120,11 +120,35 @@ pub(crate) enum Advance {
     Stranger,
 }
 
+/// What the handshake of a responder began with.
+struct Beginning {
+    prologue: [u8; 16],
+    first: Vec<u8>,
+    seed: [u8; 32],
+}
+
+impl Beginning {
+    /// The handshake after the first message, and the answer to it: always the same ones.
+    fn answered(&self, keys: &Keys) -> Option<(HandshakeState, Vec<u8>)> {
+        let mut state = keys.handshake(false, &self.prologue, self.seed)?;
+        read(&mut state, &self.first)?;
+        let peer = shown(&state);
+        // The initiator of XX shows its key only in the third message.
+        if (peer.is_some() || keys.pattern() != Pattern::Xx) && !keys.admit(false, peer.as_ref()) {
+            return None;
+        }
+        let message = write(&mut state)?;
+        Some((state, message))
+    }
+}
+
 /// The protection of one connection.
 pub(crate) struct Seal {
     keys: Arc<Keys>,
     initiator: bool,
     stage: Option<Stage>,
+    /// For a responder whose handshake is not over.
+    beginning: Option<Box<Beginning>>,
     /// The public key that the peer proved.
     peer: Option<PublicKey>,
     /// Our message of the handshake, for its repetition.
@@ -139,21 +163,32 @@ impl Seal {
         let mut state = keys.handshake(true, &prologue(syn)?, seed)?;
         let message = write(&mut state)?;
         let stage = Some(Stage::Handshake(Box::new(state)));
-        Some(Self { keys: Arc::clone(keys), initiator: true, stage, peer: None, message, third: None })
+        Some(Self {
+            keys: Arc::clone(keys),
+            initiator: true,
+            stage,
+            beginning: None,
+            peer: None,
+            message,
+            third: None,
+        })
     }
 
     /// Answers a handshake; `None` if the peer does not have the right keys, or keys that are not taken.
     pub fn responder(keys: &Arc<Keys>, syn: &[u8], first: &[u8], seed: [u8; 32]) -> Option<Self> {
-        let mut state = keys.handshake(false, &prologue(syn)?, seed)?;
-        read(&mut state, first)?;
+        let beginning = Beginning { prologue: prologue(syn)?, first: first.to_vec(), seed };
+        let (state, message) = beginning.answered(keys)?;
         let peer = shown(&state);
-        // The initiator of XX shows its key only in the third message.
-        if (peer.is_some() || keys.pattern() != Pattern::Xx) && !keys.admit(false, peer.as_ref()) {
-            return None;
-        }
-        let message = write(&mut state)?;
-        let stage = Some(Stage::Handshake(Box::new(state)));
-        let mut seal = Self { keys: Arc::clone(keys), initiator: false, stage, peer, message, third: None };
+        let beginning = (!state.is_handshake_finished()).then(|| Box::new(beginning));
+        let mut seal = Self {
+            keys: Arc::clone(keys),
+            initiator: false,
+            stage: Some(Stage::Handshake(Box::new(state))),
+            beginning,
+            peer,
+            message,
+            third: None,
+        };
         seal.split()?;
         Some(seal)
     }
@@ -164,8 +199,16 @@ impl Seal {
     pub fn advance(&mut self, message: &[u8]) -> Advance {
         let Some(Stage::Handshake(state)) = &mut self.stage else { return Advance::Wrong };
         if read(state, message).is_none() {
+            // Snow takes back what a message did to its hashes, not to its cipher. Where a key came out of the message before
+            // the rest proved wrong, it can read no other, so it begins anew. R-PROT-7
+            if let (Some(beginning), Some(_)) = (&self.beginning, state.get_remote_static())
+                && let Some((anew, _)) = beginning.answered(&self.keys)
+            {
+                **state = anew;
+            }
             return Advance::Wrong;
         }
+        self.beginning = None;
         self.peer = shown(state);
         let admitted = self.keys.admit(self.initiator, self.peer.as_ref());
         if admitted && !state.is_handshake_finished() {

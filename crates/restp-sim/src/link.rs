@@ -1,5 +1,6 @@
 //! One direction of a link: rate, queue, delay and everything that can go wrong.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use restp_proto::{Ecn, Instant};
@@ -163,8 +164,8 @@ pub(crate) struct Link {
     pub rules: Vec<DropRule>,
     pub stats: LinkStats,
     bad: bool,
-    /// When the last accepted packet has been sent.
-    free_at: Instant,
+    /// When each accepted packet has been sent, for those that may not have been yet.
+    waiting: VecDeque<Instant>,
     /// Latest arrival so far, for keeping the order.
     last_arrival: Instant,
 }
@@ -179,7 +180,7 @@ impl Link {
             rules: Vec::new(),
             stats: LinkStats::default(),
             bad: false,
-            free_at: Instant::ZERO,
+            waiting: VecDeque::new(),
             last_arrival: Instant::ZERO,
         }
     }
@@ -236,8 +237,11 @@ impl Link {
         let bits = (packet.data.len() + OUTER_HEADER_BYTES) as u64 * 8;
         let own =
             Duration::from_nanos((u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64);
-        let backlog = self.free_at.saturating_since(now);
-        let waiting = if own.is_zero() { 0 } else { (backlog.as_nanos() / own.as_nanos().max(1)) as usize };
+        // Packets are counted, as pfifo and netem do: a small one behind large ones is no less in the way, and no more.
+        while self.waiting.front().is_some_and(|sent_at| *sent_at <= now) {
+            self.waiting.pop_front();
+        }
+        let waiting = self.waiting.len();
         if waiting >= self.config.queue_packets {
             return None;
         }
@@ -246,8 +250,9 @@ impl Link {
             packet.ecn = Ecn::Ce;
             self.stats.marked += 1;
         }
-        self.free_at = self.free_at.max(now) + own;
-        Some(self.free_at)
+        let sent_at = self.waiting.back().map_or(now, |last| (*last).max(now)) + own;
+        self.waiting.push_back(sent_at);
+        Some(sent_at)
     }
 
     fn damage(&mut self, packet: &mut Packet, rng: &mut SimRng) {
@@ -291,6 +296,18 @@ mod tests {
             arrivals(&mut link, 5, 972).iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
         assert_eq!(times, [1010, 2010, 3010]);
         assert_eq!(link.stats.overflow, 2);
+    }
+
+    #[test]
+    fn small_packets_wait_behind_large_ones_and_take_a_place_each() {
+        let mut link = Link::new(LinkConfig { queue_packets: 3, ..LinkConfig::new(8_000, Duration::ZERO) });
+        let mut rng = SimRng::new(5);
+        let sizes = [972, 22, 22, 22];
+        let arrived = sizes.map(|bytes| link.enter(Instant::ZERO, packet(bytes), &mut rng)[0].is_some());
+        assert_eq!(arrived, [true, true, true, false]);
+        // Once the large one has been sent there is a place again.
+        let later = Instant::ZERO + Duration::from_secs(1);
+        assert!(link.enter(later, packet(22), &mut rng)[0].is_some());
     }
 
     #[test]

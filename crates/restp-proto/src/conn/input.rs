@@ -211,7 +211,7 @@ impl Connection {
     }
 
     /// Only a reset with exactly the next expected number is obeyed; one that is near is challenged (RFC 5961; D12).
-    // R-SEC-3
+    // R-SEC-3, R-MP-11
     fn on_reset(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         let path = &self.paths[index];
         let exact = numbers.own == Some(path.rx.next());
@@ -225,7 +225,13 @@ impl Connection {
         }
         let whole = match (&self.multi, packet.multipath) {
             (None, _) => true,
-            (Some(multi), Some(Multipath::Capable(MpCapable::OneKey { key, .. }))) => multi.is_local_key(key),
+            (Some(multi), Some(Multipath::Capable(MpCapable::OneKey { key, .. }))) => {
+                if !multi.is_local_key(key) {
+                    self.stats.unauthentic += 1;
+                    return;
+                }
+                true
+            }
             (Some(_), _) => false,
         };
         let alone = self.paths.iter().filter(|path| path.is_open()).count() <= 1;

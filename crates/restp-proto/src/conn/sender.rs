@@ -111,6 +111,8 @@ pub(crate) struct SendWindow {
     lost: VecDeque<u64>,
     order: u64,
     newest_order: u64,
+    /// The transmission that this is was a repetition.
+    newest_repeats: bool,
     /// One past the highest number known to have arrived.
     reported: u64,
     delivered: u64,
@@ -139,6 +141,7 @@ impl SendWindow {
             lost: VecDeque::new(),
             order: 0,
             newest_order: 0,
+            newest_repeats: false,
             reported: 0,
             delivered: 0,
             delivered_bytes: 0,
@@ -313,7 +316,10 @@ impl SendWindow {
             }
             return;
         }
-        self.newest_order = self.newest_order.max(sent.order);
+        if sent.order > self.newest_order {
+            self.newest_order = sent.order;
+            self.newest_repeats = !once;
+        }
         if acked.newest.is_none_or(|newest| newest.order < sent.order) {
             acked.newest = Some(Newest {
                 order: sent.order,

@@ -149,7 +149,7 @@ impl Endpoint {
             self.stats.limit_refusals += 1;
             return false;
         }
-        if !self.replays.admit(stranger.now, self.opening(&stranger.key, peer_isn, cookie.as_bytes())) {
+        if !self.replays.admit(stranger.now, self.opening(&stranger.key, peer_isn)) {
             self.stats.replays_refused += 1;
             return false;
         }
@@ -163,10 +163,11 @@ impl Endpoint {
         opened
     }
 
-    fn opening(&self, key: &Key, peer_isn: u32, cookie: &[u8]) -> u128 {
+    /// What tells one opening from every other: the cookie does not, as its connection may have opened without it.
+    fn opening(&self, key: &Key, peer_isn: u32) -> u128 {
         let ports = [key.local_port.to_be_bytes(), key.remote_port.to_be_bytes()].concat();
         let remote = key.addr.remote.to_string();
-        let parts: [&[u8]; 4] = [cookie, &peer_isn.to_be_bytes(), &ports, remote.as_bytes()];
+        let parts: [&[u8]; 3] = [&peer_isn.to_be_bytes(), &ports, remote.as_bytes()];
         self.secret.derive(Purpose::TableHash, &parts)
     }
 
@@ -232,19 +233,24 @@ impl Endpoint {
             self.stats.replays_refused += 1;
             return;
         }
+        let opportunistic = packet.header.flow.contains(Flow::OPT);
         if self.open(stranger, &composition, isns, ecn, Proof::Acknowledged) {
             self.note_opening(stranger, isns.1);
+            if opportunistic {
+                // Its first flight was turned down; a copy of it has a good cookie for as long as that lives. R-OPT-7
+                self.replays.admit(stranger.now, self.opening(&stranger.key, isns.1));
+            }
         }
     }
 
     /// True for packets that opened a connection before: it is over, and they are late (answer D12).
     // R-CM-10
     fn is_late(&self, stranger: &Stranger<'_>, peer_isn: u32) -> bool {
-        self.openings.contains(self.opening(&stranger.key, peer_isn, &[]))
+        self.openings.contains(self.opening(&stranger.key, peer_isn))
     }
 
     fn note_opening(&mut self, stranger: &Stranger<'_>, peer_isn: u32) {
-        let opening = self.opening(&stranger.key, peer_isn, &[]);
+        let opening = self.opening(&stranger.key, peer_isn);
         self.openings.admit(stranger.now, opening);
         if self.openings.is_full() {
             // What was answered so far is recognised no more, so nothing of it need be remembered.

@@ -90,8 +90,12 @@ fn name(p: &Profile) -> String {
 fn carries_data(profile: &Profile, seed: u64) {
     let what = name(profile);
     let loss = if profile.reliability == Reliability::None { 0.0 } else { 0.05 };
-    let link =
-        LinkConfig { loss: Loss::Bernoulli(loss), ..LinkConfig::new(5_000_000, Duration::from_millis(10)) };
+    // All messages at once find room: what has no congestion control would lose the rest.
+    let link = LinkConfig {
+        loss: Loss::Bernoulli(loss),
+        queue_packets: 2 * MESSAGES as usize,
+        ..LinkConfig::new(5_000_000, Duration::from_millis(10))
+    };
     let paths = if profile.paths == Paths::Single { 1 } else { 2 };
     let mut pair = Pair::with_paths(seed, profile, &vec![(link.clone(), link); paths]);
     let conn = pair.connect();

@@ -29,7 +29,7 @@ fn header(flags: Flags, flow: Flow) -> Header {
     }
 }
 
-fn packet(flags: Flags, flow: Flow, sequence: u32, acknowledgement: u32) -> Wire<'static> {
+pub fn packet(flags: Flags, flow: Flow, sequence: u32, acknowledgement: u32) -> Wire<'static> {
     Wire {
         window: Some(100),
         sequence: Sequence::Arq(Arq { sequence, acknowledgement }),
@@ -37,7 +37,7 @@ fn packet(flags: Flags, flow: Flow, sequence: u32, acknowledgement: u32) -> Wire
     }
 }
 
-fn bytes(packet: &Wire<'_>) -> Vec<u8> {
+pub fn bytes(packet: &Wire<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     packet.encode(&mut out, None).expect("the test builds legal packets");
     out
@@ -408,7 +408,7 @@ fn a_join_with_the_name_of_another_path_is_refused() {
 }
 
 /// The token that a join of the real client shows.
-fn observed_token(pair: &mut Pair, conn: ConnId) -> u32 {
+pub fn observed_token(pair: &mut Pair, conn: ConnId) -> u32 {
     let client = pair.client;
     let addr = client_path(9);
     let mut out = Vec::new();

@@ -4,6 +4,7 @@ mod bursts;
 mod compositions;
 mod delay;
 mod delivery;
+mod forgers;
 mod fuzzing;
 mod handshake;
 mod hostile;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use restp_proto::profile::{Paths, Protection, Scheduler};
 use restp_proto::protected::{Aead, Keys, Pattern, Peers, PrivateKey};
+use restp_proto::wire::Packet as Wire;
 use restp_proto::{
     CloseReason, ConnId, ConnectError, Endpoint, EndpointConfig, EventKind, ListenError, Profile,
 };
@@ -271,6 +272,43 @@ fn a_copied_packet_does_not_lead_a_protected_connection_to_another_address() {
     let server = &pair.net.host(pair.server).endpoint;
     assert_eq!(server.stats().rebindings, 0);
     assert_eq!(server.path_stats(accepted)[0].1.addr.remote, client_path(0).local);
+}
+
+// R-PROT-3, R-PROT-7
+#[test]
+fn forged_answers_do_not_spoil_a_handshake() {
+    for pattern in [Pattern::NnPsk0, Pattern::Ik, Pattern::Xx] {
+        let profile = protected(Profile::file_arq());
+        let mut pair = pair(&profile, keys(pattern, Aead::AesGcm), &LinkConfig::ideal(MS * 10), 4);
+        // Somebody on the path holds back the server's answer, and then what the client says to it.
+        let ways = [(pair.links[0].1, 0), (pair.links[0].0, 1)].map(|(link, skip)| {
+            let held: Arc<Mutex<Vec<Packet>>> = Arc::default();
+            let hold = Arc::clone(&held);
+            let rule = move |packet: &Packet| {
+                hold.lock().unwrap().push(packet.clone());
+                true
+            };
+            pair.net.add_rule(link, DropRule::first(1, rule).after(skip));
+            held
+        });
+        pair.connect();
+        for held in ways {
+            pair.net.run_for(MS * 30);
+            let genuine = held.lock().unwrap().last().expect("it was held back").clone();
+            let decoded = Wire::decode(&genuine.data, None).unwrap().packet;
+            for place in 0..decoded.payload.len() {
+                let mut payload = decoded.payload.to_vec();
+                payload[place] ^= 1;
+                let mut data = Vec::new();
+                Wire { payload: &payload, ..decoded }.encode(&mut data, None).unwrap();
+                pair.net.inject(Packet { data, ..genuine.clone() });
+            }
+            assert_eq!(pair.accepted(), None, "{pattern:?}");
+            pair.net.inject(genuine);
+        }
+        pair.net.run_for(MS * 100);
+        assert!(pair.accepted().is_some(), "{pattern:?}");
+    }
 }
 
 // R-PROT-1

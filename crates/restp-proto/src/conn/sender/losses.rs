@@ -34,7 +34,10 @@ impl SendWindow {
         let reordering = self.reordering.window(rtt);
         let round_trip = rtt.smoothed().max(rtt.latest());
         let patience = round_trip + reordering.unwrap_or_default().max(round_trip / 4);
-        let end = self.reported.min(self.next());
+        let reported = self.reported.min(self.next());
+        // Where a repetition was the newest to arrive, packets of any number were sent before it. Beyond what was reported
+        // only time tells: the peer may have them and have said so in an acknowledgement that is on its way.
+        let end = if self.newest_repeats { self.next() } else { reported };
         let mut found = 0;
         let mut next = None;
         for index in self.first..end {
@@ -43,7 +46,8 @@ impl SendWindow {
                 continue;
             }
             let late_at = sent.sent_at + patience;
-            let overtaken = reordering.is_none() && sent.order + REORDER_PACKETS <= self.newest_order;
+            let overtaken =
+                index < reported && reordering.is_none() && sent.order + REORDER_PACKETS <= self.newest_order;
             if overtaken || now >= late_at {
                 self.mark_lost(index);
                 self.records[(index - self.first) as usize].reported_missing = self.report_is_whole;
@@ -130,6 +134,27 @@ mod tests {
 
     use super::super::Sent;
     use super::*;
+
+    // R-ARQ-5
+    #[test]
+    fn what_left_before_a_repetition_that_arrived_is_lost_though_nothing_beyond_it_was_reported() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut rtt =
+            RttEstimator::new(Duration::from_secs(1), Duration::from_millis(200), Duration::from_secs(60));
+        rtt.sample(Duration::from_millis(100));
+        let mut window = SendWindow::new(1);
+        for index in 0..5 {
+            let sent = Sent::new(index, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE);
+            window.transmit(at(0), sent, false);
+        }
+        // A whole flight is gone; a probe with the oldest gets through.
+        window.retransmit(at(300), 1);
+        let sent = Sent::new(5, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE);
+        window.transmit(at(350), sent, false);
+        window.acknowledge(at(400), 2, &rtt);
+        assert_eq!(window.detect(at(400), &rtt).0, 4, "the one sent after the probe is not among them");
+        assert_eq!(window.next_lost(), Some(2));
+    }
 
     // R-ARQ-4
     #[test]
