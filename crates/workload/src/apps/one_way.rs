@@ -132,7 +132,16 @@ impl Traffic {
         };
         let last_ns = sent.last_ns.unwrap_or(start_ns);
         session.announce_sender_end(SenderEnd { messages: sent.messages, last_ns });
-        result
+        result.and_then(|()| self.check_sent(session, start_ns, sent))
+    }
+
+    /// A flow that had something to send and whose time was over before it could has failed.
+    fn check_sent(&self, session: &Arc<Session>, start_ns: i64, sent: &Sent) -> Result<(), Failure> {
+        if sent.bytes > 0 || self.total_bytes() == 0 {
+            return Ok(());
+        }
+        let after_s = (session.ctx.clock.now_ns() - start_ns) as f64 / 1e9;
+        Err(Failure::new(format!("nothing was sent: the session came up {after_s:.3} s after the start, too late")))
     }
 
     /// Hands every message over when it is ready, or as soon as the transport takes it.
