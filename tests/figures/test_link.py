@@ -1,12 +1,13 @@
 """The one picture of a link: what is in the scenario is in it, for a report, a study and a file alike."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.figures.link import link
-from gauntlet.figures.link_view import Stretch, View
+from gauntlet.figures.link_view import NAME_ROOM, Stretch, View
 from gauntlet.figures.look import finished
 from gauntlet.scenario import line_figure_data, load_scenario
 from tests.figures.specs import marks, parts
@@ -71,6 +72,14 @@ def test_a_line_shows_its_stations_cells_and_trains(hsr: dict[str, Any]) -> None
     assert {"Roma Termini", "Firenze S.M.N.", "urban"} <= set(names)
     cells = [row for row in listed(spec) if "cell" in row]
     assert len(cells) == len(hsr["line"]["cells"])
+
+
+def test_names_of_stations_leave_each_other_room() -> None:
+    regional = line_figure_data(load_scenario("regional"))
+    view = View(regional, next(iter(regional["bearers"].values())), 0.0, regional["duration_s"])
+    shown = sorted(station["x"] for station in view.stations())
+    room = NAME_ROOM * (view.ends[1] - view.ends[0])
+    assert min(later - earlier for earlier, later in pairwise(shown)) >= room
 
 
 def test_a_part_of_a_line_has_what_lies_in_it(hsr: dict[str, Any]) -> None:
