@@ -17,3 +17,11 @@ class RunError(GauntletError):
     """The request was right, but something failed meanwhile (no kernel, disk full, guest hung, ...)."""
 
     exit_code = 1
+
+
+class NotMeasured(GauntletError):
+    """What a claim or a figure needs is not among the results at hand; the sentence says what is missing.
+
+    It is no mistake: a quick or an unfinished run has less than a full one. Claims become undecided, figures
+    are left out, and both say so.
+    """

@@ -1,12 +1,14 @@
 """Arithmetic of D3.4 itself: its lines, Table 8's formula, the appendix on RaSTA, numbers of a flow.
 
-`FUNCTIONS` are for expressions of the ledger, `MEASURES` for the flows of its experiments.
+`FUNCTIONS` are for expressions of the ledger, `MEASURES` for the flows of its experiments, `TABLES` for its
+figures.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from gauntlet.metrics.steps import Floats
 from gauntlet.scenario import Scenario, load_scenario
 from gauntlet.scenario.model import Line as ScenarioLine
 from gauntlet.scenario.radio import average_bps, lte_data, lte_zones
+from gauntlet.studies.select import Quantity, by_repetition
+from gauntlet.studies.summary import Summary
 
 # --- Chapter 4: the three lines as the experiment files ride them, and what is said of them as numbers ---
 
@@ -345,3 +349,61 @@ MEASURES: Mapping[str, Callable[[FlowData], float | None]] = {
     "rate_while_on_bps": rate_while_on_bps,
 }
 """By the name that study.toml gives."""
+
+# --- Tables for its figures ---
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def table_8(summary: Summary) -> Columns:
+    """The study's formula, the same with all headers, and what was measured; cells as shown."""
+
+    def measured(channel_bps: float, kpi: str) -> float:
+        of = {"scenario.rate": f"{channel_bps / 1e6:g}Mbit/s"}
+        return by_repetition(summary, "overflow", of, Quantity(kpi)).mean().value
+
+    rates = [row.channel_bps for row in TABLE_8]
+    return {
+        "Channel (Mbit/s)": [f"{rate / 1e6:g}" for rate in rates],
+        "Table 8, formula": [f"{row.packets:.0f}" for row in TABLE_8],
+        "Table 8, emulator": [f"{row.emulated_packets:.0f}" for row in TABLE_8],
+        "Formula again": [f"{overflow(rate).packets:.0f}" for rate in rates],
+        "With headers": [f"{packets_with_headers(rate):.0f}" for rate in rates],
+        "Measured": [f"{measured(rate, 'packets_before_loss'):.0f}" for rate in rates],
+        "Loss, full buffer": [f"{100 * steady_loss(rate):.0f} %" for rate in rates],
+        "Loss in 30 s": [f"{100 * measured(rate, 'message_loss_ratio'):.0f} %" for rate in rates],
+    }
+
+
+def rasta_by_interval(_: Summary) -> Columns:
+    """RaSTA's throughput over TCP's without loss, against the time between acknowledgements in ms."""
+    intervals_s = np.linspace(0.02, 0.6, 59).tolist()
+    rows = [(rtt_s, interval_s) for rtt_s in (0.05, 0.1, 0.3) for interval_s in intervals_s]
+    return {
+        "protocol": [f"round trip {1e3 * rtt_s:g} ms" for rtt_s, _ in rows],
+        "x": [1e3 * interval_s for _, interval_s in rows],
+        "y": [rasta_over_tcp(rtt_s, interval_s) for rtt_s, interval_s in rows],
+    }
+
+
+def rasta_by_loss(_: Summary) -> Columns:
+    """Throughputs (Mbit/s) at a round trip of 100 ms against the loss in per cent."""
+    models: dict[str, Callable[[float], float]] = {
+        "RaSTA, acknowledged each 300 ms": lambda loss: rasta_throughput_bps(0.1, loss=loss),
+        "RaSTA, acknowledged at once": lambda loss: rasta_throughput_bps(0.1, 0.0, loss),
+        "TCP": lambda loss: tcp_throughput_bps(0.1, loss),
+    }
+    rows = [(who, loss) for who in models for loss in np.geomspace(1e-4, 0.1, 61).tolist()]
+    return {
+        "protocol": [who for who, _ in rows],
+        "x": [100 * loss for _, loss in rows],
+        "y": [models[who](loss) / 1e6 for who, loss in rows],
+    }
+
+
+TABLES: Mapping[str, Callable[[Summary], Columns]] = {
+    "table-8": table_8,
+    "rasta-by-interval": rasta_by_interval,
+    "rasta-by-loss": rasta_by_loss,
+}
+"""By the name that figures.toml gives."""

@@ -30,7 +30,7 @@ def test_version(gauntlet: Gauntlet) -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    heavy = ["numpy", "pyarrow", "pydantic", "rich", "matplotlib", "altair"]
+    heavy = ["numpy", "pyarrow", "pydantic", "rich", "vl_convert", "altair"]
     code = f"import sys, gauntlet.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

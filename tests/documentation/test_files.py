@@ -17,7 +17,9 @@ from gauntlet.experiment.schema import ExperimentFile
 from gauntlet.scenario import load_scenario, read_trace
 from gauntlet.scenario.linefile import LineFile, WifiPlan
 from gauntlet.studies import ledger
+from gauntlet.studies.figures import load_figures
 from gauntlet.studies.load import load
+from gauntlet.studies.model import Study
 
 from .snippets import ROOT, Block, blocks
 
@@ -74,6 +76,12 @@ def read_classes(block: Block, folder: Path) -> None:
     assert classes.load(folder / "classes.toml").classes
 
 
+def read_figures(block: Block, folder: Path) -> None:
+    """Read figures of a study without experiments."""
+    (folder / "figures.toml").write_text(block.text, encoding="utf-8")
+    assert load_figures(Study(folder, "x", "X", "Nobody.", (), ()))
+
+
 WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
     {
         "study": read_study,
@@ -82,6 +90,7 @@ WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
         "object": read_page,
         "claim": read_ledger,
         "class": read_classes,
+        "figure": read_figures,
     }
 )
 """Who reads a whole file, by a key that all such files have."""

@@ -30,7 +30,7 @@ def test_every_name_is_there_and_loads_what_it_needs(name: str) -> None:
     assert "pyarrow" in loaded(f"import gauntlet; gauntlet.{name}")
 
 
-@pytest.mark.parametrize("other", ["polars", "altair", "duckdb", "vl_convert", "matplotlib"])
+@pytest.mark.parametrize("other", ["polars", "altair", "duckdb", "vl_convert"])
 def test_loading_results_needs_none_of_the_libraries_that_may_take_them(other: str) -> None:
     assert other not in loaded("import gauntlet; gauntlet.load, gauntlet.run, gauntlet.scenario")
 

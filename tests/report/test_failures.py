@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from gauntlet import report
+from gauntlet.figures.look import INK
 from gauntlet.report import terminal
-from gauntlet.report.figures.figure import INK
 from tests.report import factory, flows
 from tests.report.flows import Constructed, Did, Flow
 from tests.report.test_report import Page

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gauntlet.figures.style import contrast, lightened, styles
 from gauntlet.metrics.intervals import Mean
 from gauntlet.report.numbers import counted, interval_text, listed, number
-from gauntlet.report.style import contrast, lightened, styles
 
 
 @pytest.mark.parametrize(

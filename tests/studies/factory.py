@@ -8,10 +8,11 @@ import altair as alt
 import numpy as np
 import pyarrow as pa
 
-from gauntlet.report.figures.figure import data
+from gauntlet.figures.kind import Chart, Table
+from gauntlet.figures.tidy import data
 from gauntlet.studies.decide import Context
 from gauntlet.studies.distil import LEVELS
-from gauntlet.studies.model import Chart, Experiment, Figure, Printed, Study, Table
+from gauntlet.studies.model import Experiment, Figure, Printed, Study
 from gauntlet.studies.summary import Part, Summary
 
 PROTOCOLS = ("tcp-cubic", "tcp-bbr", "sctp")
@@ -150,7 +151,7 @@ def context(found: Summary, folder: Path, **changes: Any) -> Context:
 
 
 def _line() -> alt.LayerChart:
-    rows = data("x,y\n0,1\n1,2\n")
+    rows = data({"x": [0, 1], "y": [1, 2]})
     line = alt.Chart(rows).mark_line(color="#0072B2").encode(x="x:Q", y="y:Q")
     return alt.LayerChart(layer=[line], width=300, height=100)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from gauntlet.errors import NotMeasured
+from gauntlet.figures.kind import Table
 from gauntlet.studies import ledger, study
-from gauntlet.studies.d35.figures.compared import Way, compared, each_protocol
 from gauntlet.studies.decide import Context
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import summary
 
@@ -61,22 +61,27 @@ def test_a_difference_needs_all_four_times() -> None:
 
 
 def test_a_table_has_a_row_a_way_and_a_column_a_condition(made_up: Summary) -> None:
-    ways = each_protocol(made_up, "files", "FTP", {"app": "ftp"})
-    table = compared(made_up, ways, {"size_bytes": 500_000}, "0.5 MB")
-    assert [row[0] for row in table.rows] == ["FTP over tcp-cubic", "FTP over tcp-bbr"]
-    assert table.header[1:] == (
+    figure = next(it for it in STUDY.figures if it.key == "one-stream")
+    small, _ = figure.draw(made_up)
+    assert isinstance(small, Table)
+    assert [row[0] for row in small.rows[:4]] == [
+        "FTP over TCP CUBIC",
+        "FTP over TCP BBR",
+        "FTPS over TCP CUBIC",
+        "FTPS over TCP BBR",
+    ]
+    assert small.header[1:] == (
         "25 ms, loss 0 % (s)", "25 ms, loss 1 % (s)", "150 ms, loss 0 % (s)", "150 ms, loss 1 % (s)",
     )  # fmt: skip
     # The mean of repetitions 1 to 3 adds 10 s.
-    assert [cell.partition(" ")[0] for cell in table.rows[0][1:]] == ["11.0", "11.5", "13.5", "14.0"]
+    assert [cell.partition(" ")[0] for cell in small.rows[0][1:]] == ["11.0", "11.5", "13.5", "14.0"]
 
 
-def test_what_was_not_played_is_named_or_left_out(made_up: Summary) -> None:
-    assert each_protocol(Summary("d35", {}), "files", "FTP") == []
-    with pytest.raises(NotMeasured, match=r"carries 1 MB"):
-        compared(made_up, [], {}, "1 MB")
-    way = Way("FTP", "files", {"app": "ftp", "protocol": "tcp-bbr"})
-    (row,) = compared(made_up, [way], {"size_bytes": 4_000_000, "repetition": 3}, "4 MB").rows
-    assert row[1] == "19.5"
-    (row,) = compared(Summary("d35", {}), [way], {}, "4 MB").rows
-    assert set(row[1:]) == {"not measured"}
+def test_of_ways_that_were_not_played_there_are_no_rows(made_up: Summary) -> None:
+    figure = next(it for it in STUDY.figures if it.key == "one-stream")
+    parts = {name: made_up._parts[name] for name in ("files",)}
+    table = figure.draw(Summary("d35", parts))[0]
+    assert isinstance(table, Table)
+    assert {row[0].split()[0] for row in table.rows} == {"FTP", "FTPS"}
+    with pytest.raises(NotMeasured):
+        figure.draw(Summary("d35", {}))

@@ -2,10 +2,9 @@
 
 import pytest
 
-from gauntlet.errors import UserError
+from gauntlet.errors import NotMeasured, UserError
 from gauntlet.studies import study
 from gauntlet.studies.joined import JOINED, joined
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import Part, Summary
 from tests.studies.factory import flows, steady

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from gauntlet.figures.kind import Chart
 from gauntlet.studies import ledger, reproduce, study
-from gauntlet.studies.model import Chart, Figure
+from gauntlet.studies.model import Figure
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import check_panels, summary
 

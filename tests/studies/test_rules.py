@@ -6,9 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gauntlet.errors import UserError
+from gauntlet.errors import NotMeasured, UserError
 from gauntlet.studies.decide import Decision, Verdict, decided
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.plugin import Plugin
 from gauntlet.studies.rules import kinds, rule
 from tests.studies import factory

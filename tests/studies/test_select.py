@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gauntlet.studies.model import NotMeasured
+from gauntlet.errors import NotMeasured
 from gauntlet.studies.select import Quantity, Selected, by_repetition
 from tests.studies.factory import flows, summary
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gauntlet.errors import RunError, UserError
+from gauntlet.errors import NotMeasured, RunError, UserError
 from gauntlet.experiment.runspec import FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.metrics.flow import FlowData
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.results import store
 from gauntlet.studies.distil import LEVELS, SERIES_POINTS, distil
-from gauntlet.studies.model import Experiment, NotMeasured, Quick
+from gauntlet.studies.model import Experiment, Quick
 from gauntlet.studies.select import Quantity, by_repetition
 from gauntlet.studies.summary import TABLES, Part, Summary
 from tests.report import factory as campaigns

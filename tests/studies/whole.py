@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.experiment import expand, load_experiment
-from gauntlet.report.figures.figure import finished
+from gauntlet.figures.kind import Chart, Panel
+from gauntlet.figures.look import finished
 from gauntlet.studies.distil import MESSAGE_DELAYS
-from gauntlet.studies.model import Chart, Experiment, Panel, Study
+from gauntlet.studies.model import Experiment, Study
 from gauntlet.studies.summary import Part, Summary
 
 REPETITIONS = 3

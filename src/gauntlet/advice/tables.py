@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gauntlet.advice.serves import Finding, Recommendation
+from gauntlet.figures.style import styles
 from gauntlet.report.numbers import listed, number
-from gauntlet.report.style import styles
 
 
 class Cells(NamedTuple):

@@ -129,7 +129,7 @@ def plot(
       gauntlet scenario plot hsr stretch.png --start 25min --duration 10min --dark
     """
     from gauntlet import units
-    from gauntlet.scenario.plot import plot as draw
+    from gauntlet.figures.scenario import plot as draw
 
     start_s = units.time_s(start, "--start") if start else None
     duration_s = units.time_s(duration, "--duration") if duration else None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gauntlet.figures.style import OF_SUBJECT, Style, styles
 from gauntlet.metrics.compare import Verdict, against_best
 from gauntlet.metrics.flow import UNSUPPORTED
 from gauntlet.metrics.intervals import Mean, mean, the_same
@@ -25,7 +26,6 @@ from gauntlet.metrics.observation import (
     restricted,
 )
 from gauntlet.report.axes import Axis, Condition, axes_of
-from gauntlet.report.style import OF_SUBJECT, Style, styles
 from gauntlet.report.subjects import is_greedy, slug, subjects_of
 from gauntlet.results.reader import Results
 

@@ -2,17 +2,12 @@
 them.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import vl_convert
-
+from gauntlet.figures import save
+from gauntlet.figures.look import on_paper
 from gauntlet.report.figures.figure import Figure
-
-PNG_SCALE = 2.0
-"""Pixels a CSS pixel: sharp on a slide and in print at half a page."""
 
 
 def write(figures: Sequence[Figure], svg_dir: Path | None, png_dir: Path | None) -> None:
@@ -20,13 +15,10 @@ def write(figures: Sequence[Figure], svg_dir: Path | None, png_dir: Path | None)
     for folder in (svg_dir, png_dir):
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-    if svg_dir is None and png_dir is None:
-        return
     for figure in figures:
-        spec: dict[str, Any] = figure.spec | {"background": "white"}
-        svg = vl_convert.vegalite_to_svg(json.dumps(spec))
+        spec = on_paper(figure.spec)
         if svg_dir is not None:
-            (svg_dir / f"{figure.name}.svg").write_text(svg)
+            (svg_dir / f"{figure.name}.svg").write_text(save.svg(spec))
             (svg_dir / f"{figure.name}.csv").write_text(figure.csv)
         if png_dir is not None:
-            (png_dir / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
+            (png_dir / f"{figure.name}.png").write_bytes(save.png(spec))

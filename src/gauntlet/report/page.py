@@ -5,16 +5,16 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from gauntlet.figures.link import COLOURS
+from gauntlet.figures.look import INK
+from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.report.answer import RULES, sentences
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
-from gauntlet.report.figures.figure import INK
-from gauntlet.report.figures.link import DIRECTIONS
 from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
 from gauntlet.report.numbers import counted, number
-from gauntlet.report.style import OF_SUBJECT, on_dark
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -121,7 +121,7 @@ def _protocol_css(campaign: Campaign) -> str:
     rules.append("@media screen and (prefers-color-scheme: dark) {")
     for place, style in enumerate(campaign.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
-    drawn = {style.colour for style in campaign.styles} | {colour for colour, _ in DIRECTIONS.values()}
+    drawn = {style.colour for style in campaign.styles} | COLOURS
     return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
 

@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
+from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.observation import Observation, State
 from gauntlet.report.answer import sentences
 from gauntlet.report.campaign import Campaign, Cell
-from gauntlet.report.style import OF_SUBJECT
 from gauntlet.report.trust import trust
 
 

@@ -1,14 +1,13 @@
 """A study's advice (`gauntlet.advice`) from its summary."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gauntlet.advice.classes import Need
 from gauntlet.advice.serves import Condition, Recommendation, of_class
-from gauntlet.advice.tables import tables
+from gauntlet.errors import NotMeasured
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.joined import JOINED, joined
-from gauntlet.studies.model import NotMeasured, Panel, Study, Table
+from gauntlet.studies.model import Study
 from gauntlet.studies.select import Quantity, by_repetition, shown
 from gauntlet.studies.summary import Summary
 
@@ -52,9 +51,3 @@ def advised(study: Study, summary: Summary) -> list[Recommendation]:
     """Every row of the study's table. Raises NotMeasured when a condition is missing."""
     source = FromSummary(study, summary)
     return [of_class(source, service) for service in (study.advice.classes if study.advice else ())]
-
-
-def panels(study: Study, summary: Summary) -> Sequence[Panel]:
-    """The table beside the study's own, and every need behind it."""
-    by = study.advice.by if study.advice else study.key
-    return [Table(*cells) for cells in tables(advised(study, summary), by)]

@@ -9,13 +9,12 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gauntlet.errors import GauntletError, UserError
+from gauntlet.errors import GauntletError, NotMeasured, UserError
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.ratios import ratio
 from gauntlet.studies.decide import EXACT
 from gauntlet.studies.expression import BadExpression, Call, Name, Number, Operation, Text, Tree
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.select import LeftOut
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
+from gauntlet.errors import NotMeasured
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.report.numbers import MISSING, interval_text, number
-from gauntlet.studies.model import NotMeasured, Study
+from gauntlet.studies.model import Study
 from gauntlet.studies.select import LeftOut
 from gauntlet.studies.summary import Summary
 

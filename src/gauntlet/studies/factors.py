@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from gauntlet.figures.style import styles
 from gauntlet.report.axes import Axis, axis_of
-from gauntlet.report.style import styles
 from gauntlet.studies.summary import Summary
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gauntlet.errors import UserError
+from gauntlet.errors import NotMeasured, UserError
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.studies.distil import factors_of
-from gauntlet.studies.model import Experiment, NotMeasured
+from gauntlet.studies.model import Experiment
 from gauntlet.studies.summary import Part, Summary
 
 JOINED = "joined"

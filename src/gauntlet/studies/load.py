@@ -1,9 +1,8 @@
 """A study from its folder: study.toml, notes.md, classes.toml, plugin.py (docs/formats/study.md)."""
 
-import importlib
-import importlib.util
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
@@ -15,8 +14,9 @@ from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies import plugin
+from gauntlet.studies.figures import FIGURES, load_figures
 from gauntlet.studies.folders import STUDY
-from gauntlet.studies.model import Experiment, Figure, Quick, Study
+from gauntlet.studies.model import Experiment, Quick, Study
 from gauntlet.studies.plugin import Plugin
 
 NOTES = "notes.md"
@@ -82,18 +82,19 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
     for experiment in experiments:
         if not experiment.file.is_file():
             raise UserError(f"{path}: there is no experiment file {experiment.file}; add it.")
-    return Study(
+    made = Study(
         home=home,
         key=file.study.key,
         title=_line(file.study.title),
         citation=_line(file.study.citation),
         experiments=experiments,
-        figures=_figures(file.study.key, home),
+        figures=(),
         headlines=tuple(file.study.headlines),
         notes=_notes(home / NOTES),
         plugin=own,
         advice=classes.load(home / classes.CLASSES) if (home / classes.CLASSES).exists() else None,
     )
+    return replace(made, figures=load_figures(made)) if (home / FIGURES).exists() else made
 
 
 def measures(home: Path) -> dict[str, Kpi]:
@@ -147,12 +148,3 @@ def _notes(path: Path) -> tuple[tuple[str, str], ...]:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _figures(key: str, home: Path) -> tuple[Figure, ...]:
-    """The figures of a published study, which are Python in a package of its name."""
-    name = f"gauntlet.studies.{key}.figures"
-    if home.name != key or importlib.util.find_spec(f"gauntlet.studies.{key}") is None:
-        return ()
-    figures: tuple[Figure, ...] = importlib.import_module(name).FIGURES
-    return figures

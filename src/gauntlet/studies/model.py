@@ -7,28 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gauntlet.advice.classes import Classes
-from gauntlet.errors import GauntletError, UserError
+from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.plugin import Plugin
 
 if TYPE_CHECKING:
-    import altair as alt
-
+    from gauntlet.figures.kind import Panel
     from gauntlet.studies.summary import Summary
 
 PROTOCOLS = "protocols"
 """Name of the factor that says what a run's flows speak, as in [matrix]: "tcp-bbr" or "tcp-bbr+sctp". A
 flow's own transport is `protocol`.
 """
-
-
-class NotMeasured(GauntletError):
-    """What a claim or a figure needs is not among the results at hand; the sentence says what is missing.
-
-    It is no mistake: a quick or an unfinished run has less than a full one. Claims become undecided, figures
-    are left out, and both say so.
-    """
 
 
 @dataclass(frozen=True)
@@ -68,26 +59,6 @@ class Experiment:
     def file(self) -> Path:
         """The file itself."""
         return self.home / "experiments" / f"{self.name}.toml"
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawn panel of a figure; its data are saved from the chart itself."""
-
-    caption: str
-    chart: "alt.TopLevelMixin"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A panel that is a plain table; cells are text as shown, and those in a row of numbers align."""
-
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-Panel = Chart | Table
 
 
 @dataclass(frozen=True)

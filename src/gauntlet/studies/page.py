@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gauntlet.errors import NotMeasured
+from gauntlet.figures.kind import Chart, Table
+from gauntlet.figures.look import GRID, HALF_WIDTH, INK, MUTED, PAGE_WIDTH, finished
+from gauntlet.figures.style import on_dark
 from gauntlet.report.document import render
-from gauntlet.report.figures.figure import GRID, HALF_WIDTH, INK, MUTED, PAGE_WIDTH, finished
 from gauntlet.report.numbers import counted, listed, number
 from gauntlet.report.page import host_words
-from gauntlet.report.style import on_dark
 from gauntlet.results.files import failures_named, write_whole
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
-from gauntlet.studies.model import Chart, Figure, NotMeasured, Study, Table
+from gauntlet.studies.model import Figure, Study
 from gauntlet.studies.reproduce import Judged, counts
 from gauntlet.studies.summary import Summary
 

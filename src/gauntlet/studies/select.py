@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gauntlet.errors import UserError
+from gauntlet.errors import NotMeasured, UserError
 from gauntlet.experiment.strict import unknown_key
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean, the_same
@@ -32,7 +32,6 @@ from gauntlet.metrics.observation import (
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.campaign import by_flow, completed
 from gauntlet.report.numbers import counted
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.summary import Summary
 
 Selection = Mapping[str, Any]

@@ -21,11 +21,10 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from gauntlet.errors import RunError, UserError
+from gauntlet.errors import NotMeasured, RunError, UserError
 from gauntlet.report.campaign import completed
 from gauntlet.results import parquet
 from gauntlet.results.files import failures_named, json_bytes, read_json
-from gauntlet.studies.model import NotMeasured
 
 MANIFEST = "manifest.json"
 VERDICTS = "verdicts.json"

@@ -2,39 +2,25 @@
 
 from collections.abc import Callable, Sequence
 
-import altair as alt
 import numpy as np
 
+from gauntlet.figures import cdf as chart
+from gauntlet.figures.cdf import WIDEST_BAND, banded
+from gauntlet.figures.look import CAPACITY, Look, facet_columns, facet_width
+from gauntlet.figures.tidy import Quantity, add
 from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import BOOTSTRAP_FROM
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, by_flow
-from gauntlet.report.figures.figure import (
-    CAPACITY,
-    LINE_PX,
-    Figure,
-    Look,
-    data,
-    facet_columns,
-    facet_width,
-    finished,
-    small_multiples,
-    table,
-)
+from gauntlet.report.figures.figure import Figure, figure
 from gauntlet.report.numbers import counted, number
 
 POINTS_IN_ALL = 24_000
 """Points over all curves of a figure: about half a megabyte of CSV."""
 
 MOST_POINTS = 160
-WIDEST_BAND = 0.3
-"""A band that reaches further to each side than this share covers the chart, says nothing, and is not drawn.
-"""
-
 LINK = "Link capacity"
-FIRST_SHOWN = 0.005
-"""The log axis starts where this share of the samples is passed: the first few messages do not stretch it."""
 
 
 def throughput(campaign: Campaign) -> Figure | None:
@@ -68,7 +54,7 @@ def throughput(campaign: Campaign) -> Figure | None:
         campaign,
         name="throughput-cdf",
         title=f"Throughput in windows of {whole_s:g} s",
-        x=lambda _: alt.X("value:Q", title="throughput (Mbit/s)", scale=alt.Scale(nice=True, zero=True)),
+        x=Quantity("throughput", "Mbit/s"),
         sampled=f"windows of {whole_s:g} s",
         of_protocol=of_protocol,
         of_link=of_link,
@@ -98,34 +84,11 @@ def delay(campaign: Campaign) -> Figure | None:
         campaign,
         name="delay-cdf",
         title="One-way delay of messages",
-        x=log_axis,
+        x=Quantity("one-way delay", "ms"),
+        log=True,
         sampled="messages",
         of_protocol=of_protocol,
         of_link=None,
-    )
-
-
-def banded(cdf: Cdf) -> bool:
-    """Whether there are enough repetitions for a band, and it is narrow enough to say something."""
-    enough = cdf.repetitions >= BOOTSTRAP_FROM
-    return enough and dkw_half_width(cdf.effective_samples) < WIDEST_BAND
-
-
-def log_axis(cdfs: Sequence[Cdf], title: str = "one-way delay (ms, log axis)") -> alt.X:
-    """A log axis from the first half percent on, with ticks at 1, 2 and 5: few and round."""
-    low = min(float(cdf.values[np.searchsorted(cdf.probability, FIRST_SHOWN)]) for cdf in cdfs)
-    high = max(float(cdf.values[-1]) for cdf in cdfs)
-    low, high = max(low, 1e-3), max(high, 1e-2)
-    ticks = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
-    return alt.X(
-        "value:Q",
-        title=title,
-        axis=alt.Axis(
-            values=[tick for tick in ticks if low <= tick <= high],
-            labelExpr="'' + datum.value",
-            labelSeparation=6,
-        ),
-        scale=alt.Scale(type="log", nice=False, domain=[low, high]),
     )
 
 
@@ -134,10 +97,11 @@ def _figure(
     *,
     name: str,
     title: str,
-    x: Callable[[Sequence[Cdf]], alt.X],
+    x: Quantity,
     sampled: str,
     of_protocol: Callable[[str, Condition, int], Cdf | None],
     of_link: Callable[[Condition, int], Cdf | None] | None,
+    log: bool = False,
 ) -> Figure | None:
     count = len(campaign.conditions) * (len(campaign.styles) + (of_link is not None))
     points = max(min(MOST_POINTS, POINTS_IN_ALL // max(count, 1)), 20)
@@ -146,7 +110,7 @@ def _figure(
     }
     shown: list[Cdf] = []
 
-    def add(condition: Condition, label: str, cdf: Cdf | None, band: bool) -> None:
+    def put(condition: Condition, label: str, cdf: Cdf | None, band: bool) -> None:
         if cdf is None:
             return
         with_band = band and banded(cdf)
@@ -156,70 +120,23 @@ def _figure(
             entry = (campaign.label(condition), label, float(value), float(share))
             worth = round(cdf.effective_samples, 1)
             limits = (float(low), float(high)) if with_band else ("", "")
-            for key, item in zip(rows, (*entry, *limits, cdf.repetitions, worth), strict=True):
-                rows[key].append(item)
+            add(rows, *entry, *limits, cdf.repetitions, worth)
 
     for condition in campaign.conditions:
         if of_link is not None:
-            add(condition, LINK, of_link(condition, points), band=False)
+            put(condition, LINK, of_link(condition, points), band=False)
         for style in campaign.styles:
-            add(condition, style.label, of_protocol(style.key, condition, points), band=True)
+            put(condition, style.label, of_protocol(style.key, condition, points), band=True)
     if not shown:
         return None
-    text = table(rows)
-    look = Look(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
-    order = [campaign.label(condition) for condition in campaign.conditions]
-    chart = curves(text, x(shown), order, colour=look.colour, dash=look.dash, stroke=look.width)
+    look = Look.of_styles(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
+    width = facet_width(max(facet_columns(len(set(rows["condition"]))), 2))
+    drawn = chart.cdf(rows, x, look=look, log=log, width=width)
     caption = (
         f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. "
         f"{_band_words(shown)} Where in some repetition nothing arrived, the line ends below 100 %."
     )
-    return Figure(campaign.named(name), campaign.titled(title), caption, finished(chart), text)
-
-
-def curves(
-    text: str,
-    x: alt.X,
-    order: Sequence[str],
-    *,
-    colour: alt.Color,
-    dash: alt.StrokeDash,
-    stroke: alt.StrokeWidth | None = None,
-    over: Sequence[alt.Chart] = (),
-    width: float | None = None,
-    share_title: str = "share of samples at most this",
-) -> alt.FacetChart:
-    """Distributions with their bands, one small multiple a condition in `order`.
-
-    `text` is CSV with the columns condition, value, share, low, high, n and what `colour`, `dash` and
-    `stroke` (how wide lines are; all the same unless given) encode; `over` is drawn on top and reads the same
-    rows. `width` of each is worked out unless given.
-    """
-    width = width or facet_width(max(facet_columns(len(order)), 2))
-    base = alt.Chart().encode(x=x)
-    share = alt.Axis(format="%", title=share_title, tickCount=5)
-    band = base.mark_area(opacity=1, fillOpacity=0.07, clip=True, interpolate="step-after").encode(
-        color=colour,
-        detail=str(dash.shorthand),
-        y=alt.Y("low:Q", axis=share, scale=alt.Scale(domain=[0, 1])),
-        y2="high:Q",
-    )
-    line = base.mark_line(clip=True, interpolate="step-after").encode(
-        y=alt.Y("share:Q", axis=share),
-        color=colour,
-        strokeDash=dash,
-        strokeWidth=stroke or alt.value(LINE_PX),
-        tooltip=[
-            alt.Tooltip("protocol:N"),
-            alt.Tooltip("value:Q", format=".3~s"),
-            alt.Tooltip("share:Q", format=".1%"),
-            alt.Tooltip("n:Q", title="repetitions"),
-        ],
-    )
-    layered = alt.layer(band, line, *over, data=data(text)).properties(
-        width=width, height=min(width * 0.62, 210)
-    )
-    return small_multiples(layered, "condition", order)
+    return figure(campaign.named(name), campaign.titled(title), caption, drawn, rows)
 
 
 def _band_words(shown: Sequence[Cdf]) -> str:

@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from gauntlet.errors import NotMeasured
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.ratios import ratio
 from gauntlet.studies.decide import Context, Decision, judged
-from gauntlet.studies.model import NotMeasured
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
 from gauntlet.studies.select import LeftOut, Selection, shown
 

@@ -11,12 +11,12 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from gauntlet.errors import UserError
+from gauntlet.errors import NotMeasured, UserError
 from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.studies.arithmetic import BUILT_IN, Evaluation, Series, Value, averaged, ended
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.expression import BadExpression, Call, Name, Tree, parse, parts
-from gauntlet.studies.model import NotMeasured, Study
+from gauntlet.studies.model import Study
 from gauntlet.studies.plugin import PLUGIN
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
 from gauntlet.studies.select import Selection

@@ -1,0 +1,69 @@
+"""One stretch over time: throughput over the link's capacity, congestion window, RTT, losses."""
+
+from typing import Any
+
+import altair as alt
+
+from gauntlet.figures.look import CAPACITY, PAGE_WIDTH, Look
+from gauntlet.figures.tidy import columns_of, data
+
+FIELDS = ("flow", "t", "throughput", "capacity", "cwnd", "rtt", "losses")
+"""Columns after the protocol."""
+WIDTH = PAGE_WIDTH - 190
+
+
+def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
+    """Draw flows over time, one line a flow.
+
+    Columns: `protocol` (the series), `flow` (its place in the run), `t` (s), `throughput` and `capacity`
+    (Mbit/s), `cwnd` (kB), `rtt` (ms), `losses` (packets); what is empty is not drawn. Raises UserError when a
+    column is missing.
+    """
+    columns = columns_of(table, ("protocol", *FIELDS))
+    look = look or Look.of_table(columns)
+    base = alt.Chart()
+    time = alt.X("t:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
+    timed = alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
+
+    def lines(field: str, title: str, height: int, x: alt.X, step: bool = False) -> alt.Chart:
+        chart: alt.Chart = (
+            base.transform_filter(f"isValid(datum.{field}) && datum.{field} !== ''")
+            .mark_line(strokeWidth=1.5, interpolate="step-after" if step else "linear", clip=True)
+            .encode(
+                x=x,
+                y=alt.Y(
+                    f"{field}:Q",
+                    title=title,
+                    scale=alt.Scale(zero=True, domain=alt.DomainUnionWith(unionWith=[0, 1])),
+                ),
+                color=look.colour(lines=True),
+                strokeDash=look.dash(lines=True),
+                detail="flow:N",
+                tooltip=[
+                    alt.Tooltip("protocol:N"),
+                    alt.Tooltip("t:Q", title="t (s)"),
+                    alt.Tooltip(f"{field}:Q", title=title, format=".3~s"),
+                ],
+            )
+            .properties(width=WIDTH, height=height)
+        )
+        return chart
+
+    # Every flow met the same link in windows of its own: the one that starts first shows it.
+    capacity = (
+        base.transform_filter("isValid(datum.capacity) && datum.capacity !== ''")
+        .transform_joinaggregate(first="argmin(t)")
+        .transform_filter("datum.protocol === datum.first.protocol && datum.flow === datum.first.flow")
+        .mark_area(color=CAPACITY, opacity=1, fillOpacity=0.35, interpolate="step-after")
+        .encode(x=time, y=alt.Y("capacity:Q", title=""))
+    )
+    top = alt.layer(capacity, lines("throughput", "throughput (Mbit/s)", 190, time))
+    chart: alt.VConcatChart = alt.vconcat(
+        top.properties(width=WIDTH, height=190),
+        lines("cwnd", "cwnd (kB)", 110, time),
+        lines("rtt", "smoothed RTT (ms)", 110, time),
+        lines("losses", "lost packets", 80, timed, step=True),
+        spacing=8,
+        data=data(columns),
+    ).resolve_scale(x="shared")
+    return chart

@@ -1,1 +1,0 @@
-"""Figures of this study; everything else of it is data, in `studies/` at the top of the repository."""
