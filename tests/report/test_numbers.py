@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gauntlet.figures.style import contrast, lightened, styles
 from gauntlet.metrics.intervals import Mean
-from gauntlet.report.numbers import counted, interval_text, listed, number
+from gauntlet.metrics.numbers import counted, interval_text, listed, number
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gauntlet.certificate import certify
 from gauntlet.results import pack
-from gauntlet.results.certificate import certify
 
 
 def test_a_change_of_the_code_that_judges_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

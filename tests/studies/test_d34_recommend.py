@@ -10,7 +10,7 @@ from gauntlet.advice.classes import ServiceClass
 from gauntlet.advice.serves import Recommendation
 from gauntlet.advice.tables import tables
 from gauntlet.figures.style import styles
-from gauntlet.report.numbers import listed
+from gauntlet.metrics.numbers import listed
 from gauntlet.studies import study
 from gauntlet.studies.advised import FromSummary
 from gauntlet.studies.summary import Summary

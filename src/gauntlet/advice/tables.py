@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gauntlet.advice.serves import Finding, Recommendation
 from gauntlet.figures.style import styles
-from gauntlet.report.numbers import listed, number
+from gauntlet.metrics.numbers import listed, number
 
 
 class Cells(NamedTuple):

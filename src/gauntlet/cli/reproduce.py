@@ -232,7 +232,7 @@ def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
 
 def _for_want_of_the_plugin(ended: _Ended) -> str:
     """What a plugin that was not run would have decided, in one sentence; empty when nothing is missing."""
-    from gauntlet.report.numbers import listed
+    from gauntlet.metrics.numbers import listed
     from gauntlet.studies import reproduce
     from gauntlet.studies.plugin import PLUGIN
 

@@ -8,7 +8,7 @@ from gauntlet.errors import NotMeasured
 from gauntlet.experiment.strict import Strict
 from gauntlet.figures.kind import Chosen, Kind, Options, Panel, Source, Table, names_of
 from gauntlet.metrics.intervals import Mean
-from gauntlet.report.numbers import MISSING, interval_text, mean_text, number
+from gauntlet.metrics.numbers import MISSING, interval_text, mean_text, number
 
 
 class Row(Strict):

@@ -5,8 +5,8 @@ best.
 from dataclasses import dataclass
 
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import MISSING, counted, interval_text, mean_text, number, observation_text
 from gauntlet.report.campaign import Campaign, Cell
-from gauntlet.report.numbers import MISSING, counted, interval_text, mean_text, number, observation_text
 
 MARKS = {
     "best": ("★", "best"),

@@ -9,12 +9,12 @@ from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
+from gauntlet.metrics.numbers import counted, number
 from gauntlet.report.answer import RULES, sentences
 from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
-from gauntlet.report.numbers import counted, number
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 

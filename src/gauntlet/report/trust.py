@@ -5,8 +5,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gauntlet.metrics.compare import fewest_repetitions
+from gauntlet.metrics.numbers import counted, listed
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import counted, listed
 
 NOT_CHECKED = "not checked"
 """The verdict of a run that could have been checked and was not (docs/formats/certificate.md)."""

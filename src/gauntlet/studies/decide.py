@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
-from gauntlet.report.numbers import MISSING, interval_text, number
+from gauntlet.metrics.numbers import MISSING, interval_text, number
 from gauntlet.studies.model import Study
 from gauntlet.studies.select import LeftOut
 from gauntlet.studies.summary import Summary

@@ -12,8 +12,8 @@ from gauntlet.errors import NotMeasured
 from gauntlet.figures.kind import Chart, Table
 from gauntlet.figures.look import GRID, HALF_WIDTH, INK, MUTED, PAGE_WIDTH, finished
 from gauntlet.figures.style import on_dark
+from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.report.document import render
-from gauntlet.report.numbers import counted, listed, number
 from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict

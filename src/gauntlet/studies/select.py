@@ -21,6 +21,7 @@ from gauntlet.experiment.strict import unknown_key
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.kpi import Kpi, registry
+from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.observation import (
     NEVER,
     Observation,
@@ -31,7 +32,6 @@ from gauntlet.metrics.observation import (
 )
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.campaign import by_flow, completed
-from gauntlet.report.numbers import counted
 from gauntlet.studies.summary import Summary
 
 Selection = Mapping[str, Any]

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gauntlet.report.numbers import counted
+from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
 from gauntlet.studies.model import Study
 from gauntlet.studies.reproduce import Judged, counts

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import listed, number
 from gauntlet.metrics.observation import State
 from gauntlet.metrics.ratios import geometric, ratio
 from gauntlet.report.answer.rules import KEEPS
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.axes import Axis
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import listed, number
 
 _NOTHING = "nothing"
 """In place of a ratio: nothing arrived at the near end, so there is nothing to relate the far end to."""

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import listed, with_unit
 from gauntlet.metrics.observation import State
 from gauntlet.report.answer.ranking import overall
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import listed, with_unit
 
 
 def quickest(campaign: Campaign, kpi: Kpi) -> list[Sentence]:

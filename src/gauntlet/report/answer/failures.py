@@ -1,9 +1,9 @@
 """Does every flow do its work? Who failed, and under which condition most."""
 
+from gauntlet.metrics.numbers import counted, listed
 from gauntlet.report.answer.wording import Sentence, completed_of
 from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import counted, listed
 
 
 def failures(campaign: Campaign) -> list[Sentence]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi, registry
+from gauntlet.metrics.numbers import listed, with_unit
 from gauntlet.report.answer.ranking import overall
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import listed, with_unit
 
 
 def losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import counted, listed, observation_text
 from gauntlet.report.answer.ranking import failing, overall, shortfalls
 from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, value_words
 from gauntlet.report.campaign import Campaign, Cell
-from gauntlet.report.numbers import counted, listed, observation_text
 
 
 def winner(campaign: Campaign, kpi: Kpi) -> Sentence:

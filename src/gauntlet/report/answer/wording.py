@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import number, with_unit
 from gauntlet.report.campaign import Campaign
-from gauntlet.report.numbers import number, with_unit
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from gauntlet.figures.look import CAPACITY, Look, facet_columns, facet_width
 from gauntlet.figures.tidy import Quantity, add
 from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import BOOTSTRAP_FROM
+from gauntlet.metrics.numbers import counted, number
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.axes import Condition
 from gauntlet.report.campaign import Campaign, by_flow
 from gauntlet.report.figures.figure import Figure, figure
-from gauntlet.report.numbers import counted, number
 
 POINTS_IN_ALL = 24_000
 """Points over all curves of a figure: about half a megabyte of CSV."""

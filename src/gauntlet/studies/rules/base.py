@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from gauntlet.experiment.strict import Strict
-from gauntlet.report.numbers import listed
+from gauntlet.metrics.numbers import listed
 from gauntlet.studies.decide import Bounds, Context, Decision
 from gauntlet.studies.factors import factor_words
 from gauntlet.studies.model import Study
