@@ -41,7 +41,7 @@ WATCHED: tuple[tuple[Any, str, str], ...] = (
     (pack, "json_bytes", "storing runs, JSON"),
     (pack, "_read_arrow", "storing runs, Parquet"),
     (parquet, "write", "storing runs, Parquet"),
-    (store, "finalize", "tables"),
+    (campaign, "finalize", "tables"),
     (report, "build", "report"),
 )
 GUEST, START, REST = "guest", "Python's start and imports", "all else (reading the experiment, its runs)"

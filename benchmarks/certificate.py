@@ -152,6 +152,7 @@ def _plan_and_record(
                 "source": "10.0.1.1:40000",
                 "destination": "10.0.2.1:5000",
                 "received_bytes": count * MESSAGE_BYTES,
+                "sent_messages": count,
                 "received_messages": count,
                 "message_size_bytes": MESSAGE_BYTES,
                 "first_received_s": 0.01 + DELAY_NS / 1e9,

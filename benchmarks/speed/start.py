@@ -24,7 +24,17 @@ def start(rounds: int) -> dict[str, Any]:
 def _once() -> float:
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
         out = Path(folder) / "out"
-        command = [sys.executable, "-m", "gauntlet", "run", str(EXPERIMENT), "--out", str(out), "--quiet"]
+        command = [
+            sys.executable,
+            "-m",
+            "gauntlet",
+            "run",
+            str(EXPERIMENT),
+            "--out",
+            str(out),
+            "--quiet",
+            "--no-cache",
+        ]
         before_s = time.perf_counter()
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             while not (captures := any(out.glob(".work-*/records/*/packets.bin"))) and process.poll() is None:

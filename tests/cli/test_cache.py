@@ -4,10 +4,18 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from gauntlet.executor.bundle import SEAL, Bundle
 from gauntlet.executor.cache import Cache
 
 from .conftest import Gauntlet, refused
+
+
+@pytest.fixture(autouse=True)
+def _usual_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of guests switch the cache off for the worker that they share with these."""
+    monkeypatch.delenv("GAUNTLET_CACHE_LIMIT", raising=False)
 
 
 def fill(cache: Path, count: int) -> list[str]:

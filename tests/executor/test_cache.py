@@ -14,6 +14,12 @@ MADE_WITH = {"code": "1", "pyarrow": "2"}
 KEY = "ab" + "0" * 62
 
 
+@pytest.fixture(autouse=True)
+def _usual_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of guests switch the cache off for the worker that they share with these."""
+    monkeypatch.delenv("GAUNTLET_CACHE_LIMIT", raising=False)
+
+
 def bundle(folder: Path, key: str = KEY, content: bytes = b"record", *, capture: bool = False) -> Bundle:
     """A sealed bundle of two files."""
     (folder / "qlog").mkdir(parents=True)

@@ -74,9 +74,15 @@ def signals(machine: guest.Machine, number: signal.Signals) -> Callable[[Mapping
 
 def _kernel_of(machine: guest.Machine) -> int:
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    return next(
-        int(pid) for pid in children if Path(f"/proc/{pid}/exe").resolve() == machine.kernel.resolve()
-    )
+    return next(int(pid) for pid in children if _program(pid) == machine.kernel.resolve())
+
+
+def _program(pid: str) -> Path | None:
+    """What a process runs; None of one that has just ended."""
+    try:
+        return Path(os.readlink(f"/proc/{pid}/exe"))
+    except FileNotFoundError:
+        return None
 
 
 def kept_console(sentence: str) -> str:
