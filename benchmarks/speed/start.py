@@ -37,7 +37,9 @@ def _once() -> float:
         ]
         before_s = time.perf_counter()
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            while not (captures := any(out.glob(".work-*/records/*/packets.bin"))) and process.poll() is None:
+            while (
+                not (captures := any(out.glob(".work-*/*.records/*/packets.bin"))) and process.poll() is None
+            ):
                 time.sleep(0.002)
             wall_s = time.perf_counter() - before_s
             process.send_signal(signal.SIGINT)

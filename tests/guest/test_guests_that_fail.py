@@ -80,7 +80,7 @@ def _kernel_of(machine: guest.Machine) -> int:
 def _program(pid: str) -> Path | None:
     """What a process runs; None of one that has just ended."""
     try:
-        return Path(os.readlink(f"/proc/{pid}/exe"))
+        return Path(f"/proc/{pid}/exe").readlink()
     except FileNotFoundError:
         return None
 
