@@ -141,7 +141,9 @@ impl Traffic {
             return Ok(());
         }
         let after_s = (session.ctx.clock.now_ns() - start_ns) as f64 / 1e9;
-        Err(Failure::new(format!("nothing was sent: the session came up {after_s:.3} s after the start, too late")))
+        Err(Failure::new(format!(
+            "nothing was sent: the session came up {after_s:.3} s after the start, too late"
+        )))
     }
 
     /// Hands every message over when it is ready, or as soon as the transport takes it.
