@@ -97,16 +97,6 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
     return replace(made, figures=load_figures(made)) if (home / FIGURES).exists() else made
 
 
-def measures(home: Path) -> dict[str, Kpi]:
-    """What the measures of a trusted study are, by name."""
-    path = home / STUDY
-    own = plugin.load(home, trusted=True)
-    return {
-        name: _measure(name, it, own, path)
-        for name, it in checked(_File, toml(path, "study"), str(path)).measure.items()
-    }
-
-
 def _measure(name: str, given: _Measure, own: Plugin, path: Path) -> Kpi:
     if name not in own.measures and not own.withheld:
         there = ", ".join(own.measures) or "none"
