@@ -183,8 +183,10 @@ def test_demo_is_the_grid_that_is_promised(gauntlet: Gauntlet, engine: Recorder)
     }
     protocols = ("tcp-cubic", "tcp-bbr", "tcp-reno", "sctp", "udp")
     assert factors == {
-        (name, delay, loss) for name in protocols for delay in (0.025, 0.05, 0.15) for loss in (0.0, 0.01)
+        (name, delay, loss) for name in protocols for delay in (0.025, 0.15) for loss in (0.0, 0.01)
     }
+    # Fewer repetitions could not tell five protocols apart.
+    assert len(engine.specs) == 6 * len(factors)
 
 
 @pytest.mark.usefixtures("engine")

@@ -19,7 +19,7 @@ import click
 def demo(ctx: click.Context, workers: int | None, out: Path, open_: bool) -> None:
     """Compare TCP CUBIC, TCP BBR, TCP Reno, SCTP and UDP on the Rome-Florence high-speed line.
 
-    Channel delays of 25, 50 and 150 ms one way, packet loss of 0 and 1 %. Ends with the path of the report.
+    Channel delays of 25 and 150 ms one way, packet loss of 0 and 1 %. Ends with the path of the report.
 
     \b
     Examples:
