@@ -5,12 +5,12 @@ core, and writes `build/bench-kernels.json`. `kernel/build.sh` in a copy of its 
 builds a kernel to compare with; `--name` says for the table what the other kernel is.
 """
 
-import hashlib
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gauntlet.engine import cores
+from gauntlet.engine.hashes import sha256_of_file
 from gauntlet.errors import UserError
 from speed import line, program, stacks
 from speed.host import guest_kernel, host, sentence
@@ -40,7 +40,7 @@ def main() -> None:
         "guest_kernel": guest_kernel(),
         "other_kernel": {
             "name": chosen.other_name or chosen.other.name,
-            "sha256": hashlib.sha256(chosen.other.read_bytes()).hexdigest(),
+            "sha256": sha256_of_file(chosen.other),
         },
         "short": chosen.short,
         "rounds": rounds,

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.metrics.flow import FlowData
-from gauntlet.metrics.kpi import registry
+from gauntlet.metrics.registry import registry
 from gauntlet.metrics.steps import Steps
 from gauntlet.metrics.windows import windows
 from gauntlet.results import parquet, pcapng

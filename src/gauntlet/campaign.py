@@ -7,7 +7,6 @@ stays, and the same call continues with what is missing.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from gauntlet.rehearsal import rehearse
 from gauntlet.results import layout, resume, store
 from gauntlet.results.manifest import Manifest
 from gauntlet.results.pack import made_with
-from gauntlet.results.resume import Standing
+from gauntlet.results.resume import There
 from gauntlet.scenario import line_figure_data
 
 if TYPE_CHECKING:
@@ -103,10 +102,11 @@ def run(
         Planned(spec, plan, plan.key(identity)) for spec, plan in zip(specs, plans(specs), strict=True)
     ]
     wanted = {it.spec.id: it.key for it in planned}
-    standing = resume.stand(out, wanted, engine.describe())
+    seen = resume.changed_ns(out)
+    there = resume.runs_there(out, wanted, engine.describe())
     cache = Cache.of_user() if cached else None
     by_id = {it.spec.id: it for it in planned}
-    missing = [by_id[run_id] for run_id in standing.missing(wanted)]
+    missing = [by_id[run_id] for run_id in there.missing(wanted)]
     unknown = [it for it in missing if not (cache and cache.has(it.key, made_with(), capture=capture))]
     rehearse([(it.spec, it.plan) for it in unknown], engine, source or name)
     manifest = Manifest.new(
@@ -123,10 +123,12 @@ def run(
     with store.exclusive(out):
         before = Manifest.read(out) if (out / layout.MANIFEST).exists() else None
         store.create(out, experiment, manifest, _line_of(specs))
-        standing = resume.stand(out, wanted, engine.describe())
-        missing = [by_id[run_id] for run_id in standing.missing(wanted)]
+        if seen is None or resume.changed_ns(out) != seen:
+            # Another campaign was at work before this one held the folder.
+            there = resume.runs_there(out, wanted, engine.describe())
+            missing = [by_id[run_id] for run_id in there.missing(wanted)]
         outcome = Outcome(out, len(specs), len(specs) - len(missing))
-        changed = _settle(out, standing, by_id, before, manifest)
+        changed = _settle(out, there, by_id, before, manifest)
         tell = on_event or (lambda _event: None)
         playing = Playing(out, engine, cache, outcome, tell, capture=capture, traces=traces)
         try:
@@ -143,31 +145,31 @@ def run(
 def options(experiment: "Experiment", specs: Sequence[RunSpec]) -> dict[str, Any]:
     """What decides the results besides the experiment file's text and seed."""
     files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
-    hashes = {f"sha256 of {name}": sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+    hashes = {f"sha256 of {name}": sha256_of_file(file) for name, file in files.items()}
     return {"repetitions": experiment.about.repetitions, **hashes}
 
 
 def _settle(
     out: Path,
-    standing: Standing,
+    there: There,
     by_id: Mapping[str, Planned],
     before: Manifest | None,
     now: Manifest,
 ) -> bool:
     """Bring what the folder has into line with the experiment as it is now; whether anything changed."""
-    resume.forget(out, standing.failed)
-    resume.rename(out, standing.renamed)
+    resume.forget(out, there.failed)
+    resume.rename(out, there.renamed)
     same = before is not None and before.experiment_sha256 == now.experiment_sha256
-    if not standing.renamed and same and before is not None and before.options == now.options:
-        return bool(standing.failed)
-    there = [by_id[run_id] for run_id in by_id if run_id in standing.present or run_id in standing.renamed]
-    changed = set(resume.refresh(out, {it.spec.id: it.spec.to_json() for it in there}))
-    for it in there:
+    if not there.renamed and same and before is not None and before.options == now.options:
+        return bool(there.failed)
+    kept = [by_id[run_id] for run_id in by_id if run_id in there.present or run_id in there.renamed]
+    changed = set(resume.refresh(out, {it.spec.id: it.spec.to_json() for it in kept}))
+    for it in kept:
         # Columns of a trace that are for people may have changed too.
         if it.spec.id in changed or it.spec.scenario.path is not None:
             store.write_trace(out, it.spec.id, ridden(it.spec))
             changed.add(it.spec.id)
-    return bool(changed or standing.renamed or standing.failed)
+    return bool(changed or there.renamed or there.failed)
 
 
 def _line_of(specs: Sequence[RunSpec]) -> Mapping[str, Any] | None:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gauntlet.certificate.verdict import Answer
+from gauntlet.certificate.answers import Answer
 from gauntlet.engine.contract import Engine
 from gauntlet.errors import GauntletError, RunError
 from gauntlet.executor import attachments
@@ -21,9 +21,11 @@ from gauntlet.executor.plan import RunPlan
 from gauntlet.executor.play import Job, Packed, Played, Player
 from gauntlet.experiment import ridden
 from gauntlet.experiment.runspec import RunSpec
+from gauntlet.metrics import measures
 from gauntlet.results import layout, resume, store
 from gauntlet.results.files import failures_named, read_json
 from gauntlet.results.pack import made_with, pack
+from gauntlet.results.reader import Run
 
 LOST_RUNS_IN_A_ROW = 8
 """A campaign gives up when this many runs in a row leave nothing: then the machine is at fault, not a run."""
@@ -202,7 +204,6 @@ class Playing:
         shutil.rmtree(bundle.folder)
 
     def _failed(self, runs: Sequence[Planned], reason: str) -> None:
-
         for it in runs:
             store.write_failure(self._out, it.spec.to_json(), it.plan.run(it.spec.id), reason)
             self._outcome.failed[it.spec.id] = reason
@@ -219,6 +220,7 @@ def _pack(run: Mapping[str, Any], record_dir: Path, folder: Path, *, capture: bo
     virtual_s = float(record.get("virtual_s") or 0.0)
     if record["outcome"] != "ok":
         return Packed(made_with(), {"virtual_s": virtual_s}, record["reason"])
+    measures.keep(Run.packed(folder, run))
     verdict = read_json(folder / layout.CERTIFICATE, "the certificate")["verdict"]
     flows = sorted({f"{flow['app']} over {flow['stack']}" for flow in record["flows"]})
     facts = {"virtual_s": virtual_s, "verdict": verdict, "capture": capture, "flows": flows}

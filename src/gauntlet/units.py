@@ -168,8 +168,14 @@ def format_spread_time(middle_s: float, half_width_s: float) -> str:
 
 
 def format_size(count_bytes: float) -> str:
-    """The shortest usual form of a size, in decimal prefixes: 10000000 is "10MB"."""
-    return _format(count_bytes, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
+    """The shortest usual form of a size: 10000000 is "10MB", 2097152 is "2MiB"; decimal where both are."""
+    if count_bytes == 0:
+        return "0B"
+    decimal = _format(count_bytes, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
+    if count_bytes < 2**10:
+        return decimal
+    binary = _format(count_bytes, (("MiB", 2.0**20), ("KiB", 2.0**10)))
+    return min(decimal, binary, key=lambda form: len(form.rstrip("MKkGiB")))
 
 
 def format_frequency(hertz: float) -> str:

@@ -77,6 +77,12 @@ def shared_part(found: Scenario) -> float:
     return float((np.diff(starts_s) * (count > 0)).sum() / starts_s[-1])
 
 
+def mean_others(found: Scenario) -> float:
+    """The mean number of other trains in the cell over the journey."""
+    starts_s, count = others(found)
+    return float((np.diff(starts_s) * count).sum() / starts_s[-1])
+
+
 def most_others(found: Scenario) -> float:
     """The largest number of other trains in the cell at once."""
     return float(others(found)[1].max())
@@ -330,11 +336,11 @@ def formula_packets(channel_bps: float, gain_bps: float) -> float:
 FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "cells": cells,
     "handover_steps": lambda line: handover_steps(scenario(line)),
+    "mean_others": lambda line, headway_s=None: mean_others(scenario(line, headway_s)),
     "most_others": lambda line, headway_s=None: most_others(scenario(line, headway_s)),
     "shared_part": lambda line, headway_s=None: shared_part(scenario(line, headway_s)),
     "mean_capacity_bps": lambda line: scenario(line).trace.mean("rate_up_bps"),
-    # With the radio's rates, as section 5.2 has it.
-    "highest_radio_rate_bps": lambda line: load_scenario(line).max_rate_bps,
+    "highest_rate_bps": lambda line: scenario(line).max_rate_bps,
     "average_rate_bps": average_rate_bps,
     "formula_packets": formula_packets,
     "formula_gain_bps": lambda channel_bps: overflow(channel_bps).gain_bps,

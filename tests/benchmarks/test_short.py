@@ -63,7 +63,7 @@ def numbers(content: Any) -> Iterator[float]:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    programs = {"run", "kernels", "campaign", "certificate", "results", "scale", "publish"}
+    programs = {"run", "kernels", "campaign", "certificate", "results", "scale", "sctp_reading", "publish"}
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs
 
 
@@ -119,6 +119,16 @@ def test_campaign(tmp_path: Path) -> None:
     assert {"guest", "certificate", "report", "tables", "plans"} <= set(parts)
     assert all(spent_s > 0 for spent_s in parts.values())
     assert sum(parts.values()) == pytest.approx(found["cpu_s"])
+
+
+@pytest.mark.guest
+def test_sctp_read_in_two_ways(tmp_path: Path) -> None:
+    (seed,) = short("sctp_reading", tmp_path)["seeds"]
+    assert seed["seed"] == 1
+    link, steps = seed["first_difference"].removeprefix("on ").split(" at ")
+    assert link in {'"sa>rasa"', '"sb>rbsb"'}
+    assert steps.endswith(" steps")
+    assert 0 < abs(seed["last_message_later_ms"]) < 100
 
 
 def test_scale(tmp_path: Path) -> None:

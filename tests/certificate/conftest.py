@@ -12,7 +12,7 @@ from gauntlet.certificate import certify
 from tests.certificate.railsim import Run
 
 
-class Verdict:
+class Certificate:
     """A certificate with the questions that tests ask of it."""
 
     def __init__(self, certificate: dict[str, Any]) -> None:
@@ -25,7 +25,7 @@ class Verdict:
         return {(c["name"], c["link"]): c["sentence"] for c in checks if c["answer"] == "contradicted"}
 
     @property
-    def verdict(self) -> str:
+    def answer(self) -> str:
         """The certificate's answer."""
         return str(self.certificate["verdict"])
 
@@ -57,10 +57,10 @@ class Verdict:
         return found
 
 
-Judge = Callable[[Run], Verdict]
+Judge = Callable[[Run], Certificate]
 
 
 @pytest.fixture
 def judge(tmp_path: Path) -> Judge:
     """Write a run and certify it."""
-    return lambda run: Verdict(certify(run.plan, run.write(tmp_path)))
+    return lambda run: Certificate(certify(run.plan, run.write(tmp_path)))

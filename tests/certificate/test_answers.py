@@ -56,7 +56,7 @@ def test_no_tap_and_a_claim_of_any_size_are_not_trusted(judge: Judge) -> None:
     run.claims = Claims(10**12, {})
     verdict = judge(counted(run, *list(run.taps)))
     assert verdict.failures == {}
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
     assert verdict.certificate["trusted"] is False
     assert {f"a tap on {link}" for link in (UP, DELAY)} <= verdict.missing
     assert "a tap on the last link to srv" in verdict.missing
@@ -67,7 +67,7 @@ def test_no_tap_and_a_claim_of_any_size_are_not_trusted(judge: Judge) -> None:
 def test_a_link_without_a_tap_is_not_checked(judge: Judge, link: str) -> None:
     verdict = judge(counted(run_network(QUIET_TIMELINE, CALM), link))
     assert verdict.failures == {}
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
     assert f"a tap on {link}" in verdict.missing
     assert f"What was asked of {link} (" in verdict.undecided
     assert "the run has no tap on it" in verdict.undecided
@@ -83,7 +83,7 @@ def test_what_lies_behind_a_link_without_a_tap_is_not_checked_either(judge: Judg
 def test_a_shaped_link_of_which_only_the_output_was_seen_is_not_checked(judge: Judge) -> None:
     verdict = judge(without(run_network(QUIET_TIMELINE, CALM), "sa>gw"))
     assert verdict.failures == {}
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
     rate = verdict.impairment(UP, "rate")
     assert (rate["answer"], rate["checks"]) == ("not checked", ["rate"])
 
@@ -93,7 +93,7 @@ def test_a_receiver_without_a_tap_is_held_against_the_last_one_before_it(judge: 
     run.claims = run.honest_claims()
     verdict = judge(without(run, "lan>srv"))
     assert verdict.failures == {}
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
 
 
 @pytest.mark.parametrize(("link", "name"), ASKED)
@@ -102,7 +102,7 @@ def test_everything_that_can_be_asked_is_answered(judge: Judge, link: str, name:
     verdict = judge(run_network(asking(ASKED[link, name]), traffic))
     assert verdict.failures == {}
     assert verdict.impairment(link, name)["answer"] == "confirmed"
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
 
 
 @pytest.mark.parametrize(("link", "name"), ASKED)
@@ -111,7 +111,7 @@ def test_nothing_that_can_be_asked_goes_unchecked_unsaid(judge: Judge, link: str
     verdict = judge(run)
     answer = verdict.impairment(link, name)
     assert (answer["answer"], answer["missing"]) == ("not checked", f"a tap on {link}")
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
 
 
 TOO_LITTLE: dict[tuple[str, str], dict[str, Any]] = {
@@ -130,7 +130,7 @@ def test_what_no_record_could_show_is_said_and_takes_no_trust(judge: Judge, link
     answer = verdict.impairment(link, name)
     assert (answer["answer"], answer["missing"]) == ("not checked", None)
     assert answer["why"]
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
 
 
 SIDE = {"at_s": 0.0, "link": "core>side", "delay_s": 0.01}
@@ -139,7 +139,7 @@ SIDE = {"at_s": 0.0, "link": "core>side", "delay_s": 0.01}
 def test_a_link_of_which_nothing_is_known_is_not_checked(judge: Judge) -> None:
     verdict = judge(run_network([*QUIET_TIMELINE, SIDE], CALM))
     assert verdict.failures == {}
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
     assert "a tap on core>side" in verdict.missing
 
 
@@ -148,7 +148,7 @@ def test_a_link_that_nothing_used_needs_no_tap(judge: Judge) -> None:
     run.idle = ["core>side"]
     verdict = judge(run)
     assert verdict.failures == {}
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
     assert verdict.impairment("core>side", "delay")["why"] == "no packet came to it"
 
 
@@ -156,7 +156,7 @@ def test_a_contradiction_outweighs_what_was_not_checked(judge: Judge) -> None:
     really = [{**entry, "delay_s": 0.02} if entry["link"] == BACK else entry for entry in QUIET_TIMELINE]
     run = run_network(QUIET_TIMELINE, CALM, really=really)
     verdict = judge(counted(run, UP))
-    assert verdict.verdict == "contradicted"
+    assert verdict.answer == "contradicted"
     assert verdict.impairment(BACK, "delay")["answer"] == "contradicted"
 
 
@@ -166,4 +166,4 @@ def test_scripted_drops_without_taps_are_not_checked(judge: Judge) -> None:
     run.plan["drops"] = [{"flow": "f0", "packet": "syn", "nth": 1, "link": DELAY}]
     verdict = judge(counted(run, DELAY))
     assert verdict.impairment(DELAY, "scripted drops")["answer"] == "not checked"
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"

@@ -60,6 +60,11 @@ def sctp(*chunks: bytes, ports: tuple[int, int] = (40000, 5000)) -> bytes:
     return ip(132, struct.pack(">HHII", *ports, 1, 0) + b"".join(chunks))
 
 
+def restp(size: int, *, ports: tuple[int, int] = (40000, 5000)) -> bytes:
+    """The start of a base header (docs/restp-spec.md, chapter 2), and what follows it."""
+    return ip(253, struct.pack(">QHH", 0, *ports) + bytes(size))
+
+
 SACK = struct.pack(">BBHIIHH", 3, 0, 16, 0, 0, 0, 0)
 
 
@@ -130,7 +135,13 @@ def test_sessions_and_ways_have_bytes_of_their_own() -> None:
 
 @pytest.mark.parametrize("ports", [(40001, 5000), (40000, 5001), (5000, 40000)])
 def test_other_flows_are_left_out(ports: tuple[int, int]) -> None:
-    assert seen([tcp(1, 100, ports=ports), udp(1, 100, ports=ports)]).total_bytes == 0
+    packets = [tcp(1, 100, ports=ports), udp(1, 100, ports=ports), restp(100, ports=ports)]
+    assert seen(packets).total_bytes == 0
+
+
+def test_restp_over_ip_has_its_ports_behind_flags_and_lengths() -> None:
+    found = seen([tcp(1, 100, ports=(40001, 5000)), restp(100), restp(60, ports=(40001, 5000))])
+    assert found.total_bytes == 12 + 100
 
 
 def test_ipv6_has_its_header_elsewhere() -> None:

@@ -49,7 +49,7 @@ def test_what_was_asked_is_trusted(judge: Judge, condition: str, seed: int) -> N
     verdict = judge(run_network(timeline, BUSY, seed=seed))
     assert verdict.failures == {}
     assert verdict.missing == set()
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
     assert verdict.certificate["trusted"] is True
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from gauntlet.certificate import certify
 from gauntlet.certificate.capture import record_dtype
-from tests.certificate.conftest import Verdict
+from tests.certificate.conftest import Certificate
 
 DATA = Path(__file__).parent / "data"
 SHAPED, DELAYED, PLAIN = "rasa>ra", "ra>rabc", "sb>tsb1"
@@ -68,14 +68,14 @@ class RealRun:
         place = self.messages.schema.get_field_index("received_ns")
         self.messages = self.messages.set_column(place, "received_ns", pa.array(received, pa.int64()))
 
-    def verdict(self, folder: Path) -> Verdict:
+    def verdict(self, folder: Path) -> Certificate:
         """The certificate of what is left."""
         (folder / "record.json").write_text(json.dumps(self.record))
         (folder / "packets.bin").write_bytes(self.packets.tobytes())
         schema = self.messages.schema
         with pa.OSFile(str(folder / "messages.arrow"), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             writer.write_table(self.messages)
-        return Verdict(certify(self.plan, folder))
+        return Certificate(certify(self.plan, folder))
 
 
 @pytest.fixture(params=["cubic", "sctp"])
@@ -86,7 +86,7 @@ def run(request: pytest.FixtureRequest) -> RealRun:
 def test_real_runs_are_trusted(run: RealRun, tmp_path: Path) -> None:
     verdict = run.verdict(tmp_path)
     assert verdict.failures == {}
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
     assert verdict.check("pace", SHAPED)["measured"]["waited_packets"] > 100
     assert verdict.check("delay", DELAYED)["measured"]["packets"] > 300
     assert verdict.check("loss", DELAYED)["measured"]["lost_packets"] > 0
@@ -198,4 +198,4 @@ def test_no_messages_in_the_record(run: RealRun, tmp_path: Path) -> None:
     verdict = run.verdict(tmp_path)
     assert verdict.failures == {}
     assert verdict.missing == {"messages.arrow"}
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"

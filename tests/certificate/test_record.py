@@ -14,7 +14,7 @@ import pytest
 from gauntlet.certificate import certify
 from gauntlet.certificate.headers import link_local, pair_code, pair_codes
 from gauntlet.errors import RunError
-from tests.certificate.conftest import Judge, Verdict
+from tests.certificate.conftest import Certificate, Judge
 from tests.certificate.railsim import QUIET_TIMELINE, Run, ip_packet, run_network, steady
 
 
@@ -57,33 +57,33 @@ def test_a_record_that_lacks_a_key(run: Run, tmp_path: Path) -> None:
 
 def test_the_record_of_another_run(run: Run, tmp_path: Path) -> None:
     record = changed_record(run, tmp_path, lambda content: content.update(seed=99))
-    assert "with seed 99" in Verdict(certify(run.plan, record)).failures["identity", None]
+    assert "with seed 99" in Certificate(certify(run.plan, record)).failures["identity", None]
 
 
 def test_a_run_that_kept_no_packets(run: Run, tmp_path: Path) -> None:
     run.plan["record"]["packets"] = "none"
-    verdict = Verdict(certify(run.plan, run.write(tmp_path)))
+    verdict = Certificate(certify(run.plan, run.write(tmp_path)))
     assert "nothing could be checked" in verdict.undecided
     assert "captured packets" in verdict.missing
     assert verdict.failures == {}
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
     assert verdict.certificate["trusted"] is False
 
 
 def test_a_record_without_its_packets(run: Run, tmp_path: Path) -> None:
     record = run.write(tmp_path)
     (record / "packets.bin").unlink()
-    verdict = Verdict(certify(run.plan, record))
+    verdict = Certificate(certify(run.plan, record))
     assert "has no packets.bin" in verdict.undecided
     assert "packets.bin" in verdict.missing
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
 
 
 def test_a_capture_that_is_cut_off(run: Run, tmp_path: Path) -> None:
     record = run.write(tmp_path)
     content = (record / "packets.bin").read_bytes()
     (record / "packets.bin").write_bytes(content[:-100])
-    sentence = Verdict(certify(run.plan, record)).failures["capture", None]
+    sentence = Certificate(certify(run.plan, record)).failures["capture", None]
     assert "ends in the middle of a packet (28 bytes too many)" in sentence
     assert "but packets.bin holds" in sentence
 
@@ -91,7 +91,8 @@ def test_a_capture_that_is_cut_off(run: Run, tmp_path: Path) -> None:
 def test_a_capture_of_unknown_taps(run: Run, tmp_path: Path) -> None:
     record = changed_record(run, tmp_path, lambda content: content["taps"].pop())
     assert (
-        "taps that the record does not list" in Verdict(certify(run.plan, record)).failures["capture", None]
+        "taps that the record does not list"
+        in Certificate(certify(run.plan, record)).failures["capture", None]
     )
 
 
@@ -116,7 +117,7 @@ def test_packets_of_programs_are_timed_but_may_get_lost(run: Run, tmp_path: Path
     run.taps["lan>srv"].pop(50)
     late = run.taps["radio>core"][70]
     run.taps["radio>core"][70] = replace(late, time_ns=late.time_ns + 50_000)
-    verdict = Verdict(certify(run.plan, changed_record(run, tmp_path, forget)))
+    verdict = Certificate(certify(run.plan, changed_record(run, tmp_path, forget)))
     assert "Lost packets of cli-srv could not be noticed" in verdict.undecided
     assert set(verdict.failures) == {("delay", "radio>core"), ("delay", "lan>srv")}
 

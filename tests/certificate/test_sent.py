@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.certificate.conftest import Judge, Verdict
+from tests.certificate.conftest import Certificate, Judge
 from tests.certificate.railsim import QUIET_TIMELINE, Claims, Run, run_network, steady
 from tests.certificate.test_real import RealRun
 
@@ -29,7 +29,7 @@ def lossy() -> Run:
     return run_network([*QUIET_TIMELINE, {"at_s": 0.0, "link": LINE, "loss": 0.1}], CALM)
 
 
-def sent(verdict: Verdict, link: str | None) -> dict[str, Any]:
+def sent(verdict: Certificate, link: str | None) -> dict[str, Any]:
     found: dict[str, Any]
     (found,) = [it for it in verdict.certificate["checks"] if (it["name"], it["link"]) == ("sent", link)]
     return found
@@ -42,7 +42,7 @@ def test_an_honest_sender_is_confirmed_whatever_the_line_loses(judge: Judge) -> 
     verdict = judge(run)
     assert sent(verdict, FIRST)["answer"] == "confirmed"
     assert sent(verdict, FIRST)["measured"]["carried_messages"] == COUNT
-    assert verdict.verdict == "confirmed"
+    assert verdict.answer == "confirmed"
 
 
 def test_who_hides_what_was_lost_is_contradicted(judge: Judge) -> None:
@@ -52,7 +52,7 @@ def test_who_hides_what_was_lost_is_contradicted(judge: Judge) -> None:
     came = run.claims.messages.keys()
     run.claims.sent = {number: it for number, it in run.claims.sent.items() if number in came}
     verdict = judge(run)
-    assert verdict.verdict == "contradicted"
+    assert verdict.answer == "contradicted"
     assert set(verdict.failures) == {("sent", FIRST)}
     assert "handed over, but a packet on sa>gw carries the 200th" in verdict.failures["sent", FIRST]
 
@@ -65,7 +65,7 @@ def test_what_never_left_must_be_what_the_sender_dropped(
     assert run.claims is not None
     run.claims.sent |= {COUNT + further: (972, 10_000_000) for further in range(3)}
     verdict = judge(run)
-    assert verdict.verdict == answer
+    assert verdict.answer == answer
     if dropped is None:
         assert f"carry only {COUNT}" in verdict.failures["sent", FIRST]
 
@@ -105,7 +105,7 @@ def test_without_a_first_tap_it_is_not_checked_and_takes_trust(judge: Judge) -> 
         run.counters.pop(link, None)
     verdict = judge(run)
     assert "a tap on the first link from cli" in verdict.missing
-    assert verdict.verdict == "not checked"
+    assert verdict.answer == "not checked"
 
 
 @pytest.mark.parametrize("stack", ["quic-quinn", "restp", "mptcp", "tls"])

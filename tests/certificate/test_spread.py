@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gauntlet.certificate.answers import Findings
 from gauntlet.certificate.asked import read_timeline
 from gauntlet.certificate.capture import read_capture
 from gauntlet.certificate.spread import Floats, distance_from_uniform, jitter_places, largest_distance
 from gauntlet.certificate.stages import read_routes
 from gauntlet.certificate.traffic import follow
-from gauntlet.certificate.verdict import Findings
 from tests.certificate.railsim import FORWARD, QUIET_TIMELINE, RETURN, Traffic, bursty, run_network, steady
 
 DELAY = "radio>core"

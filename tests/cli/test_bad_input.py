@@ -150,3 +150,13 @@ def test_defects_are_one_sentence_unless_asked(gauntlet: Gauntlet, monkeypatch: 
     told = gauntlet("--debug", "scenario", "list")
     assert told.exit_code == 1
     assert "Traceback" in told.stderr
+
+
+def test_a_folder_that_is_not_there_is_named(gauntlet: Gauntlet) -> None:
+    result = gauntlet("schema", "--output", "nowhere/own.json")
+    assert result.exit_code == 1
+    assert result.stderr == "could not write nowhere/own.json: there is no folder nowhere; make it first\n"
+
+
+def test_choices_stand_in_the_sentence(gauntlet: Gauntlet) -> None:
+    refused(gauntlet("completion"), 2, "Choose from: bash, zsh, fish (see `gauntlet completion --help`).")

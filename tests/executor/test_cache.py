@@ -78,6 +78,15 @@ def test_what_was_made_otherwise_or_lacks_packets_is_not_taken(tmp_path: Path) -
     assert len(cache.entries()) == 1
 
 
+def test_an_entry_at_the_place_of_another_key_is_not_taken(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    cache.put(bundle(tmp_path / "made"))
+    other = "ab" + "1" * 62
+    (tmp_path / "cache" / "ab" / KEY).rename(tmp_path / "cache" / "ab" / other)
+    assert not cache.has(other, MADE_WITH)
+    assert cache.take(other, MADE_WITH, tmp_path / "taken") is None
+
+
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     for number in range(4):

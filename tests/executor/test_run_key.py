@@ -3,39 +3,34 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gauntlet.engine.contract import Engine
+from gauntlet.engine.guest import Machine
+from gauntlet.engine.virtual import Virtual
 from gauntlet.errors import RunError
 from gauntlet.executor import attachments
 from gauntlet.executor.plan import RunPlan, canonical, run_key
 from gauntlet.executor.planning import plans
+from gauntlet.executor.play import Job, Packed, Player
 from gauntlet.experiment import expand, parse_experiment, plan_run
+from tests.experiment import factory as experiments
 
 ENGINE = {"ground": "virtual", "kernel_sha256": "0" * 64}
 
-TEXT = """
-[experiment]
-name = "tried"
-title = "A title"
-repetitions = 2
-seed = 7
-[scenario]
-name = "constant"
-rate = "5.2Mbit/s"
-[matrix]
-protocols = ["tcp-cubic", "udp"]
-loss = ["0%", "1%"]
-[workload]
-app = "cbr"
-rate = "1Mbit/s"
-duration = "1min"
-packet = "1000B"
-"""
+TEXT = experiments.text(
+    "tried",
+    protocols=("tcp-cubic", "udp"),
+    workload=experiments.paced("1min"),
+    about={"title": "A title", "repetitions": 2, "seed": 7},
+    scenario={"rate": "5.2Mbit/s"},
+)
 PAGE = TEXT.partition("[workload]")[0].replace('"udp"', '"sctp"') + (
     '[workload]\napp = "page"\npage = "own.csv"\nhttp = "1.1"\n'
 )
@@ -55,6 +50,54 @@ def test_a_plan_is_that_of_its_run_but_for_the_id() -> None:
     specs = expand(parse_experiment(TEXT, "own.toml", Path()))
     for spec, plan in zip(specs, plans(specs), strict=True):
         assert plan.run(spec.id) == json.loads(json.dumps(plan_run(spec)))
+
+
+MOVING = experiments.text(
+    "moving",
+    protocols=("udp", "tcp-cubic"),
+    workload={"app": "cbr", "rate": "1Mbit/s", "packet": "1000B"},
+    about={"repetitions": 2, "seed": 7},
+    scenario={"name": "hsr", "chunk": "1min"},
+    factors={"duration": ["10s", "40s"], "channel_delay": ["25ms", "50ms"]},
+)
+
+
+def test_what_plans_share_is_equal_in_them() -> None:
+    """Stretches of a line, links, durations and flows, several of each: every plan is as if made alone."""
+    specs = expand(parse_experiment(MOVING, "own.toml", Path()))
+    assert len({spec.start_s for spec in specs}) > 1
+    assert len({spec.limit_s for spec in specs}) > 1
+    for spec, plan in zip(specs, plans(specs), strict=True):
+        assert plan.run(spec.id) == json.loads(json.dumps(plan_run(spec)))
+    assert len({plan.key(ENGINE) for plan in plans(specs)}) == len(specs)
+
+
+def test_two_programs_of_one_experiment_count_with_their_own_files(own_stack: Path) -> None:
+    (own_stack / "other.py").write_text("")
+    other = OWN.replace('"mine"', '"mine", "other"') + (
+        '[stack.other]\nclient = ["{python}", "other.py"]\nserver = ["{python}", "other.py"]\n'
+    )
+    specs = expand(parse_experiment(other, "own.toml", own_stack))
+    named = {
+        spec.factors["protocol"]: {Path(file).name for file in plan.files}
+        for spec, plan in zip(specs, plans(specs), strict=True)
+    }
+    assert {"client.py", "helper.py"} <= named["mine"]
+    assert "other.py" in named["other"]
+    assert not {"client.py", "helper.py"} & named["other"]
+    assert named["tcp-cubic"] == set()
+
+
+@pytest.mark.parametrize("part", ["kernel", "program"])
+def test_an_engine_is_another_one_with_another_kernel_or_player(tmp_path: Path, part: str) -> None:
+    machine = Machine(tmp_path / "kernel", tmp_path / "program")
+    for file in (machine.kernel, machine.program):
+        file.write_bytes(b"1")
+    before = Virtual(machine).identity()
+    (tmp_path / part).write_bytes(b"22")
+    after = Virtual(machine).identity()
+    assert RunPlan({}).key(before) != RunPlan({}).key(after)
+    assert Virtual(replace(machine, memory="7M")).identity() != after
 
 
 def test_the_key_can_be_computed_from_the_plan_with_any_tool() -> None:
@@ -174,6 +217,43 @@ def test_programs_count_with_their_files(own_stack: Path, name: str) -> None:
     assert changed == {run for run in before if run.startswith("mine")}
 
 
+@pytest.mark.parametrize(
+    ("client", "files", "more"),
+    [
+        (["{python}", "-m", "package.part"], {"package/__init__.py", "package/part.py"}, {}),
+        (["{python}", "other.py"], {"other.py", "parts/one.py", "parts/two.py", "deep.py"}, {}),
+        (["{python}", "client.py", "--table=table.txt"], {"table.txt"}, {}),
+        (["{python}", "reads.py"], {"library/kept.py"}, {"PYTHONPATH": "library"}),
+        (["./tool"], {"tool", "helper.py"}, {}),
+    ],
+)
+def test_programs_count_however_they_are_started(
+    own_stack: Path, client: list[str], files: set[str], more: dict[str, str]
+) -> None:
+    """By name, by their first line, with options, with folders of modules and packages without a file."""
+    (own_stack / "parts").mkdir()
+    (own_stack / "parts" / "one.py").write_text("import deep\n")
+    (own_stack / "parts" / "two.py").write_text("")
+    (own_stack / "other.py").write_text("import parts.one\n")
+    (own_stack / "deep.py").write_text("")
+    (own_stack / "library").mkdir()
+    (own_stack / "library" / "kept.py").write_text("")
+    (own_stack / "reads.py").write_text("import kept\n")
+    (own_stack / "tool").write_text("#!/usr/bin/env python3\nimport helper\n")
+    (own_stack / "start").write_text("#!/bin/sh -e\n")
+    for name in ("tool", "start"):
+        (own_stack / name).chmod(0o755)
+    stack = {
+        "client": [str(own_stack / word) if word.startswith("./") else word for word in client],
+        "server": [str(own_stack / "start")],
+        "environment": more,
+        "working_directory": str(own_stack),
+    }
+    found, _ = attachments.attached([stack])
+    named = {*(own_stack / name for name in files), own_stack / "start", Path("/bin/sh").resolve()}
+    assert {str(path) for path in named} <= set(found)
+
+
 def test_libraries_of_flows_count(monkeypatch: pytest.MonkeyPatch) -> None:
     text = TEXT.replace('"udp"', '"quic-aioquic-cubic"').replace('"cbr"\nrate = "1Mbit/s"', '"bulk"')
     text = text.replace('duration = "1min"\npacket = "1000B"', 'size = "1MB"')
@@ -197,6 +277,30 @@ def test_a_file_that_changed_since_is_named(own_stack: Path) -> None:
     (own_stack / "helper.py").write_text("X = 2\n")
     with pytest.raises(RunError, match=r"helper\.py is not what it was when the runs were planned"):
         attachments.check(files)
+
+
+class Counting:
+    """An engine that counts what it is asked to play."""
+
+    played = 0
+
+    def play(self, *_given: Any, **_wishes: Any) -> Path:
+        """Be asked."""
+        self.played += 1
+        raise RunError("played")
+
+
+def test_a_worker_plays_nothing_whose_files_have_changed(own_stack: Path) -> None:
+    specs = expand(parse_experiment(OWN, "own.toml", own_stack))
+    engine = Counting()
+    player = Player(cast(Engine, engine), lambda *_given: Packed({}, {}))
+    job = Job(plans(specs)[-1], "0" * 64, own_stack / "bundle")
+    with pytest.raises(RunError, match="played"):
+        player(job, 0, lambda _event: None)
+    (own_stack / "helper.py").write_text("X = 2\n")
+    with pytest.raises(RunError, match=r"helper\.py is not what it was"):
+        player(job, 0, lambda _event: None)
+    assert engine.played == 1
 
 
 JSON = st.recursive(

@@ -1,5 +1,6 @@
 """From matrix to runs: order, ids, factors, and what the seeds share."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -283,3 +284,25 @@ def test_the_delays_of_a_seed_stay_what_they_were(parse: Parse) -> None:
     spread = parse(CONSTANT, ('"25ms", "50ms"', '"25ms±5ms"'))
     delays_s = [run.scenario.params["delay"] for run in expand(spread)[:2]]
     assert delays_s == [0.022690383, 0.020053243], "published results were made with these"
+
+
+def test_stratified_repetitions_spread_over_the_line_and_all_protocols_ride_the_same(parse: Parse) -> None:
+    changes = (
+        ('chunk = "10min"', 'chunk = "10min"\nstratified = true'),
+        ("repetitions = 2", "repetitions = 8"),
+    )
+    runs = expand(parse(RAIL, *changes))
+    starts: dict[int, set[float]] = {}
+    for run in runs:
+        starts.setdefault(int(run.factors["repetition"]), set()).add(run.start_s)
+    assert {len(each) for each in starts.values()} == {1}
+    spread = sorted(start for each in starts.values() for start in each)
+    by_chance = sorted({run.start_s for run in expand(parse(RAIL, changes[1]))})
+    assert spread != by_chance
+    assert len(set(spread)) == 8
+    assert max(after - before for before, after in itertools.pairwise(spread)) < 0.4 * spread[-1]
+
+
+def test_stratified_without_a_chunk_is_said(parse: Parse) -> None:
+    with pytest.raises(UserError, match="'stratified' is about where a chunk begins; add chunk"):
+        expand(parse(CONSTANT, ('name = "constant"', 'name = "constant"\nstratified = true')))

@@ -14,25 +14,16 @@ from typing import Any
 import pytest
 
 from gauntlet.engine import guest
+from tests.experiment import factory as experiments
 from tests.guest.conftest import parquet_bytes
 
-EXPERIMENT = """
-[experiment]
-name = "short"
-repetitions = 1
-[scenario]
-name = "constant"
-rate = "10Mbit/s"
-delay = "10ms"
-[matrix]
-protocols = ["tcp-cubic", "udp"]
-loss = ["0%", "1%"]
-[workload]
-app = "cbr"
-rate = "1Mbit/s"
-duration = "2s"
-packet = "1000B"
-"""
+EXPERIMENT = experiments.text(
+    "short",
+    protocols=("tcp-cubic", "udp"),
+    workload=experiments.paced("2s"),
+    about={"repetitions": 1},
+    scenario={"rate": "10Mbit/s", "delay": "10ms"},
+)
 
 
 class Laboratory:

@@ -14,8 +14,11 @@ def test_what_was_started_before_an_error_is_ended(play: Play) -> None:
     talk = ["/bin/sh", "-c", "while :; do echo still here; sleep 1; done"]
     programs = {"name": "talk", "server": talk, "client": talk}
     external = tcp_flow(id="f1", stack="external", stack_params=programs)
+    # A flow that is under way ends with its network; one that waits for its start would wait on.
     broken = run_plan(
-        id="broken", flows=[tcp_flow(50_000_000), external], programs=[_program("echo {address:moon}")]
+        id="broken",
+        flows=[tcp_flow(start_s=30.0), external],
+        programs=[_program("echo still here", id="early"), _program("echo {address:moon}")],
     )
     # The threads of the guest by name, while the second run is under way.
     look = run_plan(id="next", programs=[_program("sleep 3; cat /proc/1/task/*/comm")])

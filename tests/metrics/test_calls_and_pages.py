@@ -1,14 +1,23 @@
 """Calls and pages against numbers worked out by hand."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from gauntlet.metrics.kpi import registry
+from gauntlet.metrics.flow import FlowData
 from gauntlet.metrics.kpis import voip, web
+from gauntlet.metrics.registry import registry
 from tests.metrics.flows import flow
 
 
+def _call(sent: Sequence[float], got: Sequence[float | None], **changes: Any) -> FlowData:
+    """A call of 100 packets of 20 ms."""
+    return flow(sent, got, app="voip", **{"duration_s": 2.0, **changes})
+
+
 def test_packets_are_in_time_late_or_lost() -> None:
-    call = flow([0, 1, 2, 3, 4], [0.05, 1.16, 2.17, None, 4.05], app="voip")
+    call = flow([0, 1, 2, 3, 4], [0.05, 1.16, 2.17, None, 4.05], app="voip", duration_s=5.0, interval_s=1.0)
     assert voip.lost_ratio(call) == pytest.approx(0.2)
     assert voip.late_ratio(call) == pytest.approx(0.2)
     # Delays of 50, 160, 170 and 50 ms: mean 107.5, squared deviations 3306.25, 2756.25, 3906.25, 3306.25.
@@ -49,7 +58,7 @@ def test_bursts_sound_worse_than_the_same_losses_apart() -> None:
     clear = [instant + 0.03 for instant in sent]
     apart = [None if number % 20 == 10 else instant for number, instant in enumerate(clear)]
     burst = [None if 40 <= number < 45 else instant for number, instant in enumerate(clear)]
-    best, scattered, bunched = (voip.mos(flow(sent, got, app="voip")) for got in (clear, apart, burst))
+    best, scattered, bunched = (voip.mos(_call(sent, got)) for got in (clear, apart, burst))
     assert best is not None and scattered is not None and bunched is not None
     assert best > scattered > bunched > 1
     assert best == pytest.approx(4.36, abs=0.05)
@@ -59,7 +68,7 @@ def test_late_packets_count_as_missing() -> None:
     sent = [0.02 * number for number in range(100)]
     lost = [None if number % 10 == 3 else instant + 0.03 for number, instant in enumerate(sent)]
     late = [instant + (0.3 if number % 10 == 3 else 0.03) for number, instant in enumerate(sent)]
-    assert voip.mos(flow(sent, late, app="voip")) == voip.mos(flow(sent, lost, app="voip"))
+    assert voip.mos(_call(sent, late)) == voip.mos(_call(sent, lost))
 
 
 def test_a_page_lasts_from_its_first_request_to_its_last_byte() -> None:

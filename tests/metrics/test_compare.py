@@ -4,8 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from gauntlet.metrics.compare import against_best, fewest_repetitions, holm, sign_flips
+from gauntlet.metrics.compare import (
+    _SEED,
+    EXACT_UP_TO,
+    against_best,
+    fewest_repetitions,
+    holm,
+    sign_flips,
+)
 from gauntlet.metrics.observation import NEVER, Observation, State
 from gauntlet.metrics.steps import Floats
 
@@ -44,8 +52,8 @@ def observations(values: Floats, limit: float | None = None) -> dict[str, dict[i
 
 
 def called_worse(values: Floats, limit: float | None = None) -> set[str]:
-    verdicts = against_best(observations(values, limit), higher_is_better=False)
-    return {name for name, it in verdicts.items() if it.distinguishable}
+    standings = against_best(observations(values, limit), higher_is_better=False)
+    return {name for name, it in standings.items() if it.distinguishable}
 
 
 @pytest.mark.parametrize("protocols", [2, 4, 8])
@@ -56,6 +64,18 @@ def test_what_does_not_differ_is_called_worse_in_at_most_five_percent(case: str,
     limit = 1.5 if case == "censored" else None
     wrong = sum(bool(called_worse(NULL_CASES[case](rng, 8, protocols), limit)) for _ in range(TRIALS))
     assert wrong / TRIALS <= ALLOWED
+
+
+@pytest.mark.parametrize("repetitions", [6, 12, 13, 40])
+def test_flips_are_those_of_scipy(repetitions: int) -> None:
+    rng = np.random.default_rng(repetitions)
+    for _ in range(5):
+        row = rng.normal(0.3, 1, repetitions)
+        wanted = stats.permutation_test(
+            (row,), lambda it, axis: np.abs(it.sum(axis=axis)), permutation_type="samples",
+            n_resamples=2**EXACT_UP_TO, alternative="greater", rng=np.random.default_rng(_SEED),
+        )  # fmt: skip
+        assert sign_flips(row[None, :])[0] == wanted.pvalue
 
 
 def test_a_true_loser_does_not_make_the_others_fall() -> None:
@@ -91,18 +111,18 @@ def test_eight_repetitions_of_eight_protocols_can_find_the_worst() -> None:
 def test_a_difference_the_other_way_round_is_not_worse() -> None:
     """p1 is faster in every repetition but one, where it is far slower: it is not worse beyond chance."""
     values = np.array([[10.0, 9.0]] * 9 + [[10.0, 200.0]])
-    verdicts = against_best(observations(values), higher_is_better=False)
-    assert verdicts["p0"].best
-    assert verdicts["p1"].distinguishable is False
+    standings = against_best(observations(values), higher_is_better=False)
+    assert standings["p0"].best
+    assert standings["p1"].distinguishable is False
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_with_fewer_than_six_repetitions_nothing_is_tested(count: int) -> None:
     assert fewest_repetitions() == 6
-    verdicts = against_best(observations(np.tile([[1.0, 100.0]], (count, 1))), higher_is_better=False)
-    assert verdicts["p0"].best
-    assert verdicts["p1"].distinguishable is None
-    assert verdicts["p1"].p_value is None
+    standings = against_best(observations(np.tile([[1.0, 100.0]], (count, 1))), higher_is_better=False)
+    assert standings["p0"].best
+    assert standings["p1"].distinguishable is None
+    assert standings["p1"].p_value is None
 
 
 def test_six_repetitions_that_all_say_the_same_are_enough() -> None:
@@ -113,10 +133,10 @@ def test_who_finishes_less_often_is_not_best_however_quick_its_survivors_are() -
     quick = {1: Observation(1.0), **{number: Observation(30.0, State.CENSORED) for number in range(2, 11)}}
     slow = {number: Observation(29.0) for number in range(1, 11)}
     values = {"cubic": quick, "bbr": slow}
-    verdicts = against_best(values, False, completed={"cubic": 0.1, "bbr": 1.0})
-    assert verdicts["bbr"].best
-    verdicts = against_best({"cubic": {1: Observation(1.0)}, "bbr": {1: Observation(2.0)}}, False)
-    assert verdicts["cubic"].best
+    standings = against_best(values, False, completed={"cubic": 0.1, "bbr": 1.0})
+    assert standings["bbr"].best
+    standings = against_best({"cubic": {1: Observation(1.0)}, "bbr": {1: Observation(2.0)}}, False)
+    assert standings["cubic"].best
 
 
 @pytest.mark.parametrize("repeated", [False, True])
@@ -128,8 +148,10 @@ def test_who_fails_more_but_beats_the_best_is_not_called_level_with_it(repeated:
         "slow": {number: Observation(9.0 + (not repeated) * 9 * number) for number in range(8)},
     }
     completed = {"quick": 0.9, "whole": 1.0, "slow": 0.95}
-    verdicts = against_best(values, False, completed=completed, deterministic=set(values) if repeated else ())
-    assert {name: it.standing for name, it in verdicts.items()} == {
+    standings = against_best(
+        values, False, completed=completed, deterministic=set(values) if repeated else ()
+    )
+    assert {name: it.word for name, it in standings.items()} == {
         "quick": "ahead",
         "whole": "best",
         "slow": "worse",
@@ -143,16 +165,16 @@ def test_what_never_came_to_be_ranks_behind_everything(higher: bool) -> None:
         "bad": {number: Observation(1e9 if not higher else 0.0) for number in range(8)},
         "good": {number: Observation(5.0 + number) for number in range(8)},
     }
-    verdicts = against_best(values, higher)
-    assert verdicts["good"].best
-    assert verdicts["dead"].distinguishable
-    assert verdicts["dead"].difference is None
+    standings = against_best(values, higher)
+    assert standings["good"].best
+    assert standings["dead"].distinguishable
+    assert standings["dead"].difference is None
 
 
 def test_between_deterministic_protocols_every_difference_counts() -> None:
     values = observations(np.tile([[1.0, 1.1, 1.0]], (3, 1)))
-    verdicts = against_best(values, False, deterministic=set(values))
-    assert [verdicts[name].distinguishable for name in ("p0", "p1", "p2")] == [False, True, False]
+    standings = against_best(values, False, deterministic=set(values))
+    assert [standings[name].distinguishable for name in ("p0", "p1", "p2")] == [False, True, False]
 
 
 def test_without_common_repetitions_groups_are_compared_as_such() -> None:
@@ -160,10 +182,10 @@ def test_without_common_repetitions_groups_are_compared_as_such() -> None:
     one = {number: Observation(float(value)) for number, value in enumerate(rng.normal(0, 1, 10))}
     far = {number: Observation(float(value)) for number, value in enumerate(rng.normal(9, 1, 10), 100)}
     given_up = {number: Observation(9.0, State.CENSORED) for number in range(200, 210)}
-    verdicts = against_best({"one": one, "far": far, "given up": given_up}, higher_is_better=False)
-    assert verdicts["one"].best
-    assert verdicts["far"].distinguishable
-    assert verdicts["given up"].distinguishable
+    standings = against_best({"one": one, "far": far, "given up": given_up}, higher_is_better=False)
+    assert standings["one"].best
+    assert standings["far"].distinguishable
+    assert standings["given up"].distinguishable
 
 
 def test_holm_by_hand() -> None:

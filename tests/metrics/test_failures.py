@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gauntlet.metrics.ecdf import ecdf, ecdf_of_quantiles
-from gauntlet.metrics.kpi import registry
 from gauntlet.metrics.kpis.download import download_time_s
 from gauntlet.metrics.kpis.fairness import jain_index
 from gauntlet.metrics.kpis.loss import message_loss_ratio
@@ -22,6 +21,7 @@ from gauntlet.metrics.observation import (
     restricted,
 )
 from gauntlet.metrics.ratios import geometric, ratio
+from gauntlet.metrics.registry import registry
 from gauntlet.metrics.windows import windows
 from tests.metrics.flows import flow
 
@@ -50,6 +50,34 @@ def test_a_neighbour_that_was_never_established_got_nothing_of_the_link() -> Non
 def test_a_call_that_never_began_is_the_worst_there_is() -> None:
     dead = flow([], [], established_s=None, outcome="failed", app="voip")
     assert (mos(dead), lost_ratio(dead), late_ratio(dead)) == (1.0, 1.0, None)
+
+
+def test_a_call_that_broke_off_is_no_better_than_one_that_lasted() -> None:
+    """Both brought the same packets in time; one lasted and lost the rest, one broke off and sent no more."""
+    sent_s = [0.02 * number for number in range(1500)]
+    brought = [instant + 0.03 for instant in sent_s[:500]]
+    lasted = flow(sent_s, [*brought, *[None] * 1000], app="voip", duration_s=30.0)
+    broke = flow(sent_s[:500], brought, app="voip", duration_s=30.0, outcome="failed")
+    assert lost_ratio(broke) == lost_ratio(lasted) == pytest.approx(2 / 3)
+    assert mos(broke) == mos(lasted) == 1.0
+    late = flow(sent_s[:500], [it + 1 for it in sent_s[:500]], app="voip", duration_s=30.0, outcome="failed")
+    assert late_ratio(late) == pytest.approx(1 / 3)
+    heard = flow(sent_s, [it + 0.03 for it in sent_s], app="voip", duration_s=30.0)
+    assert (mos(heard), lost_ratio(heard)) == (pytest.approx(4.36, abs=0.05), 0.0)
+
+
+def test_a_call_of_which_nothing_was_heard_is_the_worst_there_is() -> None:
+    sent_s = [0.02 * number for number in range(100)]
+    silent = flow(sent_s, [None] * 100, app="voip", duration_s=2.0)
+    half = flow(sent_s, [*[0.03 + it for it in sent_s[:50]], *[None] * 50], app="voip", duration_s=2.0)
+    assert mos(silent) == mos(half) == 1.0
+
+
+@pytest.mark.parametrize(("name", "worst"), [("voip_late_ratio", 1.0), ("voip_delay_deviation_s", 300.0)])
+def test_what_a_call_that_broke_off_brought_in_time_does_not_make_it_better(name: str, worst: float) -> None:
+    kpi = registry()[name]
+    assert observed(kpi, 0.001, completed=True, given_s=300.0) == Observation(0.001)
+    assert observed(kpi, 0.001, completed=False, given_s=300.0) == Observation(worst, CENSORED)
 
 
 def test_what_its_programs_cannot_carry_was_not_tried() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from gauntlet.metrics.flow import path_capacity, wire_bytes
-from gauntlet.metrics.kpi import registry
 from gauntlet.metrics.kpis.delay import KPIS as DELAYS
 from gauntlet.metrics.kpis.download import download_time_s
 from gauntlet.metrics.kpis.fairness import jain_index
@@ -15,6 +14,7 @@ from gauntlet.metrics.kpis.message_delay import message_delay_s
 from gauntlet.metrics.kpis.setup import setup_time_s
 from gauntlet.metrics.kpis.throughput import capacity_utilisation, throughput_bps
 from gauntlet.metrics.kpis.wire import wire_bytes_per_byte
+from gauntlet.metrics.registry import registry
 from tests.metrics.flows import flow
 
 

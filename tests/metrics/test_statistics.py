@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gauntlet.metrics.compare import against_best
 from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, effective_samples
-from gauntlet.metrics.intervals import mean
+from gauntlet.metrics.intervals import mean, typical_mean
 from gauntlet.metrics.observation import Observation
 from gauntlet.metrics.steps import Floats
 
@@ -109,6 +109,29 @@ def test_one_repetition_has_no_interval_and_the_same_values_give_the_same_interv
         mean([])
 
 
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=12))
+def test_the_interval_of_a_report_keeps_to_what_was_seen(values: list[float]) -> None:
+    found = typical_mean(values)
+    assert found.low is not None
+    assert found.high is not None
+    assert min(values) - 1e-6 <= found.low <= found.value + 1e-6
+    assert found.value - 1e-6 <= found.high <= max(values) + 1e-6
+
+
+@pytest.mark.parametrize(("count", "share"), [(2, 0.5), (3, 0.75), (5, 0.9375), (6, 0.96875), (7, 0.953125)])
+def test_means_of_subsets_cover_as_often_as_they_say(count: int, share: float) -> None:
+    """Exactly so where values are symmetric; four standard errors of the simulation are allowed."""
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(4 * TRIALS):
+        found = typical_mean(rng.laplace(10, 2, count))
+        assert found.low is not None
+        assert found.high is not None
+        hits += found.low <= 10 <= found.high
+    tolerance = 4 * np.sqrt(share * (1 - share) / (4 * TRIALS))
+    assert hits / (4 * TRIALS) == pytest.approx(share, abs=tolerance)
+
+
 def test_what_the_stretch_does_to_all_cancels_out() -> None:
     """A difference of 1 shows under a spread of 100 between stretches, because pairs are compared."""
     rng = np.random.default_rng(8)
@@ -121,17 +144,17 @@ def test_what_the_stretch_does_to_all_cancels_out() -> None:
             ("same", stretch + 1 + rng.normal(0, 0.1, 6)),
         )
     }
-    verdicts = against_best(values, higher_is_better=True)
-    best = next(name for name, verdict in verdicts.items() if verdict.best)
+    standings = against_best(values, higher_is_better=True)
+    best = next(name for name, standing in standings.items() if standing.best)
     assert best in {"good", "same"}
-    assert verdicts["bad"].distinguishable is True
-    assert not verdicts["good"].distinguishable
-    assert not verdicts["same"].distinguishable
+    assert standings["bad"].distinguishable is True
+    assert not standings["good"].distinguishable
+    assert not standings["same"].distinguishable
     assert next(v.name for v in against_best(values, higher_is_better=False).values() if v.best) == "bad"
 
 
 def test_one_repetition_decides_nothing() -> None:
-    verdicts = against_best({"a": {1: Observation(5.0)}, "b": {1: Observation(1.0)}}, higher_is_better=True)
-    assert verdicts["a"].best
-    assert verdicts["b"].distinguishable is None
+    standings = against_best({"a": {1: Observation(5.0)}, "b": {1: Observation(1.0)}}, higher_is_better=True)
+    assert standings["a"].best
+    assert standings["b"].distinguishable is None
     assert against_best({"a": {}}, higher_is_better=True) == {}

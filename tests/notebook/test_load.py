@@ -1,9 +1,12 @@
 """`gauntlet.load`: tables that agree with the folder, of trusted runs and of those that failed."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -11,9 +14,9 @@ import pytest
 
 import gauntlet
 from gauntlet.errors import RunError, UserError
-from gauntlet.results import store
-
-from .conftest import FAILED, UNTRUSTED
+from gauntlet.results import pcapng, store
+from tests.report import factory
+from tests.report.factory import FAILED, UNTRUSTED
 
 FACTORS = ["channel_delay_s", "loss", "protocol", "repetition"]
 
@@ -43,6 +46,33 @@ def test_what_is_not_trusted_is_there_only_when_asked_for(results: gauntlet.Resu
         assert UNTRUSTED in names(getattr(every, name)), name
     assert of_run(every.flows, UNTRUSTED)["trusted"].to_pylist() == [False]
     assert "left out" not in repr(every)
+
+
+def test_packets_too(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "results"
+    shutil.copytree(folder, place)
+    (tmp_path / "record.json").write_text(json.dumps({"taps": [{"tap": 0, "link": "a>b"}]}))
+    row = np.zeros(2, pcapng.packet_type("headers"))
+    row["size_bytes"] = 100
+    row.tofile(tmp_path / "packets.bin")
+    trusted = next(run.id for run in store.Results.open(folder).runs() if run.trusted)
+    for run in (trusted, UNTRUSTED):
+        plan = {"id": run, "record": {"packets": "headers"}}
+        pcapng.convert(tmp_path, plan, place / "runs" / run / "capture.pcapng")
+    assert names(gauntlet.load(place).packets) == {trusted}
+    assert names(gauntlet.load(place, untrusted=True).packets) == {trusted, UNTRUSTED}
+
+
+def test_a_folder_without_a_trusted_run_gives_nothing_that_was_not_asked_for(tmp_path: Path) -> None:
+    few = factory.Campaign(protocols=("tcp-bbr",), delays_s=(0.025,), repetitions=2, duration_s=5.0)
+    none = replace(few, untrusted=frozenset(place.run for place in factory.places(few)))
+    found = gauntlet.load(factory.build(tmp_path / "results", tmp_path / "scratch", none))
+    assert (len(found.runs), len(found.flows), len(found.series)) == (0, 0, 0)
+    with pytest.raises(UserError, match=r"No run here is trusted; gauntlet\.load.*untrusted=True"):
+        _ = found.messages
+    for kind in ("repetitions", "throughput", "delay"):
+        with pytest.raises(UserError, match="no trusted run"):
+            found.chart(kind)
 
 
 def test_runs_that_failed_stay_as_rows_with_their_reason(results: gauntlet.Results) -> None:

@@ -6,7 +6,8 @@ enough physics for tables and figures to have the right shapes.
 """
 
 import json
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.metrics.tables import finalize
-from gauntlet.results import store
+from gauntlet.results import pack, store
+from gauntlet.results.files import failures_named
 from gauntlet.results.manifest import Manifest
 from gauntlet.scenario import Scenario, line_figure_data, load_scenario
 
@@ -98,6 +100,22 @@ def build(results: Path, scratch: Path, campaign: Campaign | None = None) -> Pat
     return results
 
 
+FAILED, UNTRUSTED = "tcp-bbr_delay-25ms_loss-1pct_rep-002", "tcp-cubic_delay-25ms_loss-0pct_rep-003"
+"""Two runs of `doubtful`: one that failed, one whose certificate does not hold."""
+
+
+def doubtful(results: Path, scratch: Path) -> Path:
+    """A small campaign of which not every run can be taken for true."""
+    made = Campaign(
+        protocols=("tcp-cubic", "tcp-bbr"),
+        delays_s=(0.025,),
+        duration_s=5.0,
+        failed=frozenset({FAILED}),
+        untrusted=frozenset({UNTRUSTED}),
+    )
+    return build(results, scratch, made)
+
+
 def places(campaign: Campaign) -> list[Place]:
     """All points of a campaign's matrix."""
     return [
@@ -142,7 +160,7 @@ def write(results: Path, scratch: Path, campaign: Campaign, place: Place) -> Non
         return
     record_dir = scratch / name
     write_record(record_dir, campaign, place, trace)
-    store.write_run(
+    put(
         results,
         spec,
         plan,
@@ -150,6 +168,26 @@ def write(results: Path, scratch: Path, campaign: Campaign, place: Place) -> Non
         {"lte": trace},
         certificate=certificate(name, name not in campaign.untrusted),
     )
+
+
+def put(
+    results: Path,
+    spec: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    record_dir: Path,
+    traces: Mapping[str, pa.Table],
+    *,
+    certificate: Mapping[str, Any],
+) -> Path:
+    """Put a run into the results from the folder that a guest would leave, as a campaign does, without a key
+    and without measures, which are then made with the tables.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="gauntlet-test-") as name,
+        failures_named(f"store the run {spec['id']}"),
+    ):
+        pack.pack(plan, record_dir, Path(name), certificate)
+        return store.place_run(results, spec, plan, Path(name), traces, key={})
 
 
 def write_record(folder: Path, campaign: Campaign, place: Place, trace: pa.Table) -> None:

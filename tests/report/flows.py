@@ -16,7 +16,7 @@ import pyarrow as pa
 from gauntlet.metrics.tables import finalize
 from gauntlet.results import store
 from gauntlet.results.manifest import Manifest
-from tests.report.factory import certificate, write_arrow
+from tests.report.factory import certificate, put, write_arrow
 
 EXPERIMENT = '[experiment]\nname = "constructed"\nseed = 1\n'
 LIMIT_S = 100.0
@@ -146,7 +146,7 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
         "timeline": [{"at_s": 0.0, "link": "a>b", "rate_bps": 1_000_000}],
     }
     (folder / "record.json").write_text(json.dumps(record))
-    store.write_run(results, spec, plan, folder, {}, certificate=certificate(run, trusted=True))
+    put(results, spec, plan, folder, {}, certificate=certificate(run, trusted=True))
 
 
 def _params(made: Constructed, flow: Flow, did: Did) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ def write_pair(results: Path, scratch: Path, repetition: int) -> None:
     }
     plan = {"id": place.run, "flows": [flow | {"id": "f0"}, flow | {"id": "f1"}]}
     certificate = factory.certificate(place.run, trusted=True)
-    store.write_run(results, spec, plan, record_dir, {"lte": trace}, certificate=certificate)
+    factory.put(results, spec, plan, record_dir, {"lte": trace}, certificate=certificate)
 
 
 def test_flows_of_one_run_are_told_apart(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gauntlet import report
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.trust import trust
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
@@ -12,21 +12,21 @@ from tests.report.flows import Constructed, Did, Flow
 Done = Callable[[str, int, int, float], Did]
 
 
-def campaign(folder: Path, done: Done, repetitions: int = 3, app: str = "bulk") -> Campaign:
+def evaluation(folder: Path, done: Done, repetitions: int = 3, app: str = "bulk") -> Evaluation:
     made = Constructed(("tcp-cubic", "tcp-bbr"), done, repetitions, flows=(Flow(app),))
     return report.load(flows.build(folder / "r", folder / "s", made))
 
 
-def alike(found: Campaign, protocol: str = "tcp-bbr") -> bool:
+def alike(found: Evaluation, protocol: str = "tcp-bbr") -> bool:
     return found.deterministic(protocol, found.conditions[0])
 
 
 def test_one_repetition_is_no_repeat(tmp_path: Path) -> None:
-    assert not alike(campaign(tmp_path, lambda *_: Did(20.0), repetitions=1))
+    assert not alike(evaluation(tmp_path, lambda *_: Did(20.0), repetitions=1))
 
 
 def test_where_nothing_arrived_nothing_shows_that_nothing_was_drawn(tmp_path: Path) -> None:
-    assert not alike(campaign(tmp_path, lambda *_: Did(None), app="cbr"))
+    assert not alike(evaluation(tmp_path, lambda *_: Did(None), app="cbr"))
 
 
 def test_one_number_of_the_last_repetition_is_enough_to_differ(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_one_number_of_the_last_repetition_is_enough_to_differ(tmp_path: Path) -
         slow = protocol == "tcp-bbr" and repetition == 3
         return Did(20.0, delay_s=0.051 if slow else 0.05)
 
-    found = campaign(tmp_path, did, app="cbr")
+    found = evaluation(tmp_path, did, app="cbr")
     assert not alike(found)
     assert alike(found, "tcp-cubic")
     (warning,) = [it for it in trust(found).warnings if it.startswith("Deterministic")]
@@ -49,4 +49,4 @@ def test_what_one_repetition_completed_and_the_other_did_not_differs(tmp_path: P
     def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
         return Did(20.0, whole=repetition < 3)
 
-    assert not alike(campaign(tmp_path, did, app="cbr"))
+    assert not alike(evaluation(tmp_path, did, app="cbr"))

@@ -358,6 +358,16 @@ def test_the_delay_of_greedy_flows_is_not_ranked_and_why_is_said(tmp_path: Path)
     assert "lowest" not in text
 
 
+def test_nobody_is_quickest_where_all_are_alike(tmp_path: Path) -> None:
+    def did(_protocol: str, _place: int, repetition: int, _loss: float) -> Did:
+        return Did(20.0, delay_s=0.5 + 0.001 * repetition)
+
+    made = Constructed(("tcp-cubic", "tcp-bbr"), did, 6, flows=(Flow("periodic", interval_s=1.0),))
+    text = answers(flows.build(tmp_path / "r", tmp_path / "s", made))["Which is quickest?"]
+    assert " 503 ms [501 to 506] for TCP CUBIC and TCP BBR alike (n = 6)." in text
+    assert "lowest" not in text
+
+
 def test_who_brought_only_a_part_is_not_the_quickest(tmp_path: Path) -> None:
     """CUBIC is ended after two quick messages, UDP repeats nothing: what arrived makes neither quicker."""
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from gauntlet import report
-from gauntlet.certificate.verdict import nothing_checked
+from gauntlet.certificate.answers import nothing_checked
 from gauntlet.metrics.tables import finalize
 from gauntlet.report import terminal
 from gauntlet.report.trust import trust
@@ -56,7 +56,7 @@ def test_a_run_that_was_not_checked_is_shown_as_such(unchecked: Path) -> None:
     name = factory.places(SMALL)[0].run
     found = trust(report.load(unchecked))
     assert (found.trusted, found.untrusted, found.unchecked) == (5, [], [(name, [UNSEEN])])
-    assert "5 of 6 runs are trusted; 1 not checked." in found.verdict
+    assert "5 of 6 runs are trusted; 1 not checked." in found.in_words
     assert report.summary(unchecked)["trust"]["unchecked"] == [{"run": name, "reasons": [UNSEEN]}]
     page = html.unescape(report.build(unchecked).read_text())
     assert "5 of 6 runs trusted" in page
@@ -133,7 +133,7 @@ def test_a_campaign_that_is_not_whole_says_what_is_missing(results: Path) -> Non
     manifest.write_text(json.dumps({**content, "runs_planned": 8}))
     found = trust(report.load(results))
     assert (found.planned, found.present, found.trusted) == (8, 6, 6)
-    assert found.verdict == "6 of 8 runs are trusted; 2 not done yet. Only trusted runs count."
+    assert found.in_words == "6 of 8 runs are trusted; 2 not done yet. Only trusted runs count."
     assert any("2 runs of the experiment are not there yet" in warning for warning in found.warnings)
 
 

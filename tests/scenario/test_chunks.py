@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.scenario import Scenario, chunks, load_scenario
+from gauntlet.scenario import Scenario, chunks, load_scenario, stratum
 from gauntlet.scenario.trace import REQUIRED
 
 
@@ -33,6 +33,22 @@ def test_starts_are_even_along_the_track_not_in_time(regional: Scenario) -> None
     assert np.all(np.abs(counts - 200) < 5 * 13.4)
     at_stop = [abs(km - s.km) < 0.005 for s in regional.line.stations if s.stop_s]
     assert np.sum(at_stop) < 20
+
+
+def test_each_repetition_has_a_part_of_the_track_of_its_own(regional: Scenario) -> None:
+    """Ten repetitions begin in ten different tenths, whatever the seed; by chance alone some are left out."""
+    assert regional.line is not None
+    reference = regional.line.reference
+    latest_km = reference.km_at(regional.duration_s - 600)
+    orders = set()
+    for seed in range(20):
+        parts = [stratum(seed, repetition, 10) for repetition in range(1, 11)]
+        starts = [chunks(regional, 600, 1, seed=seed + k, part=part)[0] for k, part in enumerate(parts)]
+        tenths = [int(10 * reference.km_at(chunk.start_s) / latest_km) for chunk in starts]
+        assert tenths == [place for place, _ in parts]
+        assert sorted(tenths) == list(range(10))
+        orders.add(tuple(tenths))
+    assert len(orders) == 20
 
 
 def test_a_link_without_end_has_its_chunks_at_the_start() -> None:

@@ -36,7 +36,7 @@ def test_figures_and_claims_name_experiments_and_figures_that_exist() -> None:
     for figure in STUDY.figures:
         assert set(figure.experiments) <= experiments, figure.key
     for claim in ledger.load(STUDY.ledger):
-        assert set(claim.experiments) <= experiments, claim.id
+        assert set(claim.experiments(STUDY)) <= experiments, claim.id
         assert set(claim.figures) <= figures, claim.id
 
 

@@ -1,8 +1,11 @@
 """Expressions of a ledger: what they come to, and where what is wrong with them stands."""
 
+from pathlib import Path
+
 import pytest
 
-from gauntlet.studies.arithmetic import Evaluation, Series, averaged
+from gauntlet.errors import UserError
+from gauntlet.studies.arithmetic import Evaluator, Series, averaged
 from gauntlet.studies.expression import MOST_CHARACTERS, MOST_DEPTH, BadExpression, parse
 
 TERMS = {"a": Series({1: 6.0, 2: 8.0}), "b": Series({2: 2.0, 3: 4.0})}
@@ -11,7 +14,7 @@ FUNCTIONS = {"twice": lambda number: 2 * number, "length": len}
 
 def value(text: str) -> object:
     """What an expression comes to."""
-    found = Evaluation(TERMS, FUNCTIONS).value(parse(text))
+    found = Evaluator(TERMS, FUNCTIONS).value(parse(text))
     return dict(found.values) if isinstance(found, Series) else found
 
 
@@ -66,6 +69,26 @@ def test_what_is_wrong_and_where(text: str, words: str) -> None:
     with pytest.raises(BadExpression) as refused:
         value(text)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__import__("os").system("touch ran")',
+        'eval("__import__(1)")',
+        '__import__("os")',
+        "abs(1)",
+        "(lambda: 1)()",
+        "a.values",
+        "[1][0]",
+        "(a := 1)",
+    ],
+)
+def test_python_is_no_expression(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((BadExpression, UserError)):
+        value(text)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_average_of_series_has_the_repetitions_of_all() -> None:

@@ -6,26 +6,11 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.studies import ledger, reproduce
+from tests.experiment import factory as experiments
 from tests.studies import factory
 
 GOOD = factory.LEDGER
-CBR = """
-[experiment]
-name = "cbr"
-
-[scenario]
-name = "constant"
-rate = "2Mbit/s"
-
-[matrix]
-protocols = ["tcp-bbr"]
-loss = ["0%", "1%"]
-
-[workload]
-app = "cbr"
-rate = "max"
-duration = "10s"
-"""
+CBR = experiments.text("cbr", scenario={"rate": "2Mbit/s"})
 
 
 def refused(tmp_path: Path, text: str) -> str:
@@ -45,7 +30,11 @@ def test_a_good_ledger_is_read(tmp_path: Path) -> None:
     path = tmp_path / "ledger.toml"
     path.write_text(GOOD)
     (claim,) = ledger.load(path)
-    assert (claim.id, claim.figures, claim.experiments) == ("bbr-keeps", ("18",), ("cbr",))
+    assert (claim.id, claim.figures, claim.rule.experiments(factory.study(tmp_path / "of"))) == (
+        "bbr-keeps",
+        ("18",),
+        ("cbr",),
+    )
     assert claim.claim == "BBR keeps its throughput under 1 % loss."
 
 

@@ -12,6 +12,7 @@ from gauntlet.studies import reproduce
 from gauntlet.studies.model import Quick, Study
 from gauntlet.studies.summary import Summary
 from tests.cli.conftest import Gauntlet, refused
+from tests.experiment import factory as experiments
 from tests.studies import factory
 
 STUDY = """
@@ -176,23 +177,7 @@ def test_a_published_study_is_called_as_its_folder_and_has_a_summary(found: Stud
     assert Summary.load(found.summary).study == found.key
 
 
-EXPERIMENT = """
-[experiment]
-name = "x"
-repetitions = 4
-
-[scenario]
-name = "constant"
-
-[matrix]
-protocols = ["tcp-bbr"]
-loss = ["0%", "1%"]
-
-[workload]
-app = "cbr"
-rate = "max"
-duration = "10s"
-"""
+EXPERIMENT = experiments.text("x", about={"repetitions": 4})
 
 
 @pytest.mark.parametrize(

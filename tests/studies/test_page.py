@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gauntlet.studies import page, reproduce, terminal
+from gauntlet.studies import judging, page, terminal
+from gauntlet.studies.judging import Judged
 from gauntlet.studies.model import Study
-from gauntlet.studies.reproduce import Judged
 from gauntlet.studies.summary import Summary
 from tests.report.test_report import Page
 from tests.studies import factory
@@ -40,7 +40,7 @@ def made(tmp_path: Path) -> tuple[Study, Summary, list[Judged]]:
     """A study with a claim that holds and one that was not measured."""
     study = factory.study(tmp_path, factory.LEDGER + SECOND)
     found = summary(flows({("tcp-bbr", 0.01): steady(1.96e6), ("tcp-bbr", 0.0): [2e6] * 10}))
-    return study, found, reproduce.judge(study, found)
+    return study, found, judging.judge(study, found)
 
 
 def test_the_page_says_what_was_found(made: tuple[Study, Summary, list[Judged]]) -> None:
@@ -104,7 +104,7 @@ def test_a_quick_look_says_that_it_is_one(made: tuple[Study, Summary, list[Judge
 def test_runs_that_are_not_trusted_are_named(tmp_path: Path) -> None:
     table = flows({("tcp-bbr", 0.01): steady(2e6)}, trusted=[False] + [True] * 9)
     study, found = factory.study(tmp_path), summary(table)
-    words = Page(page.html(study, found, reproduce.judge(study, found), ABOUT)).text
+    words = Page(page.html(study, found, judging.judge(study, found), ABOUT)).text
     assert "9 of 10 runs are trusted." in words
     assert "a run that bends The link was 2 % too fast." in words
 
@@ -129,7 +129,26 @@ def test_the_terminal_has_one_line_a_claim(made: tuple[Study, Summary, list[Judg
     assert other.split() == ["?", "sctp-on-other", "–"]
     assert "2 claims: ✓ 1 reproduced, ✗ 0 not reproduced, ? 1 undecided" in lines
     assert "All 20 runs are trusted." in lines
+    assert any(line.startswith("Not among these results: other. Claims that need them") for line in lines)
     assert max(map(len, lines)) <= width
+
+
+def test_a_narrow_terminal_has_every_mark(made: tuple[Study, Summary, list[Judged]]) -> None:
+    """Where an exact number stands among long ones, it is `deterministic` that goes, not the verdict."""
+    first, second = made[2]
+    wide = replace(first.decision, value=75e4, low=60.9e4, high=94.1e4, unit="Mbit/s", factor=1e-6)
+    exact = replace(
+        second,
+        claim=replace(second.claim, id="as-long-as-claims-are"),
+        decision=replace(first.decision, low=None, high=None, deterministic=True),
+    )
+    screen = Console(width=80, record=True, file=io.StringIO())
+    screen.print(terminal.table([replace(first, decision=wide), exact], 80))
+    lines = [line.rstrip() for line in screen.export_text().splitlines()]
+    assert lines[1].startswith("✓  bbr-keeps ")
+    assert "0.750 Mbit/s [0.609 to 0.941]  10  about 2.2" in lines[1]
+    assert lines[2].startswith("✓  as-long-as-claims-are ")
+    assert max(map(len, lines)) <= 80
 
 
 def test_long_names_are_cut_not_wrapped(tmp_path: Path) -> None:
@@ -137,7 +156,7 @@ def test_long_names_are_cut_not_wrapped(tmp_path: Path) -> None:
     study = factory.study(tmp_path, long)
     found = summary(flows({("tcp-bbr", 0.01): steady(1.96e6), ("tcp-bbr", 0.0): [2e6] * 10}))
     screen = Console(width=80, record=True, file=io.StringIO())
-    screen.print(terminal.table(reproduce.judge(study, found), 80))
+    screen.print(terminal.table(judging.judge(study, found), 80))
     lines = screen.export_text().splitlines()
     assert len(lines) == 2
     assert "0.980 [0.9" in lines[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gauntlet.studies import decide, ledger, reproduce, studies
+from gauntlet.studies import decide, judging, ledger, reproduce, studies
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import VERDICTS, Summary
 
@@ -54,8 +54,8 @@ def test_quick_subsets_are_not_empty_and_hold_the_examples_that_full_runs_keep(s
 def test_committed_verdicts_follow_from_the_committed_summary(study: Study) -> None:
     """Decided again from the summary, every claim has the verdict and the numbers that were committed."""
     committed = json.loads((study.summary / VERDICTS).read_text())["claims"]
-    judged = reproduce.judge(study, Summary.load(study.summary))
-    again = reproduce.verdicts(study, judged)["claims"]
+    judged = judging.judge(study, Summary.load(study.summary))
+    again = judging.verdicts(study, judged)["claims"]
     assert committed.keys() == again.keys()
     for claim, decision in again.items():
         assert decision["verdict"] == committed[claim]["verdict"], claim
@@ -95,7 +95,8 @@ def test_the_committed_summary_is_small(study: Study) -> None:
 @pytest.mark.parametrize("study", SUMMARISED, ids=named)
 def test_the_documents_have_the_counts_of_the_committed_verdicts(study: Study) -> None:
     """README's table, and what a study's own page says in words."""
-    claims = json.loads((study.summary / VERDICTS).read_text())["claims"].values()
+    every = json.loads((study.summary / VERDICTS).read_text())["claims"].values()
+    claims = [it for it in every if it["kind"] == ledger.Kind.MEASURED and not it["not_registered"]]
     held = [sum(it["verdict"] == verdict for it in claims) for verdict in decide.Verdict]
     home = Path(__file__).parents[2]
     row = next(
@@ -103,10 +104,11 @@ def test_the_documents_have_the_counts_of_the_committed_verdicts(study: Study) -
         for line in (home / "README.md").read_text().splitlines()
         if f"gauntlet reproduce {study.key} --from-summary" in line and line.strip().startswith("| [")
     )
-    numbers = [cell.strip().replace(",", "") for cell in row.split("|")[2:7]]
-    assert numbers == [str(Summary.load(study.summary).runs), str(len(claims)), *map(str, held)]
+    numbers = [cell.strip().replace(",", "") for cell in row.split("|")[2:8]]
+    others = str(len(every) - len(claims))
+    assert numbers == [str(Summary.load(study.summary).runs), str(len(claims)), *map(str, held), others]
     page = (home / "docs" / "studies" / f"{study.key}.md").read_text()
     for told in re.findall(
-        r"of (\d+) claims (\d+) are reproduced, (\d+) are not, (\d+) stay undecided", page
+        r"of (\d+) measured claims (\d+) are reproduced, (\d+) are not, (\d+) stay undecided", page
     ):
         assert [int(it) for it in told] == [len(claims), *held]

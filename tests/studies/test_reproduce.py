@@ -7,36 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from gauntlet.executor.planning import plans
 from gauntlet.experiment import RunSpec, expand, load_experiment
 from gauntlet.metrics.tables import finalize
-from gauntlet.results import store
+from gauntlet.results import layout, resume, store
 from gauntlet.results.manifest import Manifest
 from gauntlet.studies import reproduce
 from gauntlet.studies.model import Experiment, Quick, Study
 from gauntlet.studies.summary import VERDICTS, Summary
 from tests.cli.conftest import Gauntlet, refused
+from tests.experiment import factory as experiments
 from tests.report import factory as campaigns
 from tests.studies import factory
 
-CBR = """
-[experiment]
-name = "d00-cbr"
-repetitions = 4
-
-[scenario]
-name = "constant"
-rate = "2Mbit/s"
-
-[matrix]
-protocols = ["tcp-bbr"]
-channel_delay = ["25ms"]
-loss = ["0%", "1%"]
-
-[workload]
-app = "cbr"
-rate = "max"
-duration = "10s"
-"""
+CBR = experiments.text(
+    "d00-cbr",
+    about={"repetitions": 4},
+    scenario={"rate": "2Mbit/s"},
+    factors={"channel_delay": ["25ms"]},
+)
 
 
 @pytest.fixture
@@ -82,7 +71,7 @@ def made_up(out: Path, scratch: Path, specs: Sequence[RunSpec]) -> None:
         }
         certificate = campaigns.certificate(spec.id, trusted=True)
         record_dir = scratch / spec.id
-        store.write_run(folder, spec.to_json(), plan, record_dir, {"lte": trace}, certificate=certificate)
+        campaigns.put(folder, spec.to_json(), plan, record_dir, {"lte": trace}, certificate=certificate)
     finalize(folder)
 
 
@@ -109,7 +98,7 @@ def test_no_run_judges_what_is_there(study: Study, results: Path, gauntlet: Gaun
     found = json.loads(told.stdout)
     assert found["claims"][0]["n"] == 3
     assert (found["experiments"]["cbr"]["planned"], found["experiments"]["cbr"]["runs"]) == (8, 7)
-    assert sum(found["counts"].values()) == 1
+    assert {kind: sum(each.values()) for kind, each in found["counts"].items()} == {"measured": 1}
 
 
 def test_results_with_other_options_are_not_taken_for_whole(study: Study, results: Path) -> None:
@@ -121,6 +110,22 @@ def test_results_with_other_options_are_not_taken_for_whole(study: Study, result
     assert len(quick.specs) == 6
     manifest = Manifest.read(results / "cbr")
     manifest.model_copy(update={"seed": 2}).write(results / "cbr")
+    assert not full.is_whole(results)
+
+
+def test_results_of_other_plans_are_not_taken_for_whole(study: Study, results: Path) -> None:
+    """A page or a program that changed is not in the experiment's text; it is in the keys of its runs."""
+    (full,) = reproduce.tasks(study, quick=False)
+    engine = {"ground": "made up", "kernel_sha256": "5" * 64}
+    folder = full.folder(results)
+    manifest = Manifest.read(folder)
+    manifest.model_copy(update={"engine": {"kernel": "6.12", **engine}}).write(folder)
+    for spec, plan in zip(full.specs, plans(full.specs), strict=True):
+        key = resume.key_file(plan.key(engine), {}, {}, engine)
+        (layout.run_folder(folder, spec.id) / layout.KEY).write_text(json.dumps(key))
+    assert full.is_whole(results)
+    key = resume.key_file("0" * 64, {}, {}, engine)
+    (layout.run_folder(folder, full.specs[0].id) / layout.KEY).write_text(json.dumps(key))
     assert not full.is_whole(results)
 
 
@@ -164,6 +169,32 @@ def test_verdicts_can_be_decided_anew_from_a_committed_summary(
     assert (study.summary / "cbr" / "flows.parquet").read_bytes() == flows
     told = gauntlet("reproduce", "d00", "--from-summary", "--update-summary", str(results / "no"))
     refused(told, 2, "holds no summary of a study")
+
+
+def test_a_summary_is_renewed_in_parts(study: Study, results: Path, gauntlet: Gauntlet) -> None:
+    """Playing one experiment again leaves what the summary has of the others."""
+    whole = gauntlet(
+        "reproduce", "d00", "--full", "--out", str(results), "--update-summary", str(study.summary), "--json"
+    )
+    before = Summary.load(study.summary)
+    other = before.updated(Summary("d00", {"other": before._parts["cbr"]}))
+    other.write(study.summary, {})
+    part = gauntlet(
+        "reproduce",
+        "d00",
+        "--full",
+        "--only",
+        "cbr",
+        "--out",
+        str(results),
+        "--update-summary",
+        str(study.summary),
+        "--json",
+    )
+    assert json.loads(part.stdout)["claims"] == json.loads(whole.stdout)["claims"]
+    found = Summary.load(study.summary)
+    assert set(found.experiments) == {"cbr", "other"}
+    assert found.flows("other").equals(before.flows("cbr"))
 
 
 def test_a_summary_says_which_flows_completed(study: Study, results: Path, gauntlet: Gauntlet) -> None:

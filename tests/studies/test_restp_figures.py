@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gauntlet.figures.kind import Chart
-from gauntlet.studies import ledger, reproduce, study
+from gauntlet.studies import judging, ledger, study
 from gauntlet.studies.model import Figure
 from gauntlet.studies.summary import Summary
 from tests.studies.whole import check_panels, summary
@@ -21,6 +21,16 @@ OWN = (
     "outages_survived",
     "rate_after_outage_bps",
     "repeated_in_outages",
+    "repeated_in_short_outage",
+    "repeated_in_long_outage",
+    "resumed_share",
+    "rate_with_short_outage_bps",
+    "rate_while_receiving_bps",
+    "packets_received",
+    "first_arrival_s",
+    "delayed_packets",
+    "last_delayed_s",
+    "retransmission_ratio",
     "delay_mean_s",
     "voip_lost_ratio",
     "voip_late_ratio",
@@ -72,6 +82,6 @@ def test_the_ledger_covers_the_sections_that_are_done_again() -> None:
 
 def test_every_claim_can_be_decided_from_a_whole_run(made_up: Summary) -> None:
     """With three repetitions of everything no claim may say that what it needs was not run."""
-    for judged in reproduce.judge(STUDY, made_up):
+    for judged in judging.judge(STUDY, made_up):
         parts = judged.decision.parts or (judged.decision,)
         assert all(part.value is not None for part in parts), judged.claim.id

@@ -18,6 +18,7 @@ def flow(
     app: str = "cbr",
     exchanges: list[dict[str, Any]] | None = None,
     duration_s: float | None = 1000.0,
+    interval_s: float | None = None,
 ) -> FlowData:
     """A flow from 1 s on whose messages of 1,000 bytes arrive at these instants."""
     received = [NEVER_NS if at_s is None else round(at_s * S) for at_s in received_s]
@@ -25,7 +26,7 @@ def flow(
         run="run",
         index=0,
         record={"start_s": 1.0, "app": app},
-        plan={"app_params": {"duration_s": duration_s}},
+        plan={"app_params": {"duration_s": duration_s, "interval_s": interval_s}},
         protocol="tcp-reno",
         run_end_s=1100.0,
         sent_ns=np.zeros(len(received), dtype=np.int64),
@@ -77,3 +78,49 @@ def test_repetitions_in_outages_are_differences_of_the_senders_own_count() -> No
     sampled = flow([], sockets={"t_ns": [at * S for at in at_s], "retransmitted_packets": counts})
     assert measures.repeated_in_outages(sampled) == 5 + 30 + 1
     assert measures.repeated_in_outages(flow([])) is None
+    assert measures.repeated_in_short_outage(sampled) == 5
+    assert measures.repeated_in_long_outage(sampled) == 30
+    assert measures.repeated_in_long_outage(flow([])) is None
+
+
+def test_a_rate_while_receiving_lies_between_the_first_and_the_last_arrival() -> None:
+    assert measures.rate_while_receiving_bps(flow([4.0, 5.0, None, 6.0])) == 3 * 8000 / 2
+    assert measures.rate_while_receiving_bps(flow([4.0, None])) is None
+    assert measures.packets_received(flow([4.0, None, 5.0])) == 2
+    assert measures.packets_received(flow([])) == 0
+
+
+def test_the_first_arrival_counts_from_the_start_of_the_set_up() -> None:
+    assert measures.first_arrival_s(flow([None, 4.5, 4.2])) == pytest.approx(3.2)
+    assert measures.first_arrival_s(flow([None])) is None
+
+
+def test_a_resumed_rate_counts_from_the_first_arrival_after_each_outage() -> None:
+    before: list[float | None] = [10.0, 15.0, 16.0, 190.0, 195.0, 196.0, 595.0, 596.0]
+    back = [40.0, 49.9, 50.1, 302.0, 303.0, 652.0]
+    assert measures.resumed_share(flow([*before, *back])) == pytest.approx((2 / 2 + 2 / 2 + 1 / 2) / 3)
+    # Without an arrival of its own an outage is over with the next: at 190 s and at 595 s.
+    assert measures.resumed_share(flow(before)) == pytest.approx((3 / 2 + 2 / 2 + 0) / 3)
+    assert measures.resumed_share(flow([2.0, *back])) is None
+
+
+def test_the_rate_with_the_short_outage_ends_where_the_second_begins() -> None:
+    assert measures.rate_with_short_outage_bps(flow([2.0, 200.0, 202.0, 203.0])) == 80.0
+
+
+def message(seq: int, due_s: float, took_s: float | None) -> dict[str, Any]:
+    """A message of a periodic source from 1 s on, each 20 ms."""
+    done = None if took_s is None else round((due_s + took_s) * S)
+    return {"seq": seq, "requested_ns": 0, "completed_ns": done}
+
+
+def test_delayed_packets_count_from_when_they_were_due() -> None:
+    took_s: list[float | None] = [0.09, 0.07, 0.05, 0.03, 0.03, None, 0.0301]
+    late = [message(seq, 1 + 0.02 * seq, it) for seq, it in enumerate(took_s)]
+    assert measures.delayed_packets(flow([], exchanges=late, interval_s=0.02)) == 4
+    assert measures.last_delayed_s(flow([], exchanges=late, interval_s=0.02)) == pytest.approx(0.1)
+    quick = [message(seq, 1 + 0.02 * seq, 0.03) for seq in range(5)]
+    assert measures.delayed_packets(flow([], exchanges=quick, interval_s=0.02)) == 0
+    assert measures.last_delayed_s(flow([], exchanges=quick, interval_s=0.02)) == 0
+    assert measures.delayed_packets(flow([2.0])) is None
+    assert measures.last_delayed_s(flow([2.0])) is None

@@ -1,8 +1,10 @@
 """Each kind of rule says reproduced, not reproduced and undecided when it should, and nothing else."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -31,7 +33,16 @@ def measuring(kind: str, **keys: Any) -> dict[str, Any]:
 
 
 def test_every_kind_is_tested_here() -> None:
-    assert set(kinds()) == {"comparison", "range", "ordering", "share", "all", "expression", "served"}
+    assert set(kinds()) == {
+        "comparison",
+        "range",
+        "ordering",
+        "share",
+        "all",
+        "expression",
+        "prediction",
+        "served",
+    }
 
 
 @pytest.mark.parametrize(
@@ -69,6 +80,72 @@ def test_equivalence_needs_the_whole_interval_inside_the_band(
     given = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, at_least=0.9, at_most=1.1)
     values = {("tcp-bbr", 0.01): steady(ratio * 2e6), ("tcp-bbr", 0.0): [2e6] * 10}
     assert decide(tmp_path, given, values).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("printed", "spread", "verdict"),
+    list(zip((2.05e6, 2.5e6, 2.05e6), (0.05, 0.05, 0.6), VERDICTS, strict=True)),
+)
+def test_prediction(tmp_path: Path, printed: float, spread: float, verdict: Verdict) -> None:
+    """A printed value inside; far outside; inside an interval that is too wide to tell anything."""
+    given = measuring("prediction", of=BBR_LOSSY, printed=printed)
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6, spread)})
+    assert found.verdict == verdict
+    assert "a run that is 0." in found.reason or "a run that is 1." in found.reason
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+def test_a_prediction_holds_for_as_many_of_the_same_as_it_says(tmp_path: Path, runs: int) -> None:
+    """Of 300 studies that play so many runs of the very same thing, 95 % print what is inside."""
+    rng = np.random.default_rng(16)
+    held = 0
+    for _ in range(300):
+        given = measuring(
+            "prediction", of=BBR_LOSSY, runs=runs, printed=float(rng.normal(2e6, 2e5, runs).mean())
+        )
+        found = decide(tmp_path, given, {("tcp-bbr", 0.01): list(rng.normal(2e6, 2e5, 10))})
+        held += found.verdict == Verdict.REPRODUCED
+    assert 0.91 < held / 300 < 0.985
+
+
+def test_what_is_printed_is_rounded(tmp_path: Path) -> None:
+    """2 Mbit/s stands for 1.5 to 2.5: values that hardly differ are not told from it."""
+    values = {("tcp-bbr", 0.01): steady(2.3e6, 0.001)}
+    for rounded, verdict in ((0.0, Verdict.NOT_REPRODUCED), (5e5, Verdict.REPRODUCED)):
+        given = measuring("prediction", of=BBR_LOSSY, printed=2e6, rounded=rounded)
+        assert decide(tmp_path, given, values).verdict == verdict
+
+
+def test_a_prediction_without_spread_is_undecided(tmp_path: Path) -> None:
+    given = measuring("prediction", of=BBR_LOSSY, printed=2e6)
+    two = decide(tmp_path, given, {("tcp-bbr", 0.01): [2e6, 2.1e6]})
+    assert (two.verdict, two.low) == (Verdict.UNDECIDED, None)
+
+
+def test_what_is_undecided_says_what_could_have_been_seen_and_what_would_decide(tmp_path: Path) -> None:
+    """The repetitions that it asks for do decide, when they are as many and as spread."""
+    given = measuring("range", of=BBR_LOSSY, at_least=1.97e6)
+    values = {("tcp-bbr", 0.01): steady(2e6, 0.05)}
+    found = decide(tmp_path, given, values)
+    assert found.verdict == Verdict.UNDECIDED
+    told = re.fullmatch(
+        r"(0\.0\d+) Mbit/s from the bound could have been seen; about (\d+) repetitions would decide",
+        found.reason,
+    )
+    assert told and found.high is not None and found.low is not None
+    assert float(told[1]) * 1e6 == pytest.approx(max(found.high - 2e6, 2e6 - found.low), rel=0.01)
+    assert 20 < int(told[2]) < 60
+    assert decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6, 0.05, 2 * int(told[2]))}).verdict == (
+        Verdict.REPRODUCED
+    )
+    assert decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6, 0.05, int(told[2]) // 2)}).verdict == (
+        Verdict.UNDECIDED
+    )
+
+
+def test_a_mean_on_its_bound_is_said_to_lie_there(tmp_path: Path) -> None:
+    given = measuring("range", of=BBR_LOSSY, at_least=2e6, at_most=3e6)
+    assert "the mean lies on it" in decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6)}).reason
 
 
 @pytest.mark.parametrize(("mbps", "verdict"), list(zip((2.2, 3.0, 2.42), VERDICTS, strict=True)))
@@ -395,7 +472,7 @@ def test_what_did_not_end_counts_with_its_limit_and_that_is_said(tmp_path: Path)
     found = decided(rule(given), factory.context(summary(table), tmp_path))
     assert found.value == pytest.approx(28.0)
     assert found.verdict != Verdict.REPRODUCED
-    assert found.reason == "2 of 10 flows did not end and count with the limit"
+    assert found.reason.endswith("; 2 of 10 flows did not end and count with the limit")
 
 
 def test_where_no_number_can_be_nothing_is_averaged_over_the_others(tmp_path: Path) -> None:

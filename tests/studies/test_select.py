@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import NotMeasured
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.select import Quantity, Selected, by_repetition
 from tests.studies.factory import flows, summary
 
@@ -102,6 +103,34 @@ def test_a_quantity_that_says_nothing_of_failed_flows_has_no_number_of_them() ->
     assert (found.values, found.never) == ({}, 2)
     share = selected(table([1e6] * 2, [1e6] * 2, **given), "own_s", between=(0.5, 2.0))
     assert set(share.values.values()) == {0.5}
+
+
+def _own(name: str, *, higher: bool, **facts: Any) -> dict[str, Kpi]:
+    """A study's own measure that tells of what arrived."""
+    return {name: Kpi(name, name, "", 1.0, higher, "", of_arrived=True, **facts)}
+
+
+@pytest.mark.parametrize(
+    ("measures", "failed"),
+    [
+        (_own("own_bps", higher=True), 0.0),
+        (_own("own_s", higher=False), 90.0),
+        (_own("own_ratio", higher=False, most=1.0), 1.0),
+        (_own("own_count", higher=False), None),
+    ],
+)
+def test_a_studys_own_measure_of_what_arrived_does_not_praise_a_flow_that_failed(
+    measures: dict[str, Kpi], failed: float | None
+) -> None:
+    """Both have 0.5: one of all that it was to do, one of what it did before it broke."""
+    (name,) = measures
+    given: dict[str, Any] = {"completed": [True] * 2 + [False] * 2, "given_s": [90.0] * 4, name: [0.5] * 4}
+    of = summary(table([1e6] * 2, [1e6] * 2, **given))
+    found = by_repetition(of, "cbr", BBR, Quantity(name), measures=measures)
+    if failed is None:
+        assert (found.values, found.never) == ({}, 2)
+    else:
+        assert set(found.values.values()) == {(0.5 + failed) / 2}
 
 
 def test_repeats_in_which_nothing_arrived_are_not_called_deterministic() -> None:

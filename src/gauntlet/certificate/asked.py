@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
-from gauntlet.certificate.verdict import Findings, plural, seconds, span
+from gauntlet.certificate.answers import Findings, plural, seconds, span
 
 Ints = npt.NDArray[np.int64]
 

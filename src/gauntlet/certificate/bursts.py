@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural
 from gauntlet.certificate.asked import Bursts
 from gauntlet.certificate.chance import tilted_range
 from gauntlet.certificate.queues import Occupancy
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, plural
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gauntlet.certificate.answers import Findings, certificate_json, percent, plural
 from gauntlet.certificate.asked import read_timeline, without_change
 from gauntlet.certificate.backlog import with_backlog
 from gauntlet.certificate.bursts import check_bursts
@@ -32,7 +33,6 @@ from gauntlet.certificate.sizes import check_sizes, link_mtu_bytes
 from gauntlet.certificate.spread import check_spread
 from gauntlet.certificate.stages import Routes, read_routes
 from gauntlet.certificate.traffic import Traffic, follow
-from gauntlet.certificate.verdict import Findings, certificate_json, percent, plural
 from gauntlet.errors import RunError
 
 NO_PACKETS = Gap("the run kept no packets", "captured packets")

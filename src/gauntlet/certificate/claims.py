@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural, seconds, span
 from gauntlet.certificate.arrivals import NEVER, Arrivals
 from gauntlet.certificate.capture import Capture
+from gauntlet.certificate.established import Opened, check_established
 from gauntlet.certificate.seen import (
     AT_RECEIVER,
     AT_REQUESTER,
@@ -27,7 +29,6 @@ from gauntlet.certificate.seen import (
     seen_at,
 )
 from gauntlet.certificate.sent import Sending, check_sent
-from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 _ANSWERED = "web"
 """The application whose objects travel from the receiver of its messages to their sender."""
@@ -40,14 +41,15 @@ def check_claims(
     capture: Capture | None,
     findings: Findings,
 ) -> None:
-    """Judge what the record says of each flow: checks `sent`, `bytes`, `instants` and `objects`."""
+    """Judge what the record says of each flow: `sent`, `established`, `bytes`, `instants` and `objects`."""
     for claims in read_claims(plan_run, record, record_dir):
         ways = [path for path in record["paths"] if path["flow"] == claims.name]
         check_sent(Sending(claims, ways, plan_run, record), capture, findings)
+        damaged = any(change.get("corrupt") for change in plan_run["timeline"])
+        check_established(Opened(claims, ways, damaged), capture, findings)
         if claims.claims_nothing:
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")
             continue
-        damaged = any(change.get("corrupt") for change in plan_run["timeline"])
         seen = seen_at(AT_RECEIVER, claims, ways, capture, damaged=damaged)
         answers = claims.planned.get("app") == _ANSWERED and claims.objects is not None
         back = seen_at(AT_REQUESTER, claims, ways, capture, damaged=damaged) if answers else seen

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural, seconds
 from gauntlet.certificate.capture import TapPackets
 from gauntlet.certificate.chance import Trials, allowed_range
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, plural, seconds
 
 Counters = Mapping[str, Any]
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import headers, tolerance
+from gauntlet.certificate.answers import Findings, percent, plural
 from gauntlet.certificate.capture import Capture
 from gauntlet.certificate.chance import Trials, allowed_range
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, percent, plural
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gauntlet.certificate.answers import Answer, Check, Findings, joint_answer
 from gauntlet.certificate.asked import AskedLink, State
-from gauntlet.certificate.verdict import Answer, Check, Findings, joint_answer
 
 JUDGED_BY: dict[str, tuple[str, ...]] = {
     "rate": ("rate", "pace"),

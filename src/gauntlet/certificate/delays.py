@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural, seconds, span
 from gauntlet.certificate.traffic import Traffic, delay_windows
-from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 Ints = npt.NDArray[np.int64]
 

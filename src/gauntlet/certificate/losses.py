@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, percent, plural, seconds
 from gauntlet.certificate.asked import AskedLink, Bursts
 from gauntlet.certificate.chance import Trials, allowed_range
 from gauntlet.certificate.queues import Occupancy
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, percent, plural, seconds
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

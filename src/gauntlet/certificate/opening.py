@@ -54,6 +54,31 @@ def opening_of(flow: Mapping[str, Any]) -> Opening | None:
     return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP}.get(stack)
 
 
+ANSWER = "answer"
+"""The packet without which the side that opens a session does not have it."""
+
+# TCP's client is established with the SYN-ACK, SCTP's with the chunk COOKIE ACK (11; RFC 9260, section 5.1),
+# which stands first in its packet; QUIC's needs the handshake of the other side, of which the first datagram
+# is a part.
+_ANSWERS = {
+    "tcp": Opening(6, 0, {ANSWER: _TCP.marks["syn-ack"]}),
+    "mptcp": Opening(6, 0, {ANSWER: _TCP.marks["syn-ack"]}),
+    "sctp": Opening(132, 0, {ANSWER: ((12, 0xFF, 11),)}),
+}
+_QUIC_ANSWER = Opening(17, 0, {ANSWER: ()})
+
+
+def answer_of(flow: Mapping[str, Any]) -> Opening:
+    """What the `ANSWER` looks like for which the transport of a plan's flow waits."""
+    stack, params = flow["stack"], flow.get("stack_params", {})
+    if stack == "tls":
+        stack = params.get("transport", "tcp")
+    if stack == "restp":
+        restp = _RESTP_IP if params.get("encapsulation") == "ip" else _RESTP_UDP
+        return Opening(restp.ip_protocol, restp.ports_at, {ANSWER: restp.marks["syn-ack"]})
+    return _ANSWERS.get(stack, _QUIC_ANSWER)
+
+
 def opens(inner: Bytes, opening: Opening, packet: str, port: int) -> Flags:
     """Which of the packets (rows of captured bytes) are this `packet` of a session with the receiver's
     `port`."""

@@ -20,6 +20,10 @@ Ints = npt.NDArray[np.int64]
 TCP, UDP, SCTP, RESTP = 6, 17, 132, 253
 """IP protocol numbers; 253 is for experiments (RFC 3692), ResTP's over raw IP (docs/formats/plan.md)."""
 
+_PORTS_AT = {RESTP: 8}
+"""Where the source port stands in a header, the other one behind it: at its beginning, but in ResTP's behind
+flags and lengths (docs/restp-spec.md, chapter 2)."""
+
 _IPV6_FRAGMENT = 44
 _SCTP_HEADER_BYTES, _DATA_HEADER_BYTES, _CHUNK_DATA = 12, 16, 0
 
@@ -106,17 +110,16 @@ def read_payloads(inner: Bytes, way: Ints, ports: Ports) -> Payloads:
     unread = np.zeros(len(inner), np.int64)
     pieces: dict[int, Pieces] = {}
     for protocol, packets in _by_transport(inner, unread):
-        if protocol == RESTP:
-            pieces[protocol] = Pieces(
-                packets.rows,
-                np.zeros(len(packets.rows), np.int64),
-                np.arange(len(packets.rows)),
-                packets.length,
-                np.zeros(len(packets.rows), np.bool_),
-            )
-            continue
-        mine = packets.only(ports.match(packets.word(0, 2), packets.word(2, 2)))
+        ports_at = _PORTS_AT.get(protocol, 0)
+        mine = packets.only(ports.match(packets.word(ports_at, 2), packets.word(ports_at + 2, 2)))
         if not len(mine.rows):
+            continue
+        if protocol == RESTP:
+            count = len(mine.rows)
+            none = np.zeros(count, np.int64)
+            pieces[protocol] = Pieces(
+                mine.rows, none, np.arange(count), mine.length, np.zeros(count, np.bool_)
+            )
             continue
         session = mine.word(0, 4)
         if protocol == TCP:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural, seconds
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, plural, seconds
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

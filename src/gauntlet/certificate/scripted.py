@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import headers
+from gauntlet.certificate.answers import Findings, seconds
 from gauntlet.certificate.capture import Capture
 from gauntlet.certificate.opening import opening_of, opens
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, seconds
 
 _NAMES = {"syn": "SYN", "syn-ack": "SYN-ACK"}
 _ORDINALS = {1: "first", 2: "second", 3: "third"}

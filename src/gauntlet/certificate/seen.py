@@ -165,7 +165,7 @@ def seen_at(
     if not links or absent or any(not way[place.direction] for way in ways):
         return place.missing(claims)
     backward = place.direction == "return"
-    pairs = _pairs(claims, ways, backward=backward)
+    pairs = pairs_of(claims, ways, backward=backward)
     if not pairs:
         return f"the addresses of {claims.name}"
     times, inners, numbers = [], [], []
@@ -189,8 +189,9 @@ def seen_at(
     return Seen(links, arrivals(payloads, time_ns, numbered_datagrams=numbered, damaged=damaged))
 
 
-def _pairs(claims: Claims, ways: Sequence[Mapping[str, Any]], *, backward: bool) -> list[int]:
-    """Codes of every pair of addresses that the flow's packets may have."""
+def pairs_of(claims: Claims, ways: Sequence[Mapping[str, Any]], *, backward: bool) -> list[int]:
+    """Codes of every pair of addresses that the flow's packets may have, or those back; none where the record
+    does not tell them."""
     try:
         ends = [[address_of(claims.told[end])] for end in ("source", "destination")]
         for way in ways:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural, seconds, span
 from gauntlet.certificate.arrivals import NEVER
 from gauntlet.certificate.capture import Capture
 from gauntlet.certificate.seen import AT_SENDER, Claims, Ints, Seen, seen_at
-from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 _PLAIN_STREAMS = frozenset({"tcp", "sctp"})
 """Stacks that carry the bytes that the application hands over, each with a number, and none of their own."""

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural, seconds, span
 from gauntlet.certificate.asked import AskedLink
 from gauntlet.certificate.bucket import NEVER, Queue, departure_windows, largest_excess
 from gauntlet.certificate.capture import TapPackets
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, plural, seconds, span
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gauntlet.certificate.answers import Findings, plural, seconds
 from gauntlet.certificate.capture import TapPackets
-from gauntlet.certificate.verdict import Findings, plural, seconds
 
 ETHERNET_MTU_BYTES = 1500
 """MTU of a link that the plan gives none (docs/formats/plan.md)."""

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
+from gauntlet.certificate.answers import Findings, plural
 from gauntlet.certificate.traffic import Traffic
-from gauntlet.certificate.verdict import Findings, plural
 
 Floats = npt.NDArray[np.float64]
 

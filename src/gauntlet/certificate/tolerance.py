@@ -12,6 +12,11 @@ apart. Measured over 24 runs of UDP, TCP, MPTCP and SCTP on kernel 6.12, one of 
 packet was early at all, and none more than 3.5 us late.
 """
 
+WAKING_NS = 1_000_000
+"""How much later than the packet that ends a handshake a program may say that it was over: it is woken by it,
+after the threads of all other flows that are woken by the same instant, and each reads the clock a few times.
+Measured with 2 flows at once: 7 us (docs/formats/certificate.md)."""
+
 SHAPER_ROUNDING_NS = 1.0
 """tbf turns the length of each packet into whole nanoseconds and rounds down (`psched_l2t_ns`), so that a
 busy link may gain this much per packet on the asked rate: 0.00004 % for packets of 1500 bytes at 5

@@ -141,4 +141,4 @@ def _size(count_bytes: int) -> str:
     from gauntlet import units
 
     digits = max(0, len(str(count_bytes)) - 3)
-    return units.format_size(round(count_bytes, -digits)) if count_bytes else "0B"
+    return units.format_size(round(count_bytes, -digits))

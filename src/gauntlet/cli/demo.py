@@ -14,9 +14,10 @@ import click
     show_default=True,
     help="Results folder.",
 )
+@click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
 @click.pass_context
-def demo(ctx: click.Context, workers: int | None, out: Path, open_: bool) -> None:
+def demo(ctx: click.Context, workers: int | None, out: Path, no_cache: bool, open_: bool) -> None:
     """Compare TCP CUBIC, TCP BBR, TCP Reno, SCTP and UDP on the Rome-Florence high-speed line.
 
     Channel delays of 25 and 150 ms one way, packet loss of 0 and 1 %. Ends with the path of the report.
@@ -28,7 +29,7 @@ def demo(ctx: click.Context, workers: int | None, out: Path, open_: bool) -> Non
     """
     from importlib.resources import as_file, files
 
-    from gauntlet.cli.campaign import Wishes, play
+    from gauntlet.cli.play import Wishes, play
 
     with as_file(files("gauntlet.experiment") / "examples" / "demo.toml") as file:
-        ctx.exit(play(file, Wishes(workers=workers, out=out, open=open_)))
+        ctx.exit(play(file, Wishes(workers=workers, out=out, cached=not no_cache, open=open_)))

@@ -66,8 +66,8 @@ def _sentence(error: Exception) -> str:
 
 
 def _usage(error: click.UsageError) -> str:
-    """Click's sentence, with the command that explains its options."""
-    sentence = error.format_message().rstrip(".")
+    """Click's sentence, choices on the same line, with the command that explains its options."""
+    sentence = " ".join(error.format_message().split()).rstrip(".")
     command = error.ctx.command_path if error.ctx else "gauntlet"
     return f"{sentence} (see `{command} --help`)."
 

@@ -12,8 +12,9 @@ from gauntlet.cli.failure import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from gauntlet.campaign import Outcome
+    from gauntlet.studies.judging import Judged
     from gauntlet.studies.model import Study
-    from gauntlet.studies.reproduce import Judged, Task
+    from gauntlet.studies.reproduce import Task
     from gauntlet.studies.summary import Summary
 
 
@@ -25,6 +26,7 @@ class _Wishes:
     out: Path
     workers: int | None
     only: tuple[str, ...]
+    cached: bool
     play: bool
     update: Path | None
     silent: bool
@@ -38,6 +40,7 @@ class _Wishes:
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @click.option("--only", multiple=True, metavar="EXPERIMENT", help="Only this experiment; can be repeated.")
+@click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--no-run", is_flag=True, help="Play nothing: judge the runs that are in the folder.")
 @click.option(
     "--from-summary", is_flag=True, help="Judge the summary of a full run that comes with the study."
@@ -46,10 +49,17 @@ class _Wishes:
     "--update-summary",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write the summary there; with --from-summary only its verdicts, decided anew.",
+    help="Write the summary there, with --only into the one that is there; with --from-summary only its "
+    "verdicts, decided anew.",
 )
 @click.option(
     "--trust-plugin", is_flag=True, help="Run the plugin.py of a folder that is not one of Gauntlet's own."
+)
+@click.option(
+    "--register",
+    type=int,
+    metavar="SEED",
+    help="Play nothing: fix rules, experiments and a new seed, before the runs.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the page.")
@@ -63,10 +73,12 @@ def reproduce(
     out: Path | None,
     workers: int | None,
     only: tuple[str, ...],
+    no_cache: bool,
     no_run: bool,
     from_summary: bool,
     update_summary: Path | None,
     trust_plugin: bool,
+    register: int | None,
     open_: bool,
     quiet: bool,
     json_: bool,
@@ -93,6 +105,9 @@ def reproduce(
         _list(json_)
         return
     chosen = studies.study(study, trust_plugin=trust_plugin)
+    if register is not None:
+        _register(chosen, register)
+        return
     if from_summary and (no_run or only):
         raise UserError(
             "--from-summary plays nothing, so --no-run and --only do not go with it; leave them out."
@@ -105,7 +120,9 @@ def reproduce(
         )
     else:
         folder = out or Path("results") / f"{chosen.key}-{'quick' if quick else 'full'}"
-        wishes = _Wishes(quick, folder, workers, only, not no_run, update_summary, quiet or json_)
+        wishes = _Wishes(
+            quick, folder, workers, only, not no_cache, not no_run, update_summary, quiet or json_
+        )
         ended = _done_again(chosen, wishes)
     if ended is None:
         ctx.exit(EXIT_INTERRUPTED)
@@ -115,6 +132,13 @@ def reproduce(
     if open_:
         open_in_browser(ended.page)
     ctx.exit(EXIT_FAILED if any(outcome.failed for outcome in ended.outcomes.values()) else 0)
+
+
+def _register(study: "Study", seed: int) -> None:
+    from gauntlet.studies import ledger, registration, reproduce
+
+    reproduce.check_ledger(study, ledger.load(study.ledger))
+    click.echo(f"Registered: {registration.register(study, seed)}. Commit it before the study is played.")
 
 
 @dataclass(frozen=True)
@@ -152,15 +176,15 @@ def _list(as_json: bool) -> None:
 def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
     """Judge the committed summary; with `update` write the verdicts of now into that summary's folder."""
     from gauntlet.results.files import failures_named, json_bytes, write_whole
-    from gauntlet.studies import page, reproduce
+    from gauntlet.studies import judging, page
     from gauntlet.studies.summary import VERDICTS, Summary
 
     summary = Summary.load(study.summary, study.home)
-    judged = reproduce.judge(study, summary)
+    judged = judging.judge(study, summary)
     if update is not None:
         Summary.load(update)
         with failures_named(f"write {update / VERDICTS}"):
-            write_whole(update / VERDICTS, json_bytes(reproduce.verdicts(study, judged)))
+            write_whole(update / VERDICTS, json_bytes(judging.verdicts(study, judged)))
     about = page.About(
         command=["gauntlet", *sys.argv[1:]], words="The committed summary of the last full run"
     )
@@ -169,7 +193,8 @@ def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
 
 def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
     """Play, reduce, judge, write; None when the user stopped it."""
-    from gauntlet.studies import ledger, page, reproduce
+    from gauntlet.studies import judging, ledger, page, reproduce
+    from gauntlet.studies.summary import MANIFEST, Summary
 
     claims = ledger.load(study.ledger)
     todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
@@ -185,9 +210,11 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
             )
             return None
     summary = reproduce.summarise(study, todo, wishes.out)
-    judged = reproduce.judge(study, summary, claims)
+    if wishes.update and wishes.only and (wishes.update / MANIFEST).exists():
+        summary = Summary.load(wishes.update, study.home).updated(summary)
+    judged = judging.judge(study, summary, claims)
     if wishes.update:
-        summary.write(wishes.update, reproduce.verdicts(study, judged))
+        summary.write(wishes.update, judging.verdicts(study, judged))
     words = "A first look at a subset of the study's runs" if wishes.quick else "The whole study"
     about = page.About(command=["gauntlet", *sys.argv[1:]], words=words, quick=wishes.quick)
     return _Ended(study, summary, judged, page.write(study, summary, judged, wishes.out, about), outcomes)
@@ -206,6 +233,7 @@ def _play(study: "Study", todo: Sequence["Task"], wishes: _Wishes) -> Mapping[st
             wishes.out,
             command=["gauntlet", *sys.argv[1:]],
             workers=wishes.workers,
+            cached=wishes.cached,
             on_event=progress,
             on_experiment=progress.rename,
         )
@@ -233,10 +261,10 @@ def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
 def _for_want_of_the_plugin(ended: _Ended) -> str:
     """What a plugin that was not run would have decided, in one sentence; empty when nothing is missing."""
     from gauntlet.metrics.numbers import listed
-    from gauntlet.studies import reproduce
+    from gauntlet.studies import judging
     from gauntlet.studies.plugin import PLUGIN
 
-    claims = reproduce.want_plugin(ended.study, ended.judged)
+    claims = judging.want_plugin(ended.study, ended.judged)
     if not claims:
         return ""
     return (
@@ -246,15 +274,18 @@ def _for_want_of_the_plugin(ended: _Ended) -> str:
 
 
 def _as_data(ended: _Ended) -> dict[str, Any]:
-    from gauntlet.studies import reproduce
+    from gauntlet.studies import judging
 
     return {
         "study": ended.study.key,
         "page": str(ended.page),
-        "counts": {str(verdict): count for verdict, count in reproduce.counts(ended.judged).items()},
+        "counts": {
+            group: {str(verdict): count for verdict, count in judging.counts(those).items()}
+            for group, those in judging.grouped(ended.judged).items()
+        },
         "claims": [
             {"id": it.claim.id, "claim": it.claim.claim, "where": it.claim.where, "printed": it.claim.printed}
-            | it.decision.to_json()
+            | it.to_json()
             for it in ended.judged
         ],
         "experiments": ended.summary.manifest(),

@@ -44,7 +44,7 @@ def run(
       gauntlet run experiments/hsr-cbr.toml --seed 7 --workers 1 --out /tmp/seven
       gauntlet run own.toml --repetitions 2 --quiet
     """
-    from gauntlet.cli.campaign import Wishes, play
+    from gauntlet.cli.play import Wishes, play
 
     wishes = Wishes(
         seed=seed,

@@ -1,8 +1,10 @@
 """What flows that programs carry need besides their plan: files by hash, libraries by version.
 
-Of a program these count: the files that its command names, for a Python program also the modules beside it
-that it imports, and the versions of Python and of the packages that it imports, with what those require. Not
-seen is what a program loads in other ways: shared libraries, data files that only its code names.
+Of a program these count: the files that its command names, what a script's first line starts it with, for a
+Python program (also one given as `-m MODULE`) the modules that it imports from beside it, from the working
+folder of `-m` and from PYTHONPATH, and the versions of Python and of the packages that it imports, with what
+those require. Not seen is what a program loads in other ways: shared libraries, data files and programs that
+only its code names.
 """
 
 import ast
@@ -12,6 +14,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +40,7 @@ def attached(stacks: Sequence[Mapping[str, Any]]) -> Attached:
     paths: set[Path] = set()
     libraries: dict[str, str] = {}
     for stack in stacks:
-        commands = (stack["client"], stack["server"])
-        search = stack["environment"].get("PATH", PATH)
-        own, needed = _of_programs(commands, Path(stack["working_directory"]), search)
+        own, needed = _of_programs(stack)
         paths.update(own)
         libraries.update(needed)
     return {str(path): sha256_of_file(path) for path in sorted(paths)}, dict(sorted(libraries.items()))
@@ -55,53 +56,85 @@ def check(files: Mapping[str, str]) -> None:
             )
 
 
-def _of_programs(
-    commands: Iterable[Sequence[str]], folder: Path, search: str
-) -> tuple[set[Path], dict[str, str]]:
-    """Files of programs and versions of what they import."""
+def _of_programs(stack: Mapping[str, Any]) -> tuple[set[Path], dict[str, str]]:
+    """Files of a stack's programs and versions of what they import."""
+    folder, environment = Path(stack["working_directory"]), stack["environment"]
+    given = [folder / path for path in environment.get("PYTHONPATH", "").split(":") if path]
     paths: set[Path] = set()
     imported: set[str] = set()
     python: dict[str, str] = {}
-    for command in commands:
-        files = list(_named(command, folder, search))
+    for command in (stack["client"], stack["server"]):
+        files = list(_named(command, folder, environment.get("PATH", PATH)))
+        modules = _started_as_modules(command)
         paths.update(files)
-        for file in files:
-            if file.suffix == ".py":
-                _follow(file, paths, imported)
-                python = {"python": platform.python_version()}
+        for file in filter(_is_python, files):
+            _follow(_imports(file), (file.parent, *given), paths, imported)
+        _follow(modules, (folder, *given), paths, imported)
+        if modules or any(map(_is_python, files)):
+            python = {"python": platform.python_version()}
     return paths, python | _versions(imported)
 
 
-def _named(command: Sequence[str], folder: Path, path: str) -> Iterator[Path]:
-    """The files that a command names: its program, arguments that are files, the modules that ship."""
-    program = shutil.which(command[0], path=path)
+def _named(command: Sequence[str], folder: Path, search: str) -> Iterator[Path]:
+    """The files that a command names: its program and what starts it, arguments that are files, the modules
+    that ship.
+    """
+    program = shutil.which(command[0], path=search)
     if program is not None:
         yield Path(program).resolve()
+        for word in _first_line(Path(program)):
+            if (interpreter := shutil.which(word, path=search)) is not None:
+                yield Path(interpreter).resolve()
     for word in command[1:]:
+        value = word.partition("=")[2] if word.startswith("-") else word
         if word.startswith(f"{shipped.__name__}."):
             yield _HOME / f"{word.rpartition('.')[2]}.py"
             yield _HOME / "__init__.py"
-        elif word and not word.startswith("-") and (folder / word).is_file():
-            yield (folder / word).resolve()
+        elif value and (folder / value).is_file():
+            yield (folder / value).resolve()
 
 
-def _follow(file: Path, paths: set[Path], imported: set[str]) -> None:
-    """Add the modules beside a Python program that it imports, and the names of all others."""
-    for module in _imports(file):
-        folder = _HOME if module.startswith(f"{shipped.__name__}.") else file.parent
+def _started_as_modules(command: Sequence[str]) -> set[str]:
+    """What a command has Python run by name (`-m MODULE`), but for what ships."""
+    after = {module for word, module in pairwise(command) if word == "-m"}
+    return {module for module in after if not module.startswith(f"{shipped.__name__}.")}
+
+
+def _first_line(file: Path) -> list[str]:
+    """The words behind the #! of a script, which start it; of any other file none."""
+    try:
+        with file.open("rb") as opened:
+            line = opened.readline(256)
+    except OSError:  # it is said where the file is hashed
+        return []
+    return line[2:].decode(errors="replace").split() if line.startswith(b"#!") else []
+
+
+def _is_python(file: Path) -> bool:
+    return file.suffix == ".py" or any("python" in Path(word).name for word in _first_line(file))
+
+
+def _follow(modules: Iterable[str], folders: Sequence[Path], paths: set[Path], imported: set[str]) -> None:
+    """Add the files in these folders that have the modules, and what they import from there or from beside
+    them; and the names of all other modules.
+    """
+    for module in modules:
         root = module.removeprefix(f"{shipped.__name__}.").partition(".")[0]
-        beside, package = folder / f"{root}.py", folder / root
-        if beside.is_file():
-            found = [beside]
-        elif (package / "__init__.py").is_file():
-            found = sorted(package.rglob("*.py"))
-        else:
+        found = _files_of(root, (_HOME,) if module.startswith(f"{shipped.__name__}.") else folders)
+        if not found:
             imported.add(root)
-            continue
-        for module_file in found:
-            if module_file.resolve() not in paths:
-                paths.add(module_file.resolve())
-                _follow(module_file, paths, imported)
+        for file in found - paths:
+            paths.add(file)
+            _follow(_imports(file), (file.parent, *folders), paths, imported)
+
+
+def _files_of(module: str, folders: Iterable[Path]) -> set[Path]:
+    """The Python files of a module or of a package, with `__init__.py` or not, in any of these folders."""
+    found: set[Path] = set()
+    for folder in folders:
+        file = folder / f"{module}.py"
+        found.update([file] if file.is_file() else (folder / module).rglob("*.py"))
+    return {file.resolve() for file in found}
 
 
 def _imports(file: Path) -> set[str]:

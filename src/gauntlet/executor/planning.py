@@ -26,14 +26,25 @@ class _Planner:
     def __init__(self) -> None:
         self._texts: dict[bytes, bytes] = {}
         self._timelines: dict[str, bytes] = {}
+        self._links: dict[tuple[int, int, int, float, float], tuple[RunSpec, bytes]] = {}
         self._known: dict[bytes, Attached] = {}
+        self._common: dict[
+            tuple[int, int, int, int, float],
+            tuple[RunSpec, dict[str, bytes], Mapping[str, str], Mapping[str, str]],
+        ] = {}
 
     def plan(self, spec: RunSpec) -> RunPlan:
-        run = plan_apart_from_link(spec)
-        parts = {name: self._shared(canonical(value)) for name, value in run.items()}
-        stacks = [flow["stack_params"] for flow in run["flows"] if flow["stack"] == STACK]
-        files, libraries = self._attached(stacks) if stacks else ({}, {})
-        return RunPlan({**parts, "timeline": self._timeline(spec)}, files, libraries)
+        # Repetitions share these objects, and with them all of the plan but its seed and timeline.
+        common = (id(spec.flows), id(spec.link), id(spec.sysctls), id(spec.record), spec.limit_s)
+        if common not in self._common:
+            run = plan_apart_from_link(spec)
+            parts = {name: self._shared(canonical(value)) for name, value in run.items()}
+            stacks = [flow["stack_params"] for flow in run["flows"] if flow["stack"] == STACK]
+            # The spec is kept too, so that nothing else gets an id of its parts.
+            self._common[common] = (spec, parts, *(self._attached(stacks) if stacks else ({}, {})))
+        _, parts, files, libraries = self._common[common]
+        own = {"seed": self._shared(canonical(spec.seed)), "timeline": self._timeline(spec)}
+        return RunPlan({**parts, **own}, files, libraries)
 
     def _attached(self, stacks: Sequence[Mapping[str, Any]]) -> Attached:
         asked = canonical([{**stack, "parameters": None} for stack in stacks])
@@ -42,11 +53,14 @@ class _Planner:
         return self._known[asked]
 
     def _timeline(self, spec: RunSpec) -> bytes:
-        link = repr((spec.scenario, spec.link, spec.link_seed, spec.start_s, spec.limit_s))
-        known = self._timelines.get(link)
-        if known is None:
-            known = self._timelines[link] = self._shared(canonical(links.timeline(spec)))
-        return known
+        drawn = (spec.link_seed, spec.start_s, spec.limit_s)
+        same = (id(spec.scenario), id(spec.link), *drawn)
+        if same not in self._links:
+            link = repr((spec.scenario, spec.link, *drawn))
+            if link not in self._timelines:
+                self._timelines[link] = self._shared(canonical(links.timeline(spec)))
+            self._links[same] = (spec, self._timelines[link])
+        return self._links[same][1]
 
     def _shared(self, text: bytes) -> bytes:
         return self._texts.setdefault(text, text)

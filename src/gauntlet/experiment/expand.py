@@ -11,7 +11,7 @@ from gauntlet.errors import UserError
 from gauntlet.experiment import drops, flows, links, networks, protocols, seeds, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
-from gauntlet.experiment.schema import Condition
+from gauntlet.experiment.schema import Condition, ExperimentSection
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 if TYPE_CHECKING:
@@ -64,6 +64,14 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
         (point, _Ride.of(point.condition, experiment.folder, experiment.about.seed))
         for point in experiment.points
     ]
+    record = {
+        "messages": experiment.record.messages,
+        "socket_interval_s": experiment.record.sockets,
+        "packets": experiment.record.packets,
+        "taps": None,
+        **({"keys": True} if experiment.record.keys else {}),
+        **({"qlog": True} if experiment.record.qlog else {}),
+    }
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
             chosen = flows.flows(
@@ -74,8 +82,25 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
                 yield _run(
-                    experiment, point=point, ride=ride, sent=chosen, entry=entry, repetition=repetition
+                    experiment,
+                    point=point,
+                    ride=ride,
+                    sent=chosen,
+                    entry=entry,
+                    repetition=repetition,
+                    record=record,
                 )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Repetition:
+    """What one repetition of a condition draws, whatever is sent."""
+
+    ride: "_Ride"
+    seed: int
+    link_seed: int
+    start_s: float
+    duration_s: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +112,7 @@ class _Ride:
     link: LinkConditions
     delay_half_width_s: float
     """Half the width of the range around the channel's delay from which each repetition draws its own."""
+    sysctls: dict[str, str]
 
     @staticmethod
     def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
@@ -96,9 +122,31 @@ class _Ride:
         scenario = links.scenario(ref, seed)
         link = _link(condition, scenario)
         half_width_s = condition.link.channel_delay[1] if condition.link.channel_delay else 0.0
-        ride = _Ride(ref, scenario, link, half_width_s)
+        ride = _Ride(ref, scenario, link, half_width_s, {**STOCK_SYSCTLS, **condition.sysctl})
         links.check(ref, scenario, ride._shifted(-half_width_s).link)
         return ride
+
+    def repeated(
+        self, condition: Condition, about: ExperimentSection, repetition: int, limit_s: float
+    ) -> _Repetition:
+        """A repetition of the experiment; every protocol meets the same one."""
+        place = (repetition, limit_s)
+        if place not in self._repeated:
+            seed = about.seed
+            link_seed = seeds.link_seed(seed, repetition)
+            part = (0, 1)
+            if condition.scenario.stratified:
+                from gauntlet.scenario import stratum
+
+                part = stratum(seed, repetition, about.repetitions)
+            start_s, duration_s = _stretch(condition, self.scenario, link_seed, limit_s, part)
+            drawn, run_seed = self.drawn(link_seed), seeds.run_seed(seed, repetition, self.settled)
+            self._repeated[place] = _Repetition(drawn, run_seed, link_seed, start_s, duration_s)
+        return self._repeated[place]
+
+    @cached_property
+    def _repeated(self) -> dict[tuple[int, float], _Repetition]:
+        return {}
 
     def drawn(self, link_seed: int) -> "_Ride":
         """The same with the delay of one repetition, which is that of every protocol in it."""
@@ -144,6 +192,8 @@ def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
         raise UserError(
             "[scenario]: 'chunk' and 'start' both stand here; keep one (chunk draws the start by chance)."
         )
+    if section.stratified and section.chunk is None:
+        raise UserError("[scenario]: 'stratified' is about where a chunk begins; add chunk, its length.")
     path = str((folder / section.name).resolve()) if section.name.endswith(_SCENARIO_FILES) else None
     return ScenarioRef(section.name, _params(condition), section.bearer, path)
 
@@ -206,11 +256,10 @@ def _run(
     sent: tuple[FlowSpec, ...],
     entry: str | None,
     repetition: int,
+    record: dict[str, Any],
 ) -> RunSpec:
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
-    link_seed = seeds.link_seed(about.seed, repetition)
-    drawn = ride.drawn(link_seed)
     limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in sent)
     latest_s = max(flow.start_s for flow in sent)
     if limit_s <= latest_s:
@@ -218,7 +267,7 @@ def _run(
             f"[experiment] limit: {limit_s:g} s are over before a flow starts, at {latest_s:g} s; give a "
             "longer limit or an earlier start."
         )
-    start_s, duration_s = _stretch(point.condition, ride.scenario, link_seed, limit_s)
+    drawn = ride.repeated(point.condition, about, repetition, limit_s)
     factors: dict[str, Factor] = {"protocol": key}
     labels = {"protocol": protocols.label(key, experiment.known)}
     slugs = [key]
@@ -232,23 +281,16 @@ def _run(
         id=_id([*slugs, f"rep-{repetition:03d}"]),
         factors=factors,
         labels=labels,
-        seed=seeds.run_seed(about.seed, repetition, ride.settled),
-        link_seed=link_seed,
-        scenario=drawn.ref,
-        start_s=start_s,
-        duration_s=duration_s,
+        seed=drawn.seed,
+        link_seed=drawn.link_seed,
+        scenario=drawn.ride.ref,
+        start_s=drawn.start_s,
+        duration_s=drawn.duration_s,
         limit_s=limit_s,
-        link=drawn.link,
+        link=drawn.ride.link,
         flows=sent,
-        record={
-            "messages": experiment.record.messages,
-            "socket_interval_s": experiment.record.sockets,
-            "packets": experiment.record.packets,
-            "taps": None,
-            **({"keys": True} if experiment.record.keys else {}),
-            **({"qlog": True} if experiment.record.qlog else {}),
-        },
-        sysctls={**STOCK_SYSCTLS, **point.condition.sysctl},
+        record=record,
+        sysctls=ride.sysctls,
     )
 
 
@@ -262,14 +304,18 @@ def _id(parts: list[str]) -> str:
 
 
 def _stretch(
-    condition: Condition, scenario: "Scenario", link_seed: int, limit_s: float
+    condition: Condition,
+    scenario: "Scenario",
+    link_seed: int,
+    limit_s: float,
+    part: tuple[int, int] = (0, 1),
 ) -> tuple[float, float]:
-    """Where on the scenario a run begins and how long the stretch is, in seconds."""
+    """Where on the scenario a run begins and how long the stretch is, in seconds; `part` as of `chunks`."""
     section = condition.scenario
     if section.chunk is not None:
         from gauntlet.scenario import chunks
 
-        chosen = chunks(scenario, duration_s=section.chunk, count=1, seed=link_seed)[0]
+        chosen = chunks(scenario, duration_s=section.chunk, count=1, seed=link_seed, part=part)[0]
         return chosen.start_s, chosen.duration_s
     start_s = section.start or 0.0
     if start_s >= scenario.duration_s:

@@ -125,7 +125,7 @@ def check_extras(stacks: Iterable[Mapping[str, Any] | None], what: str) -> None:
 def _compile_shipped() -> None:
     """Compile the programs that ship: a guest cannot keep what it compiles, and would do it in every run.
 
-    Where the package's folder cannot be written guests do so; nothing else changes.
+    Where the package's folder cannot be written guests do so, and then the instants of a run are other ones.
     """
     compileall.compile_dir(str(Path(programs.__file__).parent), quiet=2)
 

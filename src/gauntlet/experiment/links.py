@@ -5,14 +5,16 @@ what a condition adds to them from the experiment.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from gauntlet.errors import UserError
-from gauntlet.experiment.networks import NETWORKS, Direction
+from gauntlet.experiment.networks import NETWORKS
 from gauntlet.experiment.runspec import LinkConditions, RunSpec, ScenarioRef
 
 if TYPE_CHECKING:
@@ -136,26 +138,77 @@ def timeline(spec: RunSpec) -> list[State]:
     """The timeline of a run's plan: everything at 0, later only what changes."""
     found = scenario(spec.scenario, spec.link_seed)
     trace = bearer(spec.scenario, found)
-    rows = _rows(trace, spec.start_s, _window_s(spec, found))
-    extra = _internet_s(spec, found, trace)
-    network = NETWORKS[spec.link.network]
+    stretch = _stretch(trace, spec.start_s, _window_s(spec, found))
+    network, link = NETWORKS[spec.link.network], spec.link
+    seconds = (link.second_rate_bps, link.second_delay_s, link.second_loss)
+    placed: list[tuple[_Place, State]] = []
+    for number, (side, internet_s) in enumerate(
+        zip(("up", "down"), _internet_s(spec, found, trace), strict=True)
+    ):
+        hops = (network.up, network.down)[number]
+        own_s = 0.0 if hops.internet else internet_s
+        states: tuple[tuple[Sequence[str], Sequence[str], tuple[Any, ...], Callable[[State], State]], ...] = (
+            (hops.rate, _RATE[side], (link.queue_limit_bytes,), partial(_rate, link, side)),
+            (hops.access, _CHANNEL[side], (own_s, *_of_access(link)), partial(_channel, link, side, own_s)),
+            (
+                hops.internet if internet_s > 0 else (),
+                (),
+                (internet_s,),
+                partial(_internet, internet_s),
+            ),
+        )
+        for order, (names, followed, conditions, state) in enumerate(states):
+            asked = (link.network, number, order, *conditions, *seconds)
+            if asked not in stretch.made:
+                stretch.made[asked] = [
+                    ((row, number, order, hop), entry)
+                    for row, hop, entry in _entries(link, stretch.rows, names, followed, state)
+                ]
+            placed += stretch.made[asked]
+    return [dict(entry) for _, entry in sorted(placed, key=itemgetter(0))]
+
+
+_Place = tuple[int, int, int, int]
+"""Where an entry of a timeline stands: row of the trace, direction, what it is of, hop."""
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """What hops follow of a stretch, row by row, and what was made of it: many conditions ride one stretch,
+    and each part of a timeline depends on few of them.
+    """
+
+    trace: "Trace"
+    rows: list[State]
+    made: dict[tuple[Any, ...], list[tuple[_Place, State]]] = field(default_factory=dict)
+
+
+def _entries(
+    link: LinkConditions,
+    rows: Sequence[State],
+    hops: Sequence[str],
+    followed: Sequence[str],
+    state: Callable[[State], State],
+) -> Iterator[tuple[int, int, State]]:
+    """Row, place of the hop and entry wherever the state of a hop changes, which is one of what is
+    `followed` of the rows.
+    """
+    second = NETWORKS[link.network].second
     held: dict[str, State] = {}
-    entries: list[State] = []
-    before_row: Mapping[str, Any] = {}
-    for row in rows:
-        at_s = round(row["t_s"], DELAY_DIGITS)
-        for side, hops, internet_s in (("up", network.up, extra[0]), ("down", network.down, extra[1])):
-            for link, common in _states(spec.link, row, side, hops, internet_s, before=before_row):
-                state = _second(spec.link, common) if link in network.second else common
-                before = held.get(link, {})
+    before: State | None = None
+    for number, row in enumerate(rows):
+        if before is None or any(before[name] != row[name] for name in followed):
+            common = state(row)
+            for place, hop in enumerate(hops):
+                own = _second(link, common) if hop in second else common
+                known = held.get(hop, {})
                 changed = {
-                    key: value for key, value in state.items() if key not in before or before[key] != value
+                    key: value for key, value in own.items() if key not in known or known[key] != value
                 }
                 if changed:
-                    held[link] = {**before, **changed}
-                    entries.append({"at_s": at_s, "link": link, **changed})
-        before_row = row
-    return entries
+                    held[hop] = {**known, **changed}
+                    yield number, place, {"at_s": round(row["t_s"], DELAY_DIGITS), "link": hop, **changed}
+        before = row
 
 
 def _window(spec: RunSpec, found: "Scenario", trace: "Trace") -> "Trace":
@@ -166,19 +219,19 @@ def _window_s(spec: RunSpec, found: "Scenario") -> float:
     return min(spec.limit_s, found.duration_s - spec.start_s)
 
 
-def _rows(trace: "Trace", start_s: float, duration_s: float) -> list[dict[str, Any]]:
-    """What hops follow of a stretch, row by row; many conditions ride the same stretch."""
+def _stretch(trace: "Trace", start_s: float, duration_s: float) -> _Stretch:
     key = (id(trace), start_s, duration_s)
     if key not in _STRETCHES:
         if len(_STRETCHES) >= _MOST_STRETCHES:
             _STRETCHES.pop(next(iter(_STRETCHES)))
         # The trace is kept too, so that no other one gets its id.
-        _STRETCHES[key] = (trace, trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist())
-    return _STRETCHES[key][1]
+        rows = trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist()
+        _STRETCHES[key] = _Stretch(trace, rows)
+    return _STRETCHES[key]
 
 
-_MOST_STRETCHES = 64
-_STRETCHES: dict[tuple[int, float, float], tuple["Trace", list[dict[str, Any]]]] = {}
+_MOST_STRETCHES = 8
+_STRETCHES: dict[tuple[int, float, float], _Stretch] = {}
 
 
 def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float, float]:
@@ -190,27 +243,26 @@ def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float
     return round(whole_s - up_s, DELAY_DIGITS), round(whole_s - down_s, DELAY_DIGITS)
 
 
-def _states(
-    link: LinkConditions,
-    row: Mapping[str, Any],
-    side: str,
-    hops: Direction,
-    internet_s: float,
-    *,
-    before: Mapping[str, Any],
-) -> Iterator[tuple[str, State]]:
-    """States of a direction's hops in a row of the trace, where it differs from the row before."""
-    if any(before.get(name) != row[name] for name in _RATE[side]):
-        queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
-        for hop in hops.rate:
-            yield hop, {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
-    if any(before.get(name) != row[name] for name in _CHANNEL[side]):
-        delay_s = row[f"delay_{side}_s"] + (0.0 if hops.internet else internet_s)
-        for hop in hops.access:
-            yield hop, {"delay_s": round(delay_s, DELAY_DIGITS), **_access(link, side, row[f"loss_{side}"])}
-        for hop in hops.internet:
-            if internet_s > 0:
-                yield hop, {"delay_s": internet_s}
+def _rate(link: LinkConditions, side: str, row: State) -> State:
+    queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
+    return {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
+
+
+def _channel(link: LinkConditions, side: str, own_s: float, row: State) -> State:
+    delay_s = row[f"delay_{side}_s"] + own_s
+    return {"delay_s": round(delay_s, DELAY_DIGITS), **_access(link, side, row[f"loss_{side}"])}
+
+
+def _internet(internet_s: float, _row: State) -> State:
+    return {"delay_s": internet_s}
+
+
+def _of_access(link: LinkConditions) -> tuple[Any, ...]:
+    """The conditions that `_access` looks at."""
+    burst_loss = tuple(sorted(link.burst_loss.items())) if link.burst_loss is not None else None
+    return (
+        link.loss, link.loss_direction, burst_loss, link.jitter_s, link.reorder, link.duplicate, link.corrupt,
+    )  # fmt: skip
 
 
 def _second(link: LinkConditions, state: State) -> State:

@@ -1,10 +1,7 @@
 """The transport protocols an experiment can name: one line each, known here and nowhere else.
 
-A protocol is a stack of the guest (see the plan's "Flow") with its parameters, and how it looks in every
-figure: one colour and one marker a protocol, and a line style that tells congestion controls apart. Colours
-are those of palettes whose colours colour-blind readers can tell apart: Okabe and Ito's
-(https://jfly.uni-koeln.de/color/, "Color Universal Design"), and Tol's
-"muted", "vibrant" and "bright" (https://sronpersonalpages.nl/~pault/).
+A protocol is a stack of the guest (see the plan's "Flow") with its parameters. How it is drawn stands in
+`gauntlet.figures.palette`.
 """
 
 import difflib
@@ -18,17 +15,12 @@ from gauntlet.experiment.external import AIOQUIC, STACK, ExternalStack
 
 @dataclass(frozen=True)
 class Protocol:
-    """A transport protocol as experiments and figures know it."""
+    """A transport protocol as experiments know it."""
 
     key: str
     label: str
     stack: str
     """The guest's stack (the plan's "Flow" lists them); external: programs that carry it."""
-    colour: str
-    marker: str
-    """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
-    dash: tuple[int, ...]
-    """Lengths of stroke and gap in pixels; () is a solid line."""
     stack_params: Mapping[str, str | float] = field(default_factory=dict)
     options: frozenset[str] = frozenset()
     """The flow keys of an experiment that this protocol's stack understands."""
@@ -50,67 +42,57 @@ _QUIC = {
     "quiche": frozenset({"receive_buffer", "early_data"}) | _TICKETS,
 }
 _RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
-_SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
 
 
-def _tcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+def _tcp(name: str, label: str) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", colour, marker, dash, params, _TCP)
+    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", params, _TCP)
 
 
-def _mptcp(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+def _mptcp(name: str, label: str) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", colour, marker, dash, params)
+    return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", params)
 
 
-def _tfo(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+def _tfo(name: str, label: str) -> Protocol:
     """TCP Fast Open: the first data go with the SYN."""
     params: Mapping[str, str | float] = MappingProxyType({"congestion_control": name, "fast_open": True})
-    return Protocol(f"tfo-{name}", f"TCP Fast Open {label}", "tcp", colour, marker, dash, params, _STREAM)
+    return Protocol(f"tfo-{name}", f"TCP Fast Open {label}", "tcp", params, _STREAM)
 
 
-def _quic(library: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+def _quic(library: str, label: str) -> Protocol:
     name, stack = label.lower(), f"quic-{library}"
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(
-        f"{stack}-{name}", f"QUIC {library} {label}", stack, colour, marker, dash, params, _QUIC[library]
-    )
+    return Protocol(f"{stack}-{name}", f"QUIC {library} {label}", stack, params, _QUIC[library])
 
 
-def _quic_datagrams(library: str, colour: str) -> Protocol:
+def _quic_datagrams(library: str) -> Protocol:
     """Each message in an unreliable datagram (RFC 9221)."""
     key, label, stack = f"quic-{library}-datagram", f"QUIC {library} datagrams", f"quic-{library}"
     params: Mapping[str, str | float] = MappingProxyType({"congestion_control": "cubic", "datagrams": True})
-    return Protocol(key, label, stack, colour, "cross", _DOTTED, params, _QUIC[library], reliable=False)
+    return Protocol(key, label, stack, params, _QUIC[library], reliable=False)
 
 
-def _tls(key: str, label: str, colour: str, marker: str, dash: tuple[int, ...], **params: str) -> Protocol:
-    return Protocol(
-        f"tls-{key}", f"TLS {label}", "tls", colour, marker, dash, MappingProxyType(params), _SECURE
-    )
+def _tls(key: str, label: str, **params: str) -> Protocol:
+    return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), _SECURE)
 
 
 def _restp(
     name: str,
     label: str,
-    colour: str,
-    dash: tuple[int, ...],
     *,
-    marker: str = "triangle-up",
     reliable: bool = True,
     **services: str | float,
 ) -> Protocol:
     key = f"restp-{name}"
     params = MappingProxyType(services)
     options = _RESTP if reliable else _RESTP - {"loss_cause"}
-    return Protocol(key, f"ResTP {label}", "restp", colour, marker, dash, params, options, reliable=reliable)
+    return Protocol(key, f"ResTP {label}", "restp", params, options, reliable=reliable)
 
 
 def _studied(
     name: str,
     label: str,
-    colour: str,
-    dash: tuple[int, ...],
     *,
     reliable: bool = True,
     **services: str | float,
@@ -121,9 +103,6 @@ def _studied(
     return _restp(
         name,
         label,
-        colour,
-        dash,
-        marker="diamond",
         reliable=reliable,
         dissertation=True,
         crc=False,
@@ -131,59 +110,55 @@ def _studied(
     )
 
 
-def _aioquic(name: str, label: str, colour: str, marker: str, dash: tuple[int, ...]) -> Protocol:
+def _aioquic(name: str, label: str) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     key, shown = f"quic-aioquic-{name}", f"QUIC aioquic {label}"
-    return Protocol(key, shown, STACK, colour, marker, dash, params, _QUIC["aioquic"], external=AIOQUIC)
+    return Protocol(key, shown, STACK, params, _QUIC["aioquic"], external=AIOQUIC)
 
 
 _ALL = (
-    _tcp("cubic", "CUBIC", "#0072B2", "circle", _SOLID),
-    _tcp("bbr", "BBR", "#D55E00", "square", _DASHED),
-    _tcp("reno", "Reno", "#009E73", "triangle-up", _DOTTED),
-    _tfo("cubic", "CUBIC", "#3288BD", "circle", _DASHED),
-    _tfo("reno", "Reno", "#66C2A5", "triangle-up", _DASHED),
-    Protocol("sctp", "SCTP", "sctp", "#CC79A7", "diamond", _DASH_DOT, options=_STREAM | {"streams", "homes"}),
-    Protocol("udp", "UDP", "udp", "#666666", "cross", _SOLID, options=_BUFFERS, reliable=False),
-    _mptcp("cubic", "CUBIC", "#56B4E9", "triangle-down", _SOLID),
-    _mptcp("bbr", "BBR", "#E69F00", "triangle-right", _DASHED),
-    _tcp("vegas", "Vegas", "#332288", "triangle-left", _DASH_DOT),
-    _tcp("westwood", "Westwood", "#117733", "stroke", _DASH_DOT),
-    _tcp("illinois", "Illinois", "#882255", "arrow", _DASH_DOT),
-    _tcp("bic", "BIC", "#44AA99", "wedge", _DASHED),
-    _tcp("hybla", "Hybla", "#999933", "triangle", _DOTTED),
-    _tcp("veno", "Veno", "#AA4499", "circle", _DASH_DOT),
-    _quic("quinn", "CUBIC", "#EE3377", "triangle-up", _SOLID),
-    _quic("quinn", "NewReno", "#CC3311", "diamond", _DOTTED),
-    _quic("quinn", "BBR", "#EE7733", "triangle-down", _DASHED),
-    _quic("s2n", "CUBIC", "#4477AA", "triangle-left", _SOLID),
-    _quic("s2n", "BBR", "#CCBB44", "triangle-right", _DASHED),
+    _tcp("cubic", "CUBIC"),
+    _tcp("bbr", "BBR"),
+    _tcp("reno", "Reno"),
+    _tfo("cubic", "CUBIC"),
+    _tfo("reno", "Reno"),
+    Protocol("sctp", "SCTP", "sctp", options=_STREAM | {"streams", "homes"}),
+    Protocol("udp", "UDP", "udp", options=_BUFFERS, reliable=False),
+    _mptcp("cubic", "CUBIC"),
+    _mptcp("bbr", "BBR"),
+    _tcp("vegas", "Vegas"),
+    _tcp("westwood", "Westwood"),
+    _tcp("illinois", "Illinois"),
+    _tcp("bic", "BIC"),
+    _tcp("hybla", "Hybla"),
+    _tcp("veno", "Veno"),
+    _quic("quinn", "CUBIC"),
+    _quic("quinn", "NewReno"),
+    _quic("quinn", "BBR"),
+    _quic("s2n", "CUBIC"),
+    _quic("s2n", "BBR"),
     # Only a guest that was built with it has this one, also for datagrams.
-    _quic("quiche", "CUBIC", "#BB5566", "wedge", _SOLID),
-    _quic("quiche", "Reno", "#DDAA33", "wedge", _DOTTED),
-    _quic("quiche", "BBR", "#004488", "wedge", _DASHED),
-    _quic_datagrams("quinn", "#44AA77"),
-    _quic_datagrams("quiche", "#997700"),
-    _tls("cubic", "over TCP CUBIC", "#00429D", "circle", _SOLID, congestion_control="cubic"),
-    _tls("bbr", "over TCP BBR", "#8F5200", "square", _DASHED, congestion_control="bbr"),
-    _tls("sctp", "over SCTP", "#AA3377", "cross", _DASH_DOT, transport="sctp"),
-    _restp("file", "file", "#000000", _SOLID, profile="file_arq"),
-    _restp("file-bbr", "file BBR", "#A6761D", _DASHED, profile="file_arq", congestion="bbr"),
-    _restp("file-harq", "file HARQ", "#661100", _DASH_DOT, profile="file_harq"),
-    _restp("web", "web", "#6699CC", _DOTTED, profile="web_opt"),
-    _restp("satellite", "satellite", "#7B3294", _DASHED, profile="satellite_outage"),
-    _restp("multipath", "multipath", "#7570B3", _DASH_DOT, profile="multipath"),
-    _restp("voice", "voice", "#E7298A", _SOLID, profile="voice", reliable=False),
-    _restp("datagram", "datagram", "#A9A9A9", _DOTTED, profile="datagram", reliable=False),
-    _restp(
-        "file-dynamic", "file, dynamic cause", "#4D9221", _DASHED, profile="file_arq", loss_cause="dynamic"
-    ),
+    _quic("quiche", "CUBIC"),
+    _quic("quiche", "Reno"),
+    _quic("quiche", "BBR"),
+    _quic_datagrams("quinn"),
+    _quic_datagrams("quiche"),
+    _tls("cubic", "over TCP CUBIC", congestion_control="cubic"),
+    _tls("bbr", "over TCP BBR", congestion_control="bbr"),
+    _tls("sctp", "over SCTP", transport="sctp"),
+    _restp("file", "file", profile="file_arq"),
+    _restp("file-bbr", "file BBR", profile="file_arq", congestion="bbr"),
+    _restp("file-harq", "file HARQ", profile="file_harq"),
+    _restp("web", "web", profile="web_opt"),
+    _restp("satellite", "satellite", profile="satellite_outage"),
+    _restp("multipath", "multipath", profile="multipath"),
+    _restp("voice", "voice", profile="voice", reliable=False),
+    _restp("datagram", "datagram", profile="datagram", reliable=False),
+    _restp("file-dynamic", "file, dynamic cause", profile="file_arq", loss_cause="dynamic"),
     # Where nobody else's traffic suffers, losses are bit errors and the window is constant: 64 packets.
     _restp(
         "file-own",
         "file, own path",
-        "#525252",
-        _DOTTED,
         profile="file_arq",
         i_own_the_path=True,
         loss_cause="corruption",
@@ -192,28 +167,30 @@ _ALL = (
     # The dissertation's configurations, by its tables 4.1, 4.2, 4.4, 4.14, 4.16 and 4.17 and section A.3.3.
     # An opportunistic client has been at the server before and holds its cookie.
     # Voice waits at most 160 ms for a hole, the delay above which a packet is late (section 4.5.1).
-    _studied("3wh-arq", "3WH-ARQ", "#B15928", _SOLID, profile="file_arq", ack_report="cumulative"),
-    _studied("3wh-harq", "3WH-HARQ", "#6A3D9A", _DASH_DOT, profile="file_harq", ack_report="cumulative"),
+    _studied("3wh-arq", "3WH-ARQ", profile="file_arq", ack_report="cumulative"),
+    _studied("3wh-harq", "3WH-HARQ", profile="file_harq", ack_report="cumulative"),
+    # Without the timer that sends an encoded packet before its group is full: what that timer costs.
     _studied(
-        "opt-arq", "OPT-ARQ", "#1F78B4", _DASHED, profile="web_opt", ack_report="cumulative", visited=True
+        "3wh-harq-full",
+        "3WH-HARQ, full groups",
+        profile="file_harq",
+        ack_report="cumulative",
+        fec_timer=False,
     ),
+    # TCP Fast Open inside ResTP, as section 4.2.1 has it for a fair comparison: the SYN carries the request.
+    _studied("tfo-arq", "TFO-ARQ", profile="web_opt", ack_report="cumulative", visited=True, syn_first=False),
+    _studied("opt-arq", "OPT-ARQ", profile="web_opt", ack_report="cumulative", visited=True),
     _studied(
         "outage-arq",
         "3WH-ARQ probing",
-        "#EFA00B",
-        _DASHED,
         profile="satellite_outage",
         ack_report="cumulative",
     ),
-    _studied(
-        "ful-arq", "3WH-FUL-ARQ", "#FB9A99", _DOTTED, profile="voice", ordering="full", ack_report="sack"
-    ),
-    _studied("par-arq", "3WH-PAR-ARQ", "#E31A1C", _SOLID, profile="voice", hold_s=0.16, reliable=False),
+    _studied("ful-arq", "3WH-FUL-ARQ", profile="voice", ordering="full", ack_report="sack"),
+    _studied("par-arq", "3WH-PAR-ARQ", profile="voice", hold_s=0.16, reliable=False),
     _studied(
         "opt-par-arq",
         "OPT-PAR-ARQ",
-        "#CAB2D6",
-        _DASHED,
         profile="voice",
         hold_s=0.16,
         management="opportunistic",
@@ -224,8 +201,6 @@ _ALL = (
     _studied(
         "arq-open",
         "ARQ without congestion control",
-        "#FF7F00",
-        _DASH_DOT,
         profile="file_arq",
         ack_report="cumulative",
         congestion="none",
@@ -235,15 +210,13 @@ _ALL = (
     _studied(
         "opt-paths",
         "OPT over two paths",
-        "#A6CEE3",
-        _DASH_DOT,
         profile="multipath",
         ack_report="cumulative",
         management="opportunistic",
         visited=True,
     ),
-    _aioquic("newreno", "NewReno", "#44BB99", "diamond", _DOTTED),
-    _aioquic("cubic", "CUBIC", "#225555", "diamond", _SOLID),
+    _aioquic("newreno", "NewReno"),
+    _aioquic("cubic", "CUBIC"),
 )
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({protocol.key: protocol for protocol in _ALL})
@@ -259,7 +232,7 @@ def own(stacks: Mapping[str, tuple[ExternalStack, str | None]]) -> Mapping[str, 
     for name, (stack, shown) in stacks.items():
         if name in PROTOCOLS:
             raise UserError(f"[stack.{name}]: there is a protocol of this name already; choose another name.")
-        found[name] = Protocol(name, shown or name, STACK, "#666666", "square", _DASHED, external=stack)
+        found[name] = Protocol(name, shown or name, STACK, external=stack)
     return found
 
 

@@ -105,6 +105,8 @@ class ScenarioSection(Strict):
     name: str
     chunk: Duration | None = None
     """Length of a stretch whose beginning is drawn anew for each repetition."""
+    stratified: bool = False
+    """Whether each repetition begins in a part of its own, of as many equal ones as there are."""
     start: Time | None = None
     """A fixed beginning instead."""
     bearer: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gauntlet.experiment.protocols import PROTOCOLS
+from gauntlet.figures.palette import PALETTE
 
 _SPARE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#882255", "#117733")
 """For combinations of protocols, which have no colour of their own: Okabe and Ito's palette in another order.
@@ -54,14 +55,30 @@ def styles(keys: Iterable[str]) -> list[Style]:
     ]
 
 
+def apart(found: Iterable[Style]) -> list[Style]:
+    """The same with no two in one colour: who comes later gets a spare one, as long as there are any."""
+    given = list(found)
+    used = {style.colour for style in given}
+    drawn = dict.fromkeys([*_SPARE, *(look.colour for look in PALETTE.values())])
+    spare = iter([colour for colour in drawn if colour not in used])
+    seen: set[str] = set()
+    told = []
+    for style in given:
+        told.append(replace(style, colour=next(spare, style.colour)) if style.colour in seen else style)
+        seen.add(style.colour)
+    return told
+
+
 def _looks(wanted: set[str]) -> list[Style]:
-    known = sorted((PROTOCOLS[key] for key in PROTOCOLS if key in wanted), key=lambda it: not it.reliable)
-    found = [Style(it.key, it.label, it.colour, it.marker, it.dash, it.reliable) for it in known]
+    drawn = [PROTOCOLS[key] for key in PROTOCOLS if key in wanted and key in PALETTE]
+    known = sorted(drawn, key=lambda it: not it.reliable)
+    found = [Style(it.key, it.label, *PALETTE[it.key], it.reliable) for it in known]
     spare = itertools.cycle(colour for colour in _SPARE if colour not in {style.colour for style in found})
-    for position, key in enumerate(sorted(wanted - PROTOCOLS.keys())):
-        own = PROTOCOLS.get(key.split()[0])
-        taken = own is None or own.colour in {style.colour for style in found}
-        colour = next(spare) if own is None or taken else own.colour
+    for position, key in enumerate(sorted(wanted - {style.key for style in found})):
+        first = key.split()[0]
+        own, look = PROTOCOLS.get(first), PALETTE.get(first)
+        taken = {style.colour for style in found}
+        colour = next(spare) if look is None or look.colour in taken else look.colour
         marker = _SPARE_MARKERS[position % len(_SPARE_MARKERS)]
         dash = (4, 1) if position % 2 else ()
         found.append(Style(key, _words(key), colour, marker, dash, own is None or own.reliable))

@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -41,7 +42,7 @@ def fewest_repetitions(alpha: float = ALPHA) -> int:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Standing:
     """How one protocol stands against the others."""
 
     name: str
@@ -64,7 +65,7 @@ class Verdict:
     """
 
     @property
-    def standing(self) -> str:
+    def word(self) -> str:
         """In a word: best, worse, ahead, level; empty when nothing was compared."""
         if self.best:
             return "best"
@@ -80,7 +81,7 @@ def against_best(
     completed: Mapping[str, float] | None = None,
     deterministic: Collection[str] = (),
     alpha: float = ALPHA,
-) -> dict[str, Verdict]:
+) -> dict[str, Standing]:
     """Compare protocols (name -> repetition -> observation) with each other.
 
     Best is the protocol of which most flows did what they were to do (`completed`: the share of each; all
@@ -119,14 +120,14 @@ def against_best(
         lead = leads[pair] if pair[0] == winner else -leads[pair]
         return p_values[pair] if lead > 0 else 1.0
 
-    def verdict(name: str) -> Verdict:
+    def standing(name: str) -> Standing:
         p_value = min((beaten(name, other) for other in given if other != name), default=1.0)
         worse, ahead, testable = p_value < alpha, name != best and beaten(best, name) < alpha, enough
         if name in deterministic and best in deterministic:
             lead = sign * (means[name] - means[best])
             worse, ahead, testable = lead < 0, lead > 0, True
         told: bool | None = worse if testable and not failed else None
-        return Verdict(
+        return Standing(
             name=name,
             best=name == best and not failed,
             distinguishable=told if failed or name != best else False,
@@ -136,7 +137,7 @@ def against_best(
             ahead=ahead and told is False,
         )
 
-    return {name: verdict(name) for name in given}
+    return {name: standing(name) for name in given}
 
 
 def _comparable(
@@ -216,30 +217,33 @@ def sign_flips(differences: Floats) -> Floats:
     if not moving.size:
         return adjusted
     unit = differences[moving] / lengths[moving, None]
-    test = stats.permutation_test(
-        (unit,),
-        _distance,
-        permutation_type="samples",
-        n_resamples=2**EXACT_UP_TO,
-        axis=-1,
-        vectorized=True,
-        alternative="greater",
-        rng=np.random.default_rng(_SEED),
-    )
-    furthest_first = np.argsort(-test.statistic, kind="stable")
-    # In column k the largest statistic of this row and of all that are less far.
-    of_rest = np.maximum.accumulate(test.null_distribution[:, furthest_first[::-1]], axis=1)[:, ::-1]
-    count = (of_rest >= test.statistic[furthest_first] - _ROUNDING).sum(axis=0)
+    statistic = np.abs(unit.sum(axis=-1))
+    # Without the threads of a BLAS, which for so little work only wait for each other.
+    flipped = np.abs(np.einsum("pr,rf->pf", unit, _flips(differences.shape[1])))
+    furthest_first = np.argsort(-statistic, kind="stable")
+    # In row k the largest statistic of this pair and of all that are less far.
+    of_rest = np.maximum.accumulate(flipped[furthest_first[::-1]], axis=0)[::-1]
+    count = (of_rest >= statistic[furthest_first, None] - _ROUNDING).sum(axis=1)
     # Among random flips the data themselves are one more; among all flips they are there already.
     drawn = int(differences.shape[1] > EXACT_UP_TO)
-    p_values = (count + drawn) / (len(test.null_distribution) + drawn)
+    p_values = (count + drawn) / (flipped.shape[1] + drawn)
     adjusted[moving[furthest_first]] = np.maximum.accumulate(p_values)
     return adjusted
 
 
-def _distance(differences: Floats, axis: int) -> Floats:
-    distance: Floats = np.abs(differences.sum(axis=axis))
-    return distance
+@lru_cache(maxsize=8)
+def _flips(repetitions: int) -> Floats:
+    """The signs that repetitions (rows) get in each flip (columns): all patterns, or as many random ones.
+
+    They are those of `scipy.stats.permutation_test` with `permutation_type="samples"`, made once for all
+    tests of so many repetitions: a report has thousands.
+    """
+    if repetitions <= EXACT_UP_TO:
+        return np.array(list(itertools.product((1.0, -1.0), repeat=repetitions))).T
+    pairs = np.tile(np.arange(2), (2**EXACT_UP_TO, repetitions, 1))
+    first = np.random.default_rng(_SEED).permuted(pairs, axis=-1)[..., 0]
+    signs: Floats = np.ascontiguousarray(1.0 - 2.0 * first.T)
+    return signs
 
 
 def _unpaired(

@@ -4,8 +4,10 @@ independent, so a thousand times more packets make no interval narrower.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from gauntlet.metrics.ecdf import ALPHA
@@ -33,8 +35,8 @@ class Mean:
     high: float | None
     n: int
     method: str
-    """`bootstrap`, `t`, `none`, or `deterministic`: chance had no part in it, so it is one observation
-    however often it was repeated.
+    """`bootstrap`, `t`, `subsets`, `none`, or `deterministic`: chance had no part in it, so it is one
+    observation however often it was repeated.
     """
 
     def within(self, least: float, most: float) -> "Mean":
@@ -71,14 +73,41 @@ def mean(values: Sequence[float] | Floats, alpha: float = ALPHA) -> Mean:
     return Mean(centre, low, high, int(data.size), "bootstrap")
 
 
+def typical_mean(values: Sequence[float] | Floats, alpha: float = ALPHA) -> Mean:
+    """The mean of one value a repetition with an interval that never leaves the range of the values.
+
+    From eight repetitions on as `mean`. Below, the means of all subsets of the repetitions: where values lie
+    symmetrically about the true mean, it falls between any two neighbours of the ordered subset means with
+    the same chance (Hartigan, Using subsample values as typical values, Journal of the American Statistical
+    Association 64, 1969; the same flips of signs as `gauntlet.metrics.compare` tests with). With fewer than
+    six repetitions even the whole range holds it with less than 95 %: 94, 88, 75 and 50 % of five to two.
+    Raises ValueError for no value.
+    """
+    data = np.asarray(values, dtype=float)
+    if not 2 <= data.size < BOOTSTRAP_FROM:
+        return mean(data, alpha)
+    subsets = (np.arange(1, 2**data.size)[:, None] >> np.arange(data.size)) & 1
+    means = np.sort(subsets @ data / subsets.sum(axis=1))
+    outside = max(int(alpha / 2 * 2**data.size), 1) - 1
+    low, high = float(means[outside]), float(means[means.size - 1 - outside])
+    return Mean(float(data.mean()), low, high, int(data.size), "subsets")
+
+
 def bootstrap_interval(data: Floats, alpha: float = ALPHA, seed: int = _SEED) -> tuple[float, float]:
     """The bootstrap percentile interval of the mean, widened to the level that Student's t would need."""
     count = data.size
-    rng = np.random.default_rng(seed)
-    means = data[rng.integers(0, count, (RESAMPLES, count))].mean(axis=1)
+    means = data[_resampled(count, seed)].mean(axis=1)
     # The t quantile, in units of the bootstrap's own standard error, read as a normal quantile (large df of
     # t).
     quantile = float(stdtrit(count - 1, alpha / 2)) * np.sqrt(count / (count - 1))
     tail = float(stdtr(1e9, quantile))
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=8)
+def _resampled(count: int, seed: int) -> npt.NDArray[np.int64]:
+    """Which values each resample (row) has: the same for all means over so many values, so it is drawn
+    once.
+    """
+    return np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))

@@ -1,12 +1,7 @@
-"""What a KPI is, and the registry: every module in `gauntlet.metrics.kpis` that has a `KPIS` tuple adds its
-own.
-"""
+"""What a KPI is."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from gauntlet.metrics.flow import FlowData
 
@@ -34,19 +29,9 @@ class Kpi:
     """
     of_arrived: bool = False
     """Whether it is an average over what arrived. Of a flow that failed it is one over what went well; such a
-    flow counts as one that took longer than it was given.
+    flow counts as one that took longer than it was given, or with the worst that there is.
     """
     of_nothing: float | None = None
     """The number of a flow that was never established, where that is one: throughput 0, all messages lost."""
     of_flow: Callable[[FlowData], float | None] | None = None
     of_flows: Callable[[Sequence[FlowData]], float | None] | None = None
-
-
-@cache
-def registry() -> dict[str, Kpi]:
-    """All KPIs by name, in the order of their names."""
-    package = importlib.import_module("gauntlet.metrics.kpis")
-    found: list[Kpi] = []
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        found.extend(importlib.import_module(module.name).KPIS)
-    return {kpi.name: kpi for kpi in sorted(found, key=lambda kpi: kpi.name)}

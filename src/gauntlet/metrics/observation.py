@@ -9,6 +9,7 @@ every mean, test and chart takes observations, and each state has its rule (docs
     never      no number can exist; it ranks behind every other
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,7 +29,7 @@ class State(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One flow's, or one repetition's, word on a quantity."""
 
@@ -46,16 +47,28 @@ def observed(kpi: Kpi, value: float | None, *, completed: bool, given_s: float |
     `completed` is whether the flow did what it was to do, `given_s` how long it had for it (None: not known).
     A flow that did what it was to do and has no value is one that the KPI does not apply to. One that did
     not, and whose value is an average over what arrived, took longer: what it did not bring is not in that.
+    It counts with the time that it was given, a share or a rate with the worst that it can be; where there is
+    no worst, no number can be.
     """
     if value is not None:
         if completed or not kpi.of_arrived:
             return Observation(float(value))
-        return Observation(max(given_s, float(value)), State.CENSORED) if given_s else NEVER
+        return _beyond(kpi, float(value), given_s)
     if completed:
         return None
     if kpi.of_nothing is not None:
         return Observation(kpi.of_nothing)
     return Observation(given_s, State.CENSORED) if kpi.censored and given_s else NEVER
+
+
+def _beyond(kpi: Kpi, value: float, given_s: float | None) -> Observation:
+    """What is known where the value is over what a failed flow brought: at best the worst there is."""
+    if kpi.higher_is_better:
+        return Observation(kpi.least)
+    if math.isfinite(kpi.most):
+        return Observation(kpi.most, State.CENSORED)
+    is_time = kpi.name.endswith("_s")
+    return Observation(max(given_s, value), State.CENSORED) if is_time and given_s else NEVER
 
 
 def averaged(observations: Sequence[Observation]) -> Observation:

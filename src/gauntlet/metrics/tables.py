@@ -1,124 +1,134 @@
-"""The campaign's tables: facts of the runs, KPIs of the flows, windows, delays."""
+"""The campaign's tables: facts of the runs, KPIs of the flows, windows, delays, put together from the
+measures of each run.
+"""
 
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from gauntlet.metrics.flow import FlowData, flows_of
-from gauntlet.metrics.kpi import registry
-from gauntlet.metrics.kpis.delay import delays_s
-from gauntlet.metrics.windows import windows
-from gauntlet.results import store
-from gauntlet.results.facts import certificates_table, links_table, runs_table
-from gauntlet.results.reader import Results
+from gauntlet.errors import RunError
+from gauntlet.metrics import measures
+from gauntlet.metrics.measures import DELAY_LEVELS, DELAYS, FLOW_FACTS, OF_WINDOW, WINDOWS, Measures
+from gauntlet.metrics.registry import registry
+from gauntlet.results import facts, layout, parquet, store
+from gauntlet.results.links import Links
+from gauntlet.results.reader import Results, Run
 
-DELAY_LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 201), [0.001, 0.002, 0.998, 0.999, 0.9995]]))
-"""Levels of the delay quantiles kept of each flow: steps of half a percent, finer in the tails."""
+_RUNS_AT_A_TIME = 500
+"""Runs whose measures are in memory at a time."""
 
-_FLOW_FACTS = pa.schema(
-    [
-        ("run", pa.string()),
-        ("flow", pa.int32()),
-        ("id", pa.string()),
-        ("protocol", pa.string()),
-        ("stack", pa.string()),
-        ("app", pa.string()),
-        ("outcome", pa.string()),
-        ("completed", pa.bool_()),
-        ("given_s", pa.float64()),
-        ("reason", pa.string()),
-        ("observed_from_s", pa.float64()),
-        ("observed_until_s", pa.float64()),
-        ("sent_messages", pa.int64()),
-        ("received_messages", pa.int64()),
-        ("sender_dropped_messages", pa.int64()),
-        ("received_bytes", pa.int64()),
-        ("delivery_instants", pa.string()),
-    ]
-)
+_NO_ROWS = pa.table({"run": pa.array([], pa.string())})
+"""Windows or delays where no flow has any."""
 
 
 def finalize(results: Path) -> Path:
     """Make `tables/` from the runs that are there and return its place; equal runs give equal bytes.
 
-    The order in which runs were written, the number of workers and the wall clock have no part in it.
+    The order in which runs were written, the number of workers and the wall clock have no part in it. Tables
+    are: `runs`, the facts with the KPIs of whole runs; `flows`, one row a flow with its KPIs; `windows`, one
+    row a window (`gauntlet.metrics.windows`); `delays`, quantiles of the one-way delay of each flow; `links`
+    and `certificates` (`gauntlet.results`).
     """
-    return store.write_tables(results, build(Results.open(results)))
+    found = Results.open(results)
+    runs = list(found.runs())
+    with store.tables(results) as folder:
+
+        def place(name: str) -> Path:
+            return folder / f"{name}.parquet"
+
+        told: list[facts.Told] = []
+        kpis: list[dict[str, float | None]] = []
+        flows: list[pa.Table] = []
+        with (
+            parquet.Writer(place("windows"), otherwise=_NO_ROWS) as windows,
+            parquet.Writer(place("delays"), otherwise=_NO_ROWS) as delays,
+            parquet.Writer(place("certificates"), otherwise=facts.NO_CHECKS) as certificates,
+        ):
+            for part in _parts(runs):
+                each = [measures.of_kept(run) for run in part]
+                for run, of in zip(part, each, strict=True):
+                    told.append(facts.Told(run.id, run.factors, of.facts))
+                    kpis.append(dict(of.kpis))
+                rows = _flows(part, each)
+                flows.append(rows.select([name for name in rows.column_names if name not in _LISTS]))
+                windows.write(_windows(rows))
+                delays.write(_delays(rows))
+                certificates.write(
+                    facts.checks_table((run.id, of.checks) for run, of in zip(part, each, strict=True))
+                )
+        of_runs = facts.runs_table(told)
+        for name in (name for name, kpi in registry().items() if kpi.of_flows is not None):
+            of_runs = of_runs.append_column(name, pa.array([row[name] for row in kpis], pa.float64()))
+        parquet.write(of_runs, place("runs"))
+        parquet.write(pa.concat_tables(flows) if flows else _flow_schema().empty_table(), place("flows"))
+        Links.of(runs).write(place("links"))
+    return layout.tables_folder(results)
 
 
-def build(results: Results) -> dict[str, pa.Table]:
-    """All tables by name: runs, flows, windows, delays, links, certificates.
+def current(results: Path, *, alone: bool = False) -> Results:
+    """Open a results folder for reading, its tables made when they are missing or older than its runs;
+    `alone`: not while a campaign still writes into it.
 
-    `runs` is the facts with the KPIs of whole runs, `flows` one row a flow with its KPIs, `windows` one row a
-    window (`gauntlet.metrics.windows`), `delays` quantiles of the one-way delay of each flow.
+    Raises UserError when it is none or is written into, RunError when it is damaged or holds no run yet.
     """
-    runs = list(results.runs())
-    flow_kpis = {name: kpi.of_flow for name, kpi in registry().items() if kpi.of_flow is not None}
-    run_kpis = {name: kpi.of_flows for name, kpi in registry().items() if kpi.of_flows is not None}
-    flow_rows: list[dict[str, Any]] = []
-    run_rows: list[dict[str, float | None]] = []
-    window_parts: list[pa.Table] = []
-    delay_parts: list[pa.Table] = []
-    for run in runs:
-        flows = flows_of(run)
-        run_rows.append({name: compute(flows) for name, compute in run_kpis.items()})
-        for flow in flows:
-            flow_rows.append(_facts(flow) | {name: compute(flow) for name, compute in flow_kpis.items()})
-            window_parts.append(_windows(flow))
-            delay_parts.append(_delays(flow))
-    runs_facts = runs_table(runs)
-    for name in run_kpis:
-        runs_facts = runs_facts.append_column(name, pa.array([row[name] for row in run_rows], pa.float64()))
-    flow_schema = _FLOW_FACTS
-    for name in flow_kpis:
-        flow_schema = flow_schema.append(pa.field(name, pa.float64()))
-    return {
-        "runs": runs_facts,
-        "flows": pa.Table.from_pylist(flow_rows, schema=flow_schema),
-        "windows": _under_each_other(window_parts),
-        "delays": _under_each_other(delay_parts),
-        "links": links_table(runs),
-        "certificates": certificates_table(runs),
-    }
+    found = Results.open(results)
+    if next(found.runs(), None) is None:
+        raise RunError(f"{results} holds no run yet; run the experiment first")
+    if not found.has_current_tables():
+        with store.exclusive(results) if alone else nullcontext():
+            finalize(results)
+    return found
 
 
-def _facts(flow: FlowData) -> dict[str, Any]:
-    own = {
-        "run": flow.run,
-        "flow": flow.index,
-        "protocol": flow.protocol,
-        "completed": flow.completed,
-        "given_s": flow.given_s,
-        "observed_from_s": flow.observed_from_s,
-        "observed_until_s": flow.observed_until_s,
-    }
-    return own | {name: flow.record.get(name) for name in _FLOW_FACTS.names if name not in own}
+_LISTS = frozenset({DELAYS, *(f"{OF_WINDOW}{field.name}" for field in WINDOWS)})
 
 
-def _windows(flow: FlowData) -> pa.Table:
-    columns = windows(flow)
-    return _of_flow(flow, columns) if columns is not None else pa.table({})
+def _parts(runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
+    for start in range(0, len(runs), _RUNS_AT_A_TIME):
+        # New ones, so that what each has read goes with it.
+        yield [Run(run.id, run.folder) for run in runs[start : start + _RUNS_AT_A_TIME]]
 
 
-def _delays(flow: FlowData) -> pa.Table:
-    delays = delays_s(flow)
-    if not delays.size:
-        return pa.table({})
-    return _of_flow(flow, {"level": DELAY_LEVELS, "delay_s": np.quantile(delays, DELAY_LEVELS)})
+def _flow_schema() -> pa.Schema:
+    """The columns of the table of the flows."""
+    kpis = [pa.field(name, pa.float64()) for name, kpi in registry().items() if kpi.of_flow is not None]
+    named = [FLOW_FACTS.field("flow"), FLOW_FACTS.field("id"), pa.field("protocol", pa.string())]
+    return pa.schema([pa.field("run", pa.string()), *named, *list(FLOW_FACTS)[2:], *kpis])
 
 
-def _of_flow(flow: FlowData, columns: dict[str, Any]) -> pa.Table:
-    rows = len(next(iter(columns.values())))
-    keys = {
-        "run": pa.repeat(pa.scalar(flow.run, pa.string()), rows),
-        "flow": pa.repeat(pa.scalar(flow.index, pa.int32()), rows),
-    }
-    # NaN stands for "no value" in the arrays; in the tables that is a null.
-    return pa.table(keys | {name: pa.array(values, from_pandas=True) for name, values in columns.items()})
+def _flows(runs: Sequence[Run], each: Sequence[Measures]) -> pa.Table:
+    """The flows of some runs under each other, as in the table, with their lists."""
+    rows = pa.Table.from_batches([of.flows for of in each], measures.schema()).combine_chunks()
+    named: list[str] = []
+    protocols: list[Any] = []
+    for run, of in zip(runs, each, strict=True):
+        named += [run.id] * of.flows.num_rows
+        known = [flow.get("protocol") for flow in run.spec.get("flows", [])] if of.flows.num_rows else []
+        protocols += [known[place] if place < len(known) else None for place in range(of.flows.num_rows)]
+    rows = rows.append_column("run", pa.array(named, pa.string()))
+    rows = rows.append_column("protocol", pa.array(protocols, pa.string()))
+    return rows.select([*_flow_schema().names, *(name for name in rows.column_names if name in _LISTS)])
 
 
-def _under_each_other(parts: list[pa.Table]) -> pa.Table:
-    parts = [part for part in parts if part.num_columns]
-    return pa.concat_tables(parts) if parts else pa.table({"run": pa.array([], pa.string())})
+def _windows(flows: pa.Table) -> pa.Table:
+    lists = {field.name: flows.column(f"{OF_WINDOW}{field.name}") for field in WINDOWS}
+    return _of_flows(flows, lists)
+
+
+def _delays(flows: pa.Table) -> pa.Table:
+    table = _of_flows(flows, {"delay_s": flows.column(DELAYS)})
+    levels = np.tile(DELAY_LEVELS, table.num_rows // len(DELAY_LEVELS))
+    return table.add_column(2, "level", pa.array(levels))
+
+
+def _of_flows(flows: pa.Table, lists: dict[str, pa.ChunkedArray]) -> pa.Table:
+    """Lists of flows as rows: `run`, `flow` and a column a list."""
+    first = next(iter(lists.values())).combine_chunks()
+    owner = np.repeat(np.arange(len(first)), first.value_lengths().to_numpy(zero_copy_only=False))
+    keys = flows.select(["run", "flow"]).take(pa.array(owner))
+    columns = {name: column.combine_chunks().flatten() for name, column in lists.items()}
+    return pa.table({"run": keys["run"], "flow": keys["flow"], **columns})

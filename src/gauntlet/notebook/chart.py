@@ -8,14 +8,14 @@ import altair as alt
 
 from gauntlet.errors import UserError
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.report.axes import Axis
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.factors import Factor
 from gauntlet.report.figures import against, cdfs, link, repetitions
 from gauntlet.report.figures.figure import Figure
 from gauntlet.results.store import Results
 
 Found = TypeVar("Found")
-Draw = Callable[[Campaign, Mapping[str, str]], Figure | None]
+Draw = Callable[[Evaluation, Mapping[str, str]], Figure | None]
 
 
 def chart(results: Results, kind: str, **wanted: str) -> alt.TopLevelMixin:
@@ -35,16 +35,16 @@ def chart(results: Results, kind: str, **wanted: str) -> alt.TopLevelMixin:
     Raises UserError for what is not there, and where no trusted run has what the figure shows.
     """
     draw = _one_of(KINDS, kind, "kind of chart")
-    campaign = Campaign.load(results)
+    evaluation = Evaluation.load(results)
     if kind != "link":
-        subjects = {part.subject: part for part in campaign.parts}
-        campaign = _one_of(subjects, wanted.pop("subject", next(iter(subjects), "")), "subject")
+        subjects = {part.subject: part for part in evaluation.parts}
+        evaluation = _one_of(subjects, wanted.pop("subject", next(iter(subjects), "")), "subject")
     unknown = set(wanted) - (
         {"kpi", "axis"} if kind == "against" else {"kpi"} if kind == "repetitions" else set()
     )
     if unknown:
         raise UserError(f"a chart of the kind '{kind}' takes no '{min(unknown)}'; leave it out.")
-    figure = draw(campaign, wanted)
+    figure = draw(evaluation, wanted)
     if figure is None:
         raise UserError(f"no trusted run of {results.folder} has what a chart of the kind '{kind}' shows.")
     # Notebooks may be dark; the page's own background is no colour to Altair.
@@ -53,38 +53,38 @@ def chart(results: Results, kind: str, **wanted: str) -> alt.TopLevelMixin:
     return made
 
 
-def _repetitions(campaign: Campaign, wanted: Mapping[str, str]) -> Figure | None:
-    return repetitions.dots(campaign, _kpi(campaign, wanted))
+def _repetitions(evaluation: Evaluation, wanted: Mapping[str, str]) -> Figure | None:
+    return repetitions.dots(evaluation, _kpi(evaluation, wanted))
 
 
-def _against(campaign: Campaign, wanted: Mapping[str, str]) -> Figure | None:
-    return against.against(campaign, _kpi(campaign, wanted), _axis(campaign, wanted))
+def _against(evaluation: Evaluation, wanted: Mapping[str, str]) -> Figure | None:
+    return against.against(evaluation, _kpi(evaluation, wanted), _factor(evaluation, wanted))
 
 
-def _link(campaign: Campaign, _wanted: Mapping[str, str]) -> Figure | None:
-    return next(iter(link.link(campaign)), None)
+def _link(evaluation: Evaluation, _wanted: Mapping[str, str]) -> Figure | None:
+    return next(iter(link.link(evaluation)), None)
 
 
 KINDS: Mapping[str, Draw] = MappingProxyType(
     {
         "repetitions": _repetitions,
         "against": _against,
-        "throughput": lambda campaign, _: cdfs.throughput(campaign),
-        "delay": lambda campaign, _: cdfs.delay(campaign),
+        "throughput": lambda evaluation, _: cdfs.throughput(evaluation),
+        "delay": lambda evaluation, _: cdfs.delay(evaluation),
         "link": _link,
     }
 )
 """Who draws which kind of chart."""
 
 
-def _kpi(campaign: Campaign, wanted: Mapping[str, str]) -> Kpi:
-    found = {kpi.name: kpi for kpi in campaign.kpis}
-    main = campaign.main_kpi
+def _kpi(evaluation: Evaluation, wanted: Mapping[str, str]) -> Kpi:
+    found = {kpi.name: kpi for kpi in evaluation.kpis}
+    main = evaluation.main_kpi
     return _one_of(found, wanted.get("kpi", main.name if main else ""), "KPI")
 
 
-def _axis(campaign: Campaign, wanted: Mapping[str, str]) -> Axis:
-    found = {axis.name: axis for axis in campaign.axes if axis.numeric}
+def _factor(evaluation: Evaluation, wanted: Mapping[str, str]) -> Factor:
+    found = {factor.name: factor for factor in evaluation.factors if factor.numeric}
     return _one_of(found, wanted.get("axis", next(iter(found), "")), "numeric factor")
 
 

@@ -51,6 +51,8 @@ class Factors:
 
         Raises UserError when there are none: `what` they hold, and what they would have needed.
         """
+        if not self._runs.num_rows:
+            raise UserError("No run here is trusted; gauntlet.load(path, untrusted=True) has the others.")
         if not parts:
             raise UserError(f"No run here kept its {what}; play the experiment with {needs}.")
         rows = pa.concat_tables([table for _, table in parts], promote_options="default")

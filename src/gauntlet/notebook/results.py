@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gauntlet.errors import RunError
-from gauntlet.metrics.tables import finalize
+from gauntlet.metrics.tables import current
 from gauntlet.notebook import packets, series
 from gauntlet.notebook.factors import Factors
 from gauntlet.results import layout, store
@@ -34,13 +33,7 @@ def load(path: str | Path, *, untrusted: bool = False) -> "Results":
     Tables of the folder that are missing or older than its runs are made first. Raises UserError when `path`
     is no results folder, RunError when it holds no run or is damaged.
     """
-    folder = Path(path)
-    found = store.Results.open(folder)
-    if next(found.runs(), None) is None:
-        raise RunError(f"{folder} holds no run yet; run the experiment first.")
-    if not found.has_current_tables():
-        finalize(folder)
-    return Results(found, untrusted=untrusted)
+    return Results(current(Path(path)), untrusted=untrusted)
 
 
 class Results:

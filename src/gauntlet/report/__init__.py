@@ -8,11 +8,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gauntlet.errors import RunError
-from gauntlet.metrics.tables import finalize
+from gauntlet.metrics.tables import current
 
 if TYPE_CHECKING:
-    from gauntlet.report.campaign import Campaign
+    from gauntlet.report.evaluation import Evaluation
 
 PAGE = "report.html"
 """Name of the report in a results folder."""
@@ -32,12 +31,12 @@ def build(
     from gauntlet.report.contents import figures
     from gauntlet.results.files import failures_named, write_whole
 
-    campaign = load(results_folder)
-    made = figures(campaign)
+    evaluation = load(results_folder)
+    made = figures(evaluation)
     place = out or results_folder / PAGE
     with failures_named(f"write the report {place}"):
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, page.html(campaign, made).encode())
+        write_whole(place, page.html(evaluation, made).encode())
         export.write(made.all(), svg_dir, png_dir)
     return place
 
@@ -49,14 +48,8 @@ def summary(results_folder: Path) -> dict[str, Any]:
     return as_data(load(results_folder))
 
 
-def load(results_folder: Path) -> "Campaign":
+def load(results_folder: Path) -> "Evaluation":
     """The campaign of a results folder, its tables made when they are missing or older than its runs."""
-    from gauntlet.report.campaign import Campaign
-    from gauntlet.results import store
+    from gauntlet.report.evaluation import Evaluation
 
-    results = store.Results.open(results_folder)
-    if next(results.runs(), None) is None:
-        raise RunError(f"{results_folder} holds no run yet; run the experiment first")
-    if not results.has_current_tables():
-        finalize(results_folder)
-    return Campaign.load(results)
+    return Evaluation.load(current(results_folder))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures import against, cdfs, link, repetitions, series
 from gauntlet.report.figures.figure import Figure
 
@@ -23,19 +23,23 @@ class Figures:
         return [*self.link, *self.repetitions, *self.cdfs, *self.against, *last]
 
 
-def figures(campaign: Campaign) -> Figures:
+def figures(evaluation: Evaluation) -> Figures:
     """Make every figure that the results have data for."""
     dots, distributions, curves = [], [], []
-    for part in campaign.parts:
+    for part in evaluation.parts:
         main = part.main_kpi
         dots += [] if main is None else [repetitions.dots(part, main), repetitions.over_by(part, main)]
         distributions += [cdfs.throughput(part), cdfs.delay(part)]
-        kpis = [kpi for kpi in part.kpis if kpi is main or kpi.name == "delay_p95_s"]
-        curves += [against.against(part, kpi, axis) for axis in part.axes if axis.numeric for kpi in kpis]
+        # The delay of a flow that sends all it can is not judged (`gauntlet.report.answer.delays`).
+        felt = () if part.greedy else ("delay_p95_s",)
+        kpis = [kpi for kpi in part.kpis if kpi is main or kpi.name in felt]
+        curves += [
+            against.against(part, kpi, factor) for factor in part.factors if factor.numeric for kpi in kpis
+        ]
     return Figures(
-        link=link.link(campaign),
+        link=link.link(evaluation),
         repetitions=[figure for figure in dots if figure is not None],
         cdfs=[figure for figure in distributions if figure is not None],
         against=[figure for figure in curves if figure is not None],
-        series=series.series(campaign),
+        series=series.series(evaluation),
     )

@@ -5,16 +5,17 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report.answer import RULES, sentences
-from gauntlet.report.campaign import Campaign
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
-from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.heat import heat_table
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -26,46 +27,47 @@ INSTANTS = {
 """What `delivery_instants` of the record mean."""
 
 
-def html(campaign: Campaign, figures: Figures) -> str:
+def html(evaluation: Evaluation, figures: Figures) -> str:
     """The whole report as one HTML page."""
-    found = trust(campaign)
-    manifest = campaign.results.manifest
+    found = trust(evaluation)
+    manifest = evaluation.results.manifest
     shown = figures.series.shown if figures.series else []
-    tables = [(part, _heat(part)) for part in campaign.parts]
+    tables = [(part, _heat(part)) for part in evaluation.parts]
     heat = [table for _, of_part in tables for table in of_part]
     return render(
         "report.html.j2",
-        title=campaign.title,
-        question=campaign.question,
-        subtitle=_subtitle(campaign),
-        protocol_css=_protocol_css(campaign),
+        title=evaluation.title,
+        question=evaluation.question,
+        subtitle=_subtitle(evaluation),
+        protocol_css=_protocol_css(evaluation, figures),
         trust=found,
-        sentences=sentences(campaign),
+        sentences=sentences(evaluation),
         rules=RULES,
         heat=heat,
         results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],
         marks=MARKS,
         legend=[it for name, it in MARKS.items() if name != "best" and any(it in of.marks for of in heat)],
-        few_words=_few(campaign),
-        place_of={style.key: place for place, style in enumerate(campaign.styles)},
-        apart=any(len(part.ranked) < len(part.styles) for part in campaign.parts),
+        few_words=_few(evaluation),
+        place_of={style.key: place for place, style in enumerate(evaluation.styles)},
+        apart=any(len(part.ranked) < len(part.styles) for part in evaluation.parts),
         repetitions=_repetitions(heat),
-        repetition_numbers=campaign.repetitions,
+        repetition_numbers=evaluation.repetitions,
+        repetitions_over_time=figures.series.repetitions if figures.series else [],
         figures=figures,
-        link_words=_link_words(campaign),
-        conditions=[campaign.label(condition) for condition in campaign.conditions],
-        styles=campaign.styles,
+        link_words=_link_words(evaluation),
+        conditions=[evaluation.label(condition) for condition in evaluation.conditions],
+        styles=evaluation.styles,
         instants_words=INSTANTS,
         shown=shown[0] if shown else {},
         first_doubtful=[run["run"] for run in shown if not run["trusted"]],
-        provenance=_provenance(manifest, campaign.kernel),
+        provenance=_provenance(manifest, evaluation.kernel),
         again=_again(manifest),
-        experiment=campaign.results.experiment,
+        experiment=evaluation.results.experiment,
         page_data=_page_data(figures),
     )
 
 
-def _heat(part: Campaign) -> list[HeatTable]:
+def _heat(part: Evaluation) -> list[HeatTable]:
     """The tables of flows with the same work, the one that they are judged by first."""
     main = part.main_kpi
     return [heat_table(part, kpi) for kpi in sorted(part.kpis, key=lambda kpi: kpi is not main)]
@@ -82,26 +84,26 @@ def _repetitions(heat: list[HeatTable]) -> str:
     return f"n = {counts[0]} to {counts[-1]}: point at a cell, or see All results."
 
 
-def _few(campaign: Campaign) -> str:
+def _few(evaluation: Evaluation) -> str:
     """Why nothing is marked but the best, where that is for want of repetitions."""
     few = fewest_repetitions()
-    return f"fewer than {few} repetitions can call nothing worse" if len(campaign.repetitions) < few else ""
+    return f"fewer than {few} repetitions can call nothing worse" if len(evaluation.repetitions) < few else ""
 
 
 def _results(
-    campaign: Campaign, heat: list[HeatTable]
+    evaluation: Evaluation, heat: list[HeatTable]
 ) -> list[tuple[str, list[tuple[str, int, int, str, list[HeatCell]]]]]:
     """By condition: (protocol, its place in the styles, n, completed flows, cells of every KPI)."""
     found = []
-    places = {style.key: place for place, style in enumerate(campaign.whole)}
-    for place, condition in enumerate(campaign.conditions):
+    places = {style.key: place for place, style in enumerate(evaluation.whole)}
+    for place, condition in enumerate(evaluation.conditions):
         rows = []
-        for position, style in enumerate(campaign.styles):
+        for position, style in enumerate(evaluation.styles):
             cells = [table.rows[position][3][place] for table in heat]
-            done, of = campaign.done(style.key, condition)
+            done, of = evaluation.done(style.key, condition)
             n = max((cell.repetitions for cell in cells), default=0)
             rows.append((style.label, places[style.key], n, f"{done} of {of}" if of else "", cells))
-        found.append((campaign.label(condition), rows))
+        found.append((evaluation.label(condition), rows))
     return found
 
 
@@ -112,37 +114,39 @@ def _page_data(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _protocol_css(campaign: Campaign) -> str:
+def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
     """Colours of the protocols in tables, and for a dark page lighter ones everywhere, figures too."""
     rules = []
-    for place, style in enumerate(campaign.styles):
+    for place, style in enumerate(evaluation.styles):
         line = "solid" if not style.dash else "dotted" if sum(style.dash) < 6 else "dashed"
         rules.append(f".p-{place} {{ border-top-color: {style.colour}; border-top-style: {line}; }}")
     rules.append("@media screen and (prefers-color-scheme: dark) {")
-    for place, style in enumerate(campaign.styles):
+    for place, style in enumerate(evaluation.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
-    drawn = {style.colour for style in campaign.styles} | COLOURS
+    drawn = {style.colour for style in evaluation.styles} | COLOURS
+    drawn |= figures.series.colours if figures.series else set()
     return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
 
-def _subtitle(campaign: Campaign) -> str:
-    scenario = campaign.results.scenario or {}
+def _subtitle(evaluation: Evaluation) -> str:
+    scenario = evaluation.results.scenario or {}
     parts = [str(scenario["title"])] if scenario.get("title") else []
-    protocols = {style.key.rpartition(OF_SUBJECT)[2] for style in campaign.styles}
+    protocols = {style.key.rpartition(OF_SUBJECT)[2] for style in evaluation.styles}
     parts.append(counted(len(protocols), "protocol"))
     parts += [
-        f"{axis.words} {' / '.join(axis.label(value) for value in axis.values)}" for axis in campaign.axes
+        f"{factor.words} {' / '.join(factor.label(value) for value in factor.values)}"
+        for factor in evaluation.factors
     ]
-    parts += [f"{words} {label}" for words, label in campaign.constants.items()]
-    parts.append(counted(len(campaign.repetitions), "repetition"))
-    if campaign.kernel:
-        parts.append(f"Linux {campaign.kernel}, in virtual time")
+    parts += [f"{words} {label}" for words, label in evaluation.constants.items()]
+    parts.append(counted(len(evaluation.repetitions), "repetition"))
+    if evaluation.kernel:
+        parts.append(f"Linux {evaluation.kernel}, in virtual time")
     return " · ".join(parts)
 
 
-def _link_words(campaign: Campaign) -> str:
+def _link_words(evaluation: Evaluation) -> str:
     """What is said of a link that has no strip."""
-    scenario = campaign.results.scenario
+    scenario = evaluation.results.scenario
     if scenario is None:
         return (
             "The runs rode different scenarios, so there is no single strip; the capacity that each run "

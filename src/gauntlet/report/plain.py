@@ -7,11 +7,11 @@ from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.observation import Observation, State
 from gauntlet.report.answer import sentences
-from gauntlet.report.campaign import Campaign, Cell
+from gauntlet.report.evaluation import Cell, Evaluation
 from gauntlet.report.trust import trust
 
 
-def as_data(campaign: Campaign) -> dict[str, Any]:
+def as_data(evaluation: Evaluation) -> dict[str, Any]:
     """JSON types only, values in SI units.
 
     `cells` has one entry a subject (flows with the same work; empty where all have it), KPI, protocol and
@@ -21,28 +21,30 @@ def as_data(campaign: Campaign) -> dict[str, Any]:
     pairs), `difference` (to the best, paired by repetition), and `values` by repetition, each with its
     `state` (measured, censored, never).
     """
-    found = trust(campaign)
+    found = trust(evaluation)
     return {
         "format": "gauntlet-summary",
         "version": 1,
-        "title": campaign.title,
-        "question": campaign.question,
-        "results": str(campaign.results.folder),
-        "main_kpi": campaign.main_kpi.name if campaign.main_kpi else None,
+        "title": evaluation.title,
+        "question": evaluation.question,
+        "results": str(evaluation.results.folder),
+        "main_kpi": evaluation.main_kpi.name if evaluation.main_kpi else None,
         "subjects": [
             {"subject": part.subject, "main_kpi": part.main_kpi.name if part.main_kpi else None}
-            for part in campaign.parts
+            for part in evaluation.parts
         ],
-        "answer": [{"question": it.question, "text": it.text} for it in sentences(campaign)],
+        "answer": [{"question": it.question, "text": it.text} for it in sentences(evaluation)],
         "cells": [
             {
                 "subject": part.subject,
                 "kpi": kpi.name,
                 "protocol": name.rpartition(OF_SUBJECT)[2],
-                "condition": dict(zip((axis.name for axis in campaign.axes), condition, strict=True)),
+                "condition": dict(
+                    zip((factor.name for factor in evaluation.factors), condition, strict=True)
+                ),
                 **_cell(cell),
             }
-            for part in campaign.parts
+            for part in evaluation.parts
             for kpi in part.kpis
             for condition in part.conditions
             for name, cell in part.cells(kpi, condition).items()
@@ -66,7 +68,7 @@ def _number(seen: Observation | None) -> float | None:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    verdict = cell.verdict
+    standing = cell.standing
     mean = cell.mean or Mean(float("nan"), None, None, 0, "none")
     return {
         "mean": mean.value if cell.mean else None,
@@ -84,7 +86,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
             for repetition, it in cell.observations.items()
         },
         "trusted": cell.trusted,
-        "standing": (verdict.standing or None) if verdict else None,
-        "p_value": verdict.p_value if verdict else None,
-        "difference": asdict(verdict.difference) if verdict and verdict.difference else None,
+        "standing": (standing.word or None) if standing else None,
+        "p_value": standing.p_value if standing else None,
+        "difference": asdict(standing.difference) if standing and standing.difference else None,
     }

@@ -13,27 +13,28 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet import report
+from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.answer import sentences
-from gauntlet.report.campaign import Campaign
-from gauntlet.report.heat import MARKS, HeatCell, HeatTable, heat_table
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.heat import heat_table
 from gauntlet.report.trust import trust
 
 
 def summary(results_folder: Path) -> RenderableType:
     """What `gauntlet run` and `gauntlet report` print at the end."""
-    campaign = report.load(results_folder)
-    found = trust(campaign)
+    evaluation = report.load(results_folder)
+    found = trust(evaluation)
     parts: list[RenderableType] = []
-    for part in campaign.parts:
+    for part in evaluation.parts:
         if part.main_kpi is not None:
             parts.append(_MainKpi(part, part.main_kpi))
     parts += [
         Padding(Text.assemble((f"{it.question} ", "bold"), it.text), (1, 0, 0, 0))
-        for it in sentences(campaign)
+        for it in sentences(evaluation)
     ]
     good = found.trusted == found.planned
-    parts.append(Padding(Text(found.verdict, style="green" if good else "bold red"), (1, 0, 0, 0)))
+    parts.append(Padding(Text(found.in_words, style="green" if good else "bold red"), (1, 0, 0, 0)))
     parts += [Text(f"{run}: {' '.join(reasons)}", style="red") for run, reasons in found.untrusted]
     parts += [
         Text(f"{run}: not checked. {' '.join(reasons)}", style="red") for run, reasons in found.unchecked
@@ -54,13 +55,13 @@ _UNLIMITED = 10_000
 class _MainKpi:
     """The main KPI over the matrix, in the fullest form that the terminal is wide enough for."""
 
-    campaign: Campaign
+    evaluation: Evaluation
     kpi: Kpi
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One row a protocol, else one row a condition, else that without intervals, else one row a cell."""
-        heat = heat_table(self.campaign, self.kpi)
-        conditions = [self.campaign.label(condition) for condition in self.campaign.conditions]
+        heat = heat_table(self.evaluation, self.kpi)
+        conditions = [self.evaluation.label(condition) for condition in self.evaluation.conditions]
         full, short = "[ ] 95 % interval", "(95 % intervals: the report)"
         forms = (
             (_by_protocol(heat, conditions), full),

@@ -2,14 +2,20 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, listed
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.results.reader import Results
 
 NOT_CHECKED = "not checked"
-"""The verdict of a run that could have been checked and was not (docs/formats/certificate.md)."""
+"""The certificate's answer on a run that could have been checked and was not (docs/formats/certificate.md).
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Trust:
         return self.present - len(self.failed) - len(self.untrusted) - len(self.unchecked)
 
     @property
-    def verdict(self) -> str:
+    def in_words(self) -> str:
         """The first screen's line."""
         if self.trusted == self.planned == 1:
             return "The run is trusted: its packets show the link that was asked for."
@@ -76,32 +82,29 @@ class Trust:
         return "; ".join(parts) + ". Only trusted runs count."
 
 
-def trust(campaign: Campaign) -> Trust:
+def trust(evaluation: Evaluation) -> Trust:
     """Gather it from the tables of runs, flows and certificates."""
-    results = campaign.results
-    runs = results.table("runs").to_pylist()
-    checks = results.table("certificates").to_pylist()
+    results = evaluation.results
+    about = ["run", "outcome", "reason", "trusted", "verdict"]
+    there = results.table("runs")
+    runs = there.select([name for name in about if name in there.column_names]).to_pylist()
     failed_checks: dict[str, list[str]] = {}
-    tally: dict[str, Counter[bool]] = {}
     undecided: dict[str, list[str]] = {}
     unclear: dict[str, list[str]] = {}
     unmade: dict[str, list[str]] = {}
     failed = [(run["run"], run["reason"] or "no reason was given") for run in runs if run["outcome"] != "ok"]
     without_end = {run for run, _ in failed}
-    for check in checks:
-        if check["run"] in without_end:
-            continue
-        if check["passed"] is None:
-            if check.get("missing"):
-                unmade.setdefault(check["run"], []).append(check["sentence"])
-                continue
+    checks = _checks(results, without_end)
+    tally = _tally(checks)
+    for check in checks.filter(pc.invert(pc.fill_null(checks["passed"], False))).to_pylist():
+        if check["passed"] is False:
+            failed_checks.setdefault(check["run"], []).append(check["sentence"])
+        elif check.get("missing"):
+            unmade.setdefault(check["run"], []).append(check["sentence"])
+        else:
             unclear.setdefault(check["run"], []).append(check["sentence"])
             # The same statement with other numbers is one statement: a campaign has hundreds of runs.
             undecided.setdefault(re.sub(r"[\d.,]*\d", "#", check["sentence"]), []).append(check["sentence"])
-            continue
-        tally.setdefault(check["name"], Counter())[check["passed"]] += 1
-        if not check["passed"]:
-            failed_checks.setdefault(check["run"], []).append(check["sentence"])
     doubtful = {
         run["run"]: run.get("verdict") for run in runs if run["outcome"] == "ok" and not run["trusted"]
     }
@@ -111,8 +114,8 @@ def trust(campaign: Campaign) -> Trust:
         if verdict != NOT_CHECKED
     ]
     unchecked = [(run, unmade[run]) for run, verdict in doubtful.items() if verdict == NOT_CHECKED]
-    flows = [row for row in campaign.rows if row.run not in without_end]
-    labels = {style.key: style.label for style in campaign.styles}
+    flows = [row for row in evaluation.rows if row.run not in without_end]
+    labels = {style.key: style.label for style in evaluation.styles}
     flow_failures = [
         (row.run, f"{labels[row.protocol]}: {row.reason or 'it did not bring all that it was to bring'}")
         for row in flows
@@ -126,13 +129,35 @@ def trust(campaign: Campaign) -> Trust:
         failed=failed,
         untrusted=untrusted,
         unchecked=unchecked,
-        checks=[(name, count[True], count[False]) for name, count in sorted(tally.items())],
+        checks=tally,
         undecided=sorted(((_first(each), len(each)) for each in undecided.values()), key=lambda it: -it[1]),
         flows=len(flows),
         flow_failures=flow_failures,
-        warnings=_warnings(campaign, planned - len(runs), older),
-        instants=_instants(campaign),
+        warnings=_warnings(evaluation, planned - len(runs), older),
+        instants=_instants(evaluation),
     )
+
+
+def _checks(results: Results, without_end: Collection[str]) -> pa.Table:
+    """The rows of certificates of runs that came to their end, without what was measured."""
+    wanted = ["run", "name", "passed", "sentence", "missing"]
+    checks = results.table("certificates")
+    checks = checks.select([name for name in wanted if name in checks.column_names])
+    ended = pc.invert(pc.is_in(checks["run"], pa.array(sorted(without_end), pa.string())))
+    return checks.filter(ended) if without_end else checks
+
+
+def _tally(checks: pa.Table) -> list[tuple[str, int, int]]:
+    """(check, passed, failed), by name."""
+    made = (
+        checks.filter(pc.is_valid(checks["passed"]))
+        .group_by(["name", "passed"])
+        .aggregate([([], "count_all")])
+    )
+    counts: dict[str, Counter[bool]] = {}
+    for row in made.to_pylist():
+        counts.setdefault(row["name"], Counter())[row["passed"]] = row["count_all"]
+    return [(name, count[True], count[False]) for name, count in sorted(counts.items())]
 
 
 def _first(sentences: list[str]) -> str:
@@ -143,24 +168,26 @@ def _first(sentences: list[str]) -> str:
     )
 
 
-def _instants(campaign: Campaign) -> list[tuple[str, list[str]]]:
+def _instants(evaluation: Evaluation) -> list[tuple[str, list[str]]]:
     """How instants of receipt were taken, and for which protocols."""
     found: dict[str, set[str]] = {}
-    for flow in campaign.results.table("flows").to_pylist():
+    columns = ["delivery_instants", "protocol", "stack"]
+    told = evaluation.results.table("flows", columns).group_by(columns).aggregate([])
+    for flow in told.to_pylist():
         if flow["delivery_instants"]:
             found.setdefault(flow["delivery_instants"], set()).add(flow["protocol"] or flow["stack"])
-    labels = {style.key: style.label for style in campaign.styles}
+    labels = {style.key: style.label for style in evaluation.styles}
     return [(way, sorted(labels.get(key, key) for key in keys)) for way, keys in sorted(found.items())]
 
 
-def _warnings(campaign: Campaign, missing: int, older: int) -> list[str]:
+def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
     found = []
     if older:
         found.append(
             f"Of {counted(older, 'run')} the certificate is of version 1: it found no fault and does not "
             "say what was not checked. To know, play again."
         )
-    count = len(campaign.repetitions)
+    count = len(evaluation.repetitions)
     if missing > 0:
         found.append(
             f"{counted(missing, 'run')} of the experiment {'is' if missing == 1 else 'are'} not there yet; "
@@ -171,13 +198,13 @@ def _warnings(campaign: Campaign, missing: int, older: int) -> list[str]:
             "There is one repetition: no interval can be given and no difference can be told from chance. "
             "Use --repetitions to make more."
         )
-    elif count < fewest_repetitions() and not _all_alike(campaign):
+    elif count < fewest_repetitions() and not _all_alike(evaluation):
         found.append(
             f"There are {count} repetitions: no protocol can be called worse than another with so few (that "
-            f"takes {fewest_repetitions()}), and intervals by Student's t take repetitions to be normally "
-            "distributed, which so few cannot show."
+            f"takes {fewest_repetitions()}), and an interval is the range of what was seen, which holds the "
+            "true mean with less than 95 %."
         )
-    if alike := _alike(campaign):
+    if alike := _alike(evaluation):
         found.append(
             f"{alike} Repetitions that are all the same say no more than one: let something be drawn (a "
             "stretch by chunk, a loss, a delay with a range), or use --repetitions 1."
@@ -185,20 +212,20 @@ def _warnings(campaign: Campaign, missing: int, older: int) -> list[str]:
     return found
 
 
-def _all_alike(campaign: Campaign) -> bool:
+def _all_alike(evaluation: Evaluation) -> bool:
     """Whether every repetition is the same one everywhere: then differences are none of chance."""
     return all(
-        campaign.deterministic(style.key, it) for style in campaign.styles for it in campaign.conditions
+        evaluation.deterministic(style.key, it) for style in evaluation.styles for it in evaluation.conditions
     )
 
 
-def _alike(campaign: Campaign) -> str:
+def _alike(evaluation: Evaluation) -> str:
     """Where every repetition is the same one, in one sentence; empty when nowhere."""
-    places = [(style, it) for style in campaign.styles for it in campaign.conditions]
-    alike = [(style, it) for style, it in places if campaign.deterministic(style.key, it)]
+    places = [(style, it) for style in evaluation.styles for it in evaluation.conditions]
+    alike = [(style, it) for style, it in places if evaluation.deterministic(style.key, it)]
     if not alike:
         return ""
-    if _all_alike(campaign):
+    if _all_alike(evaluation):
         return "Deterministic: under every condition all repetitions of a protocol are the same."
-    names = listed([style.label for style in campaign.styles if any(style is it for it, _ in alike)])
+    names = listed([style.label for style in evaluation.styles if any(style is it for it, _ in alike)])
     return f"Deterministic: all repetitions are the same of {names}, {len(alike)} of {len(places)} cells."

@@ -1,7 +1,8 @@
-"""The campaign's tables of plain facts: runs, links, certificates. Nothing is computed here."""
+"""The campaign's tables of plain facts: runs and certificates. Nothing is computed here."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -32,77 +33,80 @@ _CERTIFICATE_COLUMNS = pa.schema(
 )
 
 
-def runs_table(runs: Iterable[Run]) -> pa.Table:
-    """One row a run: `run`, its factors (one column each, as the experiment names them), outcome, reason,
-    trusted, the certificate's verdict (`Run.verdict`), seed and virtual duration.
+def run_facts(run: Run) -> dict[str, Any]:
+    """What a run's record and certificate say of it: outcome, reason, trusted, the certificate's verdict
+    (`Run.verdict`), seed and virtual duration.
+    """
+    return {
+        "outcome": run.record.get("outcome"),
+        "reason": run.record.get("reason"),
+        "trusted": run.trusted,
+        "verdict": run.verdict,
+        "seed": run.record.get("seed"),
+        "virtual_s": run.record.get("virtual_s"),
+    }
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run in the table of the runs: its place in the experiment, and its `run_facts`."""
+
+    run: str
+    factors: Mapping[str, Any]
+    facts: Mapping[str, Any]
+
+
+def runs_table(told: Sequence[Told]) -> pa.Table:
+    """One row a run: `run`, its factors (one column each, as the experiment names them), its facts.
 
     Raises RunError when a factor has the name of another column.
     """
-    runs = list(runs)
-    factors = sorted({name for run in runs for name in run.factors})
+    factors = sorted({name for it in told for name in it.factors})
     taken = {"run"} | {name for name, _ in _RUN_COLUMNS}
     for name in factors:
         if name in taken:
             raise RunError(
                 f"the experiment has a factor named {name!r}, which the runs table uses itself; rename it"
             )
-    columns: dict[str, pa.Array] = {"run": pa.array([run.id for run in runs], pa.string())}
+    columns: dict[str, pa.Array] = {"run": pa.array([it.run for it in told], pa.string())}
     for name in factors:
-        columns[name] = _factor_column([run.factors.get(name) for run in runs])
-    rows = [
-        (
-            run.record.get("outcome"),
-            run.record.get("reason"),
-            run.trusted,
-            run.verdict,
-            run.record.get("seed"),
-            run.record.get("virtual_s"),
-        )
-        for run in runs
-    ]
-    for position, (name, kind) in enumerate(_RUN_COLUMNS):
-        columns[name] = pa.array([row[position] for row in rows], kind)
+        columns[name] = _factor_column([it.factors.get(name) for it in told])
+    for name, kind in _RUN_COLUMNS:
+        columns[name] = pa.array([it.facts[name] for it in told], kind)
     return pa.table(columns)
 
 
-def links_table(runs: Iterable[Run]) -> pa.Table:
-    """The stretch of trace that each run rode: `run`, `bearer` and the columns of docs/formats/trace.md."""
-    parts = []
-    for run in runs:
-        trace = run.trace()
-        if trace is not None:
-            parts.append(
-                trace.add_column(0, "run", pa.repeat(pa.scalar(run.id, pa.string()), trace.num_rows))
-            )
-    if not parts:
-        return pa.table({"run": pa.array([], pa.string()), "bearer": pa.array([], pa.string())})
-    return pa.concat_tables(parts, promote_options="default")
-
-
-def certificates_table(runs: Iterable[Run]) -> pa.Table:
-    """One row a check; what a certificate did not check or could not decide is a row whose `passed` is null.
+def checks(run: Run) -> list[dict[str, Any]]:
+    """The checks of a run's certificate; what it did not check or could not decide has `passed` null.
 
     `missing` says what the record lacks for a check that could have been made; a run with such a row is not
     trusted. `measured` and `expected` are JSON text, because their keys differ from check to check.
     """
     rows: list[dict[str, Any]] = []
-    for run in runs:
-        for check in run.certificate.get("checks", []):
-            rows.append(
-                {
-                    "run": run.id,
-                    "name": check["name"],
-                    "link": check.get("link"),
-                    "passed": check["passed"],
-                    "sentence": check["sentence"],
-                    "missing": check.get("missing"),
-                    "measured": _text(check.get("measured")),
-                    "expected": _text(check.get("expected")),
-                }
-            )
-        for sentence in run.certificate.get("undecided", []):
-            rows.append({"run": run.id, "name": "undecided", "passed": None, "sentence": sentence})
+    for check in run.certificate.get("checks", []):
+        rows.append(
+            {
+                "name": check["name"],
+                "link": check.get("link"),
+                "passed": check["passed"],
+                "sentence": check["sentence"],
+                "missing": check.get("missing"),
+                "measured": _text(check.get("measured")),
+                "expected": _text(check.get("expected")),
+            }
+        )
+    for sentence in run.certificate.get("undecided", []):
+        rows.append({"name": "undecided", "passed": None, "sentence": sentence})
+    return rows
+
+
+def checks_table(of_runs: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> pa.Table:
+    """One row a check, with its run (id, `checks`)."""
+    rows = [{"run": run, **check} for run, of in of_runs for check in of]
     return pa.Table.from_pylist(rows, schema=_CERTIFICATE_COLUMNS)
+
+
+NO_CHECKS = _CERTIFICATE_COLUMNS.empty_table()
 
 
 def _text(value: Any) -> str | None:

@@ -1,5 +1,6 @@
 """Where things lie in a results folder (docs/formats/results.md), and nothing else."""
 
+import os
 import re
 from pathlib import Path
 
@@ -19,11 +20,12 @@ MESSAGES = "messages.parquet"
 SOCKETS = "sockets.parquet"
 EXCHANGES = "exchanges.parquet"
 TRACE = "trace.parquet"
+MEASURES = "measures.arrow"
 CAPTURE = "capture.pcapng"
 KEYS = "keys.log"
 QLOG = "qlog"
 
-PACKED = frozenset({RECORD, CERTIFICATE, MESSAGES, SOCKETS, EXCHANGES, KEYS})
+PACKED = frozenset({RECORD, CERTIFICATE, MESSAGES, SOCKETS, EXCHANGES, KEYS, MEASURES})
 """Files of a run that its key alone decides, but for the run's id in the first two; with QLOG and CAPTURE."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -32,6 +34,17 @@ _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 def runs_folder(results: Path) -> Path:
     """The folder that holds one folder a run."""
     return results / "runs"
+
+
+def run_folders(results: Path) -> list[tuple[str, Path]]:
+    """The runs that are there, by id, each with its folder; none in an absent folder."""
+    folder = runs_folder(results)
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if not is_hidden(entry.name) and entry.is_dir())
+    except FileNotFoundError:
+        return []
+    return [(name, folder / name) for name in names]
 
 
 def tables_folder(results: Path) -> Path:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet.certificate import certify
-from gauntlet.certificate.verdict import nothing_checked
+from gauntlet.certificate.answers import nothing_checked
 from gauntlet.errors import GauntletError
 from gauntlet.results import layout, parquet, pcapng
 from gauntlet.results.files import json_bytes, read_json

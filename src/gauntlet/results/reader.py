@@ -1,6 +1,6 @@
 """The results folder, read: lazily, and with a sentence for whatever is missing or damaged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gauntlet.errors import UserError
 from gauntlet.results import layout, parquet
+from gauntlet.results.by_flow import Arrays, of_file
 from gauntlet.results.files import read_json
 from gauntlet.results.manifest import Manifest
 
@@ -20,6 +21,13 @@ class Run:
 
     id: str
     folder: Path
+
+    @classmethod
+    def packed(cls, folder: Path, plan: Mapping[str, Any]) -> Self:
+        """A run of which its packed files are there, and its plan: it has no place in an experiment yet."""
+        run = cls(str(plan["id"]), folder)
+        run.__dict__.update(plan=dict(plan), spec={})
+        return run
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -113,19 +121,22 @@ class Results:
 
     def runs(self) -> Iterator[Run]:
         """The runs that are there, by id; failed ones too."""
-        folder = layout.runs_folder(self.folder)
-        if not folder.is_dir():
-            return
-        for entry in sorted(folder.iterdir()):
-            if entry.is_dir() and not layout.is_hidden(entry.name):
-                yield Run(entry.name, entry)
+        for run_id, folder in layout.run_folders(self.folder):
+            yield Run(run_id, folder)
 
-    def table(self, name: str) -> pa.Table:
-        """One of the campaign's tables: runs, flows, windows, links, certificates.
+    def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        """One of the campaign's tables, or some of its columns: runs, flows, windows, links, certificates.
 
-        Raises RunError when the tables are not made yet (`store.finalize`).
+        Raises RunError when the tables are not made yet (`gauntlet.metrics.tables.finalize`).
         """
-        return parquet.read(layout.tables_folder(self.folder) / f"{name}.parquet", f"the table {name!r}")
+        return parquet.read(self._place(name), f"the table {name!r}", columns)
+
+    def by_flow(self, name: str, columns: Iterable[str]) -> dict[tuple[str, int], Arrays]:
+        """Columns of the table of windows or of delays, as NumPy arrays by (run, flow). Raises as `table`."""
+        return of_file(self._place(name), f"the table {name!r}", columns)
+
+    def _place(self, name: str) -> Path:
+        return layout.tables_folder(self.folder) / f"{name}.parquet"
 
     def has_current_tables(self) -> bool:
         """Whether the campaign's tables are made, after the last run came or was replaced."""

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gauntlet.errors import UserError
+from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout
-from gauntlet.results.files import failures_named, json_bytes, write_whole
+from gauntlet.results.files import failures_named, json_bytes, read_json, write_whole
 from gauntlet.results.manifest import Manifest
 
 KEY_FORMAT = {"format": "gauntlet-run-key", "version": 1}
 
 
 @dataclass(frozen=True)
-class Standing:
+class There:
     """The runs of a folder as an experiment sees them, by id."""
 
     present: frozenset[str] = frozenset()
@@ -36,13 +36,13 @@ class Standing:
         return [run for run in wanted if run not in self.present and run not in self.renamed]
 
 
-def stand(results: Path, wanted: Mapping[str, str], engine: Mapping[str, str]) -> Standing:
+def runs_there(results: Path, wanted: Mapping[str, str], engine: Mapping[str, str]) -> There:
     """Find the runs that are `wanted` (id -> key) in a folder, which may be absent.
 
     Raises UserError when it holds others, or runs of another engine or of a version that had no keys.
     """
     if not (results / layout.MANIFEST).exists():
-        return Standing()
+        return There()
     manifest = Manifest.read(results)
     manifest.continued_by(manifest.model_copy(update={"engine": dict(engine)}), results)
     there = keys(results)
@@ -56,28 +56,31 @@ def stand(results: Path, wanted: Mapping[str, str], engine: Mapping[str, str]) -
     if foreign:
         count = "a run" if len(foreign) == 1 else f"{len(foreign)} runs"
         raise UserError(
-            f"{results} holds {count} that this experiment does not have ({foreign[0]}), or has with other "
-            "settings, files or programs; choose another results folder (what both have is taken from the "
-            "cache) or remove that one"
+            f"{results} holds {count} that this experiment does not have ({foreign[0]}), or has with another "
+            "seed, other settings, files or programs; choose another results folder with --out (what both "
+            "have is taken from the cache) or remove that one"
         )
-    runs = {entry.name for entry in layout.runs_folder(results).iterdir()} if there or wanted else set()
-    left = {run for run in runs if not layout.is_hidden(run)} - set(there) - set(wanted)
-    return Standing(frozenset(present), renamed, frozenset(left))
+    left = {run for run, _ in layout.run_folders(results)} - set(there) - set(wanted)
+    return There(frozenset(present), renamed, frozenset(left))
 
 
 def keys(results: Path) -> dict[str, str]:
     """The key of each run that came to its end, by id; a key that cannot be read is left out."""
-    folder = layout.runs_folder(results)
     found = {}
-    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if layout.is_hidden(entry.name):
-            continue
+    for run_id, folder in layout.run_folders(results):
         try:
-            content = json.loads((entry / layout.KEY).read_bytes())
-            found[entry.name] = str(content["key"])
-        except (OSError, ValueError, KeyError, TypeError):
+            found[run_id] = str(read_json(folder / layout.KEY, "the key")["key"])
+        except (RunError, KeyError):
             continue
     return found
+
+
+def changed_ns(results: Path) -> int | None:
+    """When a run last came to a folder or went; None where there are none."""
+    try:
+        return layout.runs_folder(results).stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
 
 
 def key_file(

@@ -1,9 +1,8 @@
 """The results folder, written: a run is there whole or not at all, tables are byte-identical for equal runs.
 
     create(results, experiment, manifest)          once a campaign; continues a folder of the same experiment
-    write_run(results, spec, plan, record, ...)    once a run, from any process
-    place_run(results, spec, plan, packed, ...)    the same for a run that was packed before
-    write_tables(results, tables)                  what `gauntlet.metrics.tables` makes of the runs
+    place_run(results, spec, plan, packed, ...)    once a run, from any process
+    tables(results)                                a folder for what `gauntlet.metrics.tables` makes of runs
     done(results)                                  what need not be run again
 
 Reading is in `gauntlet.results.reader`.
@@ -19,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gauntlet.certificate.verdict import nothing_checked
+from gauntlet.certificate.answers import nothing_checked
 from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout, parquet
 from gauntlet.results.files import (
@@ -32,7 +31,6 @@ from gauntlet.results.files import (
     write_whole,
 )
 from gauntlet.results.manifest import Manifest
-from gauntlet.results.pack import pack
 from gauntlet.results.reader import Results, Run
 
 __all__ = [
@@ -42,9 +40,8 @@ __all__ = [
     "done",
     "exclusive",
     "place_run",
+    "tables",
     "write_failure",
-    "write_run",
-    "write_tables",
     "write_trace",
 ]
 
@@ -120,35 +117,6 @@ def exclusive(results: Path) -> Iterator[None]:
         lock.close()
 
 
-def write_run(
-    results: Path,
-    spec: Mapping[str, Any],
-    plan_run: Mapping[str, Any],
-    record_dir: Path,
-    trace_tables: Mapping[str, pa.Table],
-    *,
-    certificate: Mapping[str, Any],
-    capture: bool = False,
-) -> Path:
-    """Put one run into the results folder and return its place.
-
-    `spec` is the RunSpec as JSON, `plan_run` its run object of the plan, `record_dir` the folder that the
-    guest wrote, `trace_tables` the stretch of trace of each bearer (bearer -> table of
-    docs/formats/trace.md), `certificate` the verdict. With `capture` the packets are kept as pcapng. A run of
-    the same id that is there already (a failed one, or one run again) is replaced in one step.
-
-    Raises RunError when the record is not whole or the folder cannot be written (a full disk); nothing that
-    was measured before is touched.
-    """
-    record = read_json(record_dir / layout.RECORD, f"the record of run {spec['id']}")
-    if record.get("run") != spec["id"]:
-        raise RunError(f"the record in {record_dir} is of run {record.get('run')!r}, not of {spec['id']!r}")
-    with _placing(results, str(spec["id"])) as part:
-        pack(plan_run, record_dir, part, certificate, capture=capture)
-        _give_name(part, spec, plan_run, trace_tables)
-    return layout.run_folder(results, str(spec["id"]))
-
-
 def place_run(
     results: Path,
     spec: Mapping[str, Any],
@@ -159,10 +127,16 @@ def place_run(
     key: Mapping[str, Any],
     capture: bool = False,
 ) -> Path:
-    """As `write_run`, from a folder of packed files (`pack`), whatever its run was called when it was played.
+    """Put one run into the results folder and return its place.
 
-    `packed` is copied and left as it is; of its captures only with `capture`. `key` is the content of
-    `key.json`.
+    `spec` is the RunSpec as JSON, `plan_run` its run object of the plan, `packed` the folder of its packed
+    files (`gauntlet.results.pack`), whatever the run was called when it was played; they are copied and left
+    as they are, captures only with `capture`. `trace_tables` is the stretch of trace of each bearer (bearer
+    -> table of docs/formats/trace.md), `key` the content of `key.json`. A run of the same id that is there
+    already (a failed one, or one run again) is replaced in one step.
+
+    Raises RunError when the folder cannot be written (a full disk); nothing that was measured before is
+    touched.
     """
     with _placing(results, str(spec["id"])) as part:
         for entry in packed.iterdir():
@@ -175,7 +149,7 @@ def place_run(
 
 
 def write_trace(results: Path, run_id: str, trace_tables: Mapping[str, pa.Table]) -> None:
-    """Write the link that a run rode anew, as `write_run` does."""
+    """Write the link that a run rode anew, as `place_run` does."""
     part = results / f".{run_id}.trace.part-{os.getpid()}"
     with failures_named(f"store the run {run_id}"):
         parquet.write(_joined(trace_tables, "bearer"), part)
@@ -209,40 +183,34 @@ def write_failure(results: Path, spec: Mapping[str, Any], plan_run: Mapping[str,
 
 def done(results: Path) -> set[str]:
     """Ids of the runs that are there and did not fail; an absent folder has none."""
-    runs = layout.runs_folder(results)
-    if not runs.is_dir():
-        return set()
     found = set()
-    for entry in sorted(runs.iterdir()):
-        if layout.is_hidden(entry.name):
-            continue
-        if (entry / layout.KEY).exists():  # only runs that came to their end have one
-            found.add(entry.name)
+    for run_id, folder in layout.run_folders(results):
+        if (folder / layout.KEY).exists():  # only runs that came to their end have one
+            found.add(run_id)
             continue
         try:
-            record = read_json(entry / layout.RECORD, "the record")
+            record = read_json(folder / layout.RECORD, "the record")
         except RunError:
             continue
         if record.get("outcome") == "ok":
-            found.add(entry.name)
+            found.add(run_id)
     return found
 
 
-def write_tables(results: Path, tables: Mapping[str, pa.Table]) -> Path:
-    """Write `tables/`, whole or not at all, and return its place."""
-    folder = layout.tables_folder(results)
+@contextmanager
+def tables(results: Path) -> Iterator[Path]:
+    """A folder that becomes `tables/`, whole or not at all, when the block ends well."""
     part = results / f".tables.part-{os.getpid()}"
     with failures_named(f"write the tables of {results}"):
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         try:
-            for name, table in tables.items():
-                parquet.write(table, part / f"{name}.parquet")
-                fsync_file(part / f"{name}.parquet")
-            _replace_folder(part, folder)
+            yield part
+            for file in sorted(part.iterdir()):
+                fsync_file(file)
+            _replace_folder(part, layout.tables_folder(results))
         finally:
             shutil.rmtree(part, ignore_errors=True)
-    return folder
 
 
 @contextmanager

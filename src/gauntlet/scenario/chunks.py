@@ -14,13 +14,30 @@ class Chunk:
     duration_s: float
 
 
-def chunks(scenario: Scenario, duration_s: float = 600.0, count: int = 10, *, seed: int) -> list[Chunk]:
+def stratum(seed: int, repetition: int, repetitions: int) -> tuple[int, int]:
+    """Which of `repetitions` equal parts of the track a repetition (from 1) begins in: (from 0, how many).
+
+    Each has one of its own. The order is drawn, so that the first few are not all at one end.
+    """
+    order = generator(seed, "strata").permutation(repetitions)
+    return int(order[repetition - 1]), repetitions
+
+
+def chunks(
+    scenario: Scenario,
+    duration_s: float = 600.0,
+    count: int = 10,
+    *,
+    seed: int,
+    part: tuple[int, int] = (0, 1),
+) -> list[Chunk]:
     """`count` stretches at random places, in the order drawn.
 
     A smaller count gives the first stretches of a larger one. On a line each place along the track is equally
-    likely (D3.4: the position along the line is random); on other scenarios each instant is. Stretches may
-    overlap. A scenario without an end is cut up to its last row, after which nothing is known of it; one that
-    never changes has the same stretch everywhere. Raises `UserError` when the scenario is too short.
+    likely (D3.4: the position along the line is random); on other scenarios each instant is. With `part`,
+    such as (2, 10), all begin in that of so many equal parts. Stretches may overlap. A scenario without an
+    end is cut up to its last row, after which nothing is known of it; one that never changes has the same
+    stretch everywhere. Raises `UserError` when the scenario is too short.
     """
     if duration_s <= 0 or count < 1:
         raise UserError(f"Cannot cut {count} chunks of {duration_s:g} s: both must be above 0.")
@@ -34,7 +51,8 @@ def chunks(scenario: Scenario, duration_s: float = 600.0, count: int = 10, *, se
             f"Scenario '{scenario.name}' {lasts} {until_s:g} s, which is too short for chunks of "
             f"{duration_s:g} s."
         )
-    draws = generator(seed, "chunks").random(count)
+    place, parts = part
+    draws = (place + generator(seed, "chunks").random(count)) / parts
     if scenario.line is None:
         return [Chunk(round(draw * latest_s, 3), duration_s) for draw in draws.tolist()]
     journey = scenario.line.reference.journey

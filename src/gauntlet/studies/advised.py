@@ -31,7 +31,8 @@ class FromSummary:
             source, experiment = self._whole(need), JOINED
         delay_s, loss = condition
         selection = {"protocol": protocol, "channel_delay_s": delay_s, "loss": loss, **need.where}
-        found = by_repetition(source, experiment, selection, Quantity(need.kpi))
+        measures = self.study.measures
+        found = by_repetition(source, experiment, selection, Quantity(need.kpi), measures=measures)
         if found.never:
             return None
         if not found.values:

@@ -47,7 +47,7 @@ _OPERATIONS: Mapping[str, Callable[[float, float], float]] = {
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluator:
     """Follows a tree with the terms and the study's own functions at hand."""
 
     terms: Mapping[str, Series]

@@ -8,6 +8,7 @@ nothing was drawn, has no interval and decides by itself.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import ceil
 from typing import Any, Protocol
 
 from gauntlet.errors import NotMeasured
@@ -23,6 +24,9 @@ FEWEST_REPETITIONS = 3
 is 12.7 standard errors wide to each side.
 """
 
+
+MOST_TIMES = 100
+"""A number that wants more than so many times the repetitions lies on its bound, as far as can be seen."""
 
 EXACT = "exact"
 """Method of a `Mean` that no repetition can change: a formula's value."""
@@ -168,6 +172,9 @@ def judged(
     if deterministic:
         alike = "deterministic: nothing was drawn, so all repetitions are the same"
         reason = f"{alike}; {reason}" if reason else alike
+    if verdict == Verdict.UNDECIDED and mean.n >= FEWEST_REPETITIONS:
+        could = power(mean, bounds, factor, unit)
+        reason = f"{could}; {reason}" if reason else could
     if mean.n < FEWEST_REPETITIONS and not exact:
         verdict = Verdict.UNDECIDED
         few = f"too few repetitions: {mean.n}, and at least {FEWEST_REPETITIONS} are needed"
@@ -185,6 +192,21 @@ def judged(
         reason=reason,
         deterministic=deterministic,
     )
+
+
+def power(mean: Mean, bounds: Bounds, factor: float = 1.0, unit: str = "") -> str:
+    """For an undecided number: which distance from its bound could have been seen, and about how many
+    repetitions would decide if the mean stays where it is (an interval shrinks with the square root of n).
+    """
+    if mean.low is None or mean.high is None:
+        return ""
+    ends = [it for it in (bounds.at_least, bounds.at_most) if it is not None and mean.low <= it <= mean.high]
+    distance = min(abs(mean.value - end) for end in ends)
+    half = max(mean.value - mean.low, mean.high - mean.value)
+    seen = f"{number(half * factor)}{f' {unit}' if unit else ''} from the bound could have been seen"
+    if distance * MOST_TIMES**0.5 < half:
+        return f"{seen}; the mean lies on it"
+    return f"{seen}; about {ceil(mean.n * (half / distance) ** 2)} repetitions would decide"
 
 
 def decided(rule: Rule, context: Context) -> Decision:

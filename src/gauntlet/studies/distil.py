@@ -17,9 +17,8 @@ from gauntlet.experiment.runspec import RunSpec
 from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, flows_of
 from gauntlet.metrics.kpis.message_delay import message_delays_s
 from gauntlet.metrics.steps import Floats
-from gauntlet.metrics.tables import finalize
-from gauntlet.report.campaign import by_flow
-from gauntlet.results import store
+from gauntlet.metrics.tables import current
+from gauntlet.results.by_flow import by_flow
 from gauntlet.results.reader import Results
 from gauntlet.studies.model import PROTOCOLS, Experiment
 from gauntlet.studies.summary import Part
@@ -51,9 +50,7 @@ def distil(
     """
     results = Results.open(folder)
     _same_experiment(experiment, results)
-    if not results.has_current_tables():
-        with store.exclusive(folder):
-            finalize(folder)
+    results = current(folder, alone=True)
     runs = results.table("runs")
     wanted = {spec.id for spec in planned}
     runs = runs.filter(pc.is_in(runs.column("run"), pa.array(sorted(wanted), pa.string())))

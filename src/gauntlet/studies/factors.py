@@ -3,14 +3,14 @@
 from typing import Any
 
 from gauntlet.figures.style import styles
-from gauntlet.report.axes import Axis, axis_of
+from gauntlet.report.factors import Factor, factor_of
 from gauntlet.studies.summary import Summary
 
 
-def factor_axis(summary: Summary, experiment: str, name: str) -> Axis:
-    """A factor of an experiment as the report's axes have it: words, unit, labels."""
+def summary_factor(summary: Summary, experiment: str, name: str) -> Factor:
+    """A factor of an experiment as the report has it: words, unit, labels."""
     values = summary.factors(experiment)[name]
-    return axis_of(name, {value: summary.label(experiment, name, value) for value in values})
+    return factor_of(name, {value: summary.label(experiment, name, value) for value in values})
 
 
 def factor_words(summary: Summary, experiment: str, name: str, value: Any) -> str:
@@ -20,4 +20,4 @@ def factor_words(summary: Summary, experiment: str, name: str, value: Any) -> st
     # A ledger may write 0 where the experiment has 0.0.
     own = next((have for have in summary.factors(experiment)[name] if have == value), value)
     label = summary.label(experiment, name, own)
-    return label if name == "protocols" else f"{factor_axis(summary, experiment, name).words} {label}"
+    return label if name == "protocols" else f"{summary_factor(summary, experiment, name).words} {label}"

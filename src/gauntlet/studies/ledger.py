@@ -3,17 +3,46 @@
 docs/formats/ledger.md is the reference for who writes one.
 """
 
+import json
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.strict import Strict, sentence
 from gauntlet.experiment.tomlfile import checked, toml, words
+from gauntlet.studies.model import Study
 from gauntlet.studies.rules import rule
 from gauntlet.studies.rules.base import Ruled
+
+
+class Kind(StrEnum):
+    """What a claim's number rests on. Only measured claims count as reproduced."""
+
+    MEASURED = "measured"
+    """It comes out of runs, or of data of the line, and nothing was chosen to meet it."""
+    CALIBRATED = "calibrated"
+    """A parameter was chosen so that this value is met."""
+    FORMULA = "formula"
+    """A formula or a specification gives it; nothing was played."""
+    UNAVOIDABLE = "unavoidable"
+    """It cannot come out otherwise, as the protocol or the experiment is made."""
+
+
+class _Reading(Strict):
+    """One [[claim.reading]] but its rule."""
+
+    words: str = Field(min_length=1)
+    threshold: str = Field(min_length=1)
+    decide: dict[str, Any]
+
+    @field_validator("words", "threshold")
+    @classmethod
+    def _sentences(cls, text: str) -> str:
+        return " ".join(text.split())
 
 
 class _Claim(Strict):
@@ -26,12 +55,36 @@ class _Claim(Strict):
     printed: str = ""
     note: str = ""
     figures: list[str] = Field(default_factory=list)
+    kind: Kind = Field(default=Kind.MEASURED, strict=False)
+    basis: str = ""
     decide: dict[str, Any]
+    reading: list[_Reading] = Field(default_factory=list)
 
-    @field_validator("claim", "threshold", "note")
+    @field_validator("claim", "threshold", "note", "basis")
     @classmethod
     def _sentences(cls, text: str) -> str:
         return " ".join(text.split())
+
+    @model_validator(mode="after")
+    def _founded(self) -> Self:
+        if (self.kind is Kind.MEASURED) == bool(self.basis):
+            raise ValueError(
+                "basis goes with a kind other than measured: add or remove it"
+                if self.basis
+                else f"a claim of the kind {self.kind} needs basis: a sentence on what was chosen, which "
+                "formula gives it, or why it cannot fail"
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another way to read a claim's sentence, with a rule of its own."""
+
+    words: str
+    """How the sentence is read."""
+    threshold: str
+    rule: Ruled
 
 
 @dataclass(frozen=True)
@@ -50,11 +103,22 @@ class Claim:
     """Why we think that the result differs; empty when it does not."""
     figures: tuple[str, ...]
     rule: Ruled
+    kind: Kind = Kind.MEASURED
+    basis: str = ""
+    """For a kind other than measured: what was chosen, which formula gives it, or why it cannot fail."""
+    readings: tuple[Reading, ...] = ()
+    """Other ways to read the sentence; `rule` judges the first."""
+    canonical: str = ""
+    """Kind and rules as the ledger has them, as JSON with sorted keys: what a registration fixes."""
 
     @property
-    def experiments(self) -> tuple[str, ...]:
+    def rules(self) -> tuple[Ruled, ...]:
+        """The rules of all readings."""
+        return (self.rule, *(reading.rule for reading in self.readings))
+
+    def experiments(self, study: Study) -> tuple[str, ...]:
         """The experiments that it is decided from."""
-        return tuple(dict.fromkeys(name for name, _ in self.rule.selections()))
+        return tuple(dict.fromkeys(name for rule in self.rules for name in rule.experiments(study)))
 
 
 def load(path: Path) -> tuple[Claim, ...]:
@@ -77,13 +141,8 @@ def load(path: Path) -> tuple[Claim, ...]:
 
 def _claim(path: Path, place: int, given: dict[str, Any]) -> Claim:
     name = f"claim '{given['id']}'" if isinstance(given.get("id"), str) else f"claim number {place}"
-    read = checked(_Claim, given, f"{path}: {name}")
-    try:
-        how = rule(read.decide)
-    except ValidationError as error:
-        raise UserError(f"{path}: {name}, decide: {sentence(error, words)}") from None
-    except ValueError as error:
-        raise UserError(f"{path}: {name}, decide: {str(error).rstrip('.')}.") from None
+    at = f"{path}: {name}"
+    read = checked(_Claim, given, at)
     return Claim(
         id=read.id,
         where=read.where,
@@ -92,5 +151,21 @@ def _claim(path: Path, place: int, given: dict[str, Any]) -> Claim:
         printed=read.printed,
         note=read.note,
         figures=tuple(read.figures),
-        rule=how,
+        rule=_rule(f"{at}, decide", read.decide),
+        kind=read.kind,
+        basis=read.basis,
+        readings=tuple(
+            Reading(it.words, it.threshold, _rule(f"{at}, reading {number}, decide", it.decide))
+            for number, it in enumerate(read.reading, 2)
+        ),
+        canonical=json.dumps([read.kind, read.decide, *(it.decide for it in read.reading)], sort_keys=True),
     )
+
+
+def _rule(at: str, given: dict[str, Any]) -> Ruled:
+    try:
+        return rule(given)
+    except ValidationError as error:
+        raise UserError(f"{at}: {sentence(error, words)}") from None
+    except ValueError as error:
+        raise UserError(f"{at}: {str(error).rstrip('.')}.") from None

@@ -58,6 +58,7 @@ class _Measure(Strict):
     least: float = 0.0
     most: float = float("inf")
     censored: bool = False
+    of_arrived: bool = False
     of_nothing: float | None = None
 
 
@@ -111,6 +112,7 @@ def _measure(name: str, given: _Measure, own: Plugin, path: Path) -> Kpi:
         least=given.least,
         most=given.most,
         censored=given.censored,
+        of_arrived=given.of_arrived,
         of_nothing=given.of_nothing,
         of_flow=own.measures.get(name),
     )

@@ -17,8 +17,9 @@ from gauntlet.report.document import render
 from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
+from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Figure, Study
-from gauntlet.studies.reproduce import Judged, counts
+from gauntlet.studies.registration import Registration
 from gauntlet.studies.summary import Summary
 
 PAGE = "report.html"
@@ -43,6 +44,11 @@ RULES = (
     "A claim of several parts is reproduced when every part is, and not reproduced when one part is not "
     "at a confidence that allows for the number of parts (Bonferroni). The number shown is that of the "
     "part that decides.",
+    "Only measured claims are counted. Calibrated: a parameter was chosen so that the value is met. By "
+    "formula: nothing was played. Unavoidable: it cannot come out otherwise. Each says why.",
+    "Where a study has a registration, rules, experiments and a seed of which nothing had been seen were "
+    "fixed in it before the runs; a claim that departs from it is shown and not counted.",
+    "A sentence that can be read in several ways is judged in each; where they differ, it is undecided.",
     "Each verdict is made at 95 % for itself: of a hundred claims that sit exactly on their bounds, "
     "chance would decide up to five.",
     "Runs that failed or whose certificate did not hold are left out, and said.",
@@ -104,8 +110,10 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         subtitle=_subtitle(study, summary, about),
         warning=_warning(study, summary, about),
         marks=_MARKS,
-        counts=[(verdict, count) for verdict, count in counts(judged).items()],
+        counts=list(counts(measured(judged)).items()),
+        tabs=list(counts(judged).items()),
         answer=_answer(judged),
+        not_counted=beside(judged),
         headlines=_headlines(study, judged),
         claims=[_claim(it, study) for it in judged],
         figure_names={figure.key: figure.name or figure.title for figure in study.figures},
@@ -117,7 +125,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         trust_words=f"{trusted} of {counted(summary.runs, 'run')} are trusted.",
         trust=[{**part, "name": name, "done": _done(summary, name)} for name, part in manifest.items()],
         silent=any(summary.flows_done(name)[0] is None for name in manifest),
-        provenance=_provenance(manifest, about),
+        provenance=_provenance(manifest, about, Registration.of(study)),
         times=_times(manifest),
     )
 
@@ -129,10 +137,12 @@ def _done(summary: Summary, experiment: str) -> str:
 
 
 def _answer(judged: Sequence[Judged]) -> str:
-    """How many of the study's claims hold, in one sentence."""
-    held = counts(judged)
+    """How many of the study's measured claims hold, in one sentence."""
+    those = measured(judged)
+    held = counts(those)
+    what = "claim" if len(those) == len(judged) else "measured claim"
     return (
-        f"{held[Verdict.REPRODUCED]} of {counted(len(judged), 'claim')} reproduced, "
+        f"{held[Verdict.REPRODUCED]} of {counted(len(those), what)} reproduced, "
         f"{held[Verdict.NOT_REPRODUCED]} not, {held[Verdict.UNDECIDED]} undecided."
     )
 
@@ -196,7 +206,10 @@ def _claim(judged: Judged, study: Study) -> dict[str, Any]:
     return {
         "claim": judged.claim,
         "decision": judged.decision,
-        "experiments": listed(list(judged.claim.experiments)) if judged.claim.experiments else "",
+        "kind": "" if judged.group == MEASURED else judged.group,
+        "departure": judged.departure,
+        "readings": judged.readings,
+        "experiments": listed(list(judged.claim.experiments(study)) or [""]),
         "figures": [key for key in judged.claim.figures if key in figures],
     }
 
@@ -220,22 +233,22 @@ def _subtitle(study: Study, summary: Summary, about: About) -> str:
 
 
 def _warning(study: Study, summary: Summary, about: About) -> str:
-    missing = [it.name for it in study.experiments if it.name not in summary.experiments]
     if about.quick:
         return (
             "This is a first look at some of the runs: few repetitions and conditions leave many claims "
             f"undecided. `gauntlet reproduce {study.key} --full` plays all."
         )
-    return (
-        f"Not among these results: {listed(missing)}. Claims that need them are undecided." if missing else ""
-    )
+    return not_played(study, summary)
 
 
-def _provenance(manifest: Mapping[str, Mapping[str, Any]], about: About) -> list[tuple[str, str]]:
+def _provenance(
+    manifest: Mapping[str, Mapping[str, Any]], about: About, registered: Registration | None
+) -> list[tuple[str, str]]:
     parts = list(manifest.values())
     wall_s, virtual_s = (sum(part[key] for part in parts) for key in ("wall_s", "virtual_s"))
     rows = [
         ("Command", shlex.join(about.command)),
+        ("Registration hash (SHA-256)", registered.sha256 if registered else ""),
         ("Kernel", _each(parts, lambda part: part["kernel"])),
         ("Kernel image hash (SHA-256)", _each(parts, lambda part: part["engine"].get("kernel_sha256", ""))),
         ("Guest program hash (SHA-256)", _each(parts, lambda part: part["engine"].get("guest_sha256", ""))),

@@ -1,4 +1,4 @@
-"""A study done again: its experiments played, their results reduced to a summary, its claims decided."""
+"""A study done again: its experiments played, their results reduced to a summary, its ledger checked."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,21 +10,19 @@ from typing import Any
 from gauntlet import campaign
 from gauntlet.campaign import Event, Outcome
 from gauntlet.errors import UserError
+from gauntlet.executor.planning import plans
 from gauntlet.experiment import Experiment as ExperimentFile
 from gauntlet.experiment import RunSpec, expand, load_experiment
 from gauntlet.rehearsal import check_programs
-from gauntlet.results import layout, store
+from gauntlet.results import layout, resume, store
 from gauntlet.results.manifest import Manifest
-from gauntlet.studies import ledger
-from gauntlet.studies.decide import Context, Decision, Verdict, decided
 from gauntlet.studies.distil import distil, factors_of
 from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
 from gauntlet.studies.model import PROTOCOLS, Experiment, Study
+from gauntlet.studies.registration import Registration
 from gauntlet.studies.select import check
 from gauntlet.studies.summary import Summary
-
-VERDICTS_FORMAT = {"format": "gauntlet-study-verdicts", "version": 1}
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,8 @@ class Task:
         return out / self.experiment.name
 
     def is_whole(self, out: Path) -> bool:
-        """Whether results of exactly this are there with every run at its end, whoever made them.
+        """Whether results of exactly this are there with every run at its end, whoever made them, on whatever
+        engine: pages, programs and libraries are in their keys.
 
         Then nothing has to be played, and no kernel is needed.
         """
@@ -68,19 +67,20 @@ class Task:
             return False
         manifest = Manifest.read(folder)
         mine = (sha256(self.file.text.encode()).hexdigest(), self.file.about.seed, self.options)
-        return (manifest.experiment_sha256, manifest.seed, manifest.options) == mine
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A claim and what the results say of it."""
-
-    claim: Claim
-    decision: Decision
+        if (manifest.experiment_sha256, manifest.seed, manifest.options) != mine:
+            return False
+        keys = resume.keys(folder)
+        if not keys:  # of a version that had none
+            return True
+        identity = {name: value for name, value in manifest.engine.items() if name != "kernel"}
+        made = plans(self.specs)
+        return all(
+            keys.get(spec.id) == plan.key(identity) for spec, plan in zip(self.specs, made, strict=True)
+        )
 
 
 def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
-    """The experiments to be played, with their runs.
+    """The experiments to be played, with their runs; where the study has a registration, with its seed.
 
     Raises UserError for an unknown name in `only`, for one that has no quick subset, and for whatever is
     wrong in an experiment file.
@@ -89,10 +89,11 @@ def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
     for experiment in named:
         if quick and experiment.quick is None:
             raise UserError(f"The experiment '{experiment.name}' has no quick subset; play it with --full.")
+    registered = Registration.of(study)
     chosen = named or [it for it in study.experiments if it.quick is not None or not quick]
     found = []
     for experiment in chosen:
-        file = load_experiment(experiment.file)
+        file = load_experiment(experiment.file, seed=registered.seed if registered else None)
         task = Task(experiment, file, expand(file), quick)
         _check_cut(study, task)
         found.append(task)
@@ -121,6 +122,7 @@ def play(
     *,
     command: Sequence[str],
     workers: int | None = None,
+    cached: bool = True,
     on_event: Callable[[Event], None] | None = None,
     on_experiment: Callable[[str], None] | None = None,
 ) -> dict[str, Outcome]:
@@ -148,6 +150,7 @@ def play(
             command=command,
             options=task.options,
             workers=workers,
+            cached=cached,
             on_event=on_event,
         )
     return outcomes
@@ -163,46 +166,6 @@ def summarise(study: Study, todo: Sequence[Task], out: Path) -> Summary:
     if not parts:
         raise UserError(f"{out} holds no results of the study {study.key} yet; play it first.")
     return Summary(study.key, parts, study.home)
-
-
-def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None) -> list[Judged]:
-    """Decide every claim of the study's ledger. Raises UserError for what is wrong in the ledger."""
-    context = Context(study, summary)
-    return [Judged(claim, _decided(claim, context)) for claim in claims or ledger.load(study.ledger)]
-
-
-def _decided(claim: Claim, context: Context) -> Decision:
-    try:
-        return decided(claim.rule, context)
-    except UserError as error:
-        raise UserError(f"{context.study.ledger}: claim '{claim.id}': {error}") from None
-
-
-def want_plugin(study: Study, judged: Sequence[Judged]) -> list[str]:
-    """Ids of the claims that are undecided because the study's plugin.py was not run: their expressions call
-    its functions, or they rest on measures of it that the results lack.
-    """
-    if not study.plugin.withheld:
-        return []
-    return [
-        it.claim.id
-        for it in judged
-        if it.decision.verdict == Verdict.UNDECIDED and it.decision.value is None and it.claim.rule.own(study)
-    ]
-
-
-def counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
-    """How many claims have each verdict."""
-    return {verdict: sum(it.decision.verdict == verdict for it in judged) for verdict in Verdict}
-
-
-def verdicts(study: Study, judged: Sequence[Judged]) -> dict[str, Any]:
-    """The content of verdicts.json."""
-    return {
-        **VERDICTS_FORMAT,
-        "study": study.key,
-        "claims": {it.claim.id: it.decision.to_json() for it in judged},
-    }
 
 
 def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
@@ -222,15 +185,15 @@ def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
     known: dict[str, Mapping[str, Sequence[Any]]] = {}
     for claim in claims:
         try:
-            for experiment, selection in claim.rule.selections():
-                if experiment not in known:
-                    known[experiment] = factors_of(
-                        expand(load_experiment(study.experiment(experiment).file))
-                    )[0]
-                check(experiment, selection, known[experiment])
+            for rule in claim.rules:
+                for experiment, selection in rule.selections():
+                    if experiment not in known:
+                        file = load_experiment(study.experiment(experiment).file)
+                        known[experiment] = factors_of(expand(file))[0]
+                    check(experiment, selection, known[experiment])
+                rule.check(study)
             for key in claim.figures:
                 if key not in figures:
                     raise UserError(f"there is no figure '{key}'; there are {', '.join(sorted(figures))}.")
-            claim.rule.check(study)
         except UserError as error:
             raise UserError(f"{study.ledger}: claim '{claim.id}': {error}") from None

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from gauntlet.errors import NotMeasured, UserError
 from gauntlet.experiment.strict import unknown_key
 from gauntlet.metrics.ecdf import ALPHA
+from gauntlet.metrics.flow_rows import completed
 from gauntlet.metrics.intervals import Mean, mean, the_same
-from gauntlet.metrics.kpi import Kpi, registry
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.observation import (
     NEVER,
@@ -30,8 +31,9 @@ from gauntlet.metrics.observation import (
     observed,
     restricted,
 )
+from gauntlet.metrics.registry import registry
 from gauntlet.metrics.steps import Floats
-from gauntlet.report.campaign import by_flow, completed
+from gauntlet.results.by_flow import by_flow
 from gauntlet.studies.summary import Summary
 
 Selection = Mapping[str, Any]

@@ -20,7 +20,7 @@ from gauntlet.metrics.kpi import Kpi
 from gauntlet.scenario import line_figure_data, load_scenario
 from gauntlet.studies import select
 from gauntlet.studies.advised import advised
-from gauntlet.studies.factors import factor_axis, factor_words
+from gauntlet.studies.factors import factor_words, summary_factor
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Study
 from gauntlet.studies.select import DISTRIBUTIONS, Selection, by_repetition, quantiles, rows, shown
@@ -46,31 +46,31 @@ class SummarySource:
     def means(self, asked: Drawing, x: str) -> Prepared:
         """Means over repetitions against the factor `x`."""
         grid, kpi = _Grid(*self._whole(asked), asked), self.kpi(asked.kpi)
-        axis = factor_axis(grid.summary, grid.experiment, x)
-        if not axis.numeric:
+        factor = summary_factor(grid.summary, grid.experiment, x)
+        if not factor.numeric:
             raise UserError(
                 f"{grid.experiment}: {x} has no numbers to stand on an axis; choose another factor for x."
             )
         names = ("condition", "protocol", "dash", "level", "value", "low", "high", "n")
         columns: dict[str, list[Any]] = {name: [] for name in names}
         for place, chosen in grid.cells():
-            for value in axis.values:
+            for value in factor.values:
                 found = self._mean(grid.summary, grid.experiment, {**chosen, x: value}, asked.kpi)
                 if found is None:
                     continue
                 ends = (found.value, found.low, found.high)
                 numbers = [(found.value if it is None else it) * kpi.shown_factor for it in ends]
-                add(columns, *grid.words(place), axis.shown(value), *numbers, found.n)
+                add(columns, *grid.words(place), factor.shown(value), *numbers, found.n)
         if not columns["value"]:
             raise NotMeasured(f"No trusted run of {grid.experiment} has a {kpi.name}.")
         for star, facet, colour in grid.stars():
             values = star.y if isinstance(star.y, list) else [star.y]
             for value in (it for it in values if it is not None):
                 said = star.label or f"{value * kpi.shown_factor:g} {kpi.shown_unit}".strip()
-                at = (axis.shown(star.x), value * kpi.shown_factor)
+                at = (factor.shown(star.x), value * kpi.shown_factor)
                 add(columns, facet, colour, PRINTED, *at, "", "", said)
-        words = axis.words[0].upper() + axis.words[1:]
-        return Prepared(columns, grid.look(), _quantity(kpi), Quantity(words, axis.unit))
+        words = factor.words[0].upper() + factor.words[1:]
+        return Prepared(columns, grid.look(), _quantity(kpi), Quantity(words, factor.unit))
 
     def distributions(self, asked: Drawing) -> Prepared:
         """Distributions over samples, or of a KPI over flows, with bands by repetition."""

@@ -22,7 +22,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from gauntlet.errors import NotMeasured, RunError, UserError
-from gauntlet.report.campaign import completed
+from gauntlet.metrics.flow_rows import completed
 from gauntlet.results import parquet
 from gauntlet.results.files import failures_named, json_bytes, read_json
 
@@ -73,6 +73,10 @@ class Summary:
             raise RunError(f"{folder / MANIFEST} is not of this version's format; make the summary again.")
         parts = {name: Part(part, {}, folder / name) for name, part in whole["experiments"].items()}
         return cls(str(whole["study"]), parts, home)
+
+    def updated(self, newer: "Summary") -> "Summary":
+        """The same with the experiments of a newer one, in place of those that it has too."""
+        return Summary(self.study, self._parts | newer._parts, self.home)
 
     @property
     def experiments(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
+from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Study
-from gauntlet.studies.reproduce import Judged, counts
 from gauntlet.studies.summary import Summary
 
 MARKS: Mapping[Verdict, tuple[str, str]] = {
@@ -24,31 +24,42 @@ MARKS: Mapping[Verdict, tuple[str, str]] = {
 def table(judged: Sequence[Judged], width: int) -> RenderableType:
     """The verdicts in `width` letters; what does not fit is cut rather than wrapped."""
     shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    marks = [_mark(it) for it in judged]
+    mark = max(len(it) for it in marks)
     measured = max(len(it.decision.measured) for it in judged)
-    claim = min(max(len(it.claim.id) for it in judged), max(width - measured - 24, 16))
-    shown.add_column("", no_wrap=True)
+    longest = max(len(it.claim.id) for it in judged)
+    claim = min(longest, max(width - measured - mark - 23, 16))
+    # The word stands where it costs no claim a part of its name; an exact number has no interval in any case.
+    exact = "1 (deterministic)" if width - measured - mark - 33 >= longest else "1"
+    shown.add_column("", no_wrap=True, justify="center", min_width=mark)
     shown.add_column("claim", no_wrap=True, overflow="ellipsis", max_width=claim)
     shown.add_column("measured", no_wrap=True, justify="right")
     shown.add_column("n", no_wrap=True, justify="right")
-    alike = any(it.decision.deterministic for it in judged)
-    printed = max(width - claim - measured - (26 if alike else 11), 7)
+    n = max(len(exact) if it.decision.deterministic else len(str(it.decision.n or "")) for it in judged)
+    printed = max(width - mark - claim - measured - n - 8, 7)
     shown.add_column("printed", no_wrap=True, overflow="ellipsis", max_width=printed)
-    for it in judged:
-        mark, colour = MARKS[it.decision.verdict]
-        n = "1 (deterministic)" if it.decision.deterministic else str(it.decision.n or "")
+    for it, verdict in zip(judged, marks, strict=True):
+        repetitions = exact if it.decision.deterministic else str(it.decision.n or "")
         shown.add_row(
-            Text(mark, style=colour), Text(it.claim.id), Text(it.decision.measured), n, Text(it.claim.printed)
+            verdict, Text(it.claim.id), Text(it.decision.measured), repetitions, Text(it.claim.printed)
         )
     return shown
 
 
+def _mark(judged: Judged) -> Text:
+    """The mark of the verdict, in brackets where the claim is not counted."""
+    mark, colour = MARKS[judged.decision.verdict]
+    return Text(mark if judged.group == MEASURED else f"({mark})", style=colour)
+
+
 def tally(judged: Sequence[Judged]) -> Text:
-    """How many claims have each verdict, in one line."""
-    text = Text(f"{counted(len(judged), 'claim')}: ")
-    for place, (verdict, count) in enumerate(counts(judged).items()):
+    """How many measured claims have each verdict, and how many others there are."""
+    those, others = measured(judged), beside(judged)
+    text = Text(f"{counted(len(those), 'measured claim' if others else 'claim')}: ")
+    for place, (verdict, count) in enumerate(counts(those).items()):
         mark, colour = MARKS[verdict]
         text.append(", " if place else "").append(f"{mark} {count} {verdict}", style=colour)
-    return text
+    return text.append(f"\nNot counted (in brackets): {others}." if others else "")
 
 
 def trust(summary: Summary) -> Text:
@@ -64,9 +75,11 @@ def trust(summary: Summary) -> Text:
 
 def summary_of(study: Study, judged: Sequence[Judged], summary: Summary, width: int) -> RenderableType:
     """What `gauntlet reproduce` prints at the end."""
+    lacking = not_played(study, summary)
     return Group(
         Text(study.title, style="bold"),
         Padding(table(judged, width), (1, 0)),
         tally(judged),
+        *([Text(lacking)] if lacking else []),
         trust(summary),
     )

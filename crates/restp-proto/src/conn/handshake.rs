@@ -374,6 +374,13 @@ impl Connection {
         }
     }
 
+    /// False while data that are the SYN wait for their answer.
+    pub(super) fn may_send_new(&self) -> bool {
+        let waits =
+            self.role == Role::Initiator && self.phase == Phase::Handshake && self.paths[0].tx.next() > 1;
+        self.composition.profile().tuning.syn_first || !waits
+    }
+
     pub(super) fn wants_fin(&self) -> bool {
         self.local_fin == LocalFin::Wanted && self.queue.is_empty() && self.phase == Phase::Established
     }

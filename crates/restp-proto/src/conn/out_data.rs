@@ -204,7 +204,8 @@ impl Connection {
         let coded = super::fec::Coded { data_number, push: sent.push, payload: sent.payload.clone() };
         encoder.add(cx.now, wait, number, &coded);
         let due = encoder.due_at;
-        path.set(Timer::Fec, due.unwrap_or(Instant::FAR_FUTURE));
+        let timed = self.composition.profile().tuning.fec_timer;
+        path.set(Timer::Fec, due.filter(|_| timed).unwrap_or(Instant::FAR_FUTURE));
     }
 
     // R-FEC-5

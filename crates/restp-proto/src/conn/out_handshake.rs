@@ -32,7 +32,10 @@ impl Connection {
         }
         if wants.syn {
             self.paths[index].wants.syn = false;
-            return self.send_syn(cx, index, out);
+            if !self.first_data_are_the_syn(index) {
+                return self.send_syn(cx, index, out);
+            }
+            self.start_handshake_timer(cx, index);
         }
         if wants.syn_ack {
             self.paths[index].wants.syn_ack = false;
@@ -58,6 +61,13 @@ impl Connection {
             return Some(transmit);
         }
         self.poll_resend(cx, index, out)
+    }
+
+    /// True before the first packet of an opening that has no SYN of its own. What is repeated is an ordinary SYN.
+    fn first_data_are_the_syn(&self, index: usize) -> bool {
+        let profile = self.composition.profile();
+        let opportunistic = profile.management == Management::Opportunistic && self.phase == Phase::Handshake;
+        !profile.tuning.syn_first && opportunistic && index == 0 && self.paths[index].handshake_tries == 0
     }
 
     // R-CM-4

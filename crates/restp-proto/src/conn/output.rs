@@ -53,7 +53,9 @@ impl Connection {
                     return Some(transmit);
                 }
             }
-            if let Some(transmit) = self.poll_new(cx, max_segments, out) {
+            if self.may_send_new()
+                && let Some(transmit) = self.poll_new(cx, max_segments, out)
+            {
                 return Some(transmit);
             }
         }

@@ -64,6 +64,11 @@ pub struct Tuning {
     pub tail_fec: bool,
     /// The encoded packet leaves at the latest after RTT divided by this (dissertation section 3.5.8: 4).
     pub fec_timer_divisor: u32,
+    /// An encoded packet leaves by that timer too; false: only when its group is full.
+    pub fec_timer: bool,
+    /// An opportunistic opening begins with a SYN of its own; false: its first packet of data is the SYN and goes alone,
+    /// as in TCP Fast Open (RFC 7413).
+    pub syn_first: bool,
     /// Probe the tail of a flight before the timeout (as RFC 8985 section 7).
     pub tail_probe: bool,
     /// Packets of one tail probe: 2, as many as RFC 9002 section 6.2.4 allows.
@@ -118,6 +123,8 @@ impl Default for Tuning {
             fec_group: 8,
             tail_fec: true,
             fec_timer_divisor: 4,
+            fec_timer: true,
+            syn_first: true,
             tail_probe: true,
             probe_packets: 2,
             pacing: true,

@@ -85,6 +85,27 @@ fn quasi_reliable_delivers_more_than_unreliable_without_repeating() {
     assert!(delivered[1] > 1960 && delivered[2] > 1960, "{delivered:?}");
 }
 
+// R-FEC-6
+#[test]
+fn without_its_timer_an_encoded_packet_leaves_when_its_group_is_full_and_not_before() {
+    for (fec_timer, messages, encoded) in [(true, 6, 2), (false, 6, 1), (false, 3, 0), (false, 8, 2)] {
+        let profile = Profile {
+            management: restp_proto::profile::Management::ThreeWay,
+            reliability: Reliability::Quasi(FecKind::Xor),
+            ordering: Ordering::Full,
+            tuning: Tuning { fec_group: 4, fec_timer, ..Tuning::default() },
+            ..Profile::datagram()
+        };
+        let (mut pair, conn, _) = connected(&profile, &LinkConfig::ideal(MS * 20));
+        for number in 0..messages as u32 {
+            pair.send(pair.client, conn, number.to_be_bytes().to_vec()).unwrap();
+        }
+        pair.net.run_for(MS * 500);
+        let stats = pair.net.host(pair.client).endpoint.conn_stats(conn).unwrap();
+        assert_eq!(stats.encoded_sent, encoded, "timer {fec_timer}, {messages} messages");
+    }
+}
+
 // J1, J2, R-ORD-3, R-ORD-4
 #[test]
 // R-FC-4

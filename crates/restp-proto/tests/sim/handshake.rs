@@ -99,6 +99,30 @@ fn opportunistic_survives_the_loss_of_syn_of_syn_ack_and_of_both_without_delay()
     }
 }
 
+// RFC 7413, section 4.1
+#[test]
+fn data_that_are_the_syn_wait_for_its_repetition_and_survive_the_loss_of_the_syn_ack() {
+    let mut profile = Profile::web_opt().dissertation();
+    profile.tuning.syn_first = false;
+    for (lose_syn, lose_syn_ack, low, high) in [
+        (false, false, 100, 110),
+        (true, false, 3100, 3115),
+        (false, true, 100, 110),
+        (true, true, 3100, 3115),
+    ] {
+        let mut pair = with_cookie(&profile);
+        let (there, back) = pair.links[0];
+        if lose_syn {
+            pair.net.add_rule(there, DropRule::first(1, |packet| has_flags(packet, Flags::SYN)));
+        }
+        if lose_syn_ack {
+            pair.net.add_rule(back, DropRule::first(1, is_bare_syn_ack));
+        }
+        let time = page_load(&mut pair);
+        assert!((low..high).contains(&time.as_millis()), "SYN {lose_syn}, SYN-ACK {lose_syn_ack}: {time:?}");
+    }
+}
+
 // D11, R-CM-4
 #[test]
 fn a_lost_syn_costs_one_second_in_three_way_and_three_in_the_dissertation() {

@@ -45,6 +45,8 @@ fn single_services_replace_those_of_the_preset() {
         json!({"dissertation": true}),
         json!({"protection": "protected"}),
         json!({"loss_cause": "dynamic", "pacing": false, "packet_bytes": 400}),
+        json!({"profile": "file_harq", "fec_timer": false}),
+        json!({"profile": "web_opt", "visited": true, "syn_first": false}),
     ] {
         let report = bulk(services.clone(), 100_000);
         assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None), "{services}");

@@ -1,7 +1,8 @@
 """How a telephone call sounds: packets lost and late, and the mean opinion score of the E-model.
 
 A receiver plays each packet a fixed time after it was sent; what has not arrived by then is late, which for
-the listener is as good as lost.
+the listener is as good as lost. A call lasts as long as it was to last: of one that broke off, the packets
+that were no longer handed over are missing like those that were lost.
 """
 
 import math
@@ -33,20 +34,27 @@ def _never_began(flow: FlowData) -> bool:
     return flow.record.get("app") == "voip" and not flow.sent_ns.size and flow.never_established
 
 
-def _late(flow: FlowData) -> int:
-    return int((delays_s(flow) > PLAYOUT_S).sum())
+def _packets(flow: FlowData) -> int:
+    """How many the whole call has: one an interval for as long as it was to last, whatever became of it."""
+    params = flow.plan.get("app_params", {})
+    handed_over = int(flow.sent_ns.size)
+    if params.get("duration_s") is None:
+        return handed_over
+    due = float(params["duration_s"]) / float(params.get("interval_s", PACKET_S))
+    # What the division leaves behind a whole number is rounding.
+    return max(handed_over, math.ceil(due - 1e-6))
 
 
 def lost_ratio(flow: FlowData) -> float | None:
-    """Share of the packets that never arrived."""
+    """Share of the packets of the call that never arrived."""
     if _never_began(flow):
         return 1.0
-    return 1.0 - float(flow.arrived.mean()) if _is_call(flow) else None
+    return 1.0 - int(flow.arrived.sum()) / _packets(flow) if _is_call(flow) else None
 
 
 def late_ratio(flow: FlowData) -> float | None:
-    """Share of the packets that arrived too late to be played."""
-    return _late(flow) / flow.sent_ns.size if _is_call(flow) else None
+    """Share of the packets of the call that arrived too late to be played."""
+    return int((delays_s(flow) > PLAYOUT_S).sum()) / _packets(flow) if _is_call(flow) else None
 
 
 def delay_deviation_s(flow: FlowData) -> float | None:
@@ -79,12 +87,16 @@ def opinion_score(rating: float) -> float:
 
 
 def mos(flow: FlowData) -> float | None:
-    """The mean opinion score of the call; the worst there is for one that never began."""
+    """The mean opinion score of the call; the worst there is for one of which nothing was heard."""
     if _never_began(flow):
         return 1.0
     if not _is_call(flow):
         return None
-    missing = ~flow.arrived | (flow.received_ns - flow.sent_ns > PLAYOUT_S * NS_PER_S)
+    missing = np.ones(_packets(flow), np.bool_)
+    missing[: flow.sent_ns.size] = ~flow.arrived | (flow.received_ns - flow.sent_ns > PLAYOUT_S * NS_PER_S)
+    if missing.all():
+        # The model has no value for it: under random loss a burst would have no end.
+        return 1.0
     share = float(missing.mean())
     starts = int(missing[0]) + int((np.diff(missing.astype(np.int8)) == 1).sum())
     # Mean length of bursts over that under random loss, 1 / (1 - p) (G.107, section 7.6).
@@ -101,8 +113,9 @@ KPIS = (
         shown_unit="%",
         shown_factor=100.0,
         higher_is_better=False,
-        definition="Share of the packets of a call that never reached the receiving application; of a call "
-        "that was never established all.",
+        definition="Share of the packets of a call that never reached the receiving application. A call has "
+        "as many as it was to have: those that were no longer handed over when it broke off are lost, and of "
+        "a call that was never established all.",
         of_nothing=1.0,
         of_flow=lost_ratio,
     ),
@@ -114,7 +127,9 @@ KPIS = (
         shown_factor=100.0,
         higher_is_better=False,
         definition="Share of the packets of a call whose one-way delay exceeded 160 ms, so that they arrived "
-        "too late to be played.",
+        "too late to be played. A call that failed counts with 100 %, for what it did not bring is in no "
+        "delay.",
+        of_arrived=True,
         of_flow=late_ratio,
     ),
     Kpi(
@@ -123,7 +138,9 @@ KPIS = (
         shown_unit="ms",
         shown_factor=1e3,
         higher_is_better=False,
-        definition="Standard deviation of the one-way delay of the packets of a call that arrived.",
+        definition="Standard deviation of the one-way delay of the packets of a call that arrived. A call "
+        "that failed counts with its run's limit.",
+        of_arrived=True,
         of_flow=delay_deviation_s,
     ),
     Kpi(
@@ -136,8 +153,8 @@ KPIS = (
         higher_is_better=True,
         definition="What listeners would say of the call on a scale from 1 (bad) to 4.5 (the best there is), "
         "estimated by the E-model (ITU-T G.107) for G.711 with loss concealment (G.113): each packet is "
-        "played 160 ms after it was sent, and packets that are lost or late are missing. A call "
-        "that was never established has 1.",
+        "played 160 ms after it was sent, and packets that are lost or late are missing, as are those that "
+        "were no longer handed over when the call broke off. A call of which nothing was heard has 1.",
         of_nothing=1.0,
         of_flow=mos,
     ),

@@ -10,8 +10,8 @@ from gauntlet.metrics.observation import State
 from gauntlet.metrics.ratios import geometric, ratio
 from gauntlet.report.answer.rules import KEEPS
 from gauntlet.report.answer.wording import Sentence
-from gauntlet.report.axes import Axis
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.factors import Factor
 
 _NOTHING = "nothing"
 """In place of a ratio: nothing arrived at the near end, so there is nothing to relate the far end to."""
@@ -21,13 +21,13 @@ _DEAD = "dead"
 """In place of a ratio: some repetition has no number, and a ratio of the others would praise who failed."""
 
 
-def costs(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
+def costs(evaluation: Evaluation, kpi: Kpi, factor: Factor) -> list[Sentence]:
     """What the far end of a condition costs each protocol, as a share of the KPI at the near end."""
-    low, high = axis.values[0], axis.values[-1]
-    found = {style.key: _ratio(campaign, kpi, axis, style.key) for style in campaign.styles}
+    low, high = factor.values[0], factor.values[-1]
+    found = {style.key: _ratio(evaluation, kpi, factor, style.key) for style in evaluation.styles}
     ratios = {key: it for key, it in found.items() if isinstance(it, Mean)}
-    nothing = [campaign.style(key).label for key, it in found.items() if it == _NOTHING]
-    dead = [campaign.style(key).label for key, it in found.items() if it == _DEAD]
+    nothing = [evaluation.style(key).label for key, it in found.items() if it == _NOTHING]
+    dead = [evaluation.style(key).label for key, it in found.items() if it == _DEAD]
     if not ratios and not nothing and not dead:
         return []
     order = sorted(ratios, key=lambda key: ratios[key].value)
@@ -35,55 +35,55 @@ def costs(campaign: Campaign, kpi: Kpi, axis: Axis) -> list[Sentence]:
         keep = [key for key in order if ratios[key].value >= KEEPS][::-1]
         lose = [key for key in order if ratios[key].value < KEEPS]
         losses = {key: _complement(ratios[key]) for key in lose}
-        parts = [_told(campaign, "keeps", {key: _percent(ratios[key]) for key in keep})] if keep else []
-        parts += [_told(campaign, "loses", {key: _percent(losses[key]) for key in lose})] if lose else []
+        parts = [_told(evaluation, "keeps", {key: _percent(ratios[key]) for key in keep})] if keep else []
+        parts += [_told(evaluation, "loses", {key: _percent(losses[key]) for key in lose})] if lose else []
     else:
-        least = {key: _unfinished(campaign, kpi, key) for key in order}
+        least = {key: _unfinished(evaluation, kpi, key) for key in order}
         taken = {key: f"{'at least ' if least[key] else ''}{_times(ratios[key])}" for key in order}
-        parts = [_told(campaign, "takes", taken)] if taken else []
+        parts = [_told(evaluation, "takes", taken)] if taken else []
     if nothing:
-        parts.append(f"{listed(nothing)} delivered nothing even at {axis.label(low)}")
+        parts.append(f"{listed(nothing)} delivered nothing even at {factor.label(low)}")
     if dead:
         parts.append(f"of {listed(dead)} there is no ratio, since in some repetitions nothing arrived")
     counts = {ratio.n for ratio in ratios.values()}
     n = f" (n = {min(counts)}{f' to {max(counts)}' if len(counts) > 1 else ''})" if counts else ""
-    text = f"{kpi.label}, {axis.label(high)} against {axis.label(low)}: {'; '.join(parts)}{n}."
-    return [Sentence(f"What does {axis.words} cost?", text)]
+    text = f"{kpi.label}, {factor.label(high)} against {factor.label(low)}: {'; '.join(parts)}{n}."
+    return [Sentence(f"What does {factor.words} cost?", text)]
 
 
-def _unfinished(campaign: Campaign, kpi: Kpi, key: str) -> bool:
-    cells = (campaign.cells(kpi, condition)[key] for condition in campaign.conditions)
+def _unfinished(evaluation: Evaluation, kpi: Kpi, key: str) -> bool:
+    cells = (evaluation.cells(kpi, condition)[key] for condition in evaluation.conditions)
     return any(cell.limit is not None for cell in cells)
 
 
-def _told(campaign: Campaign, verb: str, values: Mapping[str, str]) -> str:
+def _told(evaluation: Evaluation, verb: str, values: Mapping[str, str]) -> str:
     """Protocols and their values with the verb once: "TCP BBR keeps 95 % and UDP 99 %"."""
-    labels = [campaign.style(key).label for key in values]
+    labels = [evaluation.style(key).label for key in values]
     if labels:
         labels[0] += f" {verb}"
     return listed([f"{label} {value}" for label, value in zip(labels, values.values(), strict=True)])
 
 
-def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | str | None:
+def _ratio(evaluation: Evaluation, kpi: Kpi, factor: Factor, protocol: str) -> Mean | str | None:
     """KPI at the far end over KPI at the near end, one value a repetition, averaged over the other
     conditions.
     """
-    position = campaign.axes.index(axis)
+    position = evaluation.factors.index(factor)
     pairs: dict[int, list[tuple[float, float]]] = {}
     steps = []
-    for condition in campaign.conditions:
-        far = (*condition[:position], axis.values[-1], *condition[position + 1 :])
-        if condition[position] != axis.values[0] or far not in campaign.conditions:
+    for condition in evaluation.conditions:
+        far = (*condition[:position], factor.values[-1], *condition[position + 1 :])
+        if condition[position] != factor.values[0] or far not in evaluation.conditions:
             continue
         steps += [condition, far]
         if any(
             it.state == State.NEVER
             for at in (condition, far)
-            for it in campaign.values(kpi, protocol, at).values()
+            for it in evaluation.values(kpi, protocol, at).values()
         ):
             return _DEAD
-        near_values = campaign.numbers(kpi, protocol, condition)
-        far_values = campaign.numbers(kpi, protocol, far)
+        near_values = evaluation.numbers(kpi, protocol, condition)
+        far_values = evaluation.numbers(kpi, protocol, far)
         for repetition in near_values.keys() & far_values.keys():
             pairs.setdefault(repetition, []).append((far_values[repetition], near_values[repetition]))
     # A repetition that lacks a condition would average over a different mix than the others.
@@ -93,7 +93,7 @@ def _ratio(campaign: Campaign, kpi: Kpi, axis: Axis, protocol: str) -> Mean | st
     average = _average(whole)
     if average is None:
         return _NOTHING
-    if all(campaign.deterministic(protocol, condition) for condition in steps):
+    if all(evaluation.deterministic(protocol, condition) for condition in steps):
         average = the_same(average.value)
     return average.within(0.0, math.inf)
 

@@ -2,13 +2,13 @@
 
 from gauntlet.metrics.numbers import counted, listed
 from gauntlet.report.answer.wording import Sentence, completed_of
-from gauntlet.report.axes import Condition
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.factors import Condition
 
 
-def failures(campaign: Campaign) -> list[Sentence]:
+def failures(evaluation: Evaluation) -> list[Sentence]:
     """Which flows did not do what they were to do, by protocol, and under which condition most."""
-    counts = {style.key: completed_of(campaign, style.key) for style in campaign.styles}
+    counts = {style.key: completed_of(evaluation, style.key) for style in evaluation.styles}
     flows, failed = sum(of for _, of in counts.values()), sum(of - done for done, of in counts.values())
     if not failed:
         return []
@@ -17,15 +17,15 @@ def failures(campaign: Campaign) -> list[Sentence]:
         if done == of:
             continue
         where = ""
-        if len(campaign.conditions) > 1:
-            most = max(campaign.conditions, key=lambda it: _failed_share(campaign, key, it))
-            there, of_there = campaign.done(key, most)
-            where = f" (most at {campaign.label(most)}: {of_there - there} of {of_there})"
-        parts.append(f"{campaign.style(key).label} {of - done} of {of}{where}")
+        if len(evaluation.conditions) > 1:
+            most = max(evaluation.conditions, key=lambda it: _failed_share(evaluation, key, it))
+            there, of_there = evaluation.done(key, most)
+            where = f" (most at {evaluation.label(most)}: {of_there - there} of {of_there})"
+        parts.append(f"{evaluation.style(key).label} {of - done} of {of}{where}")
     text = f"No: {failed} of {counted(flows, 'flow')} failed. {listed(parts)}. The reasons stand under Trust."
     return [Sentence("Does every flow do its work?", text)]
 
 
-def _failed_share(campaign: Campaign, key: str, condition: Condition) -> float:
-    done, of = campaign.done(key, condition)
+def _failed_share(evaluation: Evaluation, key: str, condition: Condition) -> float:
+    done, of = evaluation.done(key, condition)
     return 1 - done / of if of else 0.0

@@ -3,43 +3,44 @@
 from collections.abc import Mapping
 
 from gauntlet.metrics.intervals import Mean
-from gauntlet.metrics.kpi import Kpi, registry
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import listed, with_unit
+from gauntlet.metrics.registry import registry
 from gauntlet.report.answer.ranking import overall
 from gauntlet.report.answer.wording import Sentence
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 
 
-def losses(campaign: Campaign, kpi: Kpi) -> list[Sentence]:
+def losses(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
     """Which protocols lost messages."""
-    means = overall(campaign, kpi)
+    means = overall(evaluation, kpi)
     lossy: Mapping[str, Mean] = {key: value for key, value in means.items() if value.value > 0}
     if not means:
         return []
-    whole = [campaign.style(key).label for key in means if key not in lossy]
+    whole = [evaluation.style(key).label for key in means if key not in lossy]
     if not lossy:
-        failed = any(not row.completed for row in campaign.rows if row.trusted)
+        failed = any(not row.completed for row in evaluation.rows if row.trusted)
         what = "that was handed over " if failed else ""
         return [Sentence("Does everything arrive?", f"Every message {what}of every trusted run arrived.")]
     named = [
-        f"{campaign.style(key).label} {with_unit(kpi, value)}"
+        f"{evaluation.style(key).label} {with_unit(kpi, value)}"
         for key, value in sorted(lossy.items(), key=lambda item: -item[1].value)
     ]
     text = f"Messages lost, over all conditions: {listed(named)}"
     if whole:
         text += f"; none for {listed(whole)}"
-    text += _dropped_by_senders(campaign)
+    text += _dropped_by_senders(evaluation)
     counts = {it.n for it in means.values()}
     n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return [Sentence("Does everything arrive?", f"{text} (n = {n}).")]
 
 
-def _dropped_by_senders(campaign: Campaign) -> str:
+def _dropped_by_senders(evaluation: Evaluation) -> str:
     """Which part of the losses is none of the network's; nothing to say where there is none."""
     kpi = registry()["sender_drop_ratio"]
-    means = overall(campaign, kpi) if kpi in campaign.kpis else {}
+    means = overall(evaluation, kpi) if kpi in evaluation.kpis else {}
     named = [
-        f"{campaign.style(key).label} {with_unit(kpi, value)}"
+        f"{evaluation.style(key).label} {with_unit(kpi, value)}"
         for key, value in means.items()
         if value.value > 0
     ]

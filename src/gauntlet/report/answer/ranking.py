@@ -2,36 +2,36 @@
 
 import math
 
-from gauntlet.metrics.intervals import Mean, mean, the_same
+from gauntlet.metrics.intervals import Mean, the_same, typical_mean
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 
 
-def overall(campaign: Campaign, kpi: Kpi) -> dict[str, Mean]:
+def overall(evaluation: Evaluation, kpi: Kpi) -> dict[str, Mean]:
     """Each protocol's mean over all conditions that have a value of any protocol.
 
     Conditions are averaged within each repetition that has them all. A protocol that lacks a condition is
     left out: its mean would be over easier or harder conditions than that of the others.
     """
     values = {
-        style.key: [campaign.numbers(kpi, style.key, condition) for condition in campaign.conditions]
-        for style in campaign.styles
+        style.key: [evaluation.numbers(kpi, style.key, condition) for condition in evaluation.conditions]
+        for style in evaluation.styles
     }
     used = [
-        place for place in range(len(campaign.conditions)) if any(each[place] for each in values.values())
+        place for place in range(len(evaluation.conditions)) if any(each[place] for each in values.values())
     ]
     found = {}
     for key, each in values.items():
         whole = set.intersection(*(set(each[place]) for place in used)) if used else set()
         if whole:
             averages = [sum(each[place][number] for place in used) / len(used) for number in sorted(whole)]
-            repeated = all(campaign.deterministic(key, campaign.conditions[place]) for place in used)
-            average = the_same(averages[0]) if repeated else mean(averages)
+            repeated = all(evaluation.deterministic(key, evaluation.conditions[place]) for place in used)
+            average = the_same(averages[0]) if repeated else typical_mean(averages)
             found[key] = average.within(kpi.least, kpi.most)
     return found
 
 
-def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
+def shortfalls(evaluation: Evaluation, kpi: Kpi) -> dict[str, float]:
     """How far each ranked protocol is from the best mean under the condition where it is furthest, as a share
     of the best mean.
 
@@ -43,17 +43,17 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
     """
     found: dict[str, list[float]] = {}
     judged = 0
-    for condition in campaign.conditions:
-        cells = campaign.cells(kpi, condition)
+    for condition in evaluation.conditions:
+        cells = evaluation.cells(kpi, condition)
         values = {
-            key: cell.mean.value for key in campaign.ranked if (cell := cells[key]).mean and cell.verdict
+            key: cell.mean.value for key in evaluation.ranked if (cell := cells[key]).mean and cell.standing
         }
         if not values:
             continue
         judged += 1
         # A mean over the repetitions in which something arrived is no mean to be held against.
         lacking = {key for key in values if cells[key].known < len(cells[key].observations)}
-        counts = {key: campaign.done(key, condition) for key in values}
+        counts = {key: evaluation.done(key, condition) for key in values}
         shares = {key: done / of if of else 1.0 for key, (done, of) in counts.items()}
         held = [key for key in values if key not in lacking] or list(values)
         most = max(shares[key] for key in held)
@@ -67,7 +67,7 @@ def shortfalls(campaign: Campaign, kpi: Kpi) -> dict[str, float]:
     return {key: max(each) for key, each in found.items() if len(each) == judged}
 
 
-def failing(campaign: Campaign, protocol: str) -> float:
+def failing(evaluation: Evaluation, protocol: str) -> float:
     """The largest share of a protocol's flows that did not do what they were to do, over the conditions."""
-    shares = [campaign.done(protocol, condition) for condition in campaign.conditions]
+    shares = [evaluation.done(protocol, condition) for condition in evaluation.conditions]
     return max((1 - done / of for done, of in shares if of), default=0.0)

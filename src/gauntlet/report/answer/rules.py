@@ -10,8 +10,10 @@ it.
 
 RULES = (
     "Every number is a mean over repetitions; brackets hold its 95 % confidence interval (bootstrap by "
-    "repetition from eight repetitions on, Student's t below, none for a single one nor where all are "
-    "equal). n counts repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
+    "repetition from eight repetitions on; below, means of subsets of them, which with fewer than six are "
+    "the range of what was seen and hold the true mean with less than 95 %: 94, 88, 75 and 50 % of five to "
+    "two; none for a single one nor where all are equal). No interval leaves the range of what was seen. n "
+    "counts repetitions, never packets. Beside the mean stand the middle and the worst repetition.",
     "Flows that failed stay in the numbers. A transfer that did not end took longer than it was given and "
     "counts with its run's limit (restricted mean, marked ≥); a flow that was never established has a "
     "throughput of 0 and lost everything; a flow that delivered nothing has no delay and ranks behind all "

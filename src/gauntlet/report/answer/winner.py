@@ -9,56 +9,55 @@ from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import counted, listed, observation_text
 from gauntlet.report.answer.ranking import failing, overall, shortfalls
 from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, value_words
-from gauntlet.report.campaign import Campaign, Cell
+from gauntlet.report.evaluation import Cell, Evaluation
 
 
-def winner(campaign: Campaign, kpi: Kpi) -> Sentence:
+def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
     """Who is the safest choice over all conditions, how it stands under each, and how the others do."""
-    cells = [campaign.cells(kpi, condition) for condition in campaign.conditions]
-    judged = [row for row in cells if any(cell.verdict is not None for cell in row.values())]
-    means = overall(campaign, kpi)
-    worst = {key: share for key, share in shortfalls(campaign, kpi).items() if key in means}
+    cells = [evaluation.cells(kpi, condition) for condition in evaluation.conditions]
+    judged = [row for row in cells if any(cell.standing is not None for cell in row.values())]
+    means = overall(evaluation, kpi)
+    worst = {key: share for key, share in shortfalls(evaluation, kpi).items() if key in means}
     if not worst:
         return Sentence(
             "Which protocol?", "No protocol has trusted runs under every condition, so none is named."
         )
-    if all(not any(campaign.done(key, it)[0] for it in campaign.conditions) for key in worst):
-        return Sentence("Which protocol?", f"None: {_none_completed(campaign)}.")
-    order = sorted(worst, key=lambda key: (round(failing(campaign, key), 9), worst[key]))
+    if all(not any(evaluation.done(key, it)[0] for it in evaluation.conditions) for key in worst):
+        return Sentence("Which protocol?", f"None: {_none_completed(evaluation)}.")
+    order = sorted(worst, key=lambda key: (round(failing(evaluation, key), 9), worst[key]))
     lead = order[0]
-    name = campaign.style(lead).label
+    name = evaluation.style(lead).label
     scope = " on average over all conditions" if len(judged) > 1 else ""
-    average = f"{kpi.label} {value_words(campaign, kpi, lead, means)}{scope}"
+    average = f"{kpi.label} {value_words(evaluation, kpi, lead, means)}{scope}"
     if len(order) == 1:
-        found = f"{name}: {counts_words(campaign, lead)}{_lower(average)} (n = {means[lead].n})."
+        found = f"{name}: {counts_words(evaluation, lead)}{_lower(average)} (n = {means[lead].n})."
         rest = []
     else:
-        found = f"{name} {_standing(campaign, kpi, order, worst, judged)}."
+        found = f"{name} {_standing(evaluation, kpi, order, worst, judged)}."
         rest = [f"{average}{_beside(kpi, judged, lead)}{_certainty(judged, lead, means[lead])}"]
         others = [
-            f"{_counted_value(campaign, kpi, key, means)}{_beside(kpi, judged, key)} "
+            f"{_counted_value(evaluation, kpi, key, means)}{_beside(kpi, judged, key)} "
             f"({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
         rest.append(f"The others: {listed(others)}.")
-    if unranked := [key for key in means if key not in campaign.ranked]:
-        beside = [_counted_value(campaign, kpi, key, means) for key in unranked]
+    if unranked := [key for key in means if key not in evaluation.ranked]:
+        beside = [_counted_value(evaluation, kpi, key, means) for key in unranked]
         rest.append(f"Not ranked, since lost messages are not sent again: {listed(beside)}.")
-    if lacking := [key for key in campaign.ranked if key not in worst]:
-        names = listed([campaign.style(key).label for key in lacking])
+    if lacking := [key for key in evaluation.ranked if key not in worst]:
+        names = listed([evaluation.style(key).label for key in lacking])
         rest.append(f"Not judged, since a number is missing under some condition: {names}.")
     return Sentence("Which protocol?", found, " ".join(rest))
 
 
-def _counted_value(campaign: Campaign, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
+def _counted_value(evaluation: Evaluation, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
     """A protocol's label, how many of its flows completed where not all did, and its mean."""
-    return (
-        f"{campaign.style(key).label} {counts_words(campaign, key)}{value_words(campaign, kpi, key, means)}"
-    )
+    label, counts = evaluation.style(key).label, counts_words(evaluation, key)
+    return f"{label} {counts}{value_words(evaluation, kpi, key, means)}"
 
 
 def _standing(
-    campaign: Campaign,
+    evaluation: Evaluation,
     kpi: Kpi,
     order: Sequence[str],
     worst: Mapping[str, float],
@@ -66,17 +65,19 @@ def _standing(
 ) -> str:
     """What is said of the leader, in the words of the table's marks."""
     lead, conditions = order[0], len(judged)
-    if any(failing(campaign, key) for key in order):
-        return _fewest_failures(campaign, kpi, order, worst)
-    where = "under the only condition" if conditions == 1 else f"under all {conditions} conditions"
-    stars = [row[lead].verdict for row in judged]
-    if worst[lead] == 0 and all(verdict is not None and verdict.best for verdict in stars):
+    if any(failing(evaluation, key) for key in order):
+        return _fewest_failures(evaluation, kpi, order, worst)
+    where = {1: "under the only condition", 2: "under both conditions"}.get(
+        conditions, f"under all {conditions} conditions"
+    )
+    stars = [row[lead].standing for row in judged]
+    if worst[lead] == 0 and all(standing is not None and standing.best for standing in stars):
         level = [key for key in order[1:] if not all(_worse(row[key]) for row in judged)]
         if not level:
             return f"is best {where}"
         if not _testable(judged):
             return f"has the best mean {where}"
-        told = listed([campaign.style(key).label for key in level])
+        told = listed([evaluation.style(key).label for key in level])
         return f"has the best mean {where}, but cannot be told from {told}" + (
             "" if conditions == 1 else " under each of them"
         )
@@ -85,14 +86,16 @@ def _standing(
     return f"is the safest choice: never more than {_share(worst[lead])} {_worse_side(kpi)} the best {where}"
 
 
-def _fewest_failures(campaign: Campaign, kpi: Kpi, order: Sequence[str], worst: Mapping[str, float]) -> str:
+def _fewest_failures(
+    evaluation: Evaluation, kpi: Kpi, order: Sequence[str], worst: Mapping[str, float]
+) -> str:
     """The leader's standing where flows failed: completed flows come first."""
-    lead, done = order[0], _done_words(campaign, order[0])
-    alike = [key for key in order[1:] if failing(campaign, key) <= failing(campaign, lead)]
+    lead, done = order[0], _done_words(evaluation, order[0])
+    alike = [key for key in order[1:] if failing(evaluation, key) <= failing(evaluation, lead)]
     if not alike:
-        others = [f"{campaign.style(key).label} {_done_words(campaign, key)}" for key in order[1:]]
+        others = [f"{evaluation.style(key).label} {_done_words(evaluation, key)}" for key in order[1:]]
         return f"is the safest choice: {done} flows completed; of {listed(others)}"
-    names = listed([campaign.style(key).label for key in alike])
+    names = listed([evaluation.style(key).label for key in alike])
     if math.isinf(worst[lead]):
         mean_words = "its mean is over the repetitions in which anything arrived"
     elif worst[lead] <= 0:
@@ -118,7 +121,7 @@ def _certainty(judged: Sequence[Mapping[str, Cell]], lead: str, average: Mean) -
 
 def _testable(judged: Sequence[Mapping[str, Cell]]) -> bool:
     return any(
-        cell.verdict is not None and not cell.verdict.best and cell.verdict.distinguishable is not None
+        cell.standing is not None and not cell.standing.best and cell.standing.distinguishable is not None
         for row in judged
         for cell in row.values()
     )
@@ -133,13 +136,13 @@ def _beside(kpi: Kpi, judged: Sequence[Mapping[str, Cell]], key: str) -> str:
     return f", median {median}, worst {worst}"
 
 
-def _done_words(campaign: Campaign, key: str) -> str:
-    done, of = completed_of(campaign, key)
+def _done_words(evaluation: Evaluation, key: str) -> str:
+    done, of = completed_of(evaluation, key)
     return f"{done} of {of}"
 
 
-def _none_completed(campaign: Campaign) -> str:
-    counts = [completed_of(campaign, style.key) for style in campaign.styles]
+def _none_completed(evaluation: Evaluation) -> str:
+    counts = [completed_of(evaluation, style.key) for style in evaluation.styles]
     flows = sum(of for _, of in counts)
     return f"not one of {counted(flows, 'flow')} did what it was to do"
 
@@ -165,11 +168,11 @@ def _worse_side(kpi: Kpi) -> str:
 
 
 def _worse(cell: Cell) -> bool:
-    return cell.verdict is not None and cell.verdict.distinguishable is True
+    return cell.standing is not None and cell.standing.distinguishable is True
 
 
 def _not_worse(cell: Cell) -> bool:
-    return cell.verdict is not None and cell.verdict.standing in ("best", "level")
+    return cell.standing is not None and cell.standing.word in ("best", "level")
 
 
 def _lower(label: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import number, with_unit
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Sentence:
         return f"{self.lead} {self.rest}".rstrip()
 
 
-def value_words(campaign: Campaign, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
+def value_words(evaluation: Evaluation, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
     """A protocol's mean for a sentence; where flows did not end, with what they count as."""
-    limits = [campaign.cells(kpi, condition)[key].limit for condition in campaign.conditions]
+    limits = [evaluation.cells(kpi, condition)[key].limit for condition in evaluation.conditions]
     known = [it for it in limits if it is not None]
     if not known:
         return with_unit(kpi, means[key])
@@ -34,13 +34,13 @@ def value_words(campaign: Campaign, kpi: Kpi, key: str, means: Mapping[str, Mean
     return f"≥ {with_unit(kpi, means[key])} (what did not end counts {most})"
 
 
-def completed_of(campaign: Campaign, key: str) -> tuple[int, int]:
+def completed_of(evaluation: Evaluation, key: str) -> tuple[int, int]:
     """Completed flows and all flows over the conditions."""
-    each = [campaign.done(key, condition) for condition in campaign.conditions]
+    each = [evaluation.done(key, condition) for condition in evaluation.conditions]
     return sum(done for done, _ in each), sum(of for _, of in each)
 
 
-def counts_words(campaign: Campaign, key: str) -> str:
+def counts_words(evaluation: Evaluation, key: str) -> str:
     """How many flows completed, before a number, where not all did."""
-    done, of = completed_of(campaign, key)
+    done, of = completed_of(evaluation, key)
     return f"{done} of {of} completed, " if done < of else ""

@@ -4,20 +4,20 @@ from gauntlet.figures import against as chart
 from gauntlet.figures.look import Look, facet_columns, facet_width
 from gauntlet.figures.tidy import Quantity, add
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.report.axes import Axis, Condition
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.factors import Condition, Factor
 from gauntlet.report.figures.figure import Figure, figure
 
 
-def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
-    """One KPI against one axis; None when no trusted run has it."""
+def against(evaluation: Evaluation, kpi: Kpi, factor: Factor) -> Figure | None:
+    """One KPI against one factor; None when no trusted run has it."""
     keys = ("condition", "protocol", "level", "value", "low", "high", "n", "completed", "whole")
     rows: dict[str, list[object]] = {key: [] for key in keys}
-    position = campaign.axes.index(axis)
-    for condition in campaign.conditions:
-        cells = campaign.cells(kpi, condition)
-        level = axis.shown(condition[position])
-        for style in campaign.styles:
+    position = evaluation.factors.index(factor)
+    for condition in evaluation.conditions:
+        cells = evaluation.cells(kpi, condition)
+        level = factor.shown(condition[position])
+        for style in evaluation.styles:
             found = cells[style.key]
             if found.mean is None or not found.trusted:
                 continue
@@ -26,23 +26,23 @@ def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
                 for end in (found.mean.value, found.mean.low, found.mean.high)
             )
             shown = [number * kpi.shown_factor for number in (value, low, high)]
-            others = _others(campaign, condition, position)
+            others = _others(evaluation, condition, position)
             done = (f"{found.completed} of {found.flows}", int(found.completed == found.flows))
             add(rows, others, style.label, level, *shown, found.repetitions, *done)
     if not rows["value"]:
         return None
-    words = axis.words[0].upper() + axis.words[1:]
+    words = factor.words[0].upper() + factor.words[1:]
     count = len(set(rows["condition"]))
     drawn = chart.against(
         rows,
-        Quantity(words, axis.unit),
+        Quantity(words, factor.unit),
         Quantity(kpi.label, kpi.shown_unit),
-        look=Look.of_styles(campaign.styles),
+        look=Look.of_styles(evaluation.styles),
         width=facet_width(max(facet_columns(count), 2)),
     )
     return figure(
-        name=campaign.named(f"{kpi.name}-against-{axis.name}".replace("_", "-")),
-        title=campaign.titled(f"{kpi.label} against {axis.words}"),
+        name=evaluation.named(f"{kpi.name}-against-{factor.name}".replace("_", "-")),
+        title=evaluation.titled(f"{kpi.label} against {factor.words}"),
         caption="Means over repetitions of trusted runs, 95 % intervals; protocols at one level are drawn "
         "side by side. Hollow: not all flows completed; what did not end counts with its limit, and what has "
         f"no number is not in the mean. {kpi.definition}",
@@ -51,11 +51,11 @@ def against(campaign: Campaign, kpi: Kpi, axis: Axis) -> Figure | None:
     )
 
 
-def _others(campaign: Campaign, condition: Condition, position: int) -> str:
-    """The condition without one axis, for people."""
+def _others(evaluation: Evaluation, condition: Condition, position: int) -> str:
+    """The condition without one factor, for people."""
     parts = [
-        f"{axis.words} {axis.label(value)}"
-        for place, (axis, value) in enumerate(zip(campaign.axes, condition, strict=True))
+        f"{factor.words} {factor.label(value)}"
+        for place, (factor, value) in enumerate(zip(evaluation.factors, condition, strict=True))
         if place != position
     ]
     return ", ".join(parts) or "all runs"

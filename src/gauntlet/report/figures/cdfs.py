@@ -12,8 +12,8 @@ from gauntlet.metrics.ecdf import Cdf, dkw_half_width, ecdf, ecdf_of_quantiles, 
 from gauntlet.metrics.intervals import BOOTSTRAP_FROM
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.metrics.steps import Floats
-from gauntlet.report.axes import Condition
-from gauntlet.report.campaign import Campaign, by_flow
+from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.factors import Condition
 from gauntlet.report.figures.figure import Figure, figure
 
 POINTS_IN_ALL = 24_000
@@ -23,9 +23,9 @@ MOST_POINTS = 160
 LINK = "Link capacity"
 
 
-def throughput(campaign: Campaign) -> Figure | None:
+def throughput(evaluation: Evaluation) -> Figure | None:
     """Throughput per whole window of each protocol, and the capacity of the link in the same windows."""
-    windows = by_flow(campaign.results.table("windows"), ("throughput_bps", "capacity_bps", "duration_s"))
+    windows = evaluation.results.by_flow("windows", ("throughput_bps", "capacity_bps", "duration_s"))
     if not windows:
         return None
     whole_s = max(float(columns["duration_s"].max()) for columns in windows.values())
@@ -38,7 +38,7 @@ def throughput(campaign: Campaign) -> Figure | None:
         return found[~np.isnan(found)]
 
     def of_protocol(protocol: str, condition: Condition, points: int) -> Cdf | None:
-        runs = campaign.trusted_flows(protocol, condition)
+        runs = evaluation.trusted_flows(protocol, condition)
         samples = [
             np.concatenate([values((run, flow), "throughput_bps") for flow in flows])
             for run, flows in runs.items()
@@ -46,12 +46,12 @@ def throughput(campaign: Campaign) -> Figure | None:
         return ecdf(samples, points=points)
 
     def of_link(condition: Condition, points: int) -> Cdf | None:
-        per_protocol = (campaign.trusted_flows(style.key, condition) for style in campaign.styles)
+        per_protocol = (evaluation.trusted_flows(style.key, condition) for style in evaluation.styles)
         runs = next((runs for runs in per_protocol if runs), {})
         return ecdf([values((run, flows[0]), "capacity_bps") for run, flows in runs.items()], points=points)
 
     return _figure(
-        campaign,
+        evaluation,
         name="throughput-cdf",
         title=f"Throughput in windows of {whole_s:g} s",
         x=Quantity("throughput", "Mbit/s"),
@@ -61,18 +61,20 @@ def throughput(campaign: Campaign) -> Figure | None:
     )
 
 
-def delay(campaign: Campaign) -> Figure | None:
+def delay(evaluation: Evaluation) -> Figure | None:
     """One-way delay of all messages that arrived."""
-    stored = by_flow(campaign.results.table("delays"), ("level", "delay_s"))
+    stored = evaluation.results.by_flow("delays", ("delay_s",))
     if not stored:
         return None
-    levels = next(iter(stored.values()))["level"]
-    flows_table = campaign.results.table("flows").select(["run", "flow", "received_messages"]).to_pylist()
-    arrived = {(row["run"], row["flow"]): row["received_messages"] or 0 for row in flows_table}
+    count = len(next(iter(stored.values()))["delay_s"])
+    levels = evaluation.results.table("delays", ["level"]).slice(0, count)["level"].to_numpy()
+    flows = evaluation.results.table("flows", ["run", "flow", "received_messages"]).to_pydict()
+    keys = zip(flows["run"], flows["flow"], strict=True)
+    arrived = {key: count or 0 for key, count in zip(keys, flows["received_messages"], strict=True)}
 
     def of_protocol(protocol: str, condition: Condition, points: int) -> Cdf | None:
         quantiles, counts, nothing = [], [], 0
-        for run, flows in campaign.trusted_flows(protocol, condition).items():
+        for run, flows in evaluation.trusted_flows(protocol, condition).items():
             each = [stored[run, flow]["delay_s"] * 1e3 for flow in flows if (run, flow) in stored]
             if each:
                 quantiles.append(mixed_quantiles(levels, each))
@@ -81,9 +83,10 @@ def delay(campaign: Campaign) -> Figure | None:
         return ecdf_of_quantiles(levels, quantiles, counts, points=points, nothing=nothing)
 
     return _figure(
-        campaign,
+        evaluation,
         name="delay-cdf",
-        title="One-way delay of messages",
+        title="One-way delay of messages"
+        + (", not judged: flows fill their own buffers" * evaluation.greedy),
         x=Quantity("one-way delay", "ms"),
         log=True,
         sampled="messages",
@@ -93,7 +96,7 @@ def delay(campaign: Campaign) -> Figure | None:
 
 
 def _figure(
-    campaign: Campaign,
+    evaluation: Evaluation,
     *,
     name: str,
     title: str,
@@ -103,7 +106,7 @@ def _figure(
     of_link: Callable[[Condition, int], Cdf | None] | None,
     log: bool = False,
 ) -> Figure | None:
-    count = len(campaign.conditions) * (len(campaign.styles) + (of_link is not None))
+    count = len(evaluation.conditions) * (len(evaluation.styles) + (of_link is not None))
     points = max(min(MOST_POINTS, POINTS_IN_ALL // max(count, 1)), 20)
     rows: dict[str, list[object]] = {
         key: [] for key in ("condition", "protocol", "value", "share", "low", "high", "n", "worth")
@@ -117,26 +120,26 @@ def _figure(
         if band:
             shown.append(cdf)
         for value, share, low, high in zip(cdf.values, cdf.probability, cdf.low, cdf.high, strict=True):
-            entry = (campaign.label(condition), label, float(value), float(share))
+            entry = (evaluation.label(condition), label, float(value), float(share))
             worth = round(cdf.effective_samples, 1)
             limits = (float(low), float(high)) if with_band else ("", "")
             add(rows, *entry, *limits, cdf.repetitions, worth)
 
-    for condition in campaign.conditions:
+    for condition in evaluation.conditions:
         if of_link is not None:
             put(condition, LINK, of_link(condition, points), band=False)
-        for style in campaign.styles:
+        for style in evaluation.styles:
             put(condition, style.label, of_protocol(style.key, condition, points), band=True)
     if not shown:
         return None
-    look = Look.of_styles(campaign.styles, [(LINK, CAPACITY)] if of_link is not None else [])
+    look = Look.of_styles(evaluation.styles, [(LINK, CAPACITY)] if of_link is not None else [])
     width = facet_width(max(facet_columns(len(set(rows["condition"]))), 2))
     drawn = chart.cdf(rows, x, look=look, log=log, width=width)
     caption = (
         f"Mean over repetitions of the empirical distribution of {sampled}, trusted runs only. "
         f"{_band_words(shown)} Where in some repetition nothing arrived, the line ends below 100 %."
     )
-    return figure(campaign.named(name), campaign.titled(title), caption, drawn, rows)
+    return figure(evaluation.named(name), evaluation.titled(title), caption, drawn, rows)
 
 
 def _band_words(shown: Sequence[Cdf]) -> str:

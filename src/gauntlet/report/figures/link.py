@@ -2,15 +2,15 @@
 
 from gauntlet.figures.link import link as picture
 from gauntlet.figures.link_view import Stretch, View
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures.figure import Figure, figure
 
 MOST_NUMBERED_STRETCHES = 12
 
 
-def link(campaign: Campaign) -> list[Figure]:
+def link(evaluation: Evaluation) -> list[Figure]:
     """One picture a bearer; none for a link that never changes or when runs rode different scenarios."""
-    scenario = campaign.results.scenario
+    scenario = evaluation.results.scenario
     if scenario is None:
         return []
     found = []
@@ -18,7 +18,7 @@ def link(campaign: Campaign) -> list[Figure]:
         if len(columns["t_s"]) < 2:
             continue
         end_s = columns.get("end_s") or scenario.get("duration_s") or columns["t_s"][-1]
-        stretches = _stretches(campaign, end_s)
+        stretches = _stretches(evaluation, end_s)
         ridden = "Marked: the stretches that runs rode, numbered by repetition. " if stretches else ""
         found.append(
             figure(
@@ -33,19 +33,18 @@ def link(campaign: Campaign) -> list[Figure]:
     return found
 
 
-def _stretches(campaign: Campaign, end_s: float) -> list[Stretch]:
+def _stretches(evaluation: Evaluation, end_s: float) -> list[Stretch]:
     """Stretches of the line that runs rode, by where they start; none when they are the whole of it."""
     ends_s: dict[float, float] = {}
     repetitions: dict[float, set[int]] = {}
-    for row in campaign.results.table("flows").select(["run", "observed_until_s"]).to_pylist():
-        spec = campaign.specs[row["run"]]
-        start_s = spec.get("start_s")
-        if start_s is None or row["observed_until_s"] is None:
+    for row in evaluation.rows:
+        start_s = row.start_s
+        if start_s is None or row.observed_until_s is None:
             continue
-        stop_s = min(start_s + row["observed_until_s"], end_s)
+        stop_s = min(start_s + row.observed_until_s, end_s)
         if stop_s - start_s < 0.98 * end_s:
             ends_s[start_s] = max(stop_s, ends_s.get(start_s, 0.0))
-            repetitions.setdefault(start_s, set()).add(int(spec.get("factors", {}).get("repetition", 1)))
+            repetitions.setdefault(start_s, set()).add(row.repetition)
     numbered = len(ends_s) <= MOST_NUMBERED_STRETCHES
     return [
         Stretch(start_s, stop_s, ", ".join(map(str, sorted(repetitions[start_s]))) if numbered else "")

@@ -4,13 +4,17 @@ A mean can lie where no repetition does: four of 2 s and one outage of 60 s are 
 it.
 """
 
+import itertools
+from collections.abc import Sequence
+
 from gauntlet.figures import cdf as chart
 from gauntlet.figures.look import Look, facet_columns, facet_width
 from gauntlet.figures.repetitions import AT_LIMIT, MEAN, MEASURED, MEDIAN, repetitions
 from gauntlet.figures.tidy import Quantity, add
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.observation import State, finished
-from gauntlet.report.campaign import Campaign
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures.figure import Figure, figure
 
 STATES = {
@@ -20,16 +24,26 @@ STATES = {
 }
 
 
-def dots(campaign: Campaign, kpi: Kpi) -> Figure | None:
+MOST_DOTS = 10_000
+"""Dots in a figure; of a larger campaign the first repetitions of each cell are drawn, as many of each."""
+
+MOST_STEPS = 24_000
+"""Steps over all curves of a figure."""
+
+
+def dots(evaluation: Evaluation, kpi: Kpi) -> Figure | None:
     """One dot a repetition, protocols below each other; None when no trusted run has anything."""
     keys = ("condition", "protocol", "kind", "value", "low", "high", "repetition", "n")
     rows: dict[str, list[object]] = {key: [] for key in keys}
-    for condition in campaign.conditions:
-        for name, cell in campaign.cells(kpi, condition).items():
+    each = max(MOST_DOTS // max(len(evaluation.conditions) * len(evaluation.styles), 1), 1)
+    left_out = False
+    for condition in evaluation.conditions:
+        for name, cell in evaluation.cells(kpi, condition).items():
             if not cell.trusted or not cell.observations:
                 continue
-            place = (campaign.label(condition), campaign.style(name).label)
-            for repetition, seen in cell.observations.items():
+            place = (evaluation.label(condition), evaluation.style(name).label)
+            left_out = left_out or len(cell.observations) > each
+            for repetition, seen in itertools.islice(cell.observations.items(), each):
                 # What never came to be has no place on the axis; it stands in the row's data.
                 value = "" if seen.state == State.NEVER else seen.value * kpi.shown_factor
                 add(rows, *place, STATES[seen.state], value, "", "", repetition, cell.repetitions)
@@ -43,17 +57,22 @@ def dots(campaign: Campaign, kpi: Kpi) -> Figure | None:
     if not rows["value"]:
         return None
     return figure(
-        name=campaign.named("repetitions"),
-        title=campaign.titled(f"{kpi.label}, every repetition"),
-        caption="One dot a repetition of trusted runs, the first on top; a cross is one that did not end and "
+        name=evaluation.named("repetitions"),
+        title=evaluation.titled(f"{kpi.label}, every repetition"),
+        caption=(
+            f"The first {counted(each, 'repetition')} of each cell as dots (the table of the flows has all), "
+            if left_out
+            else "One dot a repetition "
+        )
+        + "of trusted runs, the first on top; a cross is one that did not end and "
         "stands at its limit. The upright stroke is the mean with its 95 % interval, the diamond the median. "
         + kpi.definition,
-        chart=repetitions(rows, Quantity(kpi.label, kpi.shown_unit), look=Look.of_styles(campaign.styles)),
+        chart=repetitions(rows, Quantity(kpi.label, kpi.shown_unit), look=Look.of_styles(evaluation.styles)),
         columns=rows,
     )
 
 
-def over_by(campaign: Campaign, kpi: Kpi) -> Figure | None:
+def over_by(evaluation: Evaluation, kpi: Kpi) -> Figure | None:
     """For a time until something is over: which share of the repetitions was over by when; None for all
     other KPIs, and where there are no two repetitions.
     """
@@ -62,31 +81,39 @@ def over_by(campaign: Campaign, kpi: Kpi) -> Figure | None:
     keys = ("condition", "protocol", "value", "share", "low", "high", "n")
     rows: dict[str, list[object]] = {key: [] for key in keys}
     several = False
-    for condition in campaign.conditions:
-        for name, cell in campaign.cells(kpi, condition).items():
+    most = max(MOST_STEPS // max(len(evaluation.conditions) * len(evaluation.styles), 1), 20)
+    for condition in evaluation.conditions:
+        for name, cell in evaluation.cells(kpi, condition).items():
             if not cell.trusted or not cell.observations:
                 continue
             several = several or cell.repetitions > 1
-            place = (campaign.label(condition), campaign.style(name).label)
+            place = (evaluation.label(condition), evaluation.style(name).label)
             found = finished(list(cell.observations.values()))
             ends = max(it.value for it in cell.observations.values() if it.state != State.NEVER)
             steps = [(0.0, 0.0), *zip(found.times.tolist(), found.share.tolist(), strict=True)]
-            for time, share in [*steps, (ends, steps[-1][1])]:
+            for time, share in [*_thinned(steps, most), (ends, steps[-1][1])]:
                 add(rows, *place, time * kpi.shown_factor, share, "", "", cell.repetitions)
     if not several:
         return None
     drawn = chart.cdf(
         rows,
         Quantity(kpi.label, kpi.shown_unit),
-        look=Look.of_styles(campaign.styles),
+        look=Look.of_styles(evaluation.styles),
         width=facet_width(max(facet_columns(len(set(rows["condition"]))), 2)),
         share="share of repetitions over by then",
     )
     return figure(
-        name=campaign.named("over-by"),
-        title=campaign.titled(f"{kpi.label}: what was over by when"),
+        name=evaluation.named("over-by"),
+        title=evaluation.titled(f"{kpi.label}: what was over by when"),
         caption="Share of the repetitions of trusted runs that were over by then (Kaplan-Meier); a line that "
         "ends below 100 % is of a protocol of which some never were.",
         chart=drawn,
         columns=rows,
     )
+
+
+def _thinned(steps: Sequence[tuple[float, float]], most: int) -> list[tuple[float, float]]:
+    """At most so many steps of a curve, the first and the last among them."""
+    if len(steps) <= most:
+        return list(steps)
+    return [steps[place * (len(steps) - 1) // (most - 1)] for place in range(most)]

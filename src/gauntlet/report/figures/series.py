@@ -4,20 +4,26 @@ The page picks condition, repetition and protocols; their windows replace the da
 (`Series.runs`).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gauntlet.figures.look import Look
+from gauntlet.figures.style import Style, apart
 from gauntlet.figures.windows import FIELDS, windows
+from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.steps import Floats
-from gauntlet.report.campaign import Campaign, Row, by_flow
+from gauntlet.report.evaluation import Evaluation, Row
 from gauntlet.report.figures.figure import Figure, figure
 
 POINTS_IN_ALL = 60_000
 """Points over all runs: with more, neighbouring windows are merged, which keeps the page under about 4 MB."""
+
+MOST_FLOWS = 3000
+"""Flows that the page can show over time: of a larger campaign those of the first repetitions."""
 
 COLUMNS = (
     "start_s",
@@ -28,12 +34,9 @@ COLUMNS = (
     "retransmitted_packets",
     "lost_messages",
 )
-REDUCED: dict[str, Callable[[Floats], float]] = {
-    "start_s": lambda part: float(part[0]),
-    "retransmitted_packets": lambda part: float(np.sum(part)),
-    "lost_messages": lambda part: float(np.sum(part)),
-}
-"""How neighbouring windows become one; what is not named is averaged."""
+ADDED = frozenset({"retransmitted_packets", "lost_messages"})
+"""Of these neighbouring windows are added up; `start_s` is that of the first, what else there is is averaged.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,21 +47,30 @@ class Series:
     runs: list[dict[str, Any]]
     shown: list[dict[str, Any]]
     """Those of `runs` that the figure shows at first: one condition, one repetition."""
+    colours: frozenset[str]
+    """Of its lines."""
+    repetitions: list[int]
+    """The numbers of the repetitions in `runs`."""
 
 
-def series(campaign: Campaign) -> Series | None:
+def series(evaluation: Evaluation) -> Series | None:
     """All runs' windows; None when there are none."""
-    stored = by_flow(campaign.results.table("windows"), COLUMNS)
-    rows = [row for row in campaign.rows if (row.run, row.flow) in stored]
-    if not rows:
+    stored = evaluation.results.by_flow("windows", COLUMNS)
+    every = [row for row in evaluation.rows if (row.run, row.flow) in stored]
+    if not every:
         return None
-    points = sum(len(columns["start_s"]) for columns in stored.values())
+    rows = _first_repetitions(every)
+    points = sum(len(stored[row.run, row.flow]["start_s"]) for row in rows)
     merged = max(1, -(-points // POINTS_IN_ALL))
-    runs = [_run(campaign, row, stored[row.run, row.flow], merged) for row in rows]
+    lines = _lines(evaluation, rows)
+    runs = [_run(evaluation, row, stored[row.run, row.flow], merged) for row in rows]
+    for run, row in zip(runs, rows, strict=True):
+        run["line"] = lines[row.protocol, row.flow].label
     condition = min(run["condition"] for run in runs)
     repetition = min(run["repetition"] for run in runs if run["condition"] == condition)
     shown = [run for run in runs if (run["condition"], run["repetition"]) == (condition, repetition)]
     columns = _columns(shown)
+    repetitions = sorted({run["repetition"] for run in runs})
     length = "each window" if merged == 1 else f"{merged} windows merged (rates averaged, losses added)"
     drawn = figure(
         name="time-series",
@@ -67,21 +79,56 @@ def series(campaign: Campaign) -> Series | None:
         "cwnd and "
         "smoothed RTT are means of the sender's samples in the window; losses are packets sent again and, "
         "for a transport that does not send again, messages lost. Throughput above the capacity is data that "
-        "waited at the receiver for a lost packet and was handed over with it.",
-        chart=windows(columns, look=Look.of_styles(campaign.styles)),
+        "waited at the receiver for a lost packet and was handed over with it."
+        + (
+            f" Of {counted(len(every), 'flow')} those of the first {counted(len(repetitions), 'repetition')} "
+            "can be shown here; tables/windows.parquet has all."
+            if len(rows) < len(every)
+            else ""
+        ),
+        chart=windows(columns, look=Look.of_styles(list(lines.values()))),
         columns=columns,
     )
-    return Series(drawn, runs, shown)
+    colours = frozenset(look.colour for look in lines.values())
+    return Series(drawn, runs, shown, colours, repetitions)
 
 
-def _run(campaign: Campaign, row: Row, columns: dict[str, Any], merged: int) -> dict[str, Any]:
+def _first_repetitions(rows: Sequence[Row]) -> list[Row]:
+    """Rows of as many repetitions, from the first, as the page can show; at least of one."""
+    by_repetition: dict[int, list[Row]] = {}
+    for row in rows:
+        by_repetition.setdefault(row.repetition, []).append(row)
+    count = 0
+    left = MOST_FLOWS
+    for _, of in sorted(by_repetition.items()):
+        left -= len(of)
+        count += left >= 0
+    kept = set(sorted(by_repetition)[: max(count, 1)])
+    return [row for row in rows if row.repetition in kept]
+
+
+def _lines(evaluation: Evaluation, rows: list[Row]) -> dict[tuple[str, int], Style]:
+    """How each flow of a protocol looks: beside another flow, of the same protocol or of the same colour, it
+    has a name and a colour of its own.
+    """
+    keys = sorted({(row.protocol, row.flow) for row in rows})
+    styles = [(style, flow) for style in evaluation.styles for key, flow in keys if key == style.key]
+    several = Counter(key for key, _ in keys)
+    named = [
+        replace(style, label=f"{style.label}, flow {flow + 1}") if several[style.key] > 1 else style
+        for style, flow in styles
+    ]
+    return {(style.key, flow): look for (style, flow), look in zip(styles, apart(named), strict=True)}
+
+
+def _run(evaluation: Evaluation, row: Row, columns: dict[str, Any], merged: int) -> dict[str, Any]:
     coarse = {name: _coarse(columns[name].astype(float), name, merged) for name in COLUMNS}
     losses = coarse["retransmitted_packets"]
     losses = np.where(np.isnan(losses), coarse["lost_messages"], losses)
     return {
         "run": row.run,
-        "protocol": campaign.style(row.protocol).label,
-        "condition": campaign.conditions.index(row.condition),
+        "protocol": evaluation.style(row.protocol).label,
+        "condition": evaluation.conditions.index(row.condition),
         "repetition": row.repetition,
         "trusted": row.trusted,
         "flow": row.flow,
@@ -98,8 +145,11 @@ def _coarse(values: Floats, name: str, merged: int) -> Floats:
     """Neighbouring windows merged: counters are added, the start is the first one's, the rest is averaged."""
     if merged == 1:
         return values
-    parts = np.split(values, range(merged, len(values), merged))
-    return np.array([REDUCED[name](part) if name in REDUCED else float(np.mean(part)) for part in parts])
+    if name == "start_s":
+        return values[::merged]
+    starts = np.arange(0, len(values), merged)
+    sums: Floats = np.add.reduceat(values, starts)
+    return sums if name in ADDED else sums / np.diff(np.append(starts, len(values)))
 
 
 def _plain(values: Floats, digits: int) -> list[float | int | None]:
@@ -114,7 +164,7 @@ def _columns(runs: list[dict[str, Any]]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {name: [] for name in ("protocol", *FIELDS)}
     for run in runs:
         count = len(run["t"])
-        columns["protocol"] += [run["protocol"]] * count
+        columns["protocol"] += [run["line"]] * count
         columns["flow"] += [run["flow"]] * count
         for name in FIELDS[1:]:
             columns[name] += ["" if value is None else value for value in run[name]]

@@ -4,10 +4,30 @@
   const views = {};
   const options = { actions: false, renderer: "svg", tooltip: { theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light" } };
 
-  const draw = (name) =>
-    vegaEmbed(document.getElementById(`chart-${name}`), page.figures[name].spec, options).then((result) => {
+  // On a narrow page small multiples stand below each other, as wide as the page, and legends below the chart:
+  // what is cut off at the side looks empty. The widths match the rule for narrow pages in report.css.
+  const NARROW = { page: "(max-width: 760px)", zoom: 0.8, axis: 110, least: 200 };
+  const narrowed = (spec, width) => {
+    const made = { ...spec };
+    if (typeof made.width === "number") made.width = Math.min(made.width, width);
+    if (made.facet) made.columns = 1;
+    if (made.spec) made.spec = narrowed(made.spec, width);
+    for (const parts of ["layer", "vconcat"]) if (made[parts]) made[parts] = made[parts].map((part) => narrowed(part, width));
+    return made;
+  };
+  const fitting = (spec, element) => {
+    if (!matchMedia(NARROW.page).matches) return spec;
+    const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - NARROW.axis, NARROW.least));
+    made.config = { ...made.config, legend: { ...made.config?.legend, orient: "bottom", columns: 2 } };
+    return made;
+  };
+
+  const draw = (name) => {
+    const element = document.getElementById(`chart-${name}`);
+    return vegaEmbed(element, fitting(page.figures[name].spec, element), options).then((result) => {
       views[name] = result.view;
     });
+  };
 
   // Charts made from CSV text hold their own data, once.
   const csvOf = (figure) => figure.csv ?? Object.values(figure.spec.datasets ?? {}).join("\n");
@@ -52,7 +72,7 @@
   const show = () => {
     const runs = chosen();
     const rows = runs.flatMap((run) => run.t.map((_, at) => {
-      const row = { protocol: run.protocol, flow: run.flow };
+      const row = { protocol: run.line, flow: run.flow };
       fields.forEach((field) => { row[field] = run[field][at]; });
       return row;
     }));

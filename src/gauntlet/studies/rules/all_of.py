@@ -61,6 +61,14 @@ class Rule(Ruled):
         for rule in self.rules():
             rule.check(study)
 
+    def experiments(self, study: Study) -> tuple[str, ...]:
+        """Those of all parts."""
+        return tuple(dict.fromkeys(name for rule in self.rules() for name in rule.experiments(study)))
+
+    def files(self, study: Study) -> tuple[str, ...]:
+        """Those of all parts."""
+        return tuple(sorted({name for rule in self.rules() for name in rule.files(study)}))
+
     def own(self, study: Study) -> bool:
         """Whether any part does."""
         return any(rule.own(study) for rule in self.rules())

@@ -1,6 +1,6 @@
 """What rules share: selections, quantities and bounds as a ledger writes them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -9,6 +9,7 @@ from gauntlet.metrics.numbers import listed
 from gauntlet.studies.decide import Bounds, Context, Decision
 from gauntlet.studies.factors import factor_words
 from gauntlet.studies.model import Study
+from gauntlet.studies.plugin import PLUGIN
 from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selected, Selection, by_repetition, shown
 
 
@@ -43,6 +44,14 @@ class Ruled(Strict):
     def own(self, study: Study) -> bool:
         """Whether it asks for something that only the study's plugin.py gives."""
         return False
+
+    def experiments(self, study: Study) -> tuple[str, ...]:
+        """The experiments that it is decided from."""
+        return tuple(dict.fromkeys(name for name, _ in self.selections()))
+
+    def files(self, study: Study) -> tuple[str, ...]:
+        """The files of the study's folder, besides the ledger, that say how it is decided."""
+        return (PLUGIN,) if self.own(study) else ()
 
     def where(self, chosen: dict[str, Any]) -> "Ruled":
         """The same rule with these factors added to every selection."""
@@ -135,3 +144,17 @@ class Measuring(Ruled):
             for name, wanted in selection.items()
             if name != "experiment"
         )
+
+
+class MeasuringOne(Measuring):
+    """A rule about a quantity under one selection."""
+
+    of: Selecting
+
+    def selections(self) -> list[tuple[str, Selection]]:
+        """Its one selection."""
+        return [(str(self.of.get("experiment", self.experiment)), self.of)]
+
+    def where(self, chosen: dict[str, Any]) -> Self:
+        """The same with these factors."""
+        return self.model_copy(update={"of": {**self.of, **chosen}})

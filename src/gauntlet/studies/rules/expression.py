@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from gauntlet.errors import NotMeasured, UserError
 from gauntlet.experiment.strict import Strict, unknown_key
-from gauntlet.studies.arithmetic import BUILT_IN, Evaluation, Series, Value, averaged, ended
+from gauntlet.studies.arithmetic import BUILT_IN, Evaluator, Series, Value, averaged, ended
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.expression import BadExpression, Call, Name, Tree, parse, parts
 from gauntlet.studies.model import Study
@@ -142,7 +142,7 @@ class Rule(Bounded):
             selected = self._measuring(term).read(context, {**self.of, **term.of, **more})
             selected.check()
             terms[name] = Series(selected.values, selected.deterministic, selected.left_out)
-        return Evaluation(terms, context.study.plugin.functions, context.alpha).value(self.tree)
+        return Evaluator(terms, context.study.plugin.functions, context.alpha).value(self.tree)
 
     def _measuring(self, term: Term) -> Measuring:
         return Measuring(

@@ -6,6 +6,7 @@ The class and its needs stand in classes.toml; which protocols keep all limits i
 
 from pydantic import Field
 
+from gauntlet.advice.classes import CLASSES
 from gauntlet.advice.serves import of_class
 from gauntlet.errors import UserError
 from gauntlet.metrics.intervals import Mean
@@ -29,6 +30,17 @@ class Rule(Bounded):
             raise UserError(
                 f"there is no class '{self.class_}'; classes.toml has {', '.join(known) or 'none'}."
             )
+
+    def experiments(self, study: Study) -> tuple[str, ...]:
+        """See `Ruled.experiments`."""
+        self.check(study)
+        assert study.advice is not None
+        needs = study.advice.by_name[self.class_].needs
+        return tuple(dict.fromkeys(name for need in needs for name in need.experiments))
+
+    def files(self, study: Study) -> tuple[str, ...]:
+        """See `Ruled.files`."""
+        return (CLASSES,)
 
     def decide(self, context: Context) -> Decision:
         """See the module."""

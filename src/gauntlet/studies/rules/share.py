@@ -5,21 +5,18 @@ distribution (delay_s, window_throughput_bps) the share of its samples. The mean
 against the bounds.
 """
 
-from typing import Any, Self
-
 from pydantic import Field, model_validator
 
 from gauntlet.studies.decide import Context, Decision, judged
-from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
-from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selection
+from gauntlet.studies.rules.base import Bounded, MeasuringOne, described
+from gauntlet.studies.select import DISTRIBUTIONS, Quantity
 
 KIND = "share"
 
 
-class Rule(Bounded, Measuring):
+class Rule(Bounded, MeasuringOne):
     """The share of flows or samples between two values, within bounds (shares from 0 to 1)."""
 
-    of: Selecting
     from_: float | None = Field(default=None, alias="from")
     to: float | None = None
 
@@ -37,14 +34,6 @@ class Rule(Bounded, Measuring):
         low = float("-inf") if self.from_ is None else self.from_
         high = float("inf") if self.to is None else self.to
         return Quantity(self.kpi, between=(low, high))
-
-    def selections(self) -> list[tuple[str, Selection]]:
-        """Its one selection."""
-        return [(str(self.of.get("experiment", self.experiment)), self.of)]
-
-    def where(self, chosen: dict[str, Any]) -> Self:
-        """The same with these factors."""
-        return self.model_copy(update={"of": {**self.of, **chosen}})
 
     def decide(self, context: Context) -> Decision:
         """See the module."""

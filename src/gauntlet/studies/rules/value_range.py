@@ -4,21 +4,18 @@ The quantity is averaged over repetitions (and over what the selection spans). `
 share of it, stands for the bounds on both sides.
 """
 
-from typing import Any, Self
-
 from pydantic import Field, model_validator
 
 from gauntlet.studies.decide import Bounds, Context, Decision, judged
-from gauntlet.studies.rules.base import Measuring, Selecting, described
-from gauntlet.studies.select import Selection, shown
+from gauntlet.studies.rules.base import MeasuringOne, described
+from gauntlet.studies.select import shown
 
 KIND = "range"
 
 
-class Rule(Measuring):
+class Rule(MeasuringOne):
     """A mean over repetitions within bounds. Bounds are in SI units."""
 
-    of: Selecting
     at_least: float | None = None
     at_most: float | None = None
     near: float | None = None
@@ -42,14 +39,6 @@ class Rule(Measuring):
             return Bounds(self.at_least, self.at_most)
         half = abs(self.near) * self.tolerance
         return Bounds(self.near - half, self.near + half)
-
-    def selections(self) -> list[tuple[str, Selection]]:
-        """Its one selection."""
-        return [(str(self.of.get("experiment", self.experiment)), self.of)]
-
-    def where(self, chosen: dict[str, Any]) -> Self:
-        """The same with these factors."""
-        return self.model_copy(update={"of": {**self.of, **chosen}})
 
     def decide(self, context: Context) -> Decision:
         """See the module."""

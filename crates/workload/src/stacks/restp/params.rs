@@ -114,6 +114,10 @@ pub(super) struct Params {
     open_window_packets: Option<u32>,
     ack_every: Option<u32>,
     fec_group: Option<u32>,
+    /// Encoded packets leave by a timer too, and not only when their group is full.
+    fec_timer: Option<bool>,
+    /// An opportunistic opening begins with a SYN of its own; false: its first data are the SYN.
+    syn_first: Option<bool>,
     /// Longest wait for a hole with partial ordering.
     hold_s: Option<f64>,
     min_rto_s: Option<f64>,
@@ -157,6 +161,8 @@ impl Params {
         replace(&mut tuning.open_window_packets, self.open_window_packets);
         replace(&mut tuning.ack_every, self.ack_every);
         replace(&mut tuning.fec_group, self.fec_group);
+        replace(&mut tuning.fec_timer, self.fec_timer);
+        replace(&mut tuning.syn_first, self.syn_first);
         replace(&mut tuning.hold, seconds("hold_s", self.hold_s)?);
         replace(&mut tuning.min_rto, seconds("min_rto_s", self.min_rto_s)?);
         replace(&mut tuning.initial_rto, seconds("initial_rto_s", self.initial_rto_s)?);

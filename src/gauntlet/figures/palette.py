@@ -1,0 +1,81 @@
+"""How each protocol is drawn: one colour and one marker a protocol, a line style that tells
+congestion controls apart.
+
+Colours are those of palettes whose colours colour-blind readers can tell apart: Okabe and Ito's
+(https://jfly.uni-koeln.de/color/, "Color Universal Design"), and Tol's
+"muted", "vibrant" and "bright" (https://sronpersonalpages.nl/~pault/).
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Drawn(NamedTuple):
+    """What a protocol looks like in every figure."""
+
+    colour: str
+    marker: str
+    """A Vega marker: circle, square, diamond, cross, triangle-up, triangle-down, ..."""
+    dash: tuple[int, ...]
+    """Lengths of stroke and gap in pixels; () is a solid line."""
+
+
+_SOLID, _DASHED, _DOTTED, _DASH_DOT = (), (6, 3), (2, 2), (6, 2, 2, 2)
+
+PALETTE: Mapping[str, Drawn] = MappingProxyType(
+    {
+        "tcp-cubic": Drawn("#0072B2", "circle", _SOLID),
+        "tcp-bbr": Drawn("#D55E00", "square", _DASHED),
+        "tcp-reno": Drawn("#009E73", "triangle-up", _DOTTED),
+        "tfo-cubic": Drawn("#3288BD", "circle", _DASHED),
+        "tfo-reno": Drawn("#66C2A5", "triangle-up", _DASHED),
+        "sctp": Drawn("#CC79A7", "diamond", _DASH_DOT),
+        "udp": Drawn("#666666", "cross", _SOLID),
+        "mptcp-cubic": Drawn("#56B4E9", "triangle-down", _SOLID),
+        "mptcp-bbr": Drawn("#E69F00", "triangle-right", _DASHED),
+        "tcp-vegas": Drawn("#332288", "triangle-left", _DASH_DOT),
+        "tcp-westwood": Drawn("#117733", "stroke", _DASH_DOT),
+        "tcp-illinois": Drawn("#882255", "arrow", _DASH_DOT),
+        "tcp-bic": Drawn("#44AA99", "wedge", _DASHED),
+        "tcp-hybla": Drawn("#999933", "triangle", _DOTTED),
+        "tcp-veno": Drawn("#AA4499", "circle", _DASH_DOT),
+        "quic-quinn-cubic": Drawn("#EE3377", "triangle-up", _SOLID),
+        "quic-quinn-newreno": Drawn("#CC3311", "diamond", _DOTTED),
+        "quic-quinn-bbr": Drawn("#EE7733", "triangle-down", _DASHED),
+        "quic-s2n-cubic": Drawn("#4477AA", "triangle-left", _SOLID),
+        "quic-s2n-bbr": Drawn("#CCBB44", "triangle-right", _DASHED),
+        "quic-quiche-cubic": Drawn("#BB5566", "wedge", _SOLID),
+        "quic-quiche-reno": Drawn("#DDAA33", "wedge", _DOTTED),
+        "quic-quiche-bbr": Drawn("#004488", "wedge", _DASHED),
+        "quic-quinn-datagram": Drawn("#44AA77", "cross", _DOTTED),
+        "quic-quiche-datagram": Drawn("#997700", "cross", _DOTTED),
+        "tls-cubic": Drawn("#00429D", "circle", _SOLID),
+        "tls-bbr": Drawn("#8F5200", "square", _DASHED),
+        "tls-sctp": Drawn("#AA3377", "cross", _DASH_DOT),
+        "restp-file": Drawn("#000000", "triangle-up", _SOLID),
+        "restp-file-bbr": Drawn("#A6761D", "triangle-up", _DASHED),
+        "restp-file-harq": Drawn("#661100", "triangle-up", _DASH_DOT),
+        "restp-web": Drawn("#6699CC", "triangle-up", _DOTTED),
+        "restp-satellite": Drawn("#7B3294", "triangle-up", _DASHED),
+        "restp-multipath": Drawn("#7570B3", "triangle-up", _DASH_DOT),
+        "restp-voice": Drawn("#E7298A", "triangle-up", _SOLID),
+        "restp-datagram": Drawn("#A9A9A9", "triangle-up", _DOTTED),
+        "restp-file-dynamic": Drawn("#4D9221", "triangle-up", _DASHED),
+        "restp-file-own": Drawn("#525252", "triangle-up", _DOTTED),
+        "restp-3wh-arq": Drawn("#B15928", "diamond", _SOLID),
+        "restp-3wh-harq": Drawn("#6A3D9A", "diamond", _DASH_DOT),
+        "restp-3wh-harq-full": Drawn("#9E67B5", "diamond", _DOTTED),
+        "restp-tfo-arq": Drawn("#35978F", "diamond", _DOTTED),
+        "restp-opt-arq": Drawn("#1F78B4", "diamond", _DASHED),
+        "restp-outage-arq": Drawn("#EFA00B", "diamond", _DASHED),
+        "restp-ful-arq": Drawn("#FB9A99", "diamond", _DOTTED),
+        "restp-par-arq": Drawn("#E31A1C", "diamond", _SOLID),
+        "restp-opt-par-arq": Drawn("#CAB2D6", "diamond", _DASHED),
+        "restp-arq-open": Drawn("#FF7F00", "diamond", _DASH_DOT),
+        "restp-opt-paths": Drawn("#A6CEE3", "diamond", _DASH_DOT),
+        "quic-aioquic-newreno": Drawn("#44BB99", "diamond", _DOTTED),
+        "quic-aioquic-cubic": Drawn("#225555", "diamond", _SOLID),
+    }
+)
+"""By the key of the protocol; one that is not here gets a spare colour (`gauntlet.figures.style`)."""

@@ -1,0 +1,20 @@
+"""Rows of the table of flows: whether a flow did what it was to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+TRANSFERS = frozenset({"bulk", "ftp", "ftps", "files", "page"})
+"""Applications that have a number of bytes to bring and are then done."""
+
+
+def completed(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow of a table did what it was to do.
+
+    Tables that an earlier version made do not say it. Then it is the flow's outcome, and of a transfer that
+    it has a time: one that has none did not bring everything, whatever its outcome says.
+    """
+    said = flow.get("completed")
+    if said is not None:
+        return bool(said)
+    unfinished = flow.get("app") in TRANSFERS and flow.get("download_time_s", 0.0) is None
+    return flow.get("outcome") == "ok" and not unfinished

@@ -1,0 +1,80 @@
+"""prediction: a single value that the study prints could have come from runs like ours.
+
+A study that played `runs` runs and printed their mean gives a number with a spread of its own, which it does
+not print. The rule asks whether the number lies in the prediction interval of a mean of so many further runs,
+from the spread of our repetitions (Student's t; Hahn and Meeker, Statistical Intervals, 1991, section 4.2),
+or no further from it than `rounded`: what is printed is rounded to its last digit. An interval that reaches
+further from our mean than `widest`, a share of the printed value, tells nothing: undecided.
+"""
+
+from math import sqrt
+
+import numpy as np
+from pydantic import Field
+from scipy.special import stdtrit
+
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.numbers import number
+from gauntlet.studies.decide import FEWEST_REPETITIONS, Context, Decision, Verdict
+from gauntlet.studies.rules.base import MeasuringOne, described
+from gauntlet.studies.select import shown
+
+KIND = "prediction"
+
+
+class Rule(MeasuringOne):
+    """What the study prints, in SI units, and the mean of how many runs it was."""
+
+    printed: float
+    runs: int = Field(default=1, ge=1)
+    rounded: float = Field(default=0.0, ge=0)
+    """How far the study's own number may lie from what is printed: half of the last digit."""
+    widest: float = Field(default=0.5, gt=0)
+
+    def decide(self, context: Context) -> Decision:
+        """See the module."""
+        selected = self.read(context, self.of)
+        selected.check()
+        kpi = shown(self.quantity, context.study.measures)
+        values = np.array(list(selected.values.values()))
+        centre, n = float(values.mean()), values.size
+        printed = number(self.printed * kpi.shown_factor)
+        unit = f" {kpi.shown_unit}" if kpi.shown_unit else ""
+        found = Mean(centre, None, None, int(n), "none")
+        reason = selected.left_out.words
+        if selected.deterministic:
+            verdict, why = (
+                Verdict.UNDECIDED,
+                "deterministic: nothing was drawn, so there is no spread to predict from",
+            )
+        elif n < FEWEST_REPETITIONS:
+            verdict, why = (
+                Verdict.UNDECIDED,
+                f"too few repetitions: {n}, and at least {FEWEST_REPETITIONS} are needed",
+            )
+        else:
+            spread = float(values.std(ddof=1)) * sqrt(1 / n + 1 / self.runs)
+            half = float(stdtrit(n - 1, 1 - context.alpha / 2)) * spread
+            found = Mean(centre, centre - half, centre + half, int(n), "prediction").within(
+                kpi.least, kpi.most
+            )
+            inside = abs(self.printed - centre) <= half + self.rounded
+            verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED
+            if inside and half > self.widest * abs(self.printed):
+                verdict = Verdict.UNDECIDED
+            seen = number(half * kpi.shown_factor)
+            what = "a run" if self.runs == 1 else f"a mean of {self.runs} runs"
+            why = f"{what} that is {seen}{unit} off would be seen"
+        return Decision(
+            verdict=verdict,
+            what=described(self.label(context), self.under(context, self.of)) + ", prediction",
+            value=centre,
+            low=found.low,
+            high=found.high,
+            n=int(n),
+            bound=f"{printed}{unit} lies inside",
+            unit=kpi.shown_unit,
+            factor=kpi.shown_factor,
+            reason="; ".join(it for it in (why, reason) if it),
+            deterministic=selected.deterministic,
+        )

@@ -1,0 +1,25 @@
+"""The Python of the first experiment's page, executed over results in its folder."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.report import factory
+
+from .snippets import blocks
+
+SNIPPETS = [block for block in blocks("python") if block.document.name == "first-experiment.md"]
+
+
+def test_the_python_of_the_first_experiment_prints_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factory.doubtful(tmp_path / "results" / "first", tmp_path / "scratch")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in SNIPPETS:
+        exec(compile(block.text, block.name, "exec"), names)
+    means, in_time = capsys.readouterr().out.split("shape: ")[1:]
+    assert means.startswith("(5, 3)"), "two protocols, two losses, and the run that failed"
+    assert "throughput_bps" in means
+    assert "in_time" in in_time
