@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kcp::Kcp;
 use restp_proto::{Ecn, Instant};
-use restp_sim::restp::{client_ip, pattern, server_ip};
+use restp_sim::pair::{client_ip, pattern, server_ip};
 use restp_sim::{Host, HostId, Network, Outgoing, Packet};
 
 use crate::grid::Messages;

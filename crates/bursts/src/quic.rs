@@ -13,7 +13,7 @@ use quinn_proto::{
     Event, ServerConfig, StreamId, Transmit, TransportConfig,
 };
 use restp_proto::{Ecn, Instant};
-use restp_sim::restp::{client_ip, pattern, server_ip};
+use restp_sim::pair::{client_ip, pattern, server_ip};
 use restp_sim::{Host, HostId, Network, Outgoing, Packet};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use restp_proto::profile::{AckReport, AckTiming, Congestion, FlowControl, Ordering, Reliability};
 use restp_proto::{Profile, SendError};
-use restp_sim::restp::{Pair, pattern};
+use restp_sim::pair::{Pair, pattern};
 
 use crate::grid::Messages;
 use crate::stack::{Try, message, message_number};

@@ -106,7 +106,7 @@ impl Stack {
 
 /// The message `number` as it travels: its number, then noise.
 pub(crate) fn message(number: usize, size_bytes: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = (0..size_bytes).map(|place| restp_sim::restp::pattern(number + place)).collect();
+    let mut bytes: Vec<u8> = (0..size_bytes).map(|place| restp_sim::pair::pattern(number + place)).collect();
     bytes[..8].copy_from_slice(&(number as u64).to_be_bytes());
     bytes
 }

@@ -3,9 +3,11 @@
 //! Fixed framing gives every message a packet of its own, which lets a lost one be repeated or passed over alone. Where
 //! everything must arrive in order anyway, short messages are many times cheaper on a coalescing connection.
 
+use std::future::poll_fn;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use restp_proto::Message;
 use restp_proto::profile::Framing;
+use restp_proto::{Message, SendOptions};
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -22,6 +24,8 @@ pub const MAX_RECORD_BYTES: usize = 16 << 20;
 /// Messages of any length over a connection with coalescing framing. Both ends must use it.
 pub struct Records {
     connection: Connection,
+    /// Gathered messages that the send buffer had no room for.
+    leaving: Option<Bytes>,
     gathered: BytesMut,
     taken: std::vec::IntoIter<Message>,
     /// What is left of the piece that was taken last.
@@ -29,6 +33,12 @@ pub struct Records {
     /// A record, with its length, of which only the beginning has come.
     begun: BytesMut,
     limit_bytes: usize,
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records").field("connection", &self.connection).finish_non_exhaustive()
+    }
 }
 
 impl Records {
@@ -40,6 +50,7 @@ impl Records {
         match connection.composition().map(|composition| composition.profile().framing) {
             Some(Framing::Coalesce) => Ok(Self {
                 connection,
+                leaving: None,
                 gathered: BytesMut::new(),
                 taken: Vec::new().into_iter(),
                 piece: Bytes::new(),
@@ -67,6 +78,8 @@ impl Records {
 
     /// Takes a message; it leaves with the next [`Records::flush`], or earlier when many have gathered.
     ///
+    /// Once polled the message has been taken, also if the future is dropped then: do not feed it again.
+    ///
     /// # Errors
     /// As [`Connection::send`], and [`Error::Record`] if the message is longer than its length can say.
     pub async fn feed(&mut self, message: &[u8]) -> Result<(), Error> {
@@ -80,18 +93,26 @@ impl Records {
 
     /// Hands everything that was fed to the connection.
     ///
+    /// Cancel safe: what could not be handed over stays with the records, for the next call.
+    ///
     /// # Errors
     /// As [`Connection::send`].
     pub async fn flush(&mut self) -> Result<(), Error> {
-        if self.gathered.is_empty() {
-            return Ok(());
+        loop {
+            if self.leaving.is_none() {
+                if self.gathered.is_empty() {
+                    return Ok(());
+                }
+                self.leaving = Some(self.gathered.split().freeze());
+                self.gathered.reserve(GATHER_BYTES);
+            }
+            poll_fn(|cx| self.connection.poll_send(cx, &mut self.leaving, SendOptions::default())).await?;
         }
-        let gathered = self.gathered.split().freeze();
-        self.gathered.reserve(GATHER_BYTES);
-        self.connection.send(gathered).await
     }
 
     /// Sends one message at once.
+    ///
+    /// Once polled the message has been taken, as by [`Records::feed`].
     ///
     /// # Errors
     /// As [`Records::feed`].
@@ -101,6 +122,8 @@ impl Records {
     }
 
     /// The next message; `None` when the peer has closed and everything was read.
+    ///
+    /// Cancel safe: nothing that arrived is lost.
     ///
     /// # Errors
     /// [`Error::Closed`] if the connection ended in another way, [`Error::Record`] if it ended within a message or the

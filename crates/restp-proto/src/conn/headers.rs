@@ -186,7 +186,8 @@ impl Connection {
             overhead += if profile.management == Management::Opportunistic { 4 * WORD_BYTES } else { 0 };
             overhead += if several { 5 * WORD_BYTES } else { 0 };
         }
-        profile.tuning.max_packet_bytes - overhead.min(profile.tuning.max_packet_bytes - 1)
+        let packet_bytes = if smallest { profile.tuning.max_packet_bytes } else { self.packet_bytes() };
+        packet_bytes - overhead.min(packet_bytes - 1)
     }
 
     /// Payload bytes that the next segment will have.

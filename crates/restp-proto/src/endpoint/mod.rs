@@ -93,6 +93,17 @@ pub struct Endpoint {
     stats: EndpointStats,
 }
 
+impl std::fmt::Debug for Endpoint {
+    /// Keys and secrets are left out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("encapsulation", &self.config.encapsulation)
+            .field("listeners", &self.listeners.keys())
+            .field("connections", &self.table.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Endpoint {
     /// An endpoint whose randomness all comes from `seed`: keep it secret outside of simulations.
     #[must_use]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use restp_proto::profile::{Protection, Tuning};
 use restp_proto::wire::{Cookie, Flow, Packet as Wire};
 use restp_proto::{EndpointConfig, Profile};
-use restp_sim::restp::{Pair, client_ip, server_ip};
+use restp_sim::pair::{Pair, client_ip, server_ip};
 use restp_sim::{DropRule, LinkConfig, Packet};
 
 const MS: Duration = Duration::from_millis(1);
@@ -35,6 +35,40 @@ fn k3_a_peer_behind_a_forgetful_nat_keeps_its_connection() {
     assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 5);
 }
 
+// R-ENCAP-3
+#[test]
+fn a_connection_goes_on_from_another_address_of_its_host() {
+    let link = LinkConfig::new(5_000_000, MS * 10);
+    let paths = [(link.clone(), link.clone()), (link.clone(), link)];
+    let mut pair = Pair::with_paths(8, &Profile::file_arq(), &paths);
+    let (there, back) = pair.links[1];
+    pair.net.route(client_ip(1), server_ip(0), &[there]);
+    pair.net.route(server_ip(0), client_ip(1), &[back]);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("it is connected");
+    let data: Vec<u8> = (0..400_000).map(restp_sim::pair::pattern).collect();
+    pair.send(pair.server, accepted, data.clone()).unwrap();
+    let mut received = Vec::new();
+    for round in 0..3000 {
+        if round == 150 {
+            // The first address is gone: nothing passes there any more in either direction.
+            for link in [pair.links[0].0, pair.links[0].1] {
+                pair.net.add_rule(link, DropRule::first(u64::MAX, |_| true));
+            }
+            let local = std::net::SocketAddr::new(client_ip(1), restp_sim::pair::UDP_PORT);
+            let moved = pair.net.with(pair.client, |host, now| {
+                host.endpoint.rebind_path(now, conn, restp_proto::PathId(0), local)
+            });
+            assert_eq!(moved, Ok(()));
+        }
+        received.extend(pair.receive(pair.client, conn).into_iter().flat_map(|message| message.payload));
+        pair.net.run_for(MS);
+    }
+    assert!(received == data, "{} bytes", received.len());
+    assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 1);
+}
+
 // K3, R-ENCAP-3
 #[test]
 fn k3_a_download_goes_on_when_the_nat_forgets_in_the_middle() {
@@ -50,7 +84,7 @@ fn k3_a_download_goes_on_when_the_nat_forgets_in_the_middle() {
     let conn = pair.connect();
     pair.net.run_for(MS * 200);
     let accepted = pair.accepted().expect("the handshake passes the translator");
-    let data: Vec<u8> = (0..2_000_000).map(restp_sim::restp::pattern).collect();
+    let data: Vec<u8> = (0..2_000_000).map(restp_sim::pair::pattern).collect();
     pair.send(pair.server, accepted, data.clone()).unwrap();
     let mut received = Vec::new();
     for round in 0..8000 {
@@ -106,7 +140,7 @@ fn packets_from_an_address_that_never_answers_move_nothing() {
         let conn = pair.connect();
         pair.net.run_for(MS * 200);
         let accepted = pair.accepted().expect("the handshake succeeds");
-        let data: Vec<u8> = (0..1_000_000).map(restp_sim::restp::pattern).collect();
+        let data: Vec<u8> = (0..1_000_000).map(restp_sim::pair::pattern).collect();
         pair.send(pair.server, accepted, data.clone()).unwrap();
         let victim: std::net::SocketAddr = "203.0.113.9:4000".parse().unwrap();
         let sent_bytes = count_bytes_to(&mut pair, victim.ip());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use restp_proto::profile::{AckReport, Congestion, LossCause, OutageProbe, Tuning};
 use restp_proto::{Dial, EventKind, Instant, Profile};
-use restp_sim::restp::Pair;
+use restp_sim::pair::Pair;
 use restp_sim::{LinkConfig, Loss, Outage};
 
 const MS: Duration = Duration::from_millis(1);
@@ -113,7 +113,7 @@ fn dials_begin_and_end_an_outage_without_waiting_for_timers() {
     let conn = pair.connect();
     pair.net.run_for(MS * 500);
     let client = pair.client;
-    let path = restp_sim::restp::client_path(0);
+    let path = restp_sim::pair::client_path(0);
     pair.net.with(client, |host, now| host.endpoint.dial(now, conn, Dial::PathDown(path)));
     pair.send(client, conn, vec![1; 5000]).unwrap();
     pair.net.run_for(MS * 150);

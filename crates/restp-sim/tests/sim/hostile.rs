@@ -9,7 +9,7 @@ use restp_proto::wire::{
 use restp_proto::{
     CloseReason, ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile,
 };
-use restp_sim::restp::{Pair, SERVER_PORT, UDP_PORT, client_ip, client_path, server_ip};
+use restp_sim::pair::{Pair, SERVER_PORT, UDP_PORT, client_ip, client_path, server_ip};
 use restp_sim::{LinkConfig, Packet};
 
 const MS: Duration = Duration::from_millis(1);

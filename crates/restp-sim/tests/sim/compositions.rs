@@ -7,7 +7,7 @@ use restp_proto::profile::{
     Ordering, Paths, Reliability, Scheduler, Tuning,
 };
 use restp_proto::{Profile, SendError};
-use restp_sim::{LinkConfig, Loss, restp::Pair};
+use restp_sim::{LinkConfig, Loss, pair::Pair};
 
 const MESSAGES: u32 = 24;
 
@@ -104,7 +104,7 @@ fn carries_data(profile: &Profile, seed: u64) {
         // Joins wait for the handshake, which losses may delay.
         let opened = (0..12).any(|_| {
             pair.net.run_for(Duration::from_secs(5));
-            let path = restp_sim::restp::client_path(1);
+            let path = restp_sim::pair::client_path(1);
             pair.net.with(client, |host, now| host.endpoint.open_path(now, conn, path, false)).is_ok()
         });
         assert!(opened, "{what}, seed {seed}: the second path was not opened");
@@ -126,7 +126,7 @@ fn carries_data(profile: &Profile, seed: u64) {
         }
         // Connectionless messages arrive without a connection.
         pair.net.with(server, |host, _| {
-            while let Some(datagram) = host.endpoint.recv_datagram(restp_sim::restp::SERVER_PORT) {
+            while let Some(datagram) = host.endpoint.recv_datagram(restp_sim::pair::SERVER_PORT) {
                 let index = u64::from(u32::from_be_bytes(datagram.payload[..4].try_into().unwrap()));
                 got.push(restp_proto::Message { payload: datagram.payload, early: false, index });
             }
@@ -211,9 +211,9 @@ fn d1_what_a_peer_lacks_is_left_out_or_the_connection_is_refused() {
         let own = Profile::file_arq();
         let mut pair = Pair::with_config(1, &wanted, &own, &[(link.clone(), link.clone())], &config);
         pair.net.with(pair.server, |host, _| {
-            host.endpoint.unlisten(restp_sim::restp::SERVER_PORT);
+            host.endpoint.unlisten(restp_sim::pair::SERVER_PORT);
             host.endpoint
-                .listen(restp_sim::restp::SERVER_PORT, own.clone().validate().unwrap(), true)
+                .listen(restp_sim::pair::SERVER_PORT, own.clone().validate().unwrap(), true)
                 .unwrap();
         });
         let conn = pair.connect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use restp_proto::wire::Flags;
 use restp_proto::{ConnId, EventKind, Profile};
-use restp_sim::restp::{Pair, has_flags, has_payload};
+use restp_sim::pair::{Pair, has_flags, has_payload};
 use restp_sim::{DropRule, LinkConfig, Packet};
 
 const MS: Duration = Duration::from_millis(1);

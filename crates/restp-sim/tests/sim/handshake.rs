@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use restp_proto::wire::{Flags, Flow, Packet as Wire};
 use restp_proto::{Instant, PathAddr, Profile};
-use restp_sim::restp::{Pair, client_path, has_flags, has_payload};
+use restp_sim::pair::{Pair, client_path, has_flags, has_payload};
 use restp_sim::{DropRule, LinkConfig, Packet};
 
 const MS: Duration = Duration::from_millis(1);
@@ -201,7 +201,7 @@ fn initial_numbers_differ_between_seeds() {
 fn first_syn(seed: u64) -> u32 {
     let mut endpoint = restp_proto::Endpoint::new(Default::default(), [seed as u8; 32]);
     let composition = Profile::file_arq().validate().unwrap();
-    endpoint.connect(Instant::ZERO, restp_sim::restp::client_path(0), 1, 2, &composition).unwrap();
+    endpoint.connect(Instant::ZERO, restp_sim::pair::client_path(0), 1, 2, &composition).unwrap();
     let mut out = Vec::new();
     endpoint.poll_transmit(Instant::ZERO, 1, &mut out).expect("a SYN");
     let decoded = Wire::decode(&out, None).unwrap();
@@ -226,7 +226,7 @@ fn an_attempt_without_answer_fails_after_six_tries() {
 #[test]
 fn a_port_without_listener_refuses() {
     let mut pair = Pair::new(1, &Profile::file_arq(), &LinkConfig::ideal(DELAY));
-    pair.net.with(pair.server, |host, _| host.endpoint.unlisten(restp_sim::restp::SERVER_PORT));
+    pair.net.with(pair.server, |host, _| host.endpoint.unlisten(restp_sim::pair::SERVER_PORT));
     pair.connect();
     pair.net.run_for(Duration::from_secs(1));
     let events = pair.net.with(pair.client, |host, _| host.take_events());
@@ -242,8 +242,8 @@ fn services_that_a_listener_does_not_take_are_told_from_a_port_without_listener(
     let own = Profile { crc: false, ..Profile::file_arq() };
     let mut pair = Pair::with_config(1, &Profile::file_arq(), &own, &[(link.clone(), link)], &config);
     pair.net.with(pair.server, |host, _| {
-        host.endpoint.unlisten(restp_sim::restp::SERVER_PORT);
-        host.endpoint.listen(restp_sim::restp::SERVER_PORT, own.validate().unwrap(), true).unwrap();
+        host.endpoint.unlisten(restp_sim::pair::SERVER_PORT);
+        host.endpoint.listen(restp_sim::pair::SERVER_PORT, own.validate().unwrap(), true).unwrap();
     });
     pair.connect();
     pair.net.run_for(Duration::from_secs(1));
@@ -261,7 +261,7 @@ fn an_answer_longer_than_an_unproven_client_may_get_waits_and_arrives_whole() {
     let (client, server) = (pair.client, pair.server);
     let conn = pair.connect();
     pair.send(client, conn, "GET everything").unwrap();
-    let answer: Vec<u8> = (0..100_000).map(restp_sim::restp::pattern).collect();
+    let answer: Vec<u8> = (0..100_000).map(restp_sim::pair::pattern).collect();
     let (mut answered, mut received) = (false, Vec::new());
     for _ in 0..2000 {
         if let Some(accepted) = pair.accepted()

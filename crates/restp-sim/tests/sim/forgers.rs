@@ -9,7 +9,7 @@ use restp_proto::wire::{
     Sequence,
 };
 use restp_proto::{CloseReason, ConnId, EventKind, Profile};
-use restp_sim::restp::{Pair, client_path, has_payload, server_ip};
+use restp_sim::pair::{Pair, client_path, has_payload, server_ip};
 use restp_sim::{DropRule, LinkConfig, LinkId, Packet};
 
 use crate::hostile::{bytes, observed_token, packet};

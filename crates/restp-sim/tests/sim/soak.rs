@@ -8,7 +8,7 @@ use restp_proto::profile::{
     Congestion, FecKind, Framing, LossCause, Ordering, Paths, Reliability, Scheduler, Tuning,
 };
 use restp_proto::{ConnId, EventKind, Profile, SendError};
-use restp_sim::restp::{Pair, client_path};
+use restp_sim::pair::{Pair, client_path};
 use restp_sim::{HostId, LinkConfig, Loss, Outage};
 
 const MS: Duration = Duration::from_millis(1);

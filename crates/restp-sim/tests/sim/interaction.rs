@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use restp_proto::profile::{FecKind, Framing, LossCause, Ordering, Paths, Reliability, Scheduler, Tuning};
 use restp_proto::{ConnId, EventKind, Instant, PathId, Profile};
-use restp_sim::restp::{Pair, client_path};
+use restp_sim::pair::{Pair, client_path};
 use restp_sim::{HostId, LinkConfig, Loss, Outage};
 
 const MS: Duration = Duration::from_millis(1);

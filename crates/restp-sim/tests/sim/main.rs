@@ -4,6 +4,7 @@ mod bursts;
 mod compositions;
 mod delay;
 mod delivery;
+mod ending;
 mod forgers;
 mod fuzzing;
 mod handshake;
@@ -16,6 +17,7 @@ mod paths;
 #[cfg(feature = "protected")]
 mod protection;
 mod rules;
+mod sizes;
 mod snapshot;
 mod soak;
 #[cfg(feature = "protected")]

@@ -1,13 +1,13 @@
 //! The fuzz bodies on their committed corpora, on mutations of them and on noise: bounded, with a fixed seed.
 
-#[path = "../../fuzz/bodies/connection.rs"]
+#[path = "../../../restp-proto/fuzz/bodies/connection.rs"]
 mod connection;
-#[path = "../../fuzz/bodies/cookie.rs"]
+#[path = "../../../restp-proto/fuzz/bodies/cookie.rs"]
 mod cookie;
 #[cfg(feature = "protected")]
-#[path = "../../fuzz/bodies/protected.rs"]
+#[path = "../../../restp-proto/fuzz/bodies/protected.rs"]
 mod protected;
-#[path = "../../fuzz/bodies/world.rs"]
+#[path = "../../../restp-proto/fuzz/bodies/world.rs"]
 mod world;
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use restp_sim::SimRng;
 
 /// All files of a corpus.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../restp-proto/fuzz/corpus").join(name);
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty());

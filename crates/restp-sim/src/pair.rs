@@ -1,13 +1,14 @@
 //! ResTP endpoints in the simulator, and a ready-made pair of them.
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
 use restp_proto::wire::{Flags, Packet as Decoded};
 use restp_proto::{
-    ConnId, Endpoint, EndpointConfig, Event, EventKind, Instant, Message, PathAddr, Profile, SendError,
-    SendOptions,
+    CloseReason, ConnId, Endpoint, EndpointConfig, Event, EventKind, Instant, Message, PathAddr, Profile,
+    SendError, SendOptions,
 };
 
 use crate::link::{LinkConfig, LinkId};
@@ -22,13 +23,14 @@ pub const UDP_PORT: u16 = restp_proto::wire::UDP_PORT;
 const SEGMENTS: usize = 10;
 
 /// A host with a ResTP endpoint; its application is whoever holds the network.
+#[derive(Debug)]
 pub struct RestpHost {
     /// The endpoint.
     pub endpoint: Endpoint,
     /// Events in the order in which they came.
     pub events: Vec<Event>,
     buffer: Vec<u8>,
-    waiting: std::collections::VecDeque<Outgoing>,
+    waiting: VecDeque<Outgoing>,
 }
 
 impl RestpHost {
@@ -118,6 +120,7 @@ pub fn client_path(index: u8) -> PathAddr {
 }
 
 /// A client and a server with one or more paths between them.
+#[derive(Debug)]
 pub struct Pair {
     /// The network.
     pub net: Network<RestpHost>,
@@ -236,62 +239,159 @@ impl Pair {
         })
     }
 
-    /// Sends `size_bytes` of a known pattern from client to server in pieces, closes both ends, and returns what was
-    /// sent and what was received, in the order of receipt, after at most `limit`.
-    pub fn transfer(&mut self, size_bytes: usize, limit: Duration) -> (Vec<u8>, Vec<u8>) {
+    /// Sends `size_bytes` of a known pattern from client to server over a new connection, closes both ends, and waits for
+    /// at most `limit`.
+    ///
+    /// # Errors
+    /// [`Incomplete`] unless exactly what was sent arrived, in order; it holds what did arrive.
+    pub fn transfer(&mut self, size_bytes: usize, limit: Duration) -> Result<Transferred, Incomplete> {
+        let start = self.net.now();
+        let heard = [self.client, self.server].map(|host| self.net.host(host).events.len());
         let conn = self.connect();
-        let piece_bytes = self
-            .net
-            .host(self.client)
-            .endpoint
-            .max_message_bytes(conn)
-            .unwrap_or(size_bytes)
-            .min(size_bytes)
-            .max(1);
         let sent: Vec<u8> = (0..size_bytes).map(pattern).collect();
-        let mut pieces: std::collections::VecDeque<Bytes> =
-            sent.chunks(piece_bytes).map(Bytes::copy_from_slice).collect();
+        let mut pieces = self.pieces(conn, &sent);
         let mut received = Vec::new();
         let (client, server) = (self.client, self.server);
-        let end = self.net.now() + limit;
-        loop {
+        let (mut ends, mut accepted) = ([None, None], None);
+        while ends.contains(&None) && self.net.next_event().is_some_and(|at| at <= start + limit) {
             while let Some(piece) = pieces.pop_front() {
-                match self.send(client, conn, piece.clone()) {
-                    Ok(()) => {}
-                    Err(SendError::Full(piece)) => {
+                if let Err(error) = self.send(client, conn, piece) {
+                    if let SendError::Full(piece) = error {
                         pieces.push_front(piece);
-                        break;
                     }
-                    Err(_) => break,
+                    break;
                 }
             }
             if pieces.is_empty() {
                 self.net.with(client, |host, now| host.endpoint.close(now, conn));
             }
-            if let Some(accepted) = self.accepted() {
-                for message in self.receive(server, accepted) {
-                    received.extend_from_slice(&message.payload);
-                }
-                let finished =
-                    self.net.host(server).events.iter().any(|event| event.kind == EventKind::Finished);
-                if finished {
+            accepted = accepted.or_else(|| self.accepted_since(heard[1]));
+            if let Some(accepted) = accepted {
+                let messages = self.receive(server, accepted);
+                received.extend(messages.iter().flat_map(|message| &message.payload[..]));
+                if self.has_happened(server, accepted, |kind| *kind == EventKind::Finished) {
                     self.net.with(server, |host, now| host.endpoint.close(now, accepted));
                 }
+                ends[1] = self.end_of(server, accepted);
             }
-            let closed =
-                |host: &RestpHost| host.events.iter().any(|event| matches!(event.kind, EventKind::Closed(_)));
-            let done = closed(self.net.host(client)) && closed(self.net.host(server));
-            if done || self.net.next_event().is_none_or(|at| at > end) {
-                return (sent, received);
+            ends[0] = self.end_of(client, conn);
+            if ends.contains(&None) {
+                self.net.step();
             }
-            self.net.step();
+        }
+        if received == sent {
+            Ok(Transferred { bytes: received, took: self.net.now() - start })
+        } else {
+            Err(Incomplete { sent_bytes: size_bytes, received, ends })
         }
     }
+
+    /// `bytes` in messages of the size that the connection takes.
+    fn pieces(&mut self, conn: ConnId, bytes: &[u8]) -> VecDeque<Bytes> {
+        let limit = self.net.host(self.client).endpoint.max_message_bytes(conn).unwrap_or(bytes.len()).max(1);
+        bytes.chunks(limit).map(Bytes::copy_from_slice).collect()
+    }
+
+    /// The connection that the server accepted after it had told `heard` events.
+    fn accepted_since(&mut self, heard: usize) -> Option<ConnId> {
+        let mut events = self.net.host(self.server).events.iter().skip(heard);
+        events.find(|event| matches!(event.kind, EventKind::Accepted { .. })).map(|event| event.conn)
+    }
+
+    fn has_happened(&mut self, host: HostId, conn: ConnId, is: impl Fn(&EventKind) -> bool) -> bool {
+        self.net.host(host).events.iter().any(|event| event.conn == conn && is(&event.kind))
+    }
+
+    /// Why a connection ended, if it did.
+    fn end_of(&mut self, host: HostId, conn: ConnId) -> Option<CloseReason> {
+        self.net.host(host).events.iter().find_map(|event| match event.kind {
+            EventKind::Closed(reason) if event.conn == conn => Some(reason),
+            _ => None,
+        })
+    }
 }
+
+/// Everything that was sent has arrived, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Transferred {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Simulated time from the first packet to the end of both ends.
+    pub took: Duration,
+}
+
+/// Not everything has arrived, or not in order.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Incomplete {
+    /// Bytes that should have arrived.
+    pub sent_bytes: usize,
+    /// What arrived, in the order of receipt.
+    pub received: Vec<u8>,
+    /// Why client and server ended; `None` for an end that had not when time was up.
+    pub ends: [Option<CloseReason>; 2],
+}
+
+impl std::fmt::Debug for Incomplete {
+    /// The sentence: nobody wants to read the bytes in the message of a panic.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl std::fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes were sent and {} arrived", self.sent_bytes, self.received.len())?;
+        if self.received.iter().enumerate().any(|(place, byte)| *byte != pattern(place)) {
+            write!(f, ", not all of them in their place")?;
+        }
+        for (name, end) in ["client", "server"].iter().zip(self.ends) {
+            match end {
+                Some(reason) => write!(f, "; the {name}'s connection was {reason}")?,
+                None => write!(f, "; the {name} had not ended when time was up")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Incomplete {}
 
 /// Byte `place` of the test pattern: no two nearby packets look alike.
 #[must_use]
 pub fn pattern(place: usize) -> u8 {
     let mixed = (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 56) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Outage;
+
+    #[test]
+    fn a_transfer_that_stops_half_way_is_an_error_with_what_arrived() {
+        let from = Instant::ZERO + Duration::from_millis(300);
+        let outages = vec![Outage { from, until: Instant::FAR_FUTURE }];
+        let link = LinkConfig { outages, ..LinkConfig::new(1_000_000, Duration::from_millis(20)) };
+        let mut pair = Pair::new(3, &Profile::file_arq(), &link);
+        let error = pair.transfer(200_000, Duration::from_secs(5)).unwrap_err();
+        assert!(!error.received.is_empty() && error.received.len() < 200_000);
+        let text = error.to_string();
+        assert!(
+            text.starts_with("200000 bytes were sent and") && text.contains("when time was up"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_second_transfer_of_a_pair_is_judged_by_its_own_events() {
+        let link = LinkConfig::new(1_000_000, Duration::from_millis(20));
+        let mut pair = Pair::new(3, &Profile::file_arq(), &link);
+        let first = pair.transfer(20_000, Duration::from_secs(60)).unwrap();
+        let second = pair.transfer(100_000, Duration::from_secs(60)).unwrap();
+        assert_eq!((first.bytes.len(), second.bytes.len()), (20_000, 100_000));
+        assert!(second.took > first.took && second.took < Duration::from_secs(10), "{:?}", second.took);
+    }
 }

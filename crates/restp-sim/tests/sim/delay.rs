@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use restp_proto::Profile;
 use restp_proto::profile::{AckTiming, Congestion, FecKind, FlowControl, Framing, Ordering, Reliability};
-use restp_sim::restp::Pair;
+use restp_sim::pair::Pair;
 use restp_sim::{LinkConfig, Loss};
 
 use crate::snapshot::compare;

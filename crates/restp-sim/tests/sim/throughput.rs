@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use restp_proto::Profile;
 use restp_proto::profile::{Congestion, LossCause};
-use restp_sim::restp::Pair;
+use restp_sim::pair::Pair;
 use restp_sim::{LinkConfig, Loss};
 
 use crate::snapshot::compare;
@@ -40,8 +40,8 @@ fn measure(profile: &Profile, loss: f64, rtt_ms: u64) -> f64 {
     let back = LinkConfig::new(RATE_BPS, Duration::from_millis(rtt_ms) / 2);
     let mut pair = Pair::with_paths(1, profile, &[(there, back)]);
     let start = pair.net.now();
-    let (sent, received) = pair.transfer(SIZE_BYTES, Duration::from_secs(3000));
-    assert!(sent == received, "{profile} at loss {loss}, RTT {rtt_ms} ms");
+    let transferred = pair.transfer(SIZE_BYTES, Duration::from_secs(3000));
+    transferred.unwrap_or_else(|error| panic!("{profile} at loss {loss}, RTT {rtt_ms} ms: {error}"));
     SIZE_BYTES as f64 * 8.0 / (pair.net.now() - start).as_secs_f64() / 1000.0
 }
 
