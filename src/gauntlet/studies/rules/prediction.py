@@ -7,17 +7,18 @@ or no further from it than `rounded`: what is printed is rounded to its last dig
 further from our mean than `widest`, a share of the printed value, tells nothing: undecided.
 """
 
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 from pydantic import Field
 from scipy.special import stdtrit
 
+from gauntlet.metrics.adjusted import ADJUSTED
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import number
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Context, Decision, Verdict
 from gauntlet.studies.rules.base import MeasuringOne, described
-from gauntlet.studies.select import shown
+from gauntlet.studies.select import Selected, shown
 
 KIND = "prediction"
 
@@ -30,6 +31,18 @@ class Rule(MeasuringOne):
     rounded: float = Field(default=0.0, ge=0)
     """How far the study's own number may lie from what is printed: half of the last digit."""
     widest: float = Field(default=0.5, gt=0)
+
+    def _predicted(self, context: Context, selected: Selected) -> tuple[float, float]:
+        """Where further means lie, and how far to either side: our own mean is not known better than its
+        interval, and theirs scatters as our repetitions do, for nobody knows which stretches they rode.
+        """
+        values = np.array(list(selected.values.values()))
+        reach = float(stdtrit(values.size - 1, 1 - context.alpha / 2)) * float(values.std(ddof=1))
+        known = self.over_the_line(context, selected, self.of)
+        ours = reach / sqrt(values.size)
+        if known.method == ADJUSTED and known.high is not None:
+            ours = known.high - known.value
+        return known.value, hypot(ours, reach / sqrt(self.runs))
 
     def decide(self, context: Context) -> Decision:
         """See the module."""
@@ -53,8 +66,7 @@ class Rule(MeasuringOne):
                 f"too few repetitions: {n}, and at least {FEWEST_REPETITIONS} are needed",
             )
         else:
-            spread = float(values.std(ddof=1)) * sqrt(1 / n + 1 / self.runs)
-            half = float(stdtrit(n - 1, 1 - context.alpha / 2)) * spread
+            centre, half = self._predicted(context, selected)
             found = Mean(centre, centre - half, centre + half, int(n), "prediction").within(
                 kpi.least, kpi.most
             )
