@@ -3,8 +3,9 @@
 A study that played `runs` runs and printed their mean gives a number with a spread of its own, which it does
 not print. The rule asks whether the number lies in the prediction interval of a mean of so many further runs,
 from the spread of our repetitions (Student's t; Hahn and Meeker, Statistical Intervals, 1991, section 4.2),
-or no further from it than `rounded`: what is printed is rounded to its last digit. An interval that reaches
-further from our mean than `widest`, a share of the printed value, tells nothing: undecided.
+or no further from it than `rounded`: what is printed is rounded to its last digit. Where the study says
+"about", practically the same is enough: no further from our mean than `about`, a share of the printed value. An
+interval that reaches further from our mean than `widest`, such a share, tells nothing: undecided.
 """
 
 from math import hypot, sqrt
@@ -30,6 +31,7 @@ class Rule(MeasuringOne):
     runs: int = Field(default=1, ge=1)
     rounded: float = Field(default=0.0, ge=0)
     """How far the study's own number may lie from what is printed: half of the last digit."""
+    about: float = Field(default=0.0, ge=0)
     widest: float = Field(default=0.5, gt=0)
 
     def _predicted(self, context: Context, selected: Selected) -> tuple[float, float]:
@@ -70,7 +72,8 @@ class Rule(MeasuringOne):
             found = Mean(centre, centre - half, centre + half, int(n), "prediction").within(
                 kpi.least, kpi.most
             )
-            inside = abs(self.printed - centre) <= half + self.rounded
+            near = self.about * abs(self.printed)
+            inside = abs(self.printed - centre) <= max(half + self.rounded, near)
             verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED
             if inside and half > self.widest * abs(self.printed):
                 verdict = Verdict.UNDECIDED
@@ -84,7 +87,8 @@ class Rule(MeasuringOne):
             low=found.low,
             high=found.high,
             n=int(n),
-            bound=f"{printed}{unit} lies inside",
+            bound=f"{printed}{unit} lies inside"
+            + (f", or {100 * self.about:g} % from it" if self.about else ""),
             unit=kpi.shown_unit,
             factor=kpi.shown_factor,
             reason="; ".join(it for it in (why, reason) if it),
