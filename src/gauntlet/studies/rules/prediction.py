@@ -4,8 +4,8 @@ A study that played `runs` runs and printed their mean gives a number with a spr
 not print. The rule asks whether the number lies in the prediction interval of a mean of so many further runs,
 from the spread of our repetitions (Student's t; Hahn and Meeker, Statistical Intervals, 1991, section 4.2),
 or no further from it than `rounded`: what is printed is rounded to its last digit. Where the study says
-"about", practically the same is enough: no further from our mean than `about`, a share of the printed value. An
-interval that reaches further from our mean than `widest`, such a share, tells nothing: undecided.
+"about", this is enough, too: no further from our mean than `about`, a share of the printed value. An interval
+that reaches further from our mean than `widest`, such a share, tells nothing: undecided.
 """
 
 from math import hypot, sqrt
@@ -33,6 +33,10 @@ class Rule(MeasuringOne):
     """How far the study's own number may lie from what is printed: half of the last digit."""
     about: float = Field(default=0.0, ge=0)
     widest: float = Field(default=0.5, gt=0)
+
+    @property
+    def _or_about(self) -> str:
+        return f", or {100 * self.about:g} % from the mean" if self.about else ""
 
     def _predicted(self, context: Context, selected: Selected) -> tuple[float, float]:
         """Where further means lie, and how far to either side: our own mean is not known better than its
@@ -87,8 +91,7 @@ class Rule(MeasuringOne):
             low=found.low,
             high=found.high,
             n=int(n),
-            bound=f"{printed}{unit} lies inside"
-            + (f", or {100 * self.about:g} % from it" if self.about else ""),
+            bound=f"{printed}{unit} lies inside{self._or_about}",
             unit=kpi.shown_unit,
             factor=kpi.shown_factor,
             reason="; ".join(it for it in (why, reason) if it),
