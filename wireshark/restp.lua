@@ -527,7 +527,7 @@ local function read_payload(packet, tree)
   local at, flags = packet.header_bytes, packet.flags
   local control = flags.SYN or flags.FIN or flags.RST
   if packet.sealed then return end
-  if flags.URG and packet.sequence and not control and not packet.error.ENC and packet.payload_bytes > 4 then
+  if flags.URG and packet.sequence and (packet.flow.CON or packet.flow.OPT) and not control and not packet.error.ENC and packet.payload_bytes > 4 then
     tree:add(fields["part.offset"], packet.tvb(at, 2))
     tree:add(fields["part.length"], packet.tvb(at + 2, 2))
   elseif flags.RST and packet.payload_bytes == 4 then

@@ -78,10 +78,11 @@ def _number_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
 
 
 def _is_numbered_data(packet: Packet) -> bool:
-    """Data that have a number of their own, of which there may be parts (R-SIZE-4)."""
+    """Data of a connection that have a number of their own, of which there may be parts (R-SIZE-4)."""
     control = Flags.SYN | Flags.FIN | Flags.RST
     apart = packet.header.flags & control or Error.ENC in packet.header.error or _is_padded(packet)
-    return bool(packet.payload) and packet.numbers is not None and not apart
+    connected = packet.header.flow & (Flow.CON | Flow.OPT)
+    return bool(packet.payload and connected) and packet.numbers is not None and not apart
 
 
 def _is_padded(packet: Packet) -> bool:

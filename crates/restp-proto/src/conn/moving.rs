@@ -25,7 +25,8 @@ pub(crate) struct Moving {
 }
 
 impl Connection {
-    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions.
+    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions, or
+    /// be those of a packet that arrived not long ago.
     // R-ENCAP-3
     pub fn moved_path(&self, addr: &PathAddr, packet: &Packet<'_>) -> Option<usize> {
         if self.phase != Phase::Established || packet.frozen_bits() != self.shape.frozen {
@@ -38,7 +39,8 @@ impl Connection {
             let window = u64::from(self.composition.profile().tuning.receive_window_packets);
             path.stage == Stage::Established
                 && path.addr.local == addr.local
-                && own.is_some_and(|own| own + 1 >= path.rx.next() && own < path.rx.next() + window)
+                // A repetition of what has arrived comes first where the acknowledgement of it was lost.
+                && own.is_some_and(|own| own + window >= path.rx.next() && own < path.rx.next() + window)
                 && ack.is_some_and(|ack| ack >= path.tx.first() && ack <= path.tx.next())
         })
     }

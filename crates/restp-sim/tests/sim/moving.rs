@@ -35,6 +35,32 @@ fn k3_a_peer_behind_a_forgetful_nat_keeps_its_connection() {
     assert_eq!(pair.net.host(pair.server).endpoint.stats().rebindings, 5);
 }
 
+// K3, R-ENCAP-3
+#[test]
+fn k3_a_repetition_from_a_new_address_is_known_as_one_and_resets_nothing() {
+    let mut pair = Pair::new(31, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+    let outside = "198.51.100.7".parse().unwrap();
+    pair.net.add_nat(client_ip(0), outside);
+    let (there, back) = pair.links[0];
+    pair.net.route(outside, server_ip(0), &[there]);
+    pair.net.route(server_ip(0), outside, &[back]);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("the handshake passes the translator");
+    // What was sent arrives, its acknowledgement does not, and the repetition comes from elsewhere.
+    pair.net.add_rule(back, DropRule::first(1, |_| true));
+    pair.send(pair.client, conn, vec![1; 100]).unwrap();
+    pair.net.run_for(MS * 60);
+    pair.net.rebind_nat(client_ip(0));
+    pair.net.run_for(Duration::from_secs(3));
+    pair.send(pair.client, conn, vec![2; 100]).unwrap();
+    pair.net.run_for(Duration::from_secs(3));
+    let got: Vec<u8> =
+        pair.receive(pair.server, accepted).into_iter().flat_map(|message| message.payload).collect();
+    assert_eq!(got, [[1; 100], [2; 100]].concat());
+    assert_eq!(pair.net.host(pair.server).endpoint.stats().resets_sent, 0);
+}
+
 // R-ENCAP-3
 #[test]
 fn a_connection_goes_on_from_another_address_of_its_host() {
