@@ -41,6 +41,10 @@ impl Driver {
         let mut locked = None;
         let received = self.socket.poll_recv(cx, &mut self.inbound, |train| {
             let (state, now) = locked.get_or_insert_with(|| (shared.lock(), shared.clock.now()));
+            if let Some(lent) = &train.lent {
+                state.proto.handle_train(*now, train.path, train.ecn, lent, train.stride);
+                return;
+            }
             for datagram in train.bytes.chunks(train.stride) {
                 state.proto.handle(*now, train.path, train.ecn, datagram);
             }

@@ -29,18 +29,28 @@ const MAX_EVENTS: usize = 64;
 const MAX_DATAGRAMS: usize = 1024;
 
 /// Tasks that wait for the same thing. Waking forgets them; who still waits comes again.
+///
+/// Nearly always there is one, which needs no memory of its own.
 #[derive(Default)]
-pub(crate) struct Waiters(Vec<Waker>);
+pub(crate) struct Waiters {
+    first: Option<Waker>,
+    others: Vec<Waker>,
+}
 
 impl Waiters {
     pub fn add(&mut self, waker: &Waker) {
-        if !self.0.iter().any(|known| known.will_wake(waker)) {
-            self.0.push(waker.clone());
+        match &self.first {
+            None => self.first = Some(waker.clone()),
+            Some(first) => {
+                if !first.will_wake(waker) && !self.others.iter().any(|known| known.will_wake(waker)) {
+                    self.others.push(waker.clone());
+                }
+            }
         }
     }
 
     pub fn wake(&mut self) {
-        self.0.drain(..).for_each(Waker::wake);
+        self.first.take().into_iter().chain(std::mem::take(&mut self.others)).for_each(Waker::wake);
     }
 }
 

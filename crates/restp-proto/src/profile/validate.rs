@@ -45,6 +45,11 @@ impl Composition {
         &self.profile
     }
 
+    /// `profile` as a composition, this one if it is the same: a server's connections share what its listener offers.
+    pub(crate) fn with(&self, profile: Profile) -> Option<Self> {
+        if profile == *self.profile { Some(self.clone()) } else { profile.validate().ok() }
+    }
+
     /// Legal but unwise choices.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
