@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use netlab::{ByteMatch, Network, PacketPattern, RunClock, ScriptedDrop, ScriptedDrops, Way};
 use serde::Serialize;
+use transports::{HeaderByte, Opening};
 use workload::FlowSpec;
-use workload::stacks::{HeaderByte, Opening};
 
 use crate::failure::{Failure, Result};
 use crate::flows::Flow;

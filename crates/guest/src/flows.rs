@@ -6,9 +6,10 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use netlab::{Network, RunClock};
-use workload::stacks::Opening;
+use transports::Context;
+use transports::Opening;
 use workload::{
-    ClientHalf, ClientResult, Context, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
+    ClientHalf, ClientResult, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
     SocketLog,
 };
 

@@ -12,10 +12,8 @@ use netlab::{
     RunClock, Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
-use workload::{
-    Clock, Context, DeliveryInstants, ExchangeLog, FlowReport, FlowSpec, MessageLog, Qlogs, SocketLog,
-    WireTap,
-};
+use transports::{Clock, Context, DeliveryInstants, Qlogs};
+use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SocketLog, WireTap};
 
 use crate::drops::Drops;
 use crate::events::{Event, tell};
@@ -359,7 +357,7 @@ fn guest(run: &Run, network: &Network) -> Result<Guest> {
         gauntlet: env!("CARGO_PKG_VERSION"),
         kernel: release.trim_end().to_owned(),
         hz: if tick > 0 { (1_000_000_000 / tick) as u32 } else { 0 },
-        libraries: workload::stacks::LIBRARIES.iter().copied().collect(),
+        libraries: transports::LIBRARIES.iter().copied().collect(),
         sysctls,
     })
 }

@@ -34,6 +34,20 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// One that begins at `requested_ns`.
+    pub(crate) fn begun(object: String, size_bytes: u64, requested_ns: i64, outcome: String) -> Self {
+        Self {
+            object,
+            size_bytes,
+            requested_ns,
+            connected_ns: None,
+            secured_ns: None,
+            first_byte_ns: None,
+            completed_ns: None,
+            outcome,
+        }
+    }
+
     /// Whether it went wrong.
     pub fn failed(&self) -> bool {
         self.outcome != OK

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use transports::secure::RecordMap;
+use transports::{DeliveryInstants, Failure, Service, Session, SocketSample};
 
-use crate::error::Failure;
 use crate::exchange::{Exchange, ExchangeLog};
-use crate::flow::{ClientResult, ServerResult};
-use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
-use crate::log::{MessageLog, SocketLog, SocketSample};
-use crate::secure::RecordMap;
-use crate::session::Session;
+use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
+use crate::log::{MessageLog, SocketLog};
 use crate::spec::Flow;
-use crate::stacks::Service;
 use crate::wire::StreamInstants;
 
 /// One element of `flows` in `record.json`; times in seconds from the start of the run.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use netlab::Network;
 use serde_json::Value;
-use workload::secure::{Pki, SERVER_NAME};
+use transports::secure::{Pki, SERVER_NAME};
 
 use super::process::Launch;
 use super::stack::Stack;

@@ -7,7 +7,8 @@ use std::path::Path;
 use netlab::RunClock;
 use serde::Deserialize;
 use serde_json::Value;
-use workload::{DeliveryInstants, Exchange, FlowResult, FlowSpec, Message, OK};
+use transports::DeliveryInstants;
+use workload::{Exchange, FlowResult, FlowSpec, Message, OK};
 
 use super::environment::Surroundings;
 use super::process::{Bad, End};

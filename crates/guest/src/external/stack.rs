@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
+use transports::secure::Fault;
 use workload::FlowSpec;
-use workload::secure::Fault;
 
 use super::Role;
 use super::environment::is_reserved;
