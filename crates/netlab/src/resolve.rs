@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-use super::{NetworkSpec, RouteSpec, TunnelSpec};
-use crate::Error;
+use crate::spec::{NetworkSpec, RouteSpec, TunnelSpec};
 use crate::topology::{
     Address, Link, MAX_INTERFACE_NAME, NextHop, Route, Topology, TopologyNode, Tunnel, TunnelEnd,
 };
+use crate::{Error, presets};
 
 /// Smallest MTU that IPv4 allows (RFC 791) and largest that an IP header can state.
 const MTU_RANGE_BYTES: std::ops::RangeInclusive<u32> = 68..=65535;
@@ -23,8 +23,34 @@ fn wrong<T>(sentence: String) -> Checked<T> {
     Err(Error::Spec(sentence))
 }
 
+impl NetworkSpec {
+    /// Checks the whole description; the same as [`NetworkSpec::resolve`] with the result thrown away.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] with one sentence about the first mistake.
+    pub fn validate(&self) -> Result<(), Error> {
+        self.resolve().map(drop)
+    }
+
+    /// Expands a preset, looks up every name and parses every address.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] with one sentence about the first mistake.
+    pub fn resolve(&self) -> Result<Topology, Error> {
+        let Some(name) = &self.preset else { return topology(self) };
+        let own = NetworkSpec { preset: None, ..self.clone() };
+        if own != NetworkSpec::default() {
+            return Err(Error::Spec(format!(
+                "network: \"preset\": \"{name}\" stands beside nodes, links, addresses, routes or tunnels; \
+                 give either a preset or a network of your own"
+            )));
+        }
+        topology(&presets::get(name)?)
+    }
+}
+
 /// Resolves a description that names no preset.
-pub(super) fn topology(spec: &NetworkSpec) -> Checked<Topology> {
+fn topology(spec: &NetworkSpec) -> Checked<Topology> {
     let mut topology = Topology {
         nodes: nodes(spec)?,
         links: Vec::new(),

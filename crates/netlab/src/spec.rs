@@ -1,13 +1,9 @@
 //! The network part of a plan as it is written down: names and text, nothing looked up yet.
 //!
-//! [`NetworkSpec::resolve`] turns it into a [`Topology`], in which every name is known to exist and every
+//! [`NetworkSpec::resolve`] turns it into a [`Topology`](crate::Topology), in which every name is known to exist and every
 //! address is parsed. The format is described in `docs/formats/plan.md`.
 
-mod resolve;
-
 use serde::{Deserialize, Serialize};
-
-use crate::{Error, Topology, presets};
 
 /// MTU of a link that names none, and of an Ethernet.
 pub const DEFAULT_MTU_BYTES: u32 = 1500;
@@ -20,7 +16,7 @@ pub const DEFAULT_TUNNEL_MTU_BYTES: u32 = 1476;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkSpec {
-    /// Name of a preset (see [`presets::names`]); then everything else stays empty.
+    /// Name of a preset (see [`presets::names`](crate::presets::names)); then everything else stays empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// The nodes.
@@ -127,29 +123,5 @@ impl NetworkSpec {
     /// The network of the preset called `name`, not yet expanded.
     pub fn preset(name: &str) -> Self {
         NetworkSpec { preset: Some(name.to_owned()), ..NetworkSpec::default() }
-    }
-
-    /// Checks the whole description; the same as [`NetworkSpec::resolve`] with the result thrown away.
-    ///
-    /// # Errors
-    /// [`Error::Spec`] with one sentence about the first mistake.
-    pub fn validate(&self) -> Result<(), Error> {
-        self.resolve().map(drop)
-    }
-
-    /// Expands a preset, looks up every name and parses every address.
-    ///
-    /// # Errors
-    /// [`Error::Spec`] with one sentence about the first mistake.
-    pub fn resolve(&self) -> Result<Topology, Error> {
-        let Some(name) = &self.preset else { return resolve::topology(self) };
-        let own = NetworkSpec { preset: None, ..self.clone() };
-        if own != NetworkSpec::default() {
-            return Err(Error::Spec(format!(
-                "network: \"preset\": \"{name}\" stands beside nodes, links, addresses, routes or tunnels; \
-                 give either a preset or a network of your own"
-            )));
-        }
-        resolve::topology(&presets::get(name)?)
     }
 }
