@@ -17,6 +17,7 @@ use crate::external::{self, External, Stack};
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
 use crate::plan::Run;
+use crate::record::Note;
 
 /// A flow whose names and parameters have been checked.
 pub enum Flow {
@@ -120,7 +121,7 @@ impl Played {
     }
 
     /// What the record says of the programs that carried it.
-    pub fn into_note(self) -> Option<external::Note> {
+    pub fn into_note(self) -> Option<Note> {
         match self {
             Played::Builtin(_) => None,
             Played::External(outcome) => Some(outcome.note),

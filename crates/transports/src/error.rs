@@ -40,7 +40,7 @@ impl Failure {
     }
 
     /// What one end heard of the other's failure.
-    pub fn echo(sentence: impl Into<String>) -> Self {
+    pub(crate) fn echo(sentence: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), echo: true }
     }
 
@@ -50,7 +50,7 @@ impl Failure {
     }
 
     /// Whether the other end knows better why.
-    pub fn is_echo(&self) -> bool {
+    pub(crate) fn is_echo(&self) -> bool {
         self.echo
     }
 }

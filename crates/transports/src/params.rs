@@ -1,6 +1,7 @@
 //! What the parameters of transports and applications have in common.
 
-use serde::de::DeserializeOwned;
+use serde::de::{self, DeserializeOwned, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use crate::error::SpecError;
@@ -32,6 +33,40 @@ pub fn parse_params<T: DeserializeOwned>(
 ) -> Result<T, SpecError> {
     T::deserialize(Value::Object(params.clone()))
         .map_err(|error| SpecError::new(format!("`{key}` of `{owner}`: {error}")))
+}
+
+/// The names of the parameters that [`parse_params`] reads into `T`, as the type itself tells them.
+pub fn parameters<'de, T: Deserialize<'de>>() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    // Nothing is read: once it has told its fields the type hears that there are none.
+    let _ = T::deserialize(Fields(&mut names));
+    names
+}
+
+/// Asks a type for the names of its fields.
+struct Fields<'a>(&'a mut Vec<&'static str>);
+
+impl<'de> Deserializer<'de> for Fields<'_> {
+    type Error = de::value::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0.extend(fields);
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(de::Error::custom("there is nothing to read"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 /// Kernel buffer sizes of a socket, in bytes of data; the kernel's own choice when absent.

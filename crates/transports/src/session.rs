@@ -178,7 +178,7 @@ impl Session {
     ///
     /// # Errors
     /// The failure that ended the flow, or that its limit was reached while `doing`.
-    pub fn wait(
+    pub(crate) fn wait(
         &self,
         socket: &Socket,
         events: libc::c_short,
@@ -190,7 +190,7 @@ impl Session {
     }
 
     /// The same for one of several descriptors. Tells whether one is ready.
-    pub fn wait_any(
+    pub(crate) fn wait_any(
         &self,
         fds: &[BorrowedFd<'_>],
         events: libc::c_short,
@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// The same, until the limit of the run, for several descriptors with events of their own. Tells which are ready.
-    pub fn wait_each(
+    pub(crate) fn wait_each(
         &self,
         fds: &[(BorrowedFd<'_>, libc::c_short)],
         now_ns: i64,
@@ -253,14 +253,14 @@ impl Session {
 }
 
 /// Bounds how long a blocking receive on this socket may take.
-pub fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
+pub(crate) fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
     socket
         .set_read_timeout(Some(socket_timeout(timeout_ns)))
         .map_err(|e| Failure::system("the receive timeout of a socket could not be set", &e))
 }
 
 /// Bounds how long a blocking send on this socket may take.
-pub fn bound_send(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
+pub(crate) fn bound_send(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
     socket
         .set_write_timeout(Some(socket_timeout(timeout_ns)))
         .map_err(|e| Failure::system("the send timeout of a socket could not be set", &e))
@@ -272,14 +272,14 @@ fn socket_timeout(timeout_ns: i64) -> Duration {
 }
 
 /// A socket that is shut down when the flow fails, so that a thread that is blocked in it wakes.
-pub struct Guarded {
+pub(crate) struct Guarded {
     socket: Socket,
     session: Arc<Session>,
     copy: RawFd,
 }
 
 impl Guarded {
-    pub fn new(socket: Socket, session: &Arc<Session>) -> Result<Self, Failure> {
+    pub(crate) fn new(socket: Socket, session: &Arc<Session>) -> Result<Self, Failure> {
         let copy = socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;
         let key = copy.as_raw_fd();
         let mut state = session.state();
@@ -291,12 +291,19 @@ impl Guarded {
         Ok(Self { socket, session: Arc::clone(session), copy: key })
     }
 
-    pub fn session(&self) -> &Arc<Session> {
+    pub(crate) fn session(&self) -> &Arc<Session> {
         &self.session
     }
 
-    pub fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+impl Guarded {
+    /// As [`crate::Connection::wait_until_writable`].
+    pub(crate) fn wait_until_writable(&self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
+        self.session.wait(self, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
     }
 }
 

@@ -217,7 +217,7 @@ pub trait Connection: Send {
 
     /// Messages that the sender handed over and that never entered the network, because a queue of the sender's own
     /// dropped them; `None` for a transport that never does so.
-    fn sender_dropped_messages(&self) -> Option<u64> {
+    fn sender_dropped_messages(&mut self) -> Option<u64> {
         None
     }
 

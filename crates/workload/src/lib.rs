@@ -48,6 +48,9 @@
 //! Nothing here waits for ever: every wait ends at [`transports::Context::limit_ns`], and a half that fails ends the other one.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod columns;
+
 mod application;
 pub mod apps;
 mod exchange;
@@ -55,6 +58,7 @@ mod halves;
 mod ledger;
 mod log;
 mod one_session;
+mod outcome;
 mod payload;
 mod report;
 mod spec;
@@ -64,7 +68,8 @@ pub use exchange::{Exchange, ExchangeLog, OK};
 pub use halves::{ClientHalf, ServerHalf, join, join_alone, join_asking_alone, prepare, prepare_apart};
 pub use ledger::{ClientResult, Received, Sent, ServerResult};
 pub use log::{MessageLog, SocketLog};
+pub use outcome::{Ending, FlowResult, Summary};
 pub use payload::HEADER_BYTES;
-pub use report::{FlowReport, FlowResult, Message};
+pub use report::{FlowReport, Message};
 pub use spec::{Flow, FlowSpec};
 pub use wire::{StreamInstants, WireTap};

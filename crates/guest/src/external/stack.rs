@@ -8,8 +8,8 @@ use serde_json::Value;
 use transports::secure::Fault;
 use workload::FlowSpec;
 
-use super::Role;
-use super::environment::is_reserved;
+use super::role::Role;
+use super::variables::is_reserved;
 use crate::failure::{Failure, Result};
 
 /// The name that a flow's `stack` has in a plan.

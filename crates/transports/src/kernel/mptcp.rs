@@ -16,7 +16,7 @@ use super::tcp::set_congestion_control;
 use super::tcp_info::MptcpSampler;
 use crate::error::{Failure, SpecError};
 use crate::opening::Opening;
-use crate::params::parse_params;
+use crate::params::{self, parse_params};
 use crate::session::Session;
 use crate::sys::path_manager;
 use crate::transport::{Connection, Listener, Service, Stack};
@@ -25,6 +25,11 @@ use crate::transport::{Connection, Listener, Service, Stack};
 #[serde(deny_unknown_fields)]
 struct Mptcp {
     congestion_control: String,
+}
+
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Mptcp>()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {

@@ -16,8 +16,7 @@ use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
 use crate::http::stream::{StreamCarrier, TlsEnds};
 use crate::opening::Opening;
-use crate::params::Buffers;
-use crate::params::parse_params;
+use crate::params::{self, Buffers, parse_params};
 use crate::peers::broken;
 use crate::sample::SocketSample;
 use crate::session::{Guarded, Session, bound_receive, bound_send};
@@ -54,6 +53,11 @@ pub(crate) struct Sctp {
     streams: u16,
     homes: u16,
     buffers: Buffers,
+}
+
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Params>()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -346,7 +350,7 @@ impl SctpConnection {
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
         let most = most_messages.min(LONGEST_BATCH as u64) as usize;
-        let count = match self.batch.receive(self.socket.fd(), most) {
+        let count = match self.batch.receive(self.socket.fd(), most, 0) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::NotConnected => 0,
             Err(error) => return Err(self.broken("receiving", &error)),
@@ -403,13 +407,7 @@ impl Connection for SctpConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket.session().wait(
-            &self.socket,
-            libc::POLLOUT,
-            now_ns,
-            until_ns,
-            "the sender was still sending",
-        )
+        self.socket.wait_until_writable(now_ns, until_ns)
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

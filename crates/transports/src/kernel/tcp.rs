@@ -14,8 +14,7 @@ use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
 use crate::http::stream::{StreamCarrier, TlsEnds};
 use crate::opening::Opening;
-use crate::params::Buffers;
-use crate::params::parse_params;
+use crate::params::{self, Buffers, parse_params};
 use crate::session::Session;
 use crate::transport::{Connection, Listener, Service, Stack};
 
@@ -41,6 +40,11 @@ pub(crate) struct Tcp {
     nodelay: bool,
     fast_open: bool,
     buffers: Buffers,
+}
+
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Params>()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {

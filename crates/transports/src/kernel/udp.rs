@@ -12,8 +12,7 @@ use socket2::{Protocol, Socket, Type};
 use super::socket::{self, size_buffers};
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
-use crate::params::Buffers;
-use crate::params::parse_params;
+use crate::params::{self, Buffers, parse_params};
 use crate::peers::broken;
 use crate::session::{Guarded, Session, bound_receive};
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
@@ -31,6 +30,11 @@ struct Params {
 
 struct Udp {
     buffers: Buffers,
+}
+
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Params>()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -225,13 +229,7 @@ impl Connection for UdpConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket.session().wait(
-            &self.socket,
-            libc::POLLOUT,
-            now_ns,
-            until_ns,
-            "the sender was still sending",
-        )
+        self.socket.wait_until_writable(now_ns, until_ns)
     }
 
     fn takes_release_times(&self) -> bool {
@@ -275,7 +273,7 @@ impl Connection for UdpConnection {
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
         let most = if self.wake_for_each { 1 } else { most_messages.min(LONGEST_BATCH as u64) as usize };
-        let count = match self.batch.receive(self.socket.fd(), most) {
+        let count = match self.batch.receive(self.socket.fd(), most, 0) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Arrival::Silence),
             Err(error) => return Err(broken(self.socket.session(), "receiving", &error)),
@@ -297,7 +295,7 @@ impl Connection for UdpConnection {
         Ok(Arrival::Data)
     }
 
-    fn sender_dropped_messages(&self) -> Option<u64> {
+    fn sender_dropped_messages(&mut self) -> Option<u64> {
         Some(self.refused)
     }
 

@@ -1,17 +1,19 @@
 //! QUIC in the program: libraries, each a transport of its own.
 //!
 //! They run in the thread of their application. What arrives is handled when that thread waits: in
-//! [`Connection::receive`](super::Connection::receive), [`Connection::pause`](super::Connection::pause), and so on.
+//! [`Connection::receive`](crate::Connection::receive), [`Connection::pause`](crate::Connection::pause), and so on.
 
+mod connection;
 mod credentials;
+mod driver;
 mod epoch;
-mod host;
-mod port;
+mod library;
 #[cfg(feature = "quiche")]
 pub(crate) mod quiche;
 pub(crate) mod quinn;
 pub(crate) mod s2n;
 mod sentence;
+mod socket;
 
 use std::time::Duration;
 
@@ -42,17 +44,6 @@ const BROKEN_OFF: u32 = 1;
 
 /// How often a receiver without a way to be told looks whether the sender is done.
 const LOOK_UP_NS: i64 = 1_000_000_000;
-
-/// How far a session is towards its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
-    /// Data may still flow.
-    No,
-    /// The other side has sent all it had to send.
-    Received,
-    /// Both sides are done.
-    Done,
-}
 
 /// The shortest idle time-out: a millisecond, the unit of its transport parameter (RFC 9000, section 18.2).
 const SHORTEST_IDLE_S: f64 = 1e-3;

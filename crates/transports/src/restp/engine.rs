@@ -13,7 +13,7 @@ use restp_proto::{CloseReason, ConnId, Endpoint, EndpointConfig, EventKind, Inst
 use super::socket::{Outer, receive_batch};
 use crate::error::Failure;
 use crate::session::Session;
-use crate::sys::packets::PacketBatch;
+use crate::sys::batch::RecvBatch;
 
 /// Packets of equal length that the protocol hands out at once; they leave with one system call.
 const TRAIN_PACKETS: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Engine {
     pub(super) session: Arc<Session>,
     pub(super) proto: Shared,
     sockets: Vec<Outer>,
-    inbound: PacketBatch,
+    inbound: RecvBatch,
     outbound: Vec<u8>,
     /// The time as last seen.
     now_ns: i64,
@@ -54,17 +54,17 @@ pub(super) struct State {
 
 /// Where an endpoint waits between two of its connections: what it has learnt from one (the cookies of servers) serves
 /// the next.
-pub(super) type Berth = Arc<Mutex<Option<Engine>>>;
+pub(super) type Pool = Arc<Mutex<Option<Engine>>>;
 
-/// An endpoint in use by a connection; it goes to its berth afterwards.
+/// An endpoint in use by a connection; it goes to its pool afterwards.
 pub(super) struct Leased {
     engine: Option<Engine>,
-    berth: Berth,
+    pool: Pool,
 }
 
 impl Leased {
-    pub(super) fn new(engine: Engine, berth: &Berth) -> Self {
-        Self { engine: Some(engine), berth: Arc::clone(berth) }
+    pub(super) fn new(engine: Engine, pool: &Pool) -> Self {
+        Self { engine: Some(engine), pool: Arc::clone(pool) }
     }
 }
 
@@ -87,13 +87,13 @@ impl DerefMut for Leased {
 
 impl Drop for Leased {
     fn drop(&mut self) {
-        *self.berth.lock().unwrap_or_else(PoisonError::into_inner) = self.engine.take();
+        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = self.engine.take();
     }
 }
 
-/// Takes the endpoint out of its berth, if there is one.
-pub(super) fn take(berth: &Berth) -> Option<Engine> {
-    berth.lock().unwrap_or_else(PoisonError::into_inner).take()
+/// Takes the endpoint out of its pool, if there is one.
+pub(super) fn take(pool: &Pool) -> Option<Engine> {
+    pool.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Inner ports of flows that leave the choice to the endpoint: the dynamic range of RFC 6335.

@@ -17,7 +17,7 @@ use restp_proto::{Composition, Encapsulation, Endpoint, EndpointConfig, PathAddr
 use serde_json::{Map, Value};
 
 use self::connection::{Options, Peer, RestpConnection};
-use self::engine::{Berth, Engine, Leased, take};
+use self::engine::{Engine, Leased, Pool, take};
 use self::params::{FurtherPath, Params, compose, wrong};
 use self::socket::{Outer, longest_packet_bytes, outer_address};
 use crate::error::{Failure, SpecError};
@@ -38,7 +38,12 @@ struct Restp {
     /// Whether the sender holds a cookie of the receiver from the beginning.
     visited: bool,
     /// The sender's endpoint between two sessions.
-    sender: Berth,
+    sender: Pool,
+}
+
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    crate::params::parameters::<Params>()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -54,7 +59,7 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         lifetime: params.lifetime(&profile)?,
         further_paths: params.further_paths,
         visited: params.visited,
-        sender: Berth::default(),
+        sender: Pool::default(),
         profile,
     }))
 }
@@ -253,7 +258,7 @@ impl Stack for Restp {
 }
 
 struct RestpListener {
-    engine: Berth,
+    engine: Pool,
     options: Options,
 }
 

@@ -1,5 +1,6 @@
 //! The sockets below a ResTP endpoint, one for each address of this side: UDP, or raw IP protocol 253.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -9,8 +10,8 @@ use socket2::{Protocol, Socket, Type};
 
 use crate::error::Failure;
 use crate::kernel::socket;
+use crate::sys::batch::{self, RecvBatch};
 use crate::sys::options;
-use crate::sys::packets::{self, PacketBatch};
 
 /// Header of UDP (RFC 768).
 const UDP_HEADER_BYTES: usize = 8;
@@ -60,15 +61,18 @@ impl Outer {
     /// Takes what has arrived and passes each packet on, with the kernel's stamp.
     pub(super) fn receive(
         &self,
-        batch: &mut PacketBatch,
+        batch: &mut RecvBatch,
         mut take: impl FnMut(PathAddr, Ecn, &[u8], Option<i64>),
     ) -> Result<(), Failure> {
         loop {
-            let count = batch
-                .receive(self.fd())
-                .map_err(|e| Failure::system("receiving ResTP packets failed", &e))?;
+            let count = match batch.receive(self.fd(), batch.capacity(), libc::MSG_DONTWAIT) {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+                Err(error) => return Err(Failure::system("receiving ResTP packets failed", &error)),
+            };
             for index in 0..count {
-                let Some(packet) = batch.packet(index) else { continue };
+                let packet = batch.message(index);
+                let Some(from) = packet.from else { continue };
                 let payload = match (self.encapsulation, self.local) {
                     // Raw IPv4 sockets show the IP header.
                     (Encapsulation::RawIp, SocketAddr::V4(_)) => {
@@ -80,9 +84,8 @@ impl Outer {
                 if !self.is_mine(payload) {
                     continue;
                 }
-                let path =
-                    PathAddr { local: self.local, remote: outer_address(self.encapsulation, packet.from) };
-                take(path, Ecn::from_bits(packet.traffic_class), payload, packet.stamp_ns);
+                let path = PathAddr { local: self.local, remote: outer_address(self.encapsulation, from) };
+                take(path, Ecn::from_bits(packet.traffic_class), payload, packet.realtime_ns);
             }
             if count < batch.capacity() {
                 return Ok(());
@@ -109,10 +112,8 @@ impl Outer {
             set.map_err(|e| Failure::system("the ECN field of packets could not be set", &e))?;
             self.mark = transmit.ecn;
         }
-        let segment = transmit.segment_size.max(1);
-        let lengths = (0..bytes.len()).step_by(segment).map(|start| segment.min(bytes.len() - start));
         // A packet that the kernel refuses (no route at the moment, a full queue) is a lost packet.
-        let _ = packets::send_to(self.fd(), transmit.path.remote, bytes, lengths);
+        let _ = batch::send_to(self.fd(), transmit.path.remote, bytes, transmit.segment_size.max(1));
         Ok(())
     }
 }
@@ -155,8 +156,8 @@ pub(super) fn longest_packet_bytes(
 }
 
 /// Room for the packets of one call.
-pub(super) fn receive_batch(packet_bytes: usize) -> PacketBatch {
-    PacketBatch::new(RECEIVE_PACKETS, (packet_bytes + IP_HEADER_BYTES.1).min(LONGEST_PACKET_BYTES))
+pub(super) fn receive_batch(packet_bytes: usize) -> RecvBatch {
+    RecvBatch::new(RECEIVE_PACKETS, (packet_bytes + IP_HEADER_BYTES.1).min(LONGEST_PACKET_BYTES))
 }
 
 /// Packets taken with one call. At the rates of a railway or satellite line one or two are there at a time; a stretch

@@ -11,7 +11,7 @@ mod records;
 mod sentence;
 
 pub use keys::KeyLines;
-pub use pki::{Fault, Papers, Pki, SERVER_NAME, provider};
+pub use pki::{Fault, Pki, SERVER_NAME, TlsCredentials, provider};
 pub(crate) use records::Incoming;
 pub use records::RecordMap;
 pub use sentence::tls_failure;

@@ -117,8 +117,8 @@ impl Pki {
     }
 
     /// What the receiver checks and shows, for a library with a TLS of its own; as for [`Pki::server_config`].
-    pub fn server_papers(&self, client_auth: bool) -> Papers<'_> {
-        Papers {
+    pub fn server_credentials(&self, client_auth: bool) -> TlsCredentials<'_> {
+        TlsCredentials {
             trusted: &self.authority,
             own: Some(self.server.parts()),
             demands: client_auth || self.fault == Some(Fault::NoClientCertificate),
@@ -126,9 +126,9 @@ impl Pki {
     }
 
     /// What the sender checks and shows; as for [`Pki::client_config`].
-    pub fn client_papers(&self, client_auth: bool) -> Papers<'_> {
+    pub fn client_credentials(&self, client_auth: bool) -> TlsCredentials<'_> {
         let shows = client_auth && self.fault != Some(Fault::NoClientCertificate);
-        Papers { trusted: &self.trusted, own: shows.then(|| self.client.parts()), demands: true }
+        TlsCredentials { trusted: &self.trusted, own: shows.then(|| self.client.parts()), demands: true }
     }
 
     /// The receiver's side of TLS 1.3 (and of QUIC). With `client_auth` it requires a certificate of the sender.
@@ -181,7 +181,7 @@ impl Pki {
 
 /// What one side of a handshake checks and shows, in DER (keys: PKCS #8).
 #[derive(Debug, Clone, Copy)]
-pub struct Papers<'a> {
+pub struct TlsCredentials<'a> {
     /// The authority that must have signed the other side's certificate.
     pub trusted: &'a [u8],
     /// Its own certificate and the key of that.

@@ -1,12 +1,16 @@
-//! Many messages in one system call: `recvmmsg` with the kernel's receive stamps, `sendmmsg` with release times.
+//! Many messages in one system call: `recvmmsg` with what the kernel knows of each, `sendmmsg` with what it is to know.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+
+use socket2::{SockAddr, SockAddrStorage};
 
 use super::clock::timespec_ns;
 
-/// Room for the control messages of one datagram: a receive stamp or a release time, with space to spare.
-const CONTROL_WORDS: usize = 8;
+/// Room for the control messages of one datagram: a release time, or a receive stamp and the traffic class, with space
+/// to spare.
+const CONTROL_WORDS: usize = 12;
 
 /// Most messages in one call, a quarter of the kernel's own limit (UIO_MAXIOV is 1024): a longer batch saves
 /// next to nothing and holds its memory longer.
@@ -15,11 +19,15 @@ pub const LONGEST_BATCH: usize = 256;
 type Control = [u64; CONTROL_WORDS];
 
 /// One received message.
-pub(crate) struct Stamped<'a> {
+pub(crate) struct Arrived<'a> {
     /// The bytes, cut at the length of the buffer.
     pub(crate) bytes: &'a [u8],
-    /// When the packet reached this host, CLOCK_REALTIME; `None` when the kernel gave no stamp.
+    /// When the packet reached this host, CLOCK_REALTIME; `None` when the socket does not tell.
     pub(crate) realtime_ns: Option<i64>,
+    /// The traffic class of its IP header; 0 when the socket does not tell.
+    pub(crate) traffic_class: u8,
+    /// Who sent it; `None` for who has no IP address, and on a connected socket.
+    pub(crate) from: Option<SocketAddr>,
 }
 
 /// Buffers for receiving many messages at once.
@@ -28,7 +36,15 @@ pub(crate) struct RecvBatch {
     count: usize,
     buffer: Vec<u8>,
     controls: Vec<Control>,
-    lengths: Vec<(usize, usize)>,
+    names: Vec<libc::sockaddr_storage>,
+    lengths: Vec<Lengths>,
+}
+
+/// What the kernel filled of one slot.
+struct Lengths {
+    message: usize,
+    control: usize,
+    name: libc::socklen_t,
 }
 
 impl RecvBatch {
@@ -39,13 +55,24 @@ impl RecvBatch {
             count,
             buffer: vec![0; count * slot_bytes],
             controls: vec![[0; CONTROL_WORDS]; count],
+            names: vec![no_name(); count],
             lengths: Vec::with_capacity(count),
         }
     }
 
-    /// Waits in the kernel until `limit` messages are here, or the socket's receive timeout passes, or the
-    /// other side ends (then messages of length 0 follow). Returns how many there are.
-    pub(crate) fn receive(&mut self, fd: BorrowedFd<'_>, limit: usize) -> io::Result<usize> {
+    /// Most messages that one call brings.
+    pub(crate) fn capacity(&self) -> usize {
+        self.count
+    }
+
+    /// Waits in the kernel (unless `flags` say otherwise) until `limit` messages are here, or the socket's receive timeout
+    /// passes, or the other side ends (then messages of length 0 follow). Returns how many there are.
+    pub(crate) fn receive(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        limit: usize,
+        flags: libc::c_int,
+    ) -> io::Result<usize> {
         let count = limit.clamp(1, self.count);
         let mut vectors: Vec<libc::iovec> = self
             .buffer
@@ -56,59 +83,79 @@ impl RecvBatch {
         let mut headers: Vec<libc::mmsghdr> = vectors
             .iter_mut()
             .zip(&mut self.controls)
-            .map(|(vector, control)| {
-                let mut header = empty_header();
-                header.msg_hdr.msg_iov = vector;
-                header.msg_hdr.msg_iovlen = 1;
+            .zip(&mut self.names)
+            .map(|((vector, control), name)| {
+                let mut header = header_of(vector);
+                header.msg_hdr.msg_name = (&raw mut *name).cast();
+                header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
                 header.msg_hdr.msg_control = control.as_mut_ptr().cast();
                 header.msg_hdr.msg_controllen = size_of::<Control>();
                 header
             })
             .collect();
-        // SAFETY: each header points at one vector, slot and control buffer, all of which outlive the call.
+        // SAFETY: each header points at one vector, slot, control buffer and name, all of which outlive the call.
         let received = unsafe {
-            libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count as u32, 0, std::ptr::null_mut())
+            libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count as u32, flags, std::ptr::null_mut())
         };
         self.lengths.clear();
         if received < 0 {
             return Err(io::Error::last_os_error());
         }
-        let received = received as usize;
-        self.lengths.extend(
-            headers[..received].iter().map(|header| (header.msg_len as usize, header.msg_hdr.msg_controllen)),
-        );
-        Ok(received)
+        self.lengths.extend(headers[..received as usize].iter().map(|header| Lengths {
+            message: header.msg_len as usize,
+            control: header.msg_hdr.msg_controllen,
+            name: header.msg_hdr.msg_namelen,
+        }));
+        Ok(received as usize)
     }
 
     /// Message `index` of the last call.
-    pub(crate) fn message(&self, index: usize) -> Stamped<'_> {
-        let (length, control_bytes) = self.lengths[index];
+    pub(crate) fn message(&self, index: usize) -> Arrived<'_> {
+        let lengths = &self.lengths[index];
+        let mut name = SockAddrStorage::zeroed();
+        // SAFETY: the storage is one of this very type, and the kernel wrote an address of this length into it.
+        let from = unsafe {
+            *name.view_as::<libc::sockaddr_storage>() = self.names[index];
+            SockAddr::new(name, lengths.name)
+        };
         let start = index * self.slot_bytes;
-        Stamped {
-            bytes: &self.buffer[start..start + length.min(self.slot_bytes)],
-            realtime_ns: receive_stamp(&self.controls[index], control_bytes),
+        let (traffic_class, realtime_ns) = notes(&self.controls[index], lengths.control);
+        Arrived {
+            bytes: &self.buffer[start..start + lengths.message.min(self.slot_bytes)],
+            realtime_ns,
+            traffic_class,
+            from: if lengths.name == 0 { None } else { from.as_socket() },
         }
     }
 }
 
-/// Finds the kernel's stamp (SCM_TIMESTAMPNS) among the control messages.
-fn receive_stamp(control: &Control, control_bytes: usize) -> Option<i64> {
+/// What the control messages say: the traffic class, one byte over IPv4 and an integer over IPv6 (ip(7), ipv6(7)), and the
+/// kernel's stamp (socket(7)).
+fn notes(control: &Control, control_bytes: usize) -> (u8, Option<i64>) {
     let mut header = empty_header().msg_hdr;
     header.msg_control = control.as_ptr().cast_mut().cast();
     header.msg_controllen = control_bytes.min(size_of::<Control>());
-    // SAFETY: the header describes `control`, of which the kernel filled `control_bytes`; the CMSG functions
-    // stay inside of it, and the stamp is copied out without assuming its alignment.
+    let (mut class, mut stamp_ns) = (0, None);
+    // SAFETY: the header describes `control`, of which the kernel filled `control_bytes`; the CMSG functions stay inside
+    // of it, and values are copied out without assuming their alignment.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(&header);
         while !message.is_null() {
-            if (*message).cmsg_level == libc::SOL_SOCKET && (*message).cmsg_type == libc::SCM_TIMESTAMPNS {
-                let stamp: libc::timespec = std::ptr::read_unaligned(libc::CMSG_DATA(message).cast());
-                return Some(timespec_ns(&stamp));
+            let data = libc::CMSG_DATA(message);
+            match ((*message).cmsg_level, (*message).cmsg_type) {
+                (libc::IPPROTO_IP, libc::IP_TOS) => class = *data,
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    class = std::ptr::read_unaligned(data.cast::<libc::c_int>()) as u8;
+                }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    stamp_ns = Some(timespec_ns(&std::ptr::read_unaligned(data.cast::<libc::timespec>())));
+                }
+                _ => {}
             }
             message = libc::CMSG_NXTHDR(&header, message);
         }
     }
-    None
+    (class, stamp_ns)
 }
 
 /// What is said to the kernel about each message of a batch.
@@ -173,6 +220,27 @@ pub(crate) fn send(
     extra: PerMessage<'_>,
     flags: libc::c_int,
 ) -> io::Result<usize> {
+    send_batch(fd, block, message_bytes, None, extra, flags)
+}
+
+/// The same without waiting, to an address.
+pub(crate) fn send_to(
+    fd: BorrowedFd<'_>,
+    to: SocketAddr,
+    block: &[u8],
+    message_bytes: usize,
+) -> io::Result<usize> {
+    send_batch(fd, block, message_bytes, Some(to.into()), PerMessage::Nothing, libc::MSG_DONTWAIT)
+}
+
+fn send_batch(
+    fd: BorrowedFd<'_>,
+    block: &[u8],
+    message_bytes: usize,
+    to: Option<SockAddr>,
+    extra: PerMessage<'_>,
+    flags: libc::c_int,
+) -> io::Result<usize> {
     let mut vectors: Vec<libc::iovec> = block
         .chunks(message_bytes)
         .take(LONGEST_BATCH)
@@ -185,9 +253,11 @@ pub(crate) fn send(
         .iter_mut()
         .enumerate()
         .map(|(index, vector)| {
-            let mut header = empty_header();
-            header.msg_hdr.msg_iov = vector;
-            header.msg_hdr.msg_iovlen = 1;
+            let mut header = header_of(vector);
+            if let Some(to) = &to {
+                header.msg_hdr.msg_name = to.as_ptr().cast_mut().cast();
+                header.msg_hdr.msg_namelen = to.len();
+            }
             if let Some(control) = controls.get_mut(index) {
                 header.msg_hdr.msg_control = control.as_mut_ptr().cast();
                 header.msg_hdr.msg_controllen = control_bytes;
@@ -195,8 +265,8 @@ pub(crate) fn send(
             header
         })
         .collect();
-    // SAFETY: each header points at one vector, message and (maybe) control buffer, which outlive the call; the
-    // kernel only reads the messages.
+    // SAFETY: each header points at one vector, message and (maybe) address and control buffer, which outlive the call;
+    // the kernel only reads them.
     let sent = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), headers.len() as u32, flags | libc::MSG_NOSIGNAL)
     };
@@ -226,6 +296,19 @@ fn control(level: libc::c_int, kind: libc::c_int, data: &[u8]) -> Control {
         std::ptr::copy_nonoverlapping(data.as_ptr(), libc::CMSG_DATA(message), data.len());
     }
     control
+}
+
+/// A header with one vector.
+fn header_of(vector: &mut libc::iovec) -> libc::mmsghdr {
+    let mut header = empty_header();
+    header.msg_hdr.msg_iov = vector;
+    header.msg_hdr.msg_iovlen = 1;
+    header
+}
+
+fn no_name() -> libc::sockaddr_storage {
+    // SAFETY: an address of zeros is valid: that of no family.
+    unsafe { std::mem::zeroed() }
 }
 
 fn empty_header() -> libc::mmsghdr {

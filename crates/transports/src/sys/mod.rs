@@ -4,7 +4,6 @@
 pub(crate) mod batch;
 pub(crate) mod clock;
 pub(crate) mod options;
-pub(crate) mod packets;
 pub(crate) mod path_manager;
 pub(crate) mod poll;
 pub(crate) mod qdisc;

@@ -294,13 +294,7 @@ impl Connection for TlsConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket.session().wait(
-            &self.socket,
-            libc::POLLOUT,
-            now_ns,
-            until_ns,
-            "the sender was still sending",
-        )
+        self.socket.wait_until_writable(now_ns, until_ns)
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

@@ -20,9 +20,9 @@ use self::connection::{Carrier, TlsConnection};
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
 use crate::http::stream::{StreamCarrier, TlsEnds};
-use crate::kernel::sctp::Sctp;
+use crate::kernel::sctp::{self, Sctp};
 use crate::kernel::socket;
-use crate::kernel::tcp::Tcp;
+use crate::kernel::tcp::{self, Tcp};
 use crate::opening::Opening;
 use crate::params::parse_params;
 use crate::secure::{Fault, Pki, SERVER_NAME, tls_failure};
@@ -31,6 +31,9 @@ use crate::transport::{Connection, Listener, Service, Stack};
 
 /// Early data that a receiver accepts in one session: a message of 10 kB and more fits (a choice).
 const MOST_EARLY_BYTES: u32 = 64 * 1024;
+
+/// The parameters beside those of the transport.
+const OWN: &[&str] = &["transport", "client_auth", "resumption", "early_data", "fault"];
 
 #[derive(Deserialize)]
 struct Params {
@@ -75,6 +78,14 @@ struct Tls {
 struct Configs {
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
+}
+
+/// The names of its parameters: its own, those that both of its transports have, and TCP's congestion control.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    let sctp = sctp::parameters();
+    let below = tcp::parameters().into_iter();
+    let shared = below.filter(|name| sctp.contains(name) || *name == "congestion_control");
+    OWN.iter().copied().chain(shared).collect()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {

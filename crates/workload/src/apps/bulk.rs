@@ -10,7 +10,7 @@ use crate::application::Application;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     size_bytes: u64,
     #[serde(default = "one_segment")]
     message_size_bytes: u32,

@@ -10,7 +10,7 @@ use crate::application::Application;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     rate_bps: Option<f64>,
     message_size_bytes: u32,
     duration_s: f64,

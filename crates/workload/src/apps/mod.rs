@@ -14,33 +14,41 @@ mod voip;
 mod web;
 mod web_pages;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
-use transports::SpecError;
+use transports::{SpecError, parameters};
 
 use crate::application::Application;
 
 type Build = fn(&Map<String, Value>) -> Result<Box<dyn Application>, SpecError>;
+type Names = fn() -> Vec<&'static str>;
 
-/// Every application by the name that a plan gives it.
-const REGISTRY: &[(&str, Build)] = &[
-    ("bulk", bulk::build),
-    ("cbr", cbr::build),
-    ("vbr", vbr::build),
-    ("periodic", periodic::build),
-    ("voip", voip::build),
-    ("web", web::build),
-    ("page", page::build),
+/// Every application by the name that a plan gives it, with the names of its parameters.
+const REGISTRY: &[(&str, Names, Build)] = &[
+    ("bulk", parameters::<bulk::Params>, bulk::build),
+    ("cbr", parameters::<cbr::Params>, cbr::build),
+    ("vbr", parameters::<vbr::Params>, vbr::build),
+    ("periodic", parameters::<periodic::Params>, periodic::build),
+    ("voip", parameters::<voip::Params>, voip::build),
+    ("web", parameters::<web::Params>, web::build),
+    ("page", parameters::<page::Params>, page::build),
 ];
+
+/// The names of the parameters of each application.
+pub fn describe() -> BTreeMap<&'static str, Vec<&'static str>> {
+    REGISTRY.iter().map(|(name, parameters, _)| (*name, parameters())).collect()
+}
 
 /// The names of all applications.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    REGISTRY.iter().map(|(name, _)| *name)
+    REGISTRY.iter().map(|(name, ..)| *name)
 }
 
 /// The application of this name with these parameters.
 pub(crate) fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
-    match REGISTRY.iter().find(|(known, _)| *known == name) {
-        Some((_, build)) => build(params),
+    match REGISTRY.iter().find(|(known, ..)| *known == name) {
+        Some((.., build)) => build(params),
         None => {
             let known: Vec<_> = names().collect();
             Err(SpecError::new(format!(

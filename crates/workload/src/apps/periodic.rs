@@ -27,7 +27,7 @@ const SHORTEST_INTERVAL_S: f64 = 1e-6;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     message_size_bytes: u32,
     interval_s: f64,
     duration_s: f64,

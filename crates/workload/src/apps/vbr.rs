@@ -15,7 +15,7 @@ use crate::application::Application;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     peak_rate_bps: Option<f64>,
     message_size_bytes: u32,
     mean_on_s: f64,

@@ -14,7 +14,7 @@ const G711_INTERVAL_S: f64 = 0.02;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     duration_s: f64,
     #[serde(default = "packet_bytes")]
     message_size_bytes: u32,

@@ -29,7 +29,7 @@ const ANSWER_SALT: u64 = 0x0a5e_0e25;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     #[serde(default = "one")]
     pages: u64,
     #[serde(default)]

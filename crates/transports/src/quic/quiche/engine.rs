@@ -15,10 +15,10 @@ use super::tls::KeyWriter;
 use crate::error::Failure;
 use crate::peers::same_end;
 use crate::qlog::{Qlogs, Side};
+use crate::quic::driver::Engine;
 use crate::quic::epoch::Epoch;
-use crate::quic::host::Engine;
-use crate::quic::port::{Batch, Datagram, Port};
 use crate::quic::sentence::{Cause, Loss};
+use crate::quic::socket::{Batch, Datagram, UdpSocket};
 use crate::secure::KeyLines;
 
 /// Longest UDP payload that is sent, and that the other side is asked to send: that of the library's own client and
@@ -126,11 +126,11 @@ impl Link {
     }
 
     /// Sends what may leave by `now`, put together in `outbox`.
-    fn send(&mut self, port: &mut Port, now: Instant, outbox: &mut Vec<u8>) {
-        while port.has_room() {
+    fn send(&mut self, socket: &mut UdpSocket, now: Instant, outbox: &mut Vec<u8>) {
+        while socket.has_room() {
             outbox.clear();
             let mut open: Option<(SocketAddr, usize)> = None;
-            for _ in 0..port.segments() {
+            for _ in 0..socket.segments() {
                 let Some(next) = self.next(now) else { break };
                 let (to, segment_bytes) = *open.get_or_insert((next.to, next.bytes.len()));
                 if next.to != to || next.bytes.len() > segment_bytes {
@@ -144,7 +144,7 @@ impl Link {
                 }
             }
             let Some((to, segment_bytes)) = open else { break };
-            port.send(&Batch { to, ecn: 0, segment_bytes, bytes: outbox });
+            socket.send(&Batch { to, ecn: 0, segment_bytes, bytes: outbox });
         }
     }
 }
@@ -273,7 +273,7 @@ fn own_id() -> Result<ConnectionId<'static>, boring::error::ErrorStack> {
 }
 
 impl Engine for QuicheEngine {
-    fn advance(&mut self, inbox: Vec<Datagram>, _port: &mut Port, now_ns: i64) {
+    fn advance(&mut self, inbox: Vec<Datagram>, _socket: &mut UdpSocket, now_ns: i64) {
         for Datagram { from, ecn: _, mut bytes } in inbox {
             let Ok(header) = Header::from_slice(&mut bytes, ID_BYTES) else { continue };
             let Some(handle) = self.find(&header, from) else { continue };
@@ -294,7 +294,7 @@ impl Engine for QuicheEngine {
         }
     }
 
-    fn settle(&mut self, port: &mut Port, now_ns: i64) -> bool {
+    fn settle(&mut self, socket: &mut UdpSocket, now_ns: i64) -> bool {
         // An application that waits for room hands over first. The library fills the congestion window to the last byte:
         // sent before, the rest of the last hand-over would be a packet of its own at every acknowledgement.
         if std::mem::take(&mut self.unasked) {
@@ -302,9 +302,9 @@ impl Engine for QuicheEngine {
         }
         let now = self.epoch.instant(now_ns);
         for link in self.links.values_mut() {
-            link.send(port, now, &mut self.outbox);
+            link.send(socket, now, &mut self.outbox);
         }
-        self.full = port.is_full();
+        self.full = socket.is_full();
         self.links.retain(|_, link| !(link.abandoned && link.quic.is_closed()));
         // Only what arrives, and timers, bring something new.
         false

@@ -9,9 +9,8 @@
 //! anything else; the rest, the keys of tickets among it, comes from getrandom(2), so that the same seed gives the same
 //! bytes. All sessions of a receiver share a configuration, and with it the keys of the tickets.
 
-mod connection;
-mod datagrams;
 mod engine;
+mod link;
 mod sampler;
 #[cfg(test)]
 mod tests;
@@ -26,19 +25,19 @@ use quiche::{Config, CongestionControlAlgorithm};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::connection::{QuicheConnection, QuicheListener};
 use self::engine::{LONGEST_BYTES, QuicheEngine};
+use self::link::QuicheLink;
 use self::tickets::Tickets;
+use super::connection::{QuicConnection, QuicListener};
 use super::credentials::{Credentials, PROTOCOL, TlsOptions};
-use super::host::Host;
+use super::driver::Driver;
 use super::idle_timeout;
-use super::port::Port;
+use super::socket::UdpSocket;
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
-use crate::params::Buffers;
-use crate::params::parse_params;
+use crate::params::{self, Buffers, parse_params};
 use crate::qlog::Side;
-use crate::secure::{Fault, Papers, SERVER_NAME};
+use crate::secure::{Fault, SERVER_NAME, TlsCredentials};
 use crate::session::Session;
 use crate::transport::{Connection, Listener, Service, Stack};
 
@@ -51,6 +50,10 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// `--max-stream-data` there).
 const SESSION_WINDOW_BYTES: u64 = 10_000_000;
 const STREAM_WINDOW_BYTES: u64 = 1_000_000;
+
+/// Datagrams that an end keeps, to be sent or to be read, as the library's own client and server do (`enable_dgram` in
+/// its `apps`). A sender with as many waits until there is room; a receiver loses the oldest.
+const QUEUED: usize = 1000;
 
 /// Streams that the other side may open (`--max-streams-bidi` there).
 const STREAMS: u64 = 100;
@@ -105,6 +108,11 @@ struct Quiche {
     tickets: Option<Arc<Tickets>>,
 }
 
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Params>()
+}
+
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
     let params: Params = parse_params("stack_params", NAME, params)?;
     let Params { congestion_control, datagrams, client_auth, early_data, fault, .. } = params;
@@ -123,9 +131,9 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
 }
 
 impl Quiche {
-    fn config(&self, papers: &Papers<'_>) -> Result<Config, Failure> {
+    fn config(&self, credentials: &TlsCredentials<'_>) -> Result<Config, Failure> {
         let refused = |error| Failure::new(format!("quiche refuses its configuration: {error}"));
-        let tls = tls::context(papers)?;
+        let tls = tls::context(credentials)?;
         let mut config =
             Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls).map_err(refused)?;
         config.set_application_protos(&[PROTOCOL]).map_err(refused)?;
@@ -148,7 +156,7 @@ impl Quiche {
             config.enable_early_data();
         }
         if self.datagrams {
-            config.enable_dgram(true, datagrams::QUEUED, datagrams::QUEUED);
+            config.enable_dgram(true, QUEUED, QUEUED);
         }
         Ok(config)
     }
@@ -166,23 +174,23 @@ impl Stack for Quiche {
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let pki = self.credentials.pki(session)?;
-        let config = self.config(&pki.server_papers(self.client_auth))?;
-        let host = open(session, config, Side::Server, destination, source)?;
-        Ok(Box::new(QuicheListener { host, datagrams: self.datagrams }))
+        let config = self.config(&pki.server_credentials(self.client_auth))?;
+        let driver = open(session, config, Side::Server, destination, source)?;
+        Ok(Box::new(QuicListener { driver, accept: QuicheLink::accept, datagrams: self.datagrams }))
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let pki = self.credentials.pki(session)?;
-        let config = self.config(&pki.client_papers(self.client_auth))?;
-        let host = open(session, config, Side::Client, source, destination)?;
+        let config = self.config(&pki.client_credentials(self.client_auth))?;
+        let driver = open(session, config, Side::Client, source, destination)?;
         let ticket = self.tickets.as_ref().and_then(|tickets| tickets.latest());
-        let handle = host.lock().engine.connect(SERVER_NAME, ticket.as_deref())?;
-        let mut connection = QuicheConnection::opening(host, handle, self.datagrams, self.tickets.clone());
-        connection.establish(destination)?;
+        let handle = driver.lock().engine.connect(SERVER_NAME, ticket.as_deref())?;
+        let link = QuicheLink::opening(handle, self.datagrams, self.tickets.clone());
+        let mut connection = QuicConnection::opening(driver, link, self.datagrams);
+        connection.establish(destination, QuicheLink::ready)?;
         if self.datagrams {
-            // Said before the connection is closed, so that nobody takes the other side's report of that for the cause.
-            connection.check_datagram(message_bytes).inspect_err(|failure| session.fail(failure.clone()))?;
+            connection.check_datagram(message_bytes)?;
         }
         Ok(Box::new(connection))
     }
@@ -195,13 +203,13 @@ fn open(
     side: Side,
     at: SocketAddr,
     peer: SocketAddr,
-) -> Result<Host<QuicheEngine>, Failure> {
-    let port = Port::open(NAME, session, at, LONGEST_BYTES)?;
+) -> Result<Driver<QuicheEngine>, Failure> {
+    let socket = UdpSocket::open(NAME, session, at, LONGEST_BYTES)?;
     let unknown = |error| Failure::system("a UDP socket could not tell its address", &error);
-    let local = port.socket().local_addr().map_err(unknown)?.as_socket().unwrap_or(at);
+    let local = socket.guarded().local_addr().map_err(unknown)?.as_socket().unwrap_or(at);
     // What the sender knows decrypts both directions.
     let keys = if side == Side::Client { session.keys() } else { None };
     let now_ns = session.ctx.clock.now_ns();
     let engine = QuicheEngine::new(config, side, local, peer, now_ns).noting(keys, session.ctx.qlog.clone());
-    Ok(Host::new(session, port, engine, now_ns))
+    Ok(Driver::new(session, socket, engine, now_ns))
 }

@@ -1,19 +1,19 @@
 //! The state of quiche's connections over time.
 
 use super::engine::QuicheEngine;
-use crate::quic::host::Host;
+use crate::quic::driver::Driver;
 use crate::sample::SocketSample;
 use crate::transport::Sampler;
 
 /// Reads the state of a connection's path as the library tells it.
 pub(super) struct QuicheSampler {
-    pub(super) host: Host<QuicheEngine>,
+    pub(super) driver: Driver<QuicheEngine>,
     pub(super) handle: u64,
 }
 
 impl Sampler for QuicheSampler {
     fn sample(&self) -> Option<SocketSample> {
-        let mut state = self.host.lock();
+        let mut state = self.driver.lock();
         let quic = &state.engine.link(self.handle).quic;
         if quic.is_closed() || quic.is_draining() {
             return None;

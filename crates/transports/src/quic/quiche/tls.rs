@@ -9,23 +9,23 @@ use boring::ssl::{SslContext, SslContextBuilder, SslMethod, SslVerifyMode};
 use boring::x509::X509;
 
 use crate::error::Failure;
-use crate::secure::{KeyLines, Papers};
+use crate::secure::{KeyLines, TlsCredentials};
 
-/// A TLS context that checks and shows what `papers` say.
-pub(super) fn context(papers: &Papers<'_>) -> Result<SslContextBuilder, Failure> {
-    made(papers).map_err(|error| Failure::new(format!("the TLS configuration was refused: {error}")))
+/// A TLS context that checks and shows what `credentials` say.
+pub(super) fn context(credentials: &TlsCredentials<'_>) -> Result<SslContextBuilder, Failure> {
+    made(credentials).map_err(|error| Failure::new(format!("the TLS configuration was refused: {error}")))
 }
 
-fn made(papers: &Papers<'_>) -> Result<SslContextBuilder, ErrorStack> {
+fn made(credentials: &TlsCredentials<'_>) -> Result<SslContextBuilder, ErrorStack> {
     let mut context = SslContext::builder(SslMethod::tls())?;
-    context.cert_store_mut().add_cert(X509::from_der(papers.trusted)?)?;
-    if let Some((certificate, key)) = papers.own {
+    context.cert_store_mut().add_cert(X509::from_der(credentials.trusted)?)?;
+    if let Some((certificate, key)) = credentials.own {
         let certificate = X509::from_der(certificate)?;
         context.set_certificate(&certificate)?;
         let key = PKey::private_key_from_pkcs8(key)?;
         context.set_private_key(&key)?;
     }
-    context.set_verify(if papers.demands {
+    context.set_verify(if credentials.demands {
         SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT
     } else {
         SslVerifyMode::NONE

@@ -15,9 +15,9 @@ use quinn_proto::{
 use super::events::Acceptor;
 use crate::error::Failure;
 use crate::peers::same_end;
+use crate::quic::driver::Engine;
 use crate::quic::epoch::Epoch;
-use crate::quic::host::Engine;
-use crate::quic::port::{Batch, Datagram, Port};
+use crate::quic::socket::{Batch, Datagram, UdpSocket};
 
 /// What a future may wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,7 +183,7 @@ impl QuinnEngine {
         self.link(handle).quic.close(now, code, reason);
     }
 
-    fn accept_or_refuse(&mut self, incoming: quinn_proto::Incoming, now: Instant, port: &mut Port) {
+    fn accept_or_refuse(&mut self, incoming: quinn_proto::Incoming, now: Instant, socket: &mut UdpSocket) {
         if !same_end(&incoming.remote_address().into(), self.peer) {
             self.endpoint.ignore(incoming);
             return;
@@ -200,7 +200,7 @@ impl QuinnEngine {
             }
             Err(error) => {
                 if let Some(response) = error.response {
-                    port.send(&batch(&response, &self.outbox));
+                    socket.send(&batch(&response, &self.outbox));
                 }
             }
         }
@@ -208,7 +208,7 @@ impl QuinnEngine {
 }
 
 impl Engine for QuinnEngine {
-    fn advance(&mut self, inbox: Vec<Datagram>, port: &mut Port, now_ns: i64) {
+    fn advance(&mut self, inbox: Vec<Datagram>, socket: &mut UdpSocket, now_ns: i64) {
         let now = self.epoch.instant(now_ns);
         for Datagram { from, ecn, bytes } in inbox {
             self.outbox.clear();
@@ -219,8 +219,8 @@ impl Engine for QuinnEngine {
                         link.quic.handle_event(event);
                     }
                 }
-                Some(DatagramEvent::NewConnection(incoming)) => self.accept_or_refuse(incoming, now, port),
-                Some(DatagramEvent::Response(response)) => port.send(&batch(&response, &self.outbox)),
+                Some(DatagramEvent::NewConnection(incoming)) => self.accept_or_refuse(incoming, now, socket),
+                Some(DatagramEvent::Response(response)) => socket.send(&batch(&response, &self.outbox)),
                 None => {}
             }
         }
@@ -231,7 +231,7 @@ impl Engine for QuinnEngine {
         }
     }
 
-    fn settle(&mut self, port: &mut Port, now_ns: i64) -> bool {
+    fn settle(&mut self, socket: &mut UdpSocket, now_ns: i64) -> bool {
         let now = self.epoch.instant(now_ns);
         let mut told = false;
         for (handle, link) in &mut self.links {
@@ -252,12 +252,12 @@ impl Engine for QuinnEngine {
                     _ => {}
                 }
             }
-            while port.has_room() {
+            while socket.has_room() {
                 self.outbox.clear();
-                let Some(transmit) = link.quic.poll_transmit(now, port.segments(), &mut self.outbox) else {
+                let Some(transmit) = link.quic.poll_transmit(now, socket.segments(), &mut self.outbox) else {
                     break;
                 };
-                port.send(&batch(&transmit, &self.outbox));
+                socket.send(&batch(&transmit, &self.outbox));
             }
         }
         self.links.retain(|_, link| !(link.abandoned && link.quic.is_drained()));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use quinn_proto::{QlogConfig, QlogStream, ServerConfig};
 
-use super::Transport;
+use super::config::Transport;
 use super::observed::Counts;
 use crate::qlog::{Qlogs, Side};
 use crate::session::Session;

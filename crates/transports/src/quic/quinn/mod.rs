@@ -8,61 +8,42 @@
 //! All settings are the library's own unless a parameter says otherwise. Randomness comes from getrandom(2) alone
 //! (`rand`, `ring`), so that the same seed gives the same bytes in a guest.
 
-mod connection;
+mod config;
 mod engine;
 mod events;
+mod link;
 mod observed;
 mod sampler;
 pub(crate) mod web;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{ClientConfig, EndpointConfig, QlogStream, ServerConfig, TransportConfig, VarInt};
+use quinn_proto::{ClientConfig, EndpointConfig, ServerConfig};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::connection::{QuinnConnection, QuinnListener};
+use self::config::{CongestionControl, Transport};
 use self::engine::QuinnEngine;
 use self::events::{Acceptor, Events};
-use self::observed::{Counts, Observing};
+use self::link::QuinnLink;
+use self::observed::Counts;
+use super::connection::{QuicConnection, QuicListener};
 use super::credentials::{Credentials, PROTOCOL, TlsOptions};
-use super::host::Host;
+use super::driver::Driver;
 use super::idle_timeout;
-use super::port::Port;
+use super::socket::UdpSocket;
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
-use crate::params::Buffers;
-use crate::params::parse_params;
+use crate::params::{self, Buffers, parse_params};
 use crate::qlog::Side;
 use crate::secure::{Fault, SERVER_NAME};
 use crate::session::Session;
 use crate::transport::{Connection, Listener, Service, Stack};
 
 const NAME: &str = "quic-quinn";
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum CongestionControl {
-    #[default]
-    Cubic,
-    Newreno,
-    Bbr,
-}
-
-impl CongestionControl {
-    fn factory(self) -> Arc<dyn ControllerFactory + Send + Sync> {
-        match self {
-            Self::Cubic => Arc::new(CubicConfig::default()),
-            Self::Newreno => Arc::new(NewRenoConfig::default()),
-            Self::Bbr => Arc::new(BbrConfig::default()),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +74,11 @@ pub(crate) struct Quinn {
     client: Mutex<Option<ClientConfig>>,
 }
 
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Params>()
+}
+
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
     let params: Params = parse_params("stack_params", NAME, params)?;
     let Params { client_auth, resumption, early_data, fault, .. } = params;
@@ -108,48 +94,6 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data, fault }),
         client: Mutex::new(None),
     }))
-}
-
-/// What a flow asks of its connections.
-#[derive(Clone, Copy)]
-struct Transport {
-    congestion_control: CongestionControl,
-    idle_timeout: Option<Duration>,
-    buffers: Buffers,
-}
-
-impl Transport {
-    /// The library's configuration of one connection, whose congestion control counts in `counts` and whose events go
-    /// to `events`.
-    fn config(
-        &self,
-        counts: &Arc<Counts>,
-        events: Option<QlogStream>,
-    ) -> Result<Arc<TransportConfig>, Failure> {
-        let mut transport = TransportConfig::default();
-        let inner = self.congestion_control.factory();
-        transport.congestion_controller_factory(Arc::new(Observing { inner, counts: Arc::clone(counts) }));
-        transport.qlog_stream(events);
-        if let Some(timeout) = self.idle_timeout {
-            let timeout = timeout
-                .try_into()
-                .map_err(|error| Failure::new(format!("`idle_timeout_s` is too long for QUIC: {error}")))?;
-            transport.max_idle_timeout(Some(timeout));
-        }
-        if let Some(bytes) = self.buffers.send_bytes {
-            transport.send_window(u64::from(bytes));
-        }
-        if let Some(bytes) = self.buffers.receive_bytes {
-            transport.stream_receive_window(VarInt::from_u32(bytes)).receive_window(VarInt::from_u32(bytes));
-        }
-        Ok(Arc::new(transport))
-    }
-
-    /// What may be handed over and not acknowledged, as far as this flow limits it.
-    fn window_bytes(&self) -> u64 {
-        let Buffers { send_bytes, receive_bytes } = self.buffers;
-        send_bytes.into_iter().chain(receive_bytes).min().map_or(u64::MAX, u64::from)
-    }
 }
 
 impl Quinn {
@@ -217,26 +161,28 @@ impl Stack for Quinn {
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, PROTOCOL)?);
-        let host = open(session, destination, source, server)?;
-        Ok(Box::new(QuinnListener { host, datagrams: self.datagrams }))
+        let driver = open(session, destination, source, server)?;
+        Ok(Box::new(QuicListener { driver, accept: QuinnLink::accept, datagrams: self.datagrams }))
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let counts = Arc::default();
         let config = self.client(session, PROTOCOL, &counts)?;
-        let host = open(session, source, destination, None)?;
+        let driver = open(session, source, destination, None)?;
         let handle = {
-            let mut state = host.lock();
+            let mut state = driver.lock();
             let now_ns = state.now_ns();
             state.engine.connect(config, SERVER_NAME, now_ns)?
         };
-        let mut connection =
-            QuinnConnection::opening(host, handle, self.datagrams, counts, self.transport.window_bytes());
-        connection.establish(destination, self.early_data)?;
+        let link = QuinnLink::opening(handle, counts, self.transport.window_bytes());
+        let mut connection = QuicConnection::opening(driver, link, self.datagrams);
+        connection
+            .establish(destination, |link, engine, now_ns| link.ready(engine, now_ns, self.early_data))?;
         if self.datagrams {
-            // Said before the connection is closed, so that nobody takes the other side's report of that for the cause.
-            connection.check_datagram(message_bytes).inspect_err(|failure| session.fail(failure.clone()))?;
+            connection.check_datagram(message_bytes)?;
+        } else {
+            connection.with(QuinnLink::open_stream);
         }
         Ok(Box::new(connection))
     }
@@ -248,9 +194,9 @@ fn open(
     at: SocketAddr,
     peer: SocketAddr,
     server: Option<Acceptor>,
-) -> Result<Host<QuinnEngine>, Failure> {
+) -> Result<Driver<QuinnEngine>, Failure> {
     let config = Arc::new(EndpointConfig::default());
-    let port = Port::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
+    let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
     let now_ns = session.ctx.clock.now_ns();
-    Ok(Host::new(session, port, QuinnEngine::new(config, server, peer, now_ns), now_ns))
+    Ok(Driver::new(session, socket, QuinnEngine::new(config, server, peer, now_ns), now_ns))
 }

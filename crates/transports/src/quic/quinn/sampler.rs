@@ -6,20 +6,20 @@ use quinn_proto::ConnectionHandle;
 
 use super::engine::QuinnEngine;
 use super::observed::Counts;
-use crate::quic::host::Host;
+use crate::quic::driver::Driver;
 use crate::sample::SocketSample;
 use crate::transport::Sampler;
 
 /// Reads the state of a connection: the library's estimates, and what went by its congestion control.
 pub(super) struct QuinnSampler {
-    pub(super) host: Host<QuinnEngine>,
+    pub(super) driver: Driver<QuinnEngine>,
     pub(super) handle: ConnectionHandle,
     pub(super) counts: Arc<Counts>,
 }
 
 impl Sampler for QuinnSampler {
     fn sample(&self) -> Option<SocketSample> {
-        let mut state = self.host.lock();
+        let mut state = self.driver.lock();
         let link = state.engine.link(self.handle);
         if link.lost.is_some() {
             return None;

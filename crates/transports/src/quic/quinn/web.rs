@@ -14,12 +14,12 @@ use quinn_proto::{
     WriteError,
 };
 
-use super::connection::loss;
 use super::engine::{Link, On, QuinnEngine};
+use super::link::loss;
 use super::{Quinn, open};
 use crate::context::Context as Surroundings;
 use crate::error::Failure;
-use crate::quic::host::Host;
+use crate::quic::driver::Driver;
 use crate::quic::sentence::{lost, unanswered};
 use crate::secure::SERVER_NAME;
 use crate::session::Session;
@@ -29,7 +29,7 @@ const NO_ERROR: u32 = 0x100;
 
 /// A UDP socket with the connections over it.
 pub(crate) struct WebEndpoint {
-    host: Host<QuinnEngine>,
+    driver: Driver<QuinnEngine>,
 }
 
 impl Quinn {
@@ -40,7 +40,7 @@ impl Quinn {
     pub(crate) fn web_listen(&self, session: &Arc<Session>, protocol: &[u8]) -> Result<WebEndpoint, Failure> {
         let Surroundings { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, protocol)?);
-        Ok(WebEndpoint { host: open(session, destination, source, server)? })
+        Ok(WebEndpoint { driver: open(session, destination, source, server)? })
     }
 
     /// An endpoint of its own at the source of `session`, with a connection for `protocol` to the destination that was
@@ -55,21 +55,21 @@ impl Quinn {
     ) -> Result<(WebEndpoint, WebConnection), Failure> {
         let Surroundings { source, destination, .. } = session.ctx;
         let config = self.client(session, protocol, &Arc::default())?;
-        let host = open(session, source, destination, None)?;
+        let driver = open(session, source, destination, None)?;
         let handle = {
-            let mut state = host.lock();
+            let mut state = driver.lock();
             let now_ns = state.now_ns();
             state.engine.connect(config, SERVER_NAME, now_ns)?
         };
-        let connection = WebConnection(Arc::new(Shared { host: host.clone(), handle }));
-        Ok((WebEndpoint { host }, connection))
+        let connection = WebConnection(Arc::new(Shared { driver: driver.clone(), handle }));
+        Ok((WebEndpoint { driver }, connection))
     }
 }
 
 impl WebEndpoint {
     /// The last instant at which something was handled.
     pub(crate) fn now_ns(&self) -> i64 {
-        self.host.now_ns()
+        self.driver.now_ns()
     }
 
     /// Sends what is to be sent, and waits until a future can go on.
@@ -77,17 +77,17 @@ impl WebEndpoint {
     /// # Errors
     /// The failure that ended the flow, or that its limit was reached while `doing`.
     pub(crate) fn turn(&self, doing: &str) -> Result<(), Failure> {
-        self.host.work_until(doing, |engine, _| Ok(engine.take_woken().then_some(())))
+        self.driver.work_until(doing, |engine, _| Ok(engine.take_woken().then_some(())))
     }
 
     /// The next connection that comes.
     pub(crate) async fn accept(&self) -> WebConnection {
         std::future::poll_fn(|context| {
-            let engine = &mut self.host.lock().engine;
+            let engine = &mut self.driver.lock().engine;
             match engine.next_arrived() {
                 Some(handle) => {
                     engine.take_arrived();
-                    Poll::Ready(WebConnection(Arc::new(Shared { host: self.host.clone(), handle })))
+                    Poll::Ready(WebConnection(Arc::new(Shared { driver: self.driver.clone(), handle })))
                 }
                 None => {
                     engine.wake_at_arrival(context.waker());
@@ -101,7 +101,7 @@ impl WebEndpoint {
 
 /// A connection: the last one who has it closes it.
 struct Shared {
-    host: Host<QuinnEngine>,
+    driver: Driver<QuinnEngine>,
     handle: ConnectionHandle,
 }
 
@@ -113,7 +113,7 @@ impl Shared {
         on: On,
         find: impl FnOnce(&mut Link) -> Option<T>,
     ) -> Poll<Result<T, ConnectionErrorIncoming>> {
-        let mut state = self.host.lock();
+        let mut state = self.driver.lock();
         let link = state.engine.link(self.handle);
         if let Some(found) = find(link) {
             return Poll::Ready(Ok(found));
@@ -128,7 +128,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let mut state = self.host.lock();
+        let mut state = self.driver.lock();
         let now_ns = state.now_ns();
         state.engine.abandon(self.handle, NO_ERROR, now_ns);
         state.settle();
@@ -158,7 +158,7 @@ impl WebConnection {
         let established =
             std::future::poll_fn(|context| self.0.poll(context, On::Handshake, |link| link.connected_ns))
                 .await;
-        established.map_err(|_| match self.0.host.lock().engine.link(self.0.handle).lost {
+        established.map_err(|_| match self.0.driver.lock().engine.link(self.0.handle).lost {
             Some(ConnectionError::TimedOut) => unanswered(to),
             Some(ref reason) => lost("the handshake", loss(reason)),
             None => Failure::new("the handshake failed"),
@@ -167,7 +167,7 @@ impl WebConnection {
 
     /// Why the connection is over while `doing` something, if it is.
     pub(crate) fn lost(&self, doing: &str) -> Option<Failure> {
-        let mut state = self.0.host.lock();
+        let mut state = self.0.driver.lock();
         let reason = state.engine.link(self.0.handle).lost.as_ref()?;
         Some(lost(doing, loss(reason)))
     }
@@ -217,7 +217,7 @@ impl<B: Buf> quic::OpenStreams<B> for WebConnection {
     }
 
     fn close(&mut self, code: h3::error::Code, reason: &[u8]) {
-        let mut state = self.0.host.lock();
+        let mut state = self.0.driver.lock();
         let now_ns = state.now_ns();
         let code = VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX);
         state.engine.close(self.0.handle, code, Bytes::copy_from_slice(reason), now_ns);
@@ -307,7 +307,7 @@ impl<B: Buf> quic::SendStream<B> for WebStream<B> {
     }
 
     fn poll_finish(&mut self, _: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        let mut state = self.connection.host.lock();
+        let mut state = self.connection.driver.lock();
         let link = state.engine.link(self.connection.handle);
         Poll::Ready(match link.quic.send_stream(self.id).finish() {
             Ok(()) => Ok(()),
@@ -318,7 +318,7 @@ impl<B: Buf> quic::SendStream<B> for WebStream<B> {
 
     fn reset(&mut self, reset_code: u64) {
         let code = VarInt::from_u64(reset_code).unwrap_or(VarInt::MAX);
-        let mut state = self.connection.host.lock();
+        let mut state = self.connection.driver.lock();
         // A stream that is over needs no end.
         let _ = state.engine.link(self.connection.handle).quic.send_stream(self.id).reset(code);
     }
@@ -357,7 +357,7 @@ impl<B: Buf> quic::RecvStream for WebStream<B> {
 
     fn stop_sending(&mut self, error_code: u64) {
         let code = VarInt::from_u64(error_code).unwrap_or(VarInt::MAX);
-        let mut state = self.connection.host.lock();
+        let mut state = self.connection.driver.lock();
         // A stream that is over needs no end.
         let _ = state.engine.link(self.connection.handle).quic.recv_stream(self.id).stop(code);
     }

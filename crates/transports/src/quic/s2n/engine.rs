@@ -16,8 +16,10 @@ use s2n_quic_core::io::{rx, tx};
 use s2n_quic_core::path::{Handle as _, LocalAddress, Tuple, mtu};
 use s2n_quic_core::time::{Clock as _, StdClock, Timestamp};
 
-use crate::quic::host::Engine;
-use crate::quic::port::{Batch, Datagram, Port};
+use crate::peers::same_end;
+use crate::quic::driver::Engine;
+use crate::quic::socket::{Batch, Datagram, UdpSocket};
+use crate::session::Session;
 
 /// Longest UDP payload: an Ethernet frame's 1500 bytes less the headers of IPv4 and UDP.
 pub(super) const LONGEST_BYTES: usize = 1472;
@@ -97,7 +99,10 @@ pub(super) struct S2nEngine {
     endpoint: Box<dyn Drive>,
     local: LocalAddress,
     server: Option<Server>,
-    pub(super) arrived: VecDeque<Connection>,
+    arrived: VecDeque<Connection>,
+    /// Whose connections are taken.
+    peer: SocketAddr,
+    session: Arc<Session>,
     epoch: Epoch,
     /// Where datagrams are put together.
     buffer: Vec<u8>,
@@ -106,33 +111,61 @@ pub(super) struct S2nEngine {
 impl S2nEngine {
     /// Takes over the endpoint that was started into `slot`, with the handle through which connections are accepted.
     /// Now is `now_ns`. `None` when nothing was started.
-    pub(super) fn new(slot: &Slot, server: Option<Server>, now_ns: i64) -> Option<Self> {
+    pub(super) fn new(
+        session: &Arc<Session>,
+        slot: &Slot,
+        server: Option<Server>,
+        peer: SocketAddr,
+        now_ns: i64,
+    ) -> Option<Self> {
         let endpoint = slot.endpoint.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Self {
             endpoint,
             local: SocketAddress::from(slot.local).into(),
             server,
             arrived: VecDeque::new(),
+            peer,
+            session: Arc::clone(session),
             epoch: Epoch { timestamp: StdClock::default().get_time(), ns: now_ns },
             buffer: Vec::new(),
         })
     }
+
+    /// The flow that it serves.
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// Takes the oldest connection that the peer opened off the list.
+    pub(super) fn next_arrived(&mut self) -> Option<Connection> {
+        while let Some(connection) = self.arrived.pop_front() {
+            if connection.remote_addr().is_ok_and(|address| same_end(&address.into(), self.peer)) {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// Whether a connection has arrived that nobody asked for yet.
+    pub(super) fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
+    }
 }
 
 impl Engine for S2nEngine {
-    fn advance(&mut self, inbox: Vec<Datagram>, _port: &mut Port, now_ns: i64) {
+    fn advance(&mut self, inbox: Vec<Datagram>, _socket: &mut UdpSocket, now_ns: i64) {
         if !inbox.is_empty() {
             let mut inbox = Inbox { datagrams: inbox, local: self.local };
             self.endpoint.receive(&mut inbox, self.epoch.timestamp(now_ns));
         }
     }
 
-    fn settle(&mut self, port: &mut Port, now_ns: i64) -> bool {
+    fn settle(&mut self, socket: &mut UdpSocket, now_ns: i64) -> bool {
         let now = self.epoch.timestamp(now_ns);
-        while port.has_room() {
-            let segments = port.segments();
+        while socket.has_room() {
+            let segments = socket.segments();
             let mut outbox =
-                Outbox { port, buffer: &mut self.buffer, open: None, segments, left: TURN_DATAGRAMS };
+                Outbox { socket, buffer: &mut self.buffer, open: None, segments, left: TURN_DATAGRAMS };
             self.endpoint.transmit(&mut outbox, now);
             outbox.close();
             // The endpoint stops by itself when it has nothing to say.
@@ -183,7 +216,7 @@ impl rx::Queue for Inbox {
 
 /// What the endpoint writes, handed to the socket in batches.
 struct Outbox<'a> {
-    port: &'a mut Port,
+    socket: &'a mut UdpSocket,
     buffer: &'a mut Vec<u8>,
     open: Option<Open>,
     segments: usize,
@@ -202,7 +235,7 @@ impl Outbox<'_> {
     /// Sends the open batch.
     fn close(&mut self) {
         if let Some(open) = self.open.take() {
-            self.port.send(&Batch {
+            self.socket.send(&Batch {
                 to: open.path.remote_address().0.into(),
                 ecn: open.ecn as u8,
                 segment_bytes: open.segment_bytes,
@@ -257,6 +290,6 @@ impl tx::Queue for Outbox<'_> {
     }
 
     fn capacity(&self) -> usize {
-        if self.port.is_full() { 0 } else { self.left }
+        if self.socket.is_full() { 0 } else { self.left }
     }
 }

@@ -8,8 +8,8 @@
 //! `ring` in place of AWS-LC, whose generator mixes in timing jitter and the processor's RDRAND: with it no two runs
 //! would give the same bytes. AWS-LC still protects the first packets, whose keys follow from the connection id.
 
-mod connection;
 mod engine;
+mod link;
 mod metrics;
 
 use std::net::SocketAddr;
@@ -24,17 +24,17 @@ use s2n_quic::{Client, Server};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::connection::{S2nConnection, S2nListener};
 use self::engine::{LONGEST_BYTES, S2nEngine, Slot};
+use self::link::S2nLink;
 use self::metrics::Metrics;
+use super::connection::QuicListener;
 use super::credentials::{Credentials, TlsOptions};
-use super::host::Host;
+use super::driver::Driver;
 use super::idle_timeout;
-use super::port::Port;
+use super::socket::UdpSocket;
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
-use crate::params::Buffers;
-use crate::params::parse_params;
+use crate::params::{self, Buffers, parse_params};
 use crate::secure::{Fault, SERVER_NAME};
 use crate::session::Session;
 use crate::transport::{Connection, Listener, Service, Stack};
@@ -71,6 +71,11 @@ struct S2n {
     credentials: Credentials,
     /// The sender's TLS, kept so that later connections know the tickets of earlier ones.
     client: Mutex<Option<Arc<rustls::ClientConfig>>>,
+}
+
+/// The names of its parameters.
+pub(crate) fn parameters() -> Vec<&'static str> {
+    params::parameters::<Params>()
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -168,8 +173,8 @@ impl Stack for S2n {
             CongestionControl::Cubic => self.start_server(session, slot.clone(), Cubic::default()),
             CongestionControl::Bbr => self.start_server(session, slot.clone(), Bbr::default()),
         }?;
-        let host = open(session, destination, &slot, Some(server))?;
-        Ok(Box::new(S2nListener { host, peer: source }))
+        let driver = open(session, [destination, source], &slot, Some(server))?;
+        Ok(Box::new(QuicListener { driver, accept: S2nLink::accept, datagrams: false }))
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
@@ -184,21 +189,22 @@ impl Stack for S2n {
                 self.start_client(session, slot.clone(), Bbr::default(), metrics.clone())
             }
         }?;
-        let host = open(session, source, &slot, None)?;
+        let driver = open(session, [source, destination], &slot, None)?;
         let attempt = client.connect(Connect::new(destination).with_server_name(SERVER_NAME));
-        Ok(Box::new(S2nConnection::open(host, client, attempt, destination, metrics)?))
+        Ok(Box::new(S2nLink::open(driver, client, attempt, destination, metrics)?))
     }
 }
 
-/// Puts the endpoint that was started into `slot` on a socket at `at`.
+/// Puts the endpoint that was started into `slot` on a socket at the first of its `ends`; the other is the peer's.
 fn open(
     session: &Arc<Session>,
-    at: SocketAddr,
+    [at, peer]: [SocketAddr; 2],
     slot: &Slot,
     server: Option<Server>,
-) -> Result<Host<S2nEngine>, Failure> {
-    let port = Port::open(NAME, session, at, LONGEST_BYTES)?;
+) -> Result<Driver<S2nEngine>, Failure> {
+    let socket = UdpSocket::open(NAME, session, at, LONGEST_BYTES)?;
     let now_ns = session.ctx.clock.now_ns();
-    let engine = S2nEngine::new(slot, server, now_ns).ok_or_else(|| not_started("it opened no endpoint"))?;
-    Ok(Host::new(session, port, engine, now_ns))
+    let engine = S2nEngine::new(session, slot, server, peer, now_ns)
+        .ok_or_else(|| not_started("it opened no endpoint"))?;
+    Ok(Driver::new(session, socket, engine, now_ns))
 }

@@ -29,7 +29,7 @@ const MOST_OBJECTS: usize = 100_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     http: Version,
     objects: Vec<Object>,
     size_bytes: u64,

@@ -6,17 +6,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::port::{Datagram, Port};
+use super::socket::{Datagram, UdpSocket};
 use crate::error::Failure;
 use crate::session::{Guarded, Session};
 
 /// The endpoint of a library that does no input and output of its own. Instants are those of the run's clock.
 pub(super) trait Engine: Send {
     /// Handles datagrams that arrived, and the timers that are due.
-    fn advance(&mut self, inbox: Vec<Datagram>, port: &mut Port, now_ns: i64);
+    fn advance(&mut self, inbox: Vec<Datagram>, socket: &mut UdpSocket, now_ns: i64);
 
     /// Sends what is to be sent now. Tells whether the application may find something new.
-    fn settle(&mut self, port: &mut Port, now_ns: i64) -> bool;
+    fn settle(&mut self, socket: &mut UdpSocket, now_ns: i64) -> bool;
 
     /// When the next timer is due; `i64::MAX` for never.
     fn due_ns(&mut self) -> i64;
@@ -25,7 +25,7 @@ pub(super) trait Engine: Send {
 /// An endpoint with its socket.
 pub(super) struct State<E> {
     pub(super) engine: E,
-    port: Port,
+    socket: UdpSocket,
     now_ns: i64,
 }
 
@@ -42,18 +42,18 @@ impl<E: Engine> State<E> {
 
     /// Sends what is to be sent now. Tells whether the application may find something new.
     pub(super) fn settle(&mut self) -> bool {
-        self.engine.settle(&mut self.port, self.now_ns)
+        self.engine.settle(&mut self.socket, self.now_ns)
     }
 }
 
 /// An endpoint that connections and threads share.
-pub(super) struct Host<E> {
+pub(super) struct Driver<E> {
     state: Arc<Mutex<State<E>>>,
     socket: Arc<Guarded>,
     session: Arc<Session>,
 }
 
-impl<E> Clone for Host<E> {
+impl<E> Clone for Driver<E> {
     fn clone(&self) -> Self {
         Self {
             state: Arc::clone(&self.state),
@@ -63,12 +63,12 @@ impl<E> Clone for Host<E> {
     }
 }
 
-impl<E: Engine> Host<E> {
+impl<E: Engine> Driver<E> {
     /// Puts an engine on a socket at the instant `now_ns`.
-    pub(super) fn new(session: &Arc<Session>, port: Port, engine: E, now_ns: i64) -> Self {
-        let socket = port.socket();
-        let state = Arc::new(Mutex::new(State { engine, port, now_ns }));
-        Self { state, socket, session: Arc::clone(session) }
+    pub(super) fn new(session: &Arc<Session>, socket: UdpSocket, engine: E, now_ns: i64) -> Self {
+        let guarded = socket.guarded();
+        let state = Arc::new(Mutex::new(State { engine, socket, now_ns }));
+        Self { state, socket: guarded, session: Arc::clone(session) }
     }
 
     pub(super) fn session(&self) -> &Arc<Session> {
@@ -115,46 +115,33 @@ impl<E: Engine> Host<E> {
             }
             let now_ns = state.now_ns;
             let wake_ns = state.engine.due_ns().min(until_ns);
-            let room = if state.port.is_full() { libc::POLLOUT } else { 0 };
+            let room = if state.socket.is_full() { libc::POLLOUT } else { 0 };
             drop(state);
             let ready =
                 self.session.wait_any(&[self.socket.fd()], libc::POLLIN | room, now_ns, wake_ns, doing)?;
             state = self.lock();
             let mut inbox = Vec::new();
-            let stamp_ns = if ready { state.port.receive(&mut inbox) } else { None };
+            let stamp_ns = if ready { state.socket.receive(&mut inbox) } else { None };
             // Whatever came before this thread waited is older than the last instant that it knows.
             let now_ns = match stamp_ns {
                 Some(stamp_ns) => clock.after(clock.from_realtime_ns(stamp_ns).max(state.now_ns)),
                 None => clock.now_ns(),
             };
             state.note_time(now_ns);
-            let State { engine, port, now_ns } = &mut *state;
-            engine.advance(inbox, port, *now_ns);
+            let State { engine, socket, now_ns } = &mut *state;
+            engine.advance(inbox, socket, *now_ns);
         }
     }
 
     /// The answer of a wait without an end.
     ///
     /// # Errors
-    /// As for [`Host::work`].
+    /// As for [`Driver::work`].
     pub(super) fn work_until<T>(
         &self,
         doing: &str,
         ready: impl FnMut(&mut E, i64) -> Result<Option<T>, Failure>,
     ) -> Result<T, Failure> {
         self.work(i64::MAX, doing, ready)?.ok_or_else(|| self.session.limit_reached(doing))
-    }
-
-    /// Works until `instant_ns` while the application does nothing, and tells the time then.
-    ///
-    /// # Errors
-    /// What `check` says, the failure that ended the flow, or that its limit was reached.
-    pub(super) fn pause(
-        &self,
-        instant_ns: i64,
-        check: impl Fn(&mut E) -> Result<(), Failure>,
-    ) -> Result<i64, Failure> {
-        self.work(instant_ns, "the application paused", |engine, _| check(engine).map(|()| None::<()>))?;
-        Ok(self.now_ns())
     }
 }

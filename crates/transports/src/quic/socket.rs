@@ -32,7 +32,7 @@ pub(super) struct Batch<'a> {
 }
 
 /// A bound socket that does not block.
-pub(super) struct Port {
+pub(super) struct UdpSocket {
     socket: Arc<Guarded>,
     state: UdpSocketState,
     /// One slot after the other, each as long as the kernel may fill at once.
@@ -48,7 +48,7 @@ struct Unsent {
     bytes: Vec<u8>,
 }
 
-impl Port {
+impl UdpSocket {
     /// Binds `at`; no datagram that comes is longer than `longest_bytes`.
     pub(super) fn open(
         name: &str,
@@ -65,7 +65,7 @@ impl Port {
     }
 
     /// The socket, to wait for.
-    pub(super) fn socket(&self) -> Arc<Guarded> {
+    pub(super) fn guarded(&self) -> Arc<Guarded> {
         Arc::clone(&self.socket)
     }
 
