@@ -1,5 +1,6 @@
 """Random stretches of a scenario, as AB4Rail D3.4 section 5.3 cuts them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gauntlet.errors import UserError
@@ -53,9 +54,18 @@ def chunks(
         )
     place, parts = part
     draws = (place + generator(seed, "chunks").random(count)) / parts
+    return [Chunk(start_s, duration_s) for start_s in beginnings(scenario, duration_s, draws.tolist())]
+
+
+def beginnings(scenario: Scenario, duration_s: float, places: Sequence[float]) -> list[float]:
+    """Where stretches begin, in seconds, that lie at these places: 0 the first that there can be, 1 the last.
+
+    The scenario is at least as long as a stretch (`chunks` refuses others).
+    """
+    latest_s = scenario.known_until_s - duration_s
     if scenario.line is None:
-        return [Chunk(round(draw * latest_s, 3), duration_s) for draw in draws.tolist()]
+        return [round(place * latest_s, 3) for place in places]
     journey = scenario.line.reference.journey
     latest_km = journey.km_at(latest_s)
-    starts = [journey.time_at(draw * latest_km) for draw in draws.tolist()]
-    return [Chunk(round(min(start_s, latest_s), 3), duration_s) for start_s in starts]
+    starts = [journey.time_at(place * latest_km) for place in places]
+    return [round(min(start_s, latest_s), 3) for start_s in starts]
