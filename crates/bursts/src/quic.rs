@@ -17,8 +17,8 @@ use restp_sim::pair::{client_ip, pattern, server_ip};
 use restp_sim::{Host, HostId, Network, Outgoing, Packet};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::attempt::{Try, message, message_number};
 use crate::grid::Messages;
-use crate::stack::{Try, message, message_number};
 
 /// UDP port of both hosts.
 const PORT: u16 = 443;
