@@ -77,7 +77,8 @@ mod tests {
         drop(lent);
         assert!(pool.stock().kept.is_empty(), "somebody still reads");
         drop(part);
-        assert_eq!((pool.stock().kept[0].as_ptr(), pool.stock().lent), (place, 0));
+        let stock = pool.stock();
+        assert_eq!((stock.kept[0].as_ptr(), stock.lent), (place, 0));
     }
 
     #[test]
