@@ -1,12 +1,13 @@
 """Programs for the guest: what they check of what arrives, and what they do without."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from gauntlet import external
+import gauntlet
 from gauntlet.external.contract import TILE_BYTES, Content, Failed, check_intact, payload
 
 SIZE_BYTES = 2 * TILE_BYTES + 1000
@@ -67,22 +68,26 @@ def test_what_costs_a_guest_dearly_is_not_imported(module: str, dear: set[str]) 
     assert not dear & set(out.split())
 
 
-def test_programs_are_compiled_before_a_guest_starts_them() -> None:
-    folder = Path(external.__file__).parent
-    for compiled in folder.glob("__pycache__/*.pyc"):
-        compiled.unlink()
+def test_programs_are_compiled_before_a_guest_starts_them(tmp_path: Path) -> None:
+    """In a copy of the package: other tests play with the compiled files of the real one meanwhile."""
+    real, without = Path(gauntlet.__file__).parent, shutil.ignore_patterns("__pycache__", "kernel")
+    copy = shutil.copytree(real, tmp_path / "gauntlet", ignore=without)
     _python(
-        "from gauntlet.experiment.external import FTP, started;started(FTP.to_json({}, receiver_opens=True))"
+        "from gauntlet.experiment.external import FTP, started;started(FTP.to_json({}, receiver_opens=True))",
+        before=tmp_path,
     )
+    folder = copy / "external"
     pattern = f"__pycache__/*.{sys.implementation.cache_tag}.pyc"
     found = {it.name.partition(".")[0] for it in folder.glob(pattern)}
     assert found == {it.stem for it in folder.glob("*.py")}
 
 
-def _python(program: str) -> str:
-    """What a program prints that is run apart. -S keeps what .pth files import out of the count; -B leaves no
-    compiled file.
+def _python(program: str, before: Path | None = None) -> str:
+    """What a program prints that is run apart, with modules of the folder `before` before all others.
+
+    -S keeps what .pth files import out of the count; -B leaves no compiled file.
     """
-    paths = f"import sys; sys.path[:] = {sys.path!r}; "
+    found = [str(before)] * (before is not None) + sys.path
+    paths = f"import sys; sys.path[:] = {found!r}; "
     command = [sys.executable, "-S", "-B", "-c", paths + program]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -68,7 +68,11 @@ def test_a_good_ledger_is_read(tmp_path: Path) -> None:
             "loss = [] is no value of a factor; write one value or a list of values.",
         ),
         ("[claim.decide]", "[claim.decide", "not valid TOML"),
-        ("[[claim]]", "[[claims]]", "unknown key 'claims'; a ledger has [[claim]] tables and nothing else."),
+        (
+            "[[claim]]",
+            "[[claims]]",
+            "unknown key 'claims'; a ledger has [[claim]] tables and adjusted_for_capacity.",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, sentence: str) -> None:

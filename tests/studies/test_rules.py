@@ -116,6 +116,20 @@ def test_what_is_printed_is_rounded(tmp_path: Path) -> None:
         assert decide(tmp_path, given, values).verdict == verdict
 
 
+def test_about_is_enough_where_means_are_known_well(tmp_path: Path) -> None:
+    """Of 2 Mbit/s that vary by 1 % a print of 2.3 is no prediction, and it is "about" within 20 %."""
+    values = {("tcp-bbr", 0.01): steady(2e6, 0.01)}
+    for about, printed, verdict in (
+        (0.0, 2.3e6, Verdict.NOT_REPRODUCED),
+        (0.2, 2.3e6, Verdict.REPRODUCED),
+        (0.2, 2.6e6, Verdict.NOT_REPRODUCED),
+    ):
+        given = measuring("prediction", of=BBR_LOSSY, printed=printed, about=about)
+        found = decide(tmp_path, given, values)
+        assert found.verdict == verdict
+        assert found.bound.endswith(" lies inside, or 20 % from the mean" if about else " lies inside")
+
+
 def test_a_prediction_without_spread_is_undecided(tmp_path: Path) -> None:
     given = measuring("prediction", of=BBR_LOSSY, printed=2e6)
     two = decide(tmp_path, given, {("tcp-bbr", 0.01): [2e6, 2.1e6]})

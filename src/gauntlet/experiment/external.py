@@ -68,8 +68,8 @@ _PYTHON_ENVIRONMENT = MappingProxyType(
 
 
 def _shipped(name: str, client: str, server: str) -> ExternalStack:
-    # -B: the guest's root cannot be written.
-    start = (PYTHON, "-B", "-m")
+    # -B: the guest's root cannot be written. -P: the host's root folder has no modules.
+    start = (PYTHON, "-B", "-P", "-m")
     return ExternalStack(
         name,
         (*start, f"gauntlet.external.{client}"),
@@ -125,7 +125,7 @@ def check_extras(stacks: Iterable[Mapping[str, Any] | None], what: str) -> None:
 def _compile_shipped() -> None:
     """Compile the programs that ship: a guest cannot keep what it compiles, and would do it in every run.
 
-    Where the package's folder cannot be written guests do so, and then the instants of a run are other ones.
+    Where the package's folder cannot be written guests do so: that takes longer, and moves no instant.
     """
     compileall.compile_dir(str(Path(programs.__file__).parent), quiet=2)
 

@@ -7,14 +7,15 @@ the two means is taken instead, with Fieller's interval (Quarterly Journal of Ph
 1944): no repetition is dropped, and who reads it is told.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
 
+from gauntlet.metrics.adjusted import adjusted
 from gauntlet.metrics.ecdf import ALPHA
-from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.steps import Floats
 
 
@@ -42,23 +43,34 @@ class Ratio:
         return f"{' and '.join(parts)} of the repetitions, so {how}"
 
 
-def ratio(above: Sequence[float], below: Sequence[float], alpha: float = ALPHA) -> Ratio:
+Covariates = Sequence[tuple[Sequence[float] | Floats, float]]
+"""As `gauntlet.metrics.adjusted` takes them."""
+
+
+def ratio(
+    above: Sequence[float],
+    below: Sequence[float],
+    alpha: float = ALPHA,
+    covariates: Callable[[], Covariates] = tuple,
+) -> Ratio:
     """Pairs of values, none below zero: geometric mean of `above / below`, or the ratio of their means.
+
+    The geometric mean is adjusted for `covariates` of the logarithm, which are asked for only then.
 
     Raises ValueError for no pair.
     """
     x, y = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
     zeros = int((x == 0).sum()), int((y == 0).sum())
     if zeros == (0, 0):
-        return Ratio(geometric(x / y, alpha), 0, 0)
+        return Ratio(geometric(x / y, alpha, covariates()), 0, 0)
     if not y.any():
         return Ratio(None, *zeros)
     return Ratio(_of_means(x, y, alpha), *zeros)
 
 
-def geometric(ratios: Sequence[float] | Floats, alpha: float = ALPHA) -> Mean:
+def geometric(ratios: Sequence[float] | Floats, alpha: float = ALPHA, covariates: Covariates = ()) -> Mean:
     """The geometric mean of values above zero with its interval, from their logarithms."""
-    of_logarithms = mean(np.log(np.asarray(ratios, dtype=float)), alpha)
+    of_logarithms = adjusted(np.log(np.asarray(ratios, dtype=float)), covariates, alpha)
     low, high = (None if it is None else float(np.exp(it)) for it in (of_logarithms.low, of_logarithms.high))
     return Mean(float(np.exp(of_logarithms.value)), low, high, of_logarithms.n, of_logarithms.method)
 

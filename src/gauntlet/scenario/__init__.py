@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from gauntlet.scenario.chunks import Chunk, chunks, stratum
+from gauntlet.scenario.chunks import Chunk, beginnings, chunks, stratum
 from gauntlet.scenario.export import TcPlaces, export_csv, export_mahimahi, export_tc
 from gauntlet.scenario.figure_data import line_figure_data
 from gauntlet.scenario.model import Line, Scenario, ScenarioInfo
@@ -30,6 +30,7 @@ __all__ = [
     "Trace",
     "TraceRow",
     "available",
+    "beginnings",
     "chunks",
     "export_csv",
     "export_mahimahi",

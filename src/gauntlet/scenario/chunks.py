@@ -1,5 +1,6 @@
 """Random stretches of a scenario, as AB4Rail D3.4 section 5.3 cuts them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gauntlet.errors import UserError
@@ -14,13 +15,23 @@ class Chunk:
     duration_s: float
 
 
-def stratum(seed: int, repetition: int, repetitions: int) -> tuple[int, int]:
-    """Which of `repetitions` equal parts of the track a repetition (from 1) begins in: (from 0, how many).
+_HALVINGS = 14
+"""Of the track: 16,384 parts, more than there can be repetitions."""
 
-    Each has one of its own. The order is drawn, so that the first few are not all at one end.
+
+def stratum(seed: int, repetition: int) -> tuple[int, int]:
+    """Which of so many equal parts of the track a repetition (from 1) begins in: (from 0, how many).
+
+    The first two repetitions begin in different halves, the first four in different quarters, and so on (van
+    der Corput's sequence; which half comes first is drawn in each part, as Owen scrambles it, Journal of
+    Complexity 14, 1998). So they are spread evenly however many there are, and where one begins does not hang
+    on their number.
     """
-    order = generator(seed, "strata").permutation(repetitions)
-    return int(order[repetition - 1]), repetitions
+    place = 0
+    for halving in range(_HALVINGS):
+        first = int(generator(seed, f"strata {halving} {place}").integers(2))
+        place = 2 * place + (((repetition - 1) >> halving) & 1 ^ first)
+    return place, 2**_HALVINGS
 
 
 def chunks(
@@ -53,9 +64,18 @@ def chunks(
         )
     place, parts = part
     draws = (place + generator(seed, "chunks").random(count)) / parts
+    return [Chunk(start_s, duration_s) for start_s in beginnings(scenario, duration_s, draws.tolist())]
+
+
+def beginnings(scenario: Scenario, duration_s: float, places: Sequence[float]) -> list[float]:
+    """Where stretches begin, in seconds, that lie at these places: 0 the first that there can be, 1 the last.
+
+    The scenario is at least as long as a stretch (`chunks` refuses others).
+    """
+    latest_s = scenario.known_until_s - duration_s
     if scenario.line is None:
-        return [Chunk(round(draw * latest_s, 3), duration_s) for draw in draws.tolist()]
+        return [round(place * latest_s, 3) for place in places]
     journey = scenario.line.reference.journey
     latest_km = journey.km_at(latest_s)
-    starts = [journey.time_at(draw * latest_km) for draw in draws.tolist()]
-    return [Chunk(round(min(start_s, latest_s), 3), duration_s) for start_s in starts]
+    starts = [journey.time_at(place * latest_km) for place in places]
+    return [round(min(start_s, latest_s), 3) for start_s in starts]

@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any, Protocol
 
 from gauntlet.errors import NotMeasured
+from gauntlet.metrics.adjusted import ADJUSTED
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.numbers import MISSING, interval_text, number
@@ -30,6 +31,10 @@ MOST_TIMES = 100
 
 EXACT = "exact"
 """Method of a `Mean` that no repetition can change: a formula's value."""
+
+
+OVER_THE_LINE = ", over the whole line"
+"""What is said of a number that was freed of which stretches were drawn."""
 
 
 class Verdict(StrEnum):
@@ -138,6 +143,8 @@ class Context:
     study: Study
     summary: Summary
     alpha: float = ALPHA
+    adjusted: tuple[str, ...] = ()
+    """Quantities that the ledger wants freed of which stretches were drawn (`gauntlet.studies.capacity`)."""
 
     def stricter(self, times: int) -> "Context":
         """The same for one of several decisions of which none may go wrong (Bonferroni)."""
@@ -181,7 +188,7 @@ def judged(
         reason = f"{few}; {reason}" if reason else few
     return Decision(
         verdict=verdict,
-        what=what,
+        what=what + OVER_THE_LINE if mean.method == ADJUSTED else what,
         value=mean.value,
         low=mean.low,
         high=mean.high,

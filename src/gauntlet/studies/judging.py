@@ -70,6 +70,7 @@ def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None)
 
 
 def _judged(claim: Claim, context: Context) -> Judged:
+    context = replace(context, adjusted=claim.adjusted)
     first, *others = (_decided(claim, rule, context) for rule in claim.rules)
     if not others:
         return Judged(claim, first)

@@ -18,6 +18,9 @@ from gauntlet.studies.model import Study
 from gauntlet.studies.rules import rule
 from gauntlet.studies.rules.base import Ruled
 
+ADJUSTED = "adjusted_for_capacity"
+"""The key of a ledger for quantities that are freed of which stretches were drawn."""
+
 
 class Kind(StrEnum):
     """What a claim's number rests on. Only measured claims count as reproduced."""
@@ -108,8 +111,10 @@ class Claim:
     """For a kind other than measured: what was chosen, which formula gives it, or why it cannot fail."""
     readings: tuple[Reading, ...] = ()
     """Other ways to read the sentence; `rule` judges the first."""
+    adjusted: tuple[str, ...] = ()
+    """Quantities that are freed of which stretches were drawn; the same for all claims of a ledger."""
     canonical: str = ""
-    """Kind and rules as the ledger has them, as JSON with sorted keys: what a registration fixes."""
+    """Kind, rules and `adjusted` as the ledger has them, as sorted JSON: what a registration fixes."""
 
     @property
     def rules(self) -> tuple[Ruled, ...]:
@@ -125,12 +130,15 @@ def load(path: Path) -> tuple[Claim, ...]:
     """Read a ledger. Raises UserError with the file, the claim and what would be right."""
     raw = toml(path, "ledger")
     for key in raw:
-        if key != "claim":
-            raise UserError(f"{path}: unknown key '{key}'; a ledger has [[claim]] tables and nothing else.")
+        if key not in ("claim", ADJUSTED):
+            raise UserError(f"{path}: unknown key '{key}'; a ledger has [[claim]] tables and {ADJUSTED}.")
+    adjusted = raw.get(ADJUSTED, [])
+    if not isinstance(adjusted, list) or not all(isinstance(it, str) for it in adjusted):
+        raise UserError(f"{path}: {ADJUSTED} is no list of quantities, such as ['throughput_bps'].")
     given = raw.get("claim")
     if not isinstance(given, list) or not given:
         raise UserError(f"{path}: there is no claim; add [[claim]] tables.")
-    claims = tuple(_claim(path, place, entry) for place, entry in enumerate(given, 1))
+    claims = tuple(_claim(path, place, entry, adjusted) for place, entry in enumerate(given, 1))
     seen: set[str] = set()
     for claim in claims:
         if claim.id in seen:
@@ -139,7 +147,7 @@ def load(path: Path) -> tuple[Claim, ...]:
     return claims
 
 
-def _claim(path: Path, place: int, given: dict[str, Any]) -> Claim:
+def _claim(path: Path, place: int, given: dict[str, Any], adjusted: list[str]) -> Claim:
     name = f"claim '{given['id']}'" if isinstance(given.get("id"), str) else f"claim number {place}"
     at = f"{path}: {name}"
     read = checked(_Claim, given, at)
@@ -158,7 +166,16 @@ def _claim(path: Path, place: int, given: dict[str, Any]) -> Claim:
             Reading(it.words, it.threshold, _rule(f"{at}, reading {number}, decide", it.decide))
             for number, it in enumerate(read.reading, 2)
         ),
-        canonical=json.dumps([read.kind, read.decide, *(it.decide for it in read.reading)], sort_keys=True),
+        adjusted=tuple(adjusted),
+        canonical=json.dumps(
+            [
+                read.kind,
+                read.decide,
+                *(it.decide for it in read.reading),
+                *filter(None, [adjusted]),
+            ],
+            sort_keys=True,
+        ),
     )
 
 

@@ -16,12 +16,13 @@ from gauntlet.experiment import RunSpec, expand, load_experiment
 from gauntlet.rehearsal import check_programs
 from gauntlet.results import layout, resume, store
 from gauntlet.results.manifest import Manifest
+from gauntlet.studies import ledger
 from gauntlet.studies.distil import distil, factors_of
 from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
 from gauntlet.studies.model import PROTOCOLS, Experiment, Study
 from gauntlet.studies.registration import Registration
-from gauntlet.studies.select import check
+from gauntlet.studies.select import Quantity, check, shown
 from gauntlet.studies.summary import Summary
 
 
@@ -181,6 +182,11 @@ def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
             raise UserError(
                 f"{study.ledger}: the study's headlines name a claim '{name}', which is not there."
             )
+    for name in claims[0].adjusted:
+        try:
+            shown(Quantity(name), study.measures)
+        except UserError as error:
+            raise UserError(f"{study.ledger}: {ledger.ADJUSTED}: {error}") from None
     figures = {figure.key for figure in study.figures}
     known: dict[str, Mapping[str, Sequence[Any]]] = {}
     for claim in claims:

@@ -178,7 +178,7 @@ def check(experiment: str, selection: Selection, known: Mapping[str, Sequence[An
         if name not in known:
             raise UserError(f"{experiment}: the selection has an {unknown_key(name, known)}")
         for value in wanted if isinstance(wanted, list | tuple) else [wanted]:
-            if not any(_same(value, have) for have in known[name]):
+            if not any(same(value, have) for have in known[name]):
                 there = ", ".join(str(have) for have in known[name])
                 raise UserError(
                     f"{experiment}: {name} = {value!r} matches no run of the experiment; it has {there}."
@@ -199,7 +199,7 @@ def rows(summary: Summary, experiment: str, selection: Selection) -> pa.Table:
             continue
         values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
         column = table.column(name)
-        meant = [have for have in column.unique().to_pylist() if any(_same(value, have) for value in values)]
+        meant = [have for have in column.unique().to_pylist() if any(same(value, have) for value in values)]
         table = table.filter(pc.is_in(column, pa.array(meant, column.type)))
     if not table.num_rows:
         named = ", ".join(f"{name} = {value}" for name, value in selection.items()) or "anything"
@@ -389,7 +389,7 @@ def quantiles(
     }
 
 
-def _same(wanted: Any, have: Any) -> bool:
+def same(wanted: Any, have: Any) -> bool:
     """Equal, numbers up to rounding (0.15 s however it was worked out)."""
     if isinstance(wanted, int | float) and isinstance(have, int | float):
         return math.isclose(wanted, have, rel_tol=1e-9, abs_tol=1e-12)

@@ -1,11 +1,16 @@
 """What rules share: selections, quantities and bounds as a ledger writes them."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from gauntlet.experiment.strict import Strict
+from gauntlet.metrics.adjusted import adjusted
+from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import listed
+from gauntlet.metrics.steps import Floats
+from gauntlet.studies.capacity import carried
 from gauntlet.studies.decide import Bounds, Context, Decision
 from gauntlet.studies.factors import factor_words
 from gauntlet.studies.model import Study
@@ -124,6 +129,24 @@ class Measuring(Ruled):
             measures=context.study.measures,
         )
 
+    def covariates(
+        self,
+        context: Context,
+        selections: Sequence[Selection],
+        repetitions: Sequence[int],
+        of: Callable[[float], float] = float,
+    ) -> list[tuple[Floats, float]]:
+        """Of each selection what the line carries, in these repetitions and truly on average, through `of`;
+        none where the ledger does not ask for it or no stretch is drawn.
+        """
+        if self.kpi not in context.adjusted:
+            return []
+        found = [
+            carried(context.study, context.summary, self.experiment, selection, self.kpi)
+            for selection in selections
+        ]
+        return [it.column(repetitions, of) for it in found if it is not None]
+
     def label(self, context: Context) -> str:
         """The quantity for people."""
         words = shown(self.quantity, context.study.measures).label
@@ -150,6 +173,14 @@ class MeasuringOne(Measuring):
     """A rule about a quantity under one selection."""
 
     of: Selecting
+
+    def over_the_line(self, context: Context, selected: Selected, selection: Selection) -> Mean:
+        """The mean over repetitions, freed of which stretches were drawn where the ledger asks for it."""
+        plain = selected.mean(context.alpha)
+        if selected.deterministic:
+            return plain
+        columns = self.covariates(context, [selection], list(selected.values))
+        return adjusted(list(selected.values.values()), columns, context.alpha)
 
     def selections(self) -> list[tuple[str, Selection]]:
         """Its one selection."""

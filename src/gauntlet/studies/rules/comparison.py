@@ -6,12 +6,15 @@ zero in some repetition it is the ratio of the means, and the verdict says so (`
 With both bounds the claim is one of equivalence: the whole interval must lie inside the band.
 """
 
+from functools import partial
+from math import log
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from gauntlet.errors import NotMeasured
-from gauntlet.metrics.intervals import Mean, mean, the_same
+from gauntlet.metrics.adjusted import adjusted
+from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.ratios import ratio
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
@@ -77,11 +80,14 @@ class Rule(Bounded, Measuring):
             reason = left_out.words or "no repetition has both sides"
             raise NotMeasured(f"{self.experiment}: no pair of {self.kpi} can be compared ({reason}).")
         these, those = ([it.values[number] for number in shared] for it in (one, other))
+        sides = [self.this, self.that]
         if self.measure == "difference":
-            found: Mean | None = mean(np.subtract(these, those), context.alpha)
+            columns = self.covariates(context, sides, shared)
+            found: Mean | None = adjusted(np.subtract(these, those), columns, context.alpha)
             zeros = ""
         else:
-            ratios = ratio(these, those, context.alpha)
+            of_logarithms = partial(self.covariates, context, sides, shared, log)
+            ratios = ratio(these, those, context.alpha, of_logarithms)
             found, zeros = ratios.mean, ratios.words
         if found is None:
             raise NotMeasured(f"{self.experiment}: {self.kpi}: {zeros}.")

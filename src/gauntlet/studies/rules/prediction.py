@@ -3,21 +3,23 @@
 A study that played `runs` runs and printed their mean gives a number with a spread of its own, which it does
 not print. The rule asks whether the number lies in the prediction interval of a mean of so many further runs,
 from the spread of our repetitions (Student's t; Hahn and Meeker, Statistical Intervals, 1991, section 4.2),
-or no further from it than `rounded`: what is printed is rounded to its last digit. An interval that reaches
-further from our mean than `widest`, a share of the printed value, tells nothing: undecided.
+or no further from it than `rounded`: what is printed is rounded to its last digit. Where the study says
+"about", this is enough, too: no further from our mean than `about`, a share of the printed value. An interval
+that reaches further from our mean than `widest`, such a share, tells nothing: undecided.
 """
 
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 from pydantic import Field
 from scipy.special import stdtrit
 
+from gauntlet.metrics.adjusted import ADJUSTED
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import number
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Context, Decision, Verdict
 from gauntlet.studies.rules.base import MeasuringOne, described
-from gauntlet.studies.select import shown
+from gauntlet.studies.select import Selected, shown
 
 KIND = "prediction"
 
@@ -29,7 +31,24 @@ class Rule(MeasuringOne):
     runs: int = Field(default=1, ge=1)
     rounded: float = Field(default=0.0, ge=0)
     """How far the study's own number may lie from what is printed: half of the last digit."""
+    about: float = Field(default=0.0, ge=0)
     widest: float = Field(default=0.5, gt=0)
+
+    @property
+    def _or_about(self) -> str:
+        return f", or {100 * self.about:g} % from the mean" if self.about else ""
+
+    def _predicted(self, context: Context, selected: Selected) -> tuple[float, float]:
+        """Where further means lie, and how far to either side: our own mean is not known better than its
+        interval, and theirs scatters as our repetitions do, for nobody knows which stretches they rode.
+        """
+        values = np.array(list(selected.values.values()))
+        reach = float(stdtrit(values.size - 1, 1 - context.alpha / 2)) * float(values.std(ddof=1))
+        known = self.over_the_line(context, selected, self.of)
+        ours = reach / sqrt(values.size)
+        if known.method == ADJUSTED and known.high is not None:
+            ours = known.high - known.value
+        return known.value, hypot(ours, reach / sqrt(self.runs))
 
     def decide(self, context: Context) -> Decision:
         """See the module."""
@@ -53,12 +72,12 @@ class Rule(MeasuringOne):
                 f"too few repetitions: {n}, and at least {FEWEST_REPETITIONS} are needed",
             )
         else:
-            spread = float(values.std(ddof=1)) * sqrt(1 / n + 1 / self.runs)
-            half = float(stdtrit(n - 1, 1 - context.alpha / 2)) * spread
+            centre, half = self._predicted(context, selected)
             found = Mean(centre, centre - half, centre + half, int(n), "prediction").within(
                 kpi.least, kpi.most
             )
-            inside = abs(self.printed - centre) <= half + self.rounded
+            near = self.about * abs(self.printed)
+            inside = abs(self.printed - centre) <= max(half + self.rounded, near)
             verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED
             if inside and half > self.widest * abs(self.printed):
                 verdict = Verdict.UNDECIDED
@@ -72,7 +91,7 @@ class Rule(MeasuringOne):
             low=found.low,
             high=found.high,
             n=int(n),
-            bound=f"{printed}{unit} lies inside",
+            bound=f"{printed}{unit} lies inside{self._or_about}",
             unit=kpi.shown_unit,
             factor=kpi.shown_factor,
             reason="; ".join(it for it in (why, reason) if it),

@@ -44,7 +44,7 @@ class Rule(MeasuringOne):
         """See the module."""
         selected = self.read(context, self.of)
         kpi = shown(self.quantity, context.study.measures)
-        found = selected.mean(context.alpha).within(kpi.least, kpi.most)
+        found = self.over_the_line(context, selected, self.of).within(kpi.least, kpi.most)
         return judged(
             found,
             self.bounds,
