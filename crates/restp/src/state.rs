@@ -34,23 +34,24 @@ const MAX_DATAGRAMS: usize = 1024;
 #[derive(Default)]
 pub(crate) struct Waiters {
     first: Option<Waker>,
-    others: Vec<Waker>,
+    others: Option<Box<Waiters>>,
 }
 
 impl Waiters {
     pub fn add(&mut self, waker: &Waker) {
         match &self.first {
             None => self.first = Some(waker.clone()),
-            Some(first) => {
-                if !first.will_wake(waker) && !self.others.iter().any(|known| known.will_wake(waker)) {
-                    self.others.push(waker.clone());
-                }
-            }
+            Some(first) if first.will_wake(waker) => {}
+            Some(_) => self.others.get_or_insert_default().add(waker),
         }
     }
 
     pub fn wake(&mut self) {
-        self.first.take().into_iter().chain(std::mem::take(&mut self.others)).for_each(Waker::wake);
+        let mut next = Some(std::mem::take(self));
+        while let Some(Waiters { first, others }) = next {
+            first.into_iter().for_each(Waker::wake);
+            next = others.map(|others| *others);
+        }
     }
 }
 

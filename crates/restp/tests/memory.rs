@@ -58,7 +58,7 @@ async fn open(
 
 #[tokio::test(flavor = "current_thread")]
 async fn an_idle_connection_takes_two_and_a_half_kilobytes_at_each_end() {
-    for profile in [Profile::file_arq(), Profile::web_opt(), Profile::voice()] {
+    for profile in [Profile::file_arq(), Profile::voice()] {
         let composition = profile.validate().unwrap();
         let server = Endpoint::bind("127.0.0.1:0").await.unwrap();
         let client = Endpoint::bind("127.0.0.1:0").await.unwrap();

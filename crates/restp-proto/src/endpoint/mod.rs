@@ -237,7 +237,7 @@ impl Endpoint {
     }
 
     fn note_ports(&mut self, local_port: u16, remote_port: u16, id: ConnId) {
-        let list = self.by_ports.entry((local_port, remote_port)).or_default();
+        let list = self.by_ports.entry((local_port, remote_port)).or_insert_with(|| Vec::with_capacity(1));
         if list.len() < MOVABLE_PER_PORTS {
             list.push(id);
         }

@@ -16,16 +16,8 @@ async fn bind() -> Endpoint {
     Endpoint::builder().keys(Keys::shared([9; 32])).bind("127.0.0.1:0").await.expect("loopback")
 }
 
-/// Packets of the receive window and of the send buffer, whatever the profile has: what `quic::WINDOW_BYTES` grants quinn.
-const WINDOW_PACKETS: u32 = 8192;
-
 fn compose(profile: Profile, protection: Protection) -> Composition {
-    let tuning = Tuning {
-        max_packet_bytes: 1452,
-        receive_window_packets: WINDOW_PACKETS,
-        send_buffer_packets: WINDOW_PACKETS,
-        ..profile.tuning.clone()
-    };
+    let tuning = Tuning { max_packet_bytes: 1452, ..profile.tuning.clone() };
     Profile { protection, tuning, ..profile }.validate().expect("a valid profile")
 }
 
