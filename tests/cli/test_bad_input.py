@@ -153,7 +153,7 @@ def test_defects_are_one_sentence_unless_asked(gauntlet: Gauntlet, monkeypatch: 
 
 
 def test_a_folder_that_is_not_there_is_named(gauntlet: Gauntlet) -> None:
-    result = gauntlet("schema", "--output", "nowhere/own.json")
+    result = gauntlet("schema", "--out", "nowhere/own.json")
     assert result.exit_code == 1
     assert result.stderr == "could not write nowhere/own.json: there is no folder nowhere; make it first\n"
 

@@ -10,5 +10,5 @@ from .conftest import Gauntlet
 
 def test_the_command_writes_it(gauntlet: Gauntlet, tmp_path: Path) -> None:
     assert json.loads(gauntlet("schema").stdout) == experiment_schema()
-    assert gauntlet("schema", "--output", "own.json").stdout == ""
+    assert gauntlet("schema", "--out", "own.json").stdout == ""
     assert json.loads((tmp_path / "own.json").read_text()) == experiment_schema()

@@ -301,6 +301,8 @@ def test_stratified_repetitions_spread_over_the_line_and_all_protocols_ride_the_
     assert spread != by_chance
     assert len(set(spread)) == 8
     assert max(after - before for before, after in itertools.pairwise(spread)) < 0.4 * spread[-1]
+    fewer = expand(parse(RAIL, changes[0], ("repetitions = 2", "repetitions = 3")))
+    assert {run.id: run.start_s for run in fewer}.items() <= {run.id: run.start_s for run in runs}.items()
 
 
 def test_stratified_without_a_chunk_is_said(parse: Parse) -> None:

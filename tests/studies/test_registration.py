@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.studies import judging, page, registration, reproduce
+from gauntlet.studies import judging, page, registration, reproduce, terminal
 from gauntlet.studies.judging import Judged
 from gauntlet.studies.model import Study
 from gauntlet.studies.registration import Registration
@@ -49,6 +49,7 @@ def judged(study: Study, found: Summary) -> Judged:
 def test_what_is_as_registered_is_counted(registered: Study) -> None:
     claim = judged(registered, played(registered))
     assert (claim.departure, claim.group) == ("", "measured")
+    assert terminal.departures([claim]) is None
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"experiment_sha256": "0" * 64}, {"runs": 3}])
@@ -63,6 +64,8 @@ def test_other_runs_are_not_counted(registered: Study, change: dict[str, object]
     read = Page(page.html(registered, found, [claim], page.About(["gauntlet"], "The whole study"))).text
     assert "Not counted: 1 not registered (1 holds)." in read
     assert "Not registered: cbr has not been played as it was registered." in read
+    said = str(terminal.departures([claim]))
+    assert said == "Not registered: cbr has not been played as it was registered (1 claim)."
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ class _Ride:
             if condition.scenario.stratified:
                 from gauntlet.scenario import stratum
 
-                part = stratum(seed, repetition, about.repetitions)
+                part = stratum(seed, repetition)
             start_s, duration_s = _stretch(condition, self.scenario, link_seed, limit_s, part)
             drawn, run_seed = self.drawn(link_seed), seeds.run_seed(seed, repetition, self.settled)
             self._repeated[place] = _Repetition(drawn, run_seed, link_seed, start_s, duration_s)

@@ -25,17 +25,20 @@ _COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges
 """The columnar files of a record, with the columns that they are sorted by."""
 
 
+_LIBRARIES = ("numpy", "pyarrow")
+
+
 @cache
 def made_with() -> Mapping[str, str]:
-    """What decides the packed bytes besides the record: the Parquet writer, and the code that judges and
-    converts, which is not in the run key.
+    """What decides the packed bytes besides the record: the Parquet writer, what the certificate computes
+    with, and the code that judges and converts, which is not in the run key.
     """
     judges = sorted(Path(inspect.getfile(certify)).parent.glob("*.py"))
     converters = [Path(inspect.getfile(module)) for module in (sys.modules[__name__], parquet, pcapng)]
     digest = hashlib.sha256()
     for file in (*judges, *converters):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return {"code": digest.hexdigest(), "pyarrow": version("pyarrow")}
+    return {"code": digest.hexdigest(), **{name: version(name) for name in _LIBRARIES}}
 
 
 def pack(

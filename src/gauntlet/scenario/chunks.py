@@ -15,13 +15,23 @@ class Chunk:
     duration_s: float
 
 
-def stratum(seed: int, repetition: int, repetitions: int) -> tuple[int, int]:
-    """Which of `repetitions` equal parts of the track a repetition (from 1) begins in: (from 0, how many).
+_HALVINGS = 14
+"""Of the track: 16,384 parts, more than there can be repetitions."""
 
-    Each has one of its own. The order is drawn, so that the first few are not all at one end.
+
+def stratum(seed: int, repetition: int) -> tuple[int, int]:
+    """Which of so many equal parts of the track a repetition (from 1) begins in: (from 0, how many).
+
+    The first two repetitions begin in different halves, the first four in different quarters, and so on (van
+    der Corput's sequence; which half comes first is drawn in each part, as Owen scrambles it, Journal of
+    Complexity 14, 1998). So they are spread evenly however many there are, and where one begins does not hang
+    on their number.
     """
-    order = generator(seed, "strata").permutation(repetitions)
-    return int(order[repetition - 1]), repetitions
+    place = 0
+    for halving in range(_HALVINGS):
+        first = int(generator(seed, f"strata {halving} {place}").integers(2))
+        place = 2 * place + (((repetition - 1) >> halving) & 1 ^ first)
+    return place, 2**_HALVINGS
 
 
 def chunks(

@@ -1,5 +1,6 @@
 """What the results say of a study's claims, for a terminal: counts, then one line a claim."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
-from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
+from gauntlet.studies.judging import MEASURED, NOT_REGISTERED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import Summary
 
@@ -62,6 +63,15 @@ def tally(judged: Sequence[Judged]) -> Text:
     return text.append(f"\nNot counted (in brackets): {others}." if others else "")
 
 
+def departures(judged: Sequence[Judged]) -> Text | None:
+    """Why claims are not decided as they were registered, the commonest reason first; None when all are."""
+    reasons = Counter(it.departure for it in judged if it.group == NOT_REGISTERED)
+    if not reasons:
+        return None
+    said = "; ".join(f"{reason} ({counted(count, 'claim')})" for reason, count in reasons.most_common())
+    return Text(f"{NOT_REGISTERED.capitalize()}: {said}.")
+
+
 def trust(summary: Summary) -> Text:
     """How many runs there are and how many of them count."""
     parts = summary.manifest().values()
@@ -75,11 +85,12 @@ def trust(summary: Summary) -> Text:
 
 def summary_of(study: Study, judged: Sequence[Judged], summary: Summary, width: int) -> RenderableType:
     """What `gauntlet reproduce` prints at the end."""
-    lacking = not_played(study, summary)
+    lacking, departed = not_played(study, summary), departures(judged)
     return Group(
         Text(study.title, style="bold"),
         Padding(table(judged, width), (1, 0)),
         tally(judged),
+        *([departed] if departed else []),
         *([Text(lacking)] if lacking else []),
         trust(summary),
     )
