@@ -6,7 +6,6 @@ same bytes, in whatever experiment. Measures that another version of this code m
 made again from the record.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import gauntlet.metrics
+from gauntlet.engine.hashes import sha256_of_files
 from gauntlet.metrics.flow import FlowData, flows_of
 from gauntlet.metrics.kpis.delay import delays_s
 from gauntlet.metrics.registry import registry
@@ -97,10 +97,7 @@ class Measures:
 def made_with() -> str:
     """A hash of the code that makes measures."""
     home = Path(gauntlet.metrics.__file__).parent
-    digest = hashlib.sha256()
-    for file in (*sorted(home.rglob("*.py")), Path(facts.__file__)):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return sha256_of_files((*sorted(home.rglob("*.py")), Path(facts.__file__)))
 
 
 @cache

@@ -3,7 +3,6 @@
 The same record gives the same bytes, under one version of this and of the Parquet writer (`made_with`).
 """
 
-import hashlib
 import inspect
 import shutil
 import sys
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from gauntlet.certificate import certify
 from gauntlet.certificate.answers import nothing_checked
+from gauntlet.engine.hashes import sha256_of_files
 from gauntlet.errors import GauntletError
 from gauntlet.results import layout, parquet, pcapng
 from gauntlet.results.files import json_bytes, read_json
@@ -35,10 +35,7 @@ def made_with() -> Mapping[str, str]:
     """
     judges = sorted(Path(inspect.getfile(certify)).parent.glob("*.py"))
     converters = [Path(inspect.getfile(module)) for module in (sys.modules[__name__], parquet, pcapng)]
-    digest = hashlib.sha256()
-    for file in (*judges, *converters):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return {"code": digest.hexdigest(), **{name: version(name) for name in _LIBRARIES}}
+    return {"code": sha256_of_files((*judges, *converters)), **{name: version(name) for name in _LIBRARIES}}
 
 
 def pack(

@@ -67,7 +67,7 @@ def carried(
         work = _Work.of(spec)
         key = json.dumps([spec.scenario.name, dict(spec.scenario.params), repr(work)], default=str)
         if key not in everywhere:
-            everywhere[key] = work.on(spec, _places(spec.scenario, spec.duration_s), takes)
+            everywhere[key] = work.on(spec, _places(*_named(spec.scenario), spec.duration_s), takes)
         here.setdefault(int(spec.factors["repetition"]), {})[key] = float(
             work.on(spec, np.array([spec.start_s]), takes)[0]
         )
@@ -100,7 +100,7 @@ class _Work:
 
     def on(self, spec: RunSpec, starts_s: Floats, takes: bool) -> Floats:
         """On stretches that begin then: bit/s that the line carries, or the time that the bytes take, s."""
-        instants_s, bits = _carried_by(spec.scenario, self.side)
+        instants_s, bits = _carried_by(*_named(spec.scenario), spec.scenario.bearer, self.side)
         begin_s = starts_s + self.start_s
         before = _at(begin_s, instants_s, bits)
         if self.size_bytes is None:
@@ -109,8 +109,15 @@ class _Work:
         return needed_s if takes else 8 * self.size_bytes / needed_s
 
 
-def _carried_by(ref: ScenarioRef, side: str) -> tuple[Floats, Floats]:
+def _named(ref: ScenarioRef) -> tuple[str, str]:
+    """A scenario by what a cache can keep: name or path, parameters as JSON."""
+    return ref.path or ref.name, json.dumps(dict(ref.params), sort_keys=True)
+
+
+@lru_cache(maxsize=64)
+def _carried_by(name: str, params: str, bearer: str | None, side: str) -> tuple[Floats, Floats]:
     """Instants of the scenario and the bits that it could have carried by then."""
+    ref = ScenarioRef(name, json.loads(params), bearer=bearer)
     trace = links.bearer(ref, links.scenario(ref, _ANY_SEED))
     rate_bps = trace.column(f"rate_{side}_bps").astype(float)
     starts_s = trace.column("t_s").astype(float)
@@ -126,13 +133,9 @@ def _at(wanted: Floats, along: Floats, values: Floats) -> Floats:
     return np.asarray(np.interp(wanted, along, values) + beyond * slope)
 
 
-def _places(ref: ScenarioRef, duration_s: float) -> Floats:
-    """Where all stretches begin that could be drawn, in seconds."""
-    return _places_of(ref.path or ref.name, json.dumps(dict(ref.params), sort_keys=True), duration_s)
-
-
 @lru_cache(maxsize=64)
-def _places_of(name: str, params: str, duration_s: float) -> Floats:
+def _places(name: str, params: str, duration_s: float) -> Floats:
+    """Where all stretches begin that could be drawn, in seconds."""
     even = (np.arange(_EVERYWHERE) + 0.5) / _EVERYWHERE
     found = links.scenario(ScenarioRef(name, json.loads(params)), _ANY_SEED)
     return np.array(beginnings(found, duration_s, even.tolist()))
