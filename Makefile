@@ -104,6 +104,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 
 test-rust:
 	cargo test --workspace --quiet
+	cargo test --quiet --no-default-features --package restp-proto --package restp-sim --package restp
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 test-python: setup $(STAMPS)/docs
@@ -159,7 +160,7 @@ bench: setup
 	cargo bench --package restp-proto --bench parts
 
 soak:
-	cargo run --release --package restp-proto --example soak -- 10000000 7
+	cargo run --release --package restp-sim --example soak -- 10000000 7
 
 FUZZ_SECONDS ?= 300
 
@@ -177,7 +178,7 @@ coverage:
 	    --include-files 'crates/restp-proto/src/*' --fail-under 90
 
 perf-namespaces:
-	RESTP_PERF_BYTES=1000000000 cargo test --release --package restp --test namespaces -- perf_moves --nocapture
+	RESTP_PERF_BYTES=1000000000 cargo test --release --package restp-cli --test namespaces -- perf_moves --nocapture
 
 clean:
 	rm -rf $(VENV) target

@@ -85,6 +85,9 @@ field("uint16", "snack.size", "Hole 1 size", base.DEC)
 field("bytes", "snack.vector", "Bit vector")
 field("uint32", "snack.missing", "Missing", base.DEC)
 field("bytes", "payload", "Payload")
+field("uint16", "part.offset", "Part: offset", base.DEC)
+field("uint16", "part.length", "Part: length of the whole", base.DEC)
+field("uint32", "code", "Number of the application", base.DEC)
 field("bytes", "tag", "AEAD tag")
 field("string", "drop", "A receiver drops this packet")
 
@@ -481,6 +484,19 @@ local function check_payload(packet, tree)
   tree:add(fields["payload_crc.status"], packet.tvb(0, 0), status):set_generated()
 end
 
+-- Payloads that are no ordinary data: parts of a packet (R-SIZE-4) and the number in an RST (R-CM-11).
+local function read_payload(packet, tree)
+  local at, flags = packet.header_bytes, packet.flags
+  local control = flags.SYN or flags.FIN or flags.RST
+  if packet.sealed then return end
+  if flags.URG and packet.sequence and (packet.flow.CON or packet.flow.OPT) and not control and not packet.error.ENC and packet.payload_bytes > 4 then
+    tree:add(fields["part.offset"], packet.tvb(at, 2))
+    tree:add(fields["part.length"], packet.tvb(at + 2, 2))
+  elseif flags.RST and packet.payload_bytes == 4 then
+    tree:add(fields.code, packet.tvb(at, 4))
+  end
+end
+
 local function dissect(packet, tree, protocol)
   local tvb = packet.tvb
   if tvb:len() < 12 then drop("too_short", "A base header has 12 octets") end
@@ -515,6 +531,7 @@ local function dissect(packet, tree, protocol)
   read_extensions(packet, tree, reader)
   check_payload(packet, tree)
   if packet.payload_bytes > 0 then tree:add(fields.payload, tvb(packet.header_bytes, packet.payload_bytes)) end
+  read_payload(packet, tree)
   if tag_bytes > 0 then tree:add(fields.tag, tvb(tvb:len() - tag_bytes, tag_bytes)) end
 end
 

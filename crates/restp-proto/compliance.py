@@ -23,7 +23,7 @@ import mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "docs" / "restp-spec.md"
-CRATES = ["restp-proto", "restp-sim", "restp"]
+CRATES = ["restp-proto", "restp-sim", "restp", "restp-cli"]
 BEGIN, END = "<!-- compliance: begin -->\n", "<!-- compliance: end -->\n"
 
 # Clauses that keep opponents out; others whose loss would show in no ordinary use may have mutants, too.

@@ -77,7 +77,8 @@ def play(mutant: Mutant) -> str | None:
     original = path.read_text()
     path.write_text(original.replace(mutant.find, mutant.replace))
     target = ["--lib"] if mutant.target == "lib" else ["--test", mutant.target]
-    command = ["cargo", "test", "-q", "-p", "restp-proto", *target, "--", mutant.test]
+    package = "restp-proto" if mutant.target == "lib" else "restp-sim"
+    command = ["cargo", "test", "-q", "-p", package, *target, "--", mutant.test]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILD)}
     try:
         run = subprocess.run(

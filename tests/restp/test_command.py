@@ -109,7 +109,7 @@ def test_a_capture(capsys: Capture, tmp_path: Path) -> None:
         "1 1700000000.000005000 192.0.2.1 port 40000 > 198.51.100.2 port 61253: 40000 > 8080,"
     )
     assert "drop contradiction" in dropped
-    assert "URG must be sent as 0" in ill_sent
+    assert "URG marks only data" in ill_sent
     assert part.endswith("not decoded: a fragment of an IP packet")
     assert main(["--json", str(path)]) == 1
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

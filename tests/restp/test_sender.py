@@ -44,6 +44,10 @@ ACK, SYN, ENCODED, DATA = (
         (replace(ACK, header=replace(ACK.header, k=2)), "R-HDR-7"),
         (replace(ACK, header=replace(ACK.header, flags=Flags.ACK | Flags.URG)), "R-HDR-7"),
         (replace(ACK, header=replace(ACK.header, flow=Flow.CON | Flow.CXF)), "R-HDR-7"),
+        (replace(vector("size_probe"), payload=b"data"), "R-SIZE-1"),
+        (replace(vector("rst_code"), payload=b"odd"), "R-CM-11"),
+        (replace(vector("part"), payload=b"\0\x04\0\x06abc"), "R-SIZE-4"),
+        (replace(vector("part"), payload=b"\0\0\0\x06"), "R-SIZE-4"),
         (
             replace(ACK, header=replace(ACK.header, order=Order.PAR, error=ACK.header.error | Error.DEL)),
             "R-ACK-3",

@@ -21,6 +21,7 @@ def sender_faults(packet: Packet) -> list[str]:
         *_header_faults(packet),
         *_opening_faults(packet),
         *_number_faults(packet),
+        *_payload_faults(packet),
         *_fec_faults(packet),
         *_dss_faults(packet),
         *_report_faults(packet),
@@ -31,7 +32,7 @@ def sender_faults(packet: Packet) -> list[str]:
 def _header_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
     """Bits that a receiver ignores, and what a packet without connection cannot have."""
     header = packet.header
-    yield Flags.URG in header.flags, "URG must be sent as 0 (R-HDR-7)."
+    yield Flags.URG in header.flags and not _is_numbered_data(packet), "URG marks only data (R-HDR-7)."
     yield Flow.CXF in header.flow, "CXF must be sent as 0 (R-HDR-7)."
     yield not header.paths and header.k != 1, "k is 1 on a single path (R-HDR-7)."
     yield Error.DEL in header.error and header.order == Order.PAR, "DEL excludes PAR (R-ACK-3)."
@@ -76,6 +77,33 @@ def _number_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
         )
 
 
+def _is_numbered_data(packet: Packet) -> bool:
+    """Data of a connection that have a number of their own, of which there may be parts (R-SIZE-4)."""
+    control = Flags.SYN | Flags.FIN | Flags.RST
+    apart = packet.header.flags & control or Error.ENC in packet.header.error or _is_padded(packet)
+    connected = packet.header.flow & (Flow.CON | Flow.OPT)
+    return bool(packet.payload and connected) and packet.numbers is not None and not apart
+
+
+def _is_padded(packet: Packet) -> bool:
+    """A challenge or the answer to one, whose payload is no data (R-SIZE-1)."""
+    return Flow.CKI in packet.header.flow and Flags.SYN not in packet.header.flags
+
+
+def _payload_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
+    """Payloads that are no data, or data in parts; of what is sealed nothing is known."""
+    payload = packet.payload
+    if packet.protection and packet.protection.epoch > 0:
+        return
+    yield _is_padded(packet) and any(payload), "What makes a challenge long is zeros (R-SIZE-1)."
+    if Flags.RST in packet.header.flags and packet.protection is None:
+        yield len(payload) not in (0, 4), "An RST tells a number of four octets or nothing (R-CM-11)."
+    if Flags.URG in packet.header.flags and _is_numbered_data(packet):
+        offset, total = int.from_bytes(payload[:2]), int.from_bytes(payload[2:4])
+        piece_bytes = len(payload) - 4
+        yield piece_bytes < 1 or offset + piece_bytes > total, "A part goes beyond its packet (R-SIZE-4)."
+
+
 def _fec_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
     """Types and ranges (R-FEC-2)."""
     fec = packet.fec
@@ -96,7 +124,8 @@ def _dss_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
     header = packet.header
     encoded = Error.ENC in header.error
     # The payload of epoch 0 is a handshake message and consumes no number (R-PROT-2).
-    carries_data = bool(packet.payload) and not (packet.protection and packet.protection.epoch == 0)
+    handshake = packet.protection and packet.protection.epoch == 0
+    carries_data = bool(packet.payload) and not handshake and not _is_padded(packet)
     if Paths.MP in header.paths and Flags.RST not in header.flags:
         wanted = carries_data or (Flags.ACK in header.flags and header.mpt == 0)
         yield wanted and packet.dss is None, "With several paths data and ACKs carry a DSS (R-DSS-3)."

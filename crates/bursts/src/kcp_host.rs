@@ -11,11 +11,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use kcp::Kcp;
 use restp_proto::{Ecn, Instant};
-use restp_sim::restp::{client_ip, pattern, server_ip};
+use restp_sim::pair::{client_ip, pattern, server_ip};
 use restp_sim::{Host, HostId, Network, Outgoing, Packet};
 
+use crate::attempt::{Try, message, message_number};
 use crate::grid::Messages;
-use crate::stack::{Try, message, message_number};
 
 const PORT: u16 = 6000;
 const CONVERSATION: u32 = 7;

@@ -7,6 +7,7 @@
 //! play ──> CSV, a line a try ──> page (docs/bursts.md)
 //! ```
 
+pub mod attempt;
 pub mod grid;
 mod kcp_host;
 pub mod page;

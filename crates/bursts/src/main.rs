@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bursts::attempt::Try;
 use bursts::grid::Grid;
 use bursts::page;
-use bursts::stack::{Stack, Try};
+use bursts::stack::Stack;
 use bursts::table::{Flow, Transfer};
 use clap::{Parser, Subcommand};
 

@@ -13,12 +13,12 @@ use quinn_proto::{
     Event, ServerConfig, StreamId, Transmit, TransportConfig,
 };
 use restp_proto::{Ecn, Instant};
-use restp_sim::restp::{client_ip, pattern, server_ip};
+use restp_sim::pair::{client_ip, pattern, server_ip};
 use restp_sim::{Host, HostId, Network, Outgoing, Packet};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::attempt::{Try, message, message_number};
 use crate::grid::Messages;
-use crate::stack::{Try, message, message_number};
 
 /// UDP port of both hosts.
 const PORT: u16 = 443;

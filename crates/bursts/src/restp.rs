@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use restp_proto::profile::{AckReport, AckTiming, Congestion, FlowControl, Ordering, Reliability};
 use restp_proto::{Profile, SendError};
-use restp_sim::restp::{Pair, pattern};
+use restp_sim::pair::{Pair, pattern};
 
+use crate::attempt::{Try, message, message_number};
 use crate::grid::Messages;
-use crate::stack::{Try, message, message_number};
 
 /// How long a connection may take before messages begin.
 const SET_UP: Duration = Duration::from_secs(60);

@@ -1,22 +1,13 @@
-//! Who takes part, and one try of each.
+//! Who takes part.
 
 use std::time::Duration;
 
 use restp_proto::Profile;
 use restp_proto::profile::{Congestion, FecKind, Framing, Ordering, Reliability};
-use restp_sim::LinkConfig;
 
+use crate::attempt::Try;
 use crate::grid::Messages;
 use crate::{kcp_host, quic, restp};
-
-/// One try of one stack: its link, its seed.
-#[derive(Clone, Debug)]
-pub struct Try {
-    /// Either direction of the link.
-    pub link: LinkConfig,
-    /// Seed of losses, and of everything else that is drawn.
-    pub seed: u64,
-}
 
 /// A stack as it takes part.
 #[derive(Clone, Debug)]
@@ -102,17 +93,4 @@ impl Stack {
         delays_s.resize(flow.count.max(delays_s.len()), f64::INFINITY);
         delays_s
     }
-}
-
-/// The message `number` as it travels: its number, then noise.
-pub(crate) fn message(number: usize, size_bytes: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = (0..size_bytes).map(|place| restp_sim::restp::pattern(number + place)).collect();
-    bytes[..8].copy_from_slice(&(number as u64).to_be_bytes());
-    bytes
-}
-
-/// The number that a message carries.
-pub(crate) fn message_number(bytes: &[u8]) -> Option<usize> {
-    let head = bytes.get(..8)?;
-    usize::try_from(u64::from_be_bytes(head.try_into().ok()?)).ok()
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use bursts::attempt::Try;
 use bursts::grid::{Cell, Grid};
-use bursts::stack::{Stack, Try};
+use bursts::stack::Stack;
 
 /// Cells of 500 kB at a fifth of all packets lost.
 fn cells(grid: &Grid) -> Vec<Cell> {

@@ -3,25 +3,14 @@
 use std::sync::Arc;
 
 use netlab::{ByteMatch, Network, PacketPattern, RunClock, ScriptedDrop, ScriptedDrops, Way};
-use serde::Serialize;
+use transports::{HeaderByte, Opening};
 use workload::FlowSpec;
-use workload::stacks::{HeaderByte, Opening};
 
+use crate::ends::port;
 use crate::failure::{Failure, Result};
 use crate::flows::Flow;
 use crate::plan::{Drop, PacketKind, Run};
-use crate::play::port;
-
-/// What became of a packet that was to vanish.
-#[derive(Debug, Serialize)]
-pub struct DropResult {
-    #[serde(flatten)]
-    asked: Drop,
-    /// When it came; null if it never did.
-    at_s: Option<f64>,
-    /// Packets that vanished: 1, or 0 if none came.
-    dropped_packets: u64,
-}
+use crate::record::DropResult;
 
 /// The losses of a run that are waited for.
 pub struct Drops {

@@ -6,9 +6,10 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use netlab::{Network, RunClock};
-use workload::stacks::Opening;
+use transports::Context;
+use transports::Opening;
 use workload::{
-    ClientHalf, ClientResult, Context, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
+    ClientHalf, ClientResult, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
     SocketLog,
 };
 
@@ -16,6 +17,7 @@ use crate::external::{self, External, Stack};
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
 use crate::plan::Run;
+use crate::record::Note;
 
 /// A flow whose names and parameters have been checked.
 pub enum Flow {
@@ -119,7 +121,7 @@ impl Played {
     }
 
     /// What the record says of the programs that carried it.
-    pub fn into_note(self) -> Option<external::Note> {
+    pub fn into_note(self) -> Option<Note> {
         match self {
             Played::Builtin(_) => None,
             Played::External(outcome) => Some(outcome.note),

@@ -2,7 +2,9 @@
 //! the other, writes a record of each (`docs/formats/record.md`), reports on its console, and powers the guest off.
 
 mod boot;
+mod describe;
 mod drops;
+mod ends;
 mod events;
 mod external;
 mod failure;
@@ -24,9 +26,14 @@ use plan::{Plan, Run};
 const USAGE: &str = "usage: init=gauntlet-guest -- --plan FILE --out FOLDER [--writable FOLDER]...";
 
 fn main() -> ExitCode {
+    if std::env::args().skip(1).eq(["--describe"]) {
+        println!("{}", describe::text());
+        return ExitCode::SUCCESS;
+    }
     if std::process::id() != 1 {
         eprintln!(
-            "gauntlet-guest is the first process of the guest kernel and of no use by itself: `gauntlet run` boots it."
+            "gauntlet-guest is the first process of the guest kernel and of no use by itself: `gauntlet run` boots it. \
+             `gauntlet-guest --describe` tells what it can play."
         );
         return ExitCode::from(2);
     }

@@ -1,7 +1,7 @@
 //! One run, from its network to its record.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -12,17 +12,16 @@ use netlab::{
     RunClock, Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
-use workload::{
-    Clock, Context, DeliveryInstants, ExchangeLog, FlowReport, FlowSpec, MessageLog, Qlogs, SocketLog,
-    WireTap,
-};
+use transports::{Clock, Context, DeliveryInstants, Qlogs};
+use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SocketLog, WireTap};
 
 use crate::drops::Drops;
+use crate::ends::{address, flow_seed, port, source_port};
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
 use crate::gate::Gate;
-use crate::plan::{FIRST_PORT, FIRST_SOURCE_PORT, Packets, Run};
+use crate::plan::{Packets, Run};
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, QLOG, Record};
 
@@ -212,7 +211,7 @@ fn context(
         clock: Clock::new(clock.to_monotonic_ns(0), true),
         limit_ns: (run.limit_s * 1e9) as i64,
         seed: flow_seed(run.seed, index),
-        source: SocketAddr::new(address(network, &spec.from)?, FIRST_SOURCE_PORT + number(index)),
+        source: SocketAddr::new(address(network, &spec.from)?, source_port(index)),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
         source_further: network.topology().further_addresses_of(&spec.from)?,
         destination_further: network.topology().further_addresses_of(&spec.to)?,
@@ -224,31 +223,6 @@ fn context(
         keys: run.record.keys,
         qlog: run.record.qlog.then(|| Arc::new(Qlogs::new(folder.join(QLOG).join(&spec.id)))),
         progress: None,
-    })
-}
-
-/// What is added to the ports of a run's first flow; its plan was checked to have at most
-/// [`MOST_FLOWS`](crate::plan::MOST_FLOWS), which a port number holds.
-fn number(index: usize) -> u16 {
-    index as u16
-}
-
-/// The port at which a flow's session is waited for.
-pub fn port(spec: &FlowSpec, index: usize) -> u16 {
-    spec.port.unwrap_or_else(|| FIRST_PORT + number(index))
-}
-
-/// What a flow's own randomness starts from: flows of one run send different bytes. The constant is that of splitmix64
-/// (Steele et al. 2014).
-pub fn flow_seed(run_seed: u64, index: usize) -> u64 {
-    run_seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The address by which a node is reached.
-pub fn address(network: &Network, node: &str) -> Result<IpAddr> {
-    let found = network.node(node)?.address();
-    found.ok_or_else(|| {
-        Failure::new(format!("node \"{node}\" has no address, so nothing can be sent from or to it"))
     })
 }
 
@@ -359,7 +333,7 @@ fn guest(run: &Run, network: &Network) -> Result<Guest> {
         gauntlet: env!("CARGO_PKG_VERSION"),
         kernel: release.trim_end().to_owned(),
         hz: if tick > 0 { (1_000_000_000 / tick) as u32 } else { 0 },
-        libraries: workload::stacks::LIBRARIES.iter().copied().collect(),
+        libraries: transports::LIBRARIES.iter().copied().collect(),
         sysctls,
     })
 }

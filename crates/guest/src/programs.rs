@@ -12,11 +12,11 @@ use netlab::{Network, RunClock};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use crate::ends::address;
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
 use crate::plan::{Program, Run};
-use crate::play;
 use crate::record::ProgramResult;
 
 /// What stands for a node's address in arguments and environment: this, the node's name, and `}`.
@@ -240,7 +240,7 @@ fn with_addresses(word: &str, network: &Network) -> Result<String> {
     while let Some((before, after)) = rest.split_once(ADDRESS) {
         let Some((node, behind)) = after.split_once('}') else { break };
         done.push_str(before);
-        done.push_str(&play::address(network, node)?.to_string());
+        done.push_str(&address(network, node)?.to_string());
         rest = behind;
     }
     Ok(done + rest)

@@ -9,9 +9,8 @@ use netlab::{LinkChange, LinkCounters, TapCounters};
 use serde::Serialize;
 use workload::FlowResult;
 
-use crate::drops::DropResult;
-use crate::external::Note;
 use crate::failure::{Failure, Result};
+use crate::plan::Drop;
 
 /// The folder of a record for qlog files.
 pub const QLOG: &str = "qlog";
@@ -54,6 +53,43 @@ pub struct Record {
     /// What became of each packet that was to vanish by script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropResult>,
+}
+
+/// What became of a packet that was to vanish.
+#[derive(Debug, Serialize)]
+pub struct DropResult {
+    #[serde(flatten)]
+    pub asked: Drop,
+    /// When it came; null if it never did.
+    pub at_s: Option<f64>,
+    /// Packets that vanished: 1, or 0 if none came.
+    pub dropped_packets: u64,
+}
+
+/// What the record says of the programs of a flow.
+#[derive(Debug, Serialize)]
+pub struct Note {
+    /// Id of the flow.
+    pub flow: String,
+    /// Name of the stack.
+    pub name: String,
+    /// Its client.
+    pub client: Option<SideNote>,
+    /// Its server.
+    pub server: Option<SideNote>,
+}
+
+/// What the record says of one program.
+#[derive(Debug, Clone, Serialize)]
+pub struct SideNote {
+    /// What the program says it is, with its version.
+    pub software: Option<String>,
+    /// Its exit code, if it exited by itself.
+    pub exit_code: Option<i32>,
+    /// When it was started.
+    pub started_s: f64,
+    /// When it had ended.
+    pub finished_s: f64,
 }
 
 /// What a run was played on.

@@ -1,10 +1,6 @@
-//! Changes of links over time: the entries of a plan's timeline, and the checks that they make sense.
+//! Changes of links over time: the entries of a plan's timeline, and the checks of their values.
 
 use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::Error;
-use crate::qdisc::{Impairment, MAX_JITTER_S};
-use crate::topology::{Direction, Topology};
 
 /// One timeline entry: at `at_s`, the named values of one link direction change; all others stay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -93,12 +89,12 @@ impl LinkChange {
     }
 
     /// Where the entry stands, as the beginning of a sentence.
-    fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         format!("timeline at {} s, link \"{}\"", self.at_s, self.link)
     }
 
     /// Checks every value that needs no knowledge of the network.
-    fn check_values(&self) -> Result<(), String> {
+    pub(crate) fn check_values(&self) -> Result<(), String> {
         if !(self.at_s.is_finite() && self.at_s >= 0.0) {
             return Err("at_s must be a number of seconds from 0 on".into());
         }
@@ -159,57 +155,11 @@ impl LinkChange {
 /// Lowest rate: one byte a second, the kernel's unit.
 const MIN_RATE_BPS: f64 = 8.0;
 
+/// The kernel cuts jitter to `INT_MAX` nanoseconds.
+const MAX_JITTER_S: f64 = 2.147;
+
 /// Longest delay that makes sense on any link; light takes less than this to Mars and back.
 const MAX_DELAY_S: f64 = 3600.0;
 
 pub(crate) const BOTH_GROUPS: &str = "rate_bps, burst_bytes and queue_limit_bytes cannot stand on the same \
      link direction as delay, loss or up; put these on the next router";
-
-impl Topology {
-    /// Checks a whole timeline against this network: order, links, values, and that no direction ever has
-    /// both a rate and a delay.
-    ///
-    /// # Errors
-    /// [`Error::Spec`] with one sentence about the first mistake.
-    pub fn check_timeline(&self, timeline: &[LinkChange]) -> Result<(), Error> {
-        let mut states: Vec<(Direction, Impairment)> = Vec::new();
-        let mut last_s = 0.0;
-        for change in timeline {
-            let direction = self.check_change(change)?;
-            if change.at_s < last_s {
-                return Err(Error::Spec(format!(
-                    "{}: the entry before it is at {last_s} s; sort the timeline by at_s",
-                    change.place()
-                )));
-            }
-            last_s = change.at_s;
-            let old = states.iter().position(|(known, _)| *known == direction);
-            let merged = self.merge(direction, old.map(|i| states[i].1), change)?;
-            match old {
-                Some(i) => states[i].1 = merged,
-                None => states.push((direction, merged)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks one change on its own and finds its link direction.
-    pub(crate) fn check_change(&self, change: &LinkChange) -> Result<Direction, Error> {
-        let direction = self
-            .direction(&change.link)
-            .map_err(|e| Error::Spec(format!("timeline at {} s: {e}", change.at_s)))?;
-        change.check_values().map_err(|e| Error::Spec(format!("{}: {e}", change.place())))?;
-        Ok(direction)
-    }
-
-    /// What the direction is like after a change.
-    pub(crate) fn merge(
-        &self,
-        direction: Direction,
-        old: Option<Impairment>,
-        change: &LinkChange,
-    ) -> Result<Impairment, Error> {
-        let mtu_bytes = self.links[direction.link].mtu_bytes;
-        Impairment::merge(old, change, mtu_bytes).map_err(|e| Error::Spec(format!("{}: {e}", change.place())))
-    }
-}

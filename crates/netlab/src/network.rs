@@ -1,17 +1,16 @@
 //! A network that stands: its nodes, changes of its links, its counters.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Mutex, MutexGuard};
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use serde::Serialize;
 
-use crate::namespace::Namespace;
+use crate::build::numbers::interface_index;
 use crate::netlink::{Netlink, Request};
+use crate::node::{Node, lock};
 use crate::qdisc::{HostQueue, Impairment};
 use crate::topology::{Direction, Topology};
 use crate::{Error, LinkChange, NetworkSpec, Sysctls, build, seed};
@@ -34,14 +33,6 @@ pub struct Network {
     impairments: Mutex<BTreeMap<Direction, Impairment>>,
     host_queues: Mutex<BTreeMap<Direction, HostQueue>>,
     seed: u64,
-}
-
-/// A node of a network: a namespace.
-pub struct Node {
-    name: String,
-    address: Option<IpAddr>,
-    namespace: Namespace,
-    netlink: Mutex<Netlink>,
 }
 
 /// What one queueing discipline has counted so far. Bytes are those of IP packets.
@@ -110,7 +101,7 @@ impl Network {
         let mut impairments = lock(&self.impairments);
         let old = impairments.get(&direction).copied();
         let new = self.topology.merge(direction, old, change)?;
-        let interface = build::interface_index(&self.topology, direction);
+        let interface = interface_index(&self.topology, direction);
         let (flags, seed) = match old {
             // Without these flags the kernel changes the discipline that is there.
             Some(_) => (0, None),
@@ -121,7 +112,7 @@ impl Network {
             flags,
             message: RouteNetlinkMessage::NewQueueDiscipline(new.message(interface, seed)),
         };
-        lock(&self.nodes[direction.from].netlink).run(vec![request])?;
+        self.nodes[direction.from].netlink().run(vec![request])?;
         impairments.insert(direction, new);
         Ok(())
     }
@@ -153,12 +144,12 @@ impl Network {
                 what: format!("cannot put a queue on \"{name}\""),
                 flags: NLM_F_CREATE | NLM_F_REPLACE,
                 message: RouteNetlinkMessage::NewQueueDiscipline(
-                    queue.message(build::interface_index(&self.topology, direction)),
+                    queue.message(interface_index(&self.topology, direction)),
                 ),
             });
             host_queues.insert(direction, queue);
         }
-        lock(&self.nodes[from].netlink).run(requests)
+        self.nodes[from].netlink().run(requests)
     }
 
     /// Counters of all queueing disciplines that changes and host queues have made, sorted by link.
@@ -176,10 +167,10 @@ impl Network {
                 continue;
             }
             let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
-            for answer in lock(&node.netlink).dump(request)? {
+            for answer in node.netlink().dump(request)? {
                 let RouteNetlinkMessage::NewQueueDiscipline(message) = answer else { continue };
                 let direction = here.iter().find(|&&direction| {
-                    build::interface_index(&self.topology, direction) as i32 == message.header.index
+                    interface_index(&self.topology, direction) as i32 == message.header.index
                 });
                 if let Some(&direction) = direction
                     && message.header.parent == TcHandle::ROOT
@@ -202,7 +193,7 @@ impl Network {
 
     /// The routing socket of a node, by its place in the topology.
     pub(crate) fn netlink(&self, node: usize) -> MutexGuard<'_, Netlink> {
-        lock(&self.nodes[node].netlink)
+        self.nodes[node].netlink()
     }
 
     /// The longest packet that a link direction carries, in bytes from its IP header on.
@@ -215,61 +206,8 @@ impl Network {
     pub(crate) fn receiving_interface(&self, link: &str) -> Result<(&Node, u32), Error> {
         let there = self.topology.direction(link)?;
         let back = Direction { from: there.to, to: there.from, ..there };
-        Ok((&self.nodes[there.to], build::interface_index(&self.topology, back)))
+        Ok((&self.nodes[there.to], interface_index(&self.topology, back)))
     }
-}
-
-impl Node {
-    pub(crate) fn new(name: &str, address: Option<IpAddr>) -> Result<Self, Error> {
-        let namespace = Namespace::new()?;
-        let netlink = namespace.enter(Netlink::open)??;
-        Ok(Node { name: name.to_owned(), address, namespace, netlink: Mutex::new(netlink) })
-    }
-
-    /// The node's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The address by which it is reached, if it has one: the first that the plan gives it.
-    pub fn address(&self) -> Option<IpAddr> {
-        self.address
-    }
-
-    /// Runs `f` on the calling thread inside the node. Sockets opened, threads started and programs run by it
-    /// belong to the node for good.
-    ///
-    /// # Errors
-    /// [`Error::System`] if the namespace cannot be entered, or what `f` fails with (named after the node).
-    pub fn enter<T, E: Into<std::io::Error>>(&self, f: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
-        let result = self.namespace.enter(f)?;
-        result.map_err(|e| Error::System { what: format!("node \"{}\"", self.name), source: e.into() })
-    }
-
-    /// Starts a thread inside the node.
-    ///
-    /// # Errors
-    /// [`Error::System`] if the thread cannot be started.
-    pub fn spawn<T: Send + 'static>(
-        &self,
-        name: &str,
-        f: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<JoinHandle<T>, Error> {
-        self.namespace.spawn(name, f)
-    }
-
-    pub(crate) fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    pub(crate) fn netlink(&self) -> MutexGuard<'_, Netlink> {
-        lock(&self.netlink)
-    }
-}
-
-/// What these mutexes guard is whole at any time, so a panic elsewhere does not spoil it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_counters(link: String, message: &TcMessage) -> LinkCounters {

@@ -109,7 +109,7 @@ impl Watch {
                 drop.link, drop.before
             )));
         }
-        let interface = build::interface_index(topology, link);
+        let interface = build::numbers::interface_index(topology, link);
         let (node, arrival) = network.receiving_interface(&drop.before)?;
         let socket = node.enter(|| {
             let socket = packet_socket::open()?;

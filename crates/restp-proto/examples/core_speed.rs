@@ -1,9 +1,12 @@
-//! Cost of the protocol core: two endpoints in one thread, a bulk transfer without any network in between.
+//! Cost of the protocol core: two endpoints in one thread, a transfer without any network in between.
 //!
-//! `cargo run --release --example core_speed -- [megabytes]`. One thread does the work of both sides.
+//! `cargo run --release --example core_speed -- [megabytes] [preset] [bytes of a message] [protected]`: 1000 MB of a file by
+//! default. One thread does the work of both sides.
 
 use std::time::{Duration, Instant as Clock};
 
+use restp_proto::profile::Protection;
+use restp_proto::protected::Keys;
 use restp_proto::{ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile, SendError};
 
 const SEGMENTS: usize = 32;
@@ -28,17 +31,26 @@ fn accepted(server: &mut Endpoint) -> Option<ConnId> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let megabytes: usize = std::env::args().nth(1).map_or(Ok(1000), |text| text.parse())?;
-    let mut profile = Profile::file_arq();
+    let argument = |place| std::env::args().nth(place);
+    let megabytes: usize = argument(1).map_or(Ok(1000), |text| text.parse())?;
+    let mut profile = match argument(2) {
+        Some(name) => Profile::preset(&name).ok_or("there is no such preset")?,
+        None => Profile::file_arq(),
+    };
+    let message_bytes: usize = argument(3).map_or(Ok(64 * 1024), |text| text.parse())?;
+    if argument(4).is_some() {
+        profile.protection = Protection::Protected;
+    }
     profile.tuning.max_packet_bytes = 1472;
     profile.tuning.ack_every = 10;
     let composition = profile.validate().map_err(|conflicts| format!("{conflicts:?}"))?;
-    let mut client = Endpoint::new(EndpointConfig::default(), [1; 32]);
-    let mut server = Endpoint::new(EndpointConfig::default(), [2; 32]);
+    let config = || EndpointConfig { keys: Some(Keys::shared([3; 32])), ..EndpointConfig::default() };
+    let mut client = Endpoint::new(config(), [1; 32]);
+    let mut server = Endpoint::new(config(), [2; 32]);
     server.listen(1, composition.clone(), false)?;
     let path = PathAddr { local: "192.0.2.1:1".parse()?, remote: "192.0.2.2:1".parse()? };
     let conn = client.connect(Instant::ZERO, path, 2, 1, &composition)?;
-    let piece = bytes::Bytes::from(vec![7; 64 * 1024]);
+    let piece = bytes::Bytes::from(vec![7; message_bytes]);
     let (mut now, mut buffer) = (Instant::ZERO, Vec::new());
     let (mut peer, mut received, mut packets) = (None, 0, 0);
     let start = Clock::now();

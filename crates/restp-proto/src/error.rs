@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// Why a message was not taken.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SendError {
     /// The send buffer is full; the message comes back.
     #[error("the send buffer is full; send again after the event Writable")]
@@ -34,6 +35,7 @@ pub enum SendError {
 
 /// Why a connection could not be begun.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The same ports and addresses are in use.
     #[error("a connection with these ports and addresses exists already; choose another local port")]
@@ -56,6 +58,7 @@ pub enum ConnectError {
 
 /// Why a port could not be listened on.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ListenError {
     /// The port is taken.
     #[error("port {port} is listened on already; choose another one")]
@@ -75,6 +78,7 @@ pub enum ListenError {
 
 /// Why a path could not be opened or closed.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathError {
     /// No such connection.
     #[error("there is no connection with this id; it has ended")]

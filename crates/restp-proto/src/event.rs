@@ -31,6 +31,7 @@ pub struct Event {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventKind {
     /// A peer connected to the listening port `port`.
     Accepted {
@@ -65,6 +66,7 @@ pub enum EventKind {
 /// Why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 // R-ERR-2
+#[non_exhaustive]
 pub enum CloseReason {
     /// Both sides closed and everything arrived.
     Graceful,
@@ -72,6 +74,8 @@ pub enum CloseReason {
     Aborted,
     /// The peer reset the connection.
     Reset,
+    /// The peer's application ended the connection with this number ([`crate::Endpoint::abort_with`]).
+    Application(u32),
     /// Nobody listens on the port of the peer.
     NotListening,
     /// The peer does not offer a service that the profile requires.
@@ -91,6 +95,9 @@ pub enum CloseReason {
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Application(code) => {
+                return write!(f, "ended by the peer's application with the number {code}");
+            }
             Self::Graceful => "closed by both sides",
             Self::Aborted => "aborted by this side",
             Self::Reset => "reset by the peer",
@@ -118,6 +125,7 @@ pub struct SendOptions {
 
 /// News from the layers below (dials, upward): path events and knowledge about the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Dial {
     /// The path is gone; do not wait for timeouts.
     PathDown(PathAddr),
@@ -134,6 +142,7 @@ pub enum Dial {
 
 /// Wishes of the application that may change while the connection runs (knobs, downward).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Knob {
     /// How long to wait for a hole before it is passed over (partial ordering).
     Hold(Duration),

@@ -53,6 +53,8 @@
 //! before [`Transmit::release_at`]; call [`Endpoint::handle_timeout`] when [`Endpoint::poll_timeout`] says so. Time must
 //! not run backwards.
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arena;
 pub mod cc;
@@ -86,3 +88,9 @@ pub use profile::{Composition, Conflict, Profile};
 pub use rtt::RttEstimator;
 pub use stats::{ConnStats, EndpointStats, PathStats};
 pub use time::Instant;
+
+/// The examples of the read-me, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[derive(Debug)]
+pub struct ReadMe;

@@ -9,6 +9,7 @@ use crate::time::Instant;
 
 /// A step of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum LogEvent {
     /// A packet was sent.
     PacketSent {
@@ -100,6 +101,12 @@ pub struct JsonLines<W: Write> {
     out: W,
     line: String,
     failed: Option<std::io::Error>,
+}
+
+impl<W: Write> std::fmt::Debug for JsonLines<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JsonLines").field("failed", &self.failed).finish_non_exhaustive()
+    }
 }
 
 impl<W: Write> JsonLines<W> {

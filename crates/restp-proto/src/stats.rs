@@ -7,6 +7,7 @@ use crate::profile::LossCause;
 
 /// Counters of one connection since its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConnStats {
     /// Packets sent, of any kind.
     pub packets_sent: u64,
@@ -66,10 +67,19 @@ pub struct ConnStats {
     pub custody_bits: u64,
     /// Packets refused by the AEAD.
     pub unauthentic: u64,
+    /// Probes of a path's MTU sent.
+    pub size_probes: u64,
+    /// Probes of a path's MTU that were answered.
+    pub size_probes_answered: u64,
+    /// Times that packets longer than the base size were found to vanish on a path.
+    pub black_holes: u64,
+    /// Packets that left in parts because they no longer fit.
+    pub cut_packets: u64,
 }
 
 /// State of one path at this moment.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PathStats {
     /// Its addresses.
     pub addr: PathAddr,
@@ -99,10 +109,13 @@ pub struct PathStats {
     pub cause: LossCause,
     /// The path is in outage: frozen and probed.
     pub outage: bool,
+    /// Largest packet that is known to pass, ResTP header included, in bytes.
+    pub packet_bytes: usize,
 }
 
 /// Counters of one endpoint since its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndpointStats {
     /// Datagrams received.
     pub datagrams: u64,

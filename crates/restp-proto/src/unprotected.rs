@@ -31,6 +31,7 @@ impl Keys {
 }
 
 /// What a message of the handshake led to.
+#[derive(Debug)]
 pub enum Advance {
     /// It was taken.
     Good,

@@ -132,6 +132,7 @@ impl LinkConfig {
 
 /// What happened on one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkStats {
     /// Packets that entered.
     pub entered: u64,

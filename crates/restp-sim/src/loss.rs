@@ -4,6 +4,7 @@ use crate::rng::SimRng;
 
 /// How a link loses packets.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Loss {
     /// Not at all.
     #[default]

@@ -84,6 +84,17 @@ pub struct Network<H> {
     pcap: Option<PcapWriter>,
 }
 
+impl<H: std::fmt::Debug> std::fmt::Debug for Network<H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Network")
+            .field("now", &self.now)
+            .field("hosts", &self.hosts)
+            .field("links", &self.links.len())
+            .field("under_way", &self.queue.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<H: Host> Network<H> {
     /// An empty network at time zero. Print `seed` when a test fails: it replays the run.
     #[must_use]

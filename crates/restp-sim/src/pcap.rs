@@ -18,6 +18,12 @@ pub struct PcapWriter {
     out: Box<dyn Write + Send>,
 }
 
+impl std::fmt::Debug for PcapWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PcapWriter").finish_non_exhaustive()
+    }
+}
+
 impl PcapWriter {
     /// Begins a capture; `out` should be buffered.
     ///

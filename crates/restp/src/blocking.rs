@@ -114,7 +114,7 @@ impl Builder {
 }
 
 /// An [endpoint](crate::Endpoint) with a thread of its own.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Endpoint {
     inner: crate::Endpoint,
 }
@@ -165,6 +165,31 @@ impl Endpoint {
         Ok(connection)
     }
 
+    /// Like [`Endpoint::connect`], but gives up after `limit`. To find the address of a name may take longer.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`], or [`Error::TimedOut`].
+    pub fn connect_timeout(
+        &self,
+        remote: impl ToSocketAddrs,
+        port: u16,
+        services: impl Services,
+        limit: Duration,
+    ) -> Result<Connection, Error> {
+        let connection = self.connect_early(remote, port, services)?;
+        let established = wait_within(Some(limit), connection.inner.established());
+        established.inspect_err(|_| connection.inner.abort())?;
+        Ok(connection)
+    }
+
+    /// Goes on from another address of this host; see [`crate::Endpoint::rebind`].
+    ///
+    /// # Errors
+    /// As [`crate::Endpoint::rebind`].
+    pub fn rebind(&self, address: impl ToSocketAddrs) -> Result<(), Error> {
+        self.inner.rebind(*resolve(address)?.first().ok_or(Error::NoAddress { family: "IP" })?)
+    }
+
     /// Opens a connection and returns at once; see [`crate::Endpoint::connect_early`].
     ///
     /// # Errors
@@ -197,6 +222,7 @@ impl Endpoint {
 }
 
 /// Accepts connections on one inner port.
+#[derive(Debug)]
 pub struct Listener {
     inner: crate::Listener,
 }
@@ -209,10 +235,18 @@ impl Listener {
     pub fn accept(&self) -> Result<Connection, Error> {
         wait_within(None, self.inner.accept()).map(Connection::new)
     }
+
+    /// Like [`Listener::accept`], but waits for at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Listener::accept`], or [`Error::TimedOut`].
+    pub fn accept_timeout(&self, limit: Duration) -> Result<Connection, Error> {
+        wait_within(Some(limit), self.inner.accept()).map(Connection::new)
+    }
 }
 
 /// A connection; clones are handles of the same one, with their own timeouts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Connection {
     inner: crate::Connection,
     read_timeout: Option<Duration>,
@@ -263,6 +297,11 @@ impl Connection {
         self.inner.close();
     }
 
+    /// Ends the connection at once and tells the peer a number; see [`crate::Connection::abort_with`].
+    pub fn abort_with(&self, code: u32) {
+        self.inner.abort_with(code);
+    }
+
     /// Waits until the connection is over and says why.
     ///
     /// # Errors
@@ -296,6 +335,7 @@ impl Connection {
 }
 
 /// A byte stream.
+#[derive(Debug)]
 pub struct Stream {
     inner: crate::Stream,
     read_timeout: Option<Duration>,
@@ -348,6 +388,7 @@ impl io::Write for Stream {
 }
 
 /// A connectionless inner port.
+#[derive(Debug)]
 pub struct DatagramPort {
     inner: crate::DatagramPort,
     read_timeout: Option<Duration>,

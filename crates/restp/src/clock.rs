@@ -1,6 +1,8 @@
 //! The clock of an endpoint: protocol instants from the monotonic clock, and a timer finer than a millisecond.
 
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use restp_proto::Instant;
 use tokio::io::unix::AsyncFd;
 
+use crate::error::Error;
 use crate::fd::{Owned, register};
 
 /// Counts from the creation of the endpoint.
@@ -25,6 +28,26 @@ impl Clock {
     pub fn now(&self) -> Instant {
         Instant::ZERO + self.origin.elapsed()
     }
+}
+
+/// What `future` answers, or [`Error::TimedOut`] once `limit` has passed.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    future: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let mut future = pin!(future);
+    let no_timer = || Error::io("cannot create a timer; the system has no file descriptors left");
+    let clock = Clock::start();
+    let end = clock.now() + limit;
+    let mut timer = Timer::new().map_err(no_timer())?;
+    timer.arm(clock.now(), end).map_err(no_timer())?;
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(output);
+        }
+        timer.poll(cx).map(|fired| Err(fired.map_or_else(no_timer(), |()| Error::TimedOut(limit))))
+    })
+    .await
 }
 
 /// One deadline that wakes a task. Built on `timerfd`, because the runtime's own timers count in whole milliseconds,

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use restp_proto::profile::Framing;
+#[cfg(feature = "protected")]
 use restp_proto::protected::PublicKey;
 use restp_proto::{
     CloseReason, Composition, ConnId, ConnStats, Dial, EventKind, Instant, Knob, Message, PathAddr, PathId,
@@ -42,6 +43,15 @@ impl Drop for Inner {
     }
 }
 
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("id", &self.inner.id)
+            .field("remote_addr", &self.inner.path.remote)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Connection {
     pub(crate) fn new(hold: Hold, id: ConnId, path: PathAddr, asked_port: Option<u16>) -> Self {
         Self { inner: Arc::new(Inner { hold, id, path, asked_port }) }
@@ -71,7 +81,7 @@ impl Connection {
         self.inner.path.local
     }
 
-    /// Waits until the connection stands. Accepted connections do from the start.
+    /// Waits until the connection stands. Accepted connections do from the start. Cancel safe.
     ///
     /// # Errors
     /// [`Error::NotListening`] or [`Error::Refused`] if the peer refused, [`Error::Closed`] if it did not answer.
@@ -101,6 +111,9 @@ impl Connection {
     }
 
     /// Sends a message (fixed framing), or bytes of the stream (coalescing); waits while the send buffer is full.
+    ///
+    /// Cancel safe in that a message whose future is dropped before it has answered was not sent; it is dropped with the
+    /// future ([`Connection::try_send`] gives it back).
     ///
     /// # Errors
     /// [`Error::Send`] if the message does not fit or the connection was closed, [`Error::Closed`] if it ended.
@@ -158,6 +171,8 @@ impl Connection {
 
     /// The next message, or piece of the stream; `None` when the peer has closed and everything was read.
     ///
+    /// Cancel safe: a message that came is handed out by the next call.
+    ///
     /// # Errors
     /// [`Error::Closed`] if the connection ended in another way.
     pub async fn recv(&self) -> Result<Option<Message>, Error> {
@@ -165,7 +180,7 @@ impl Connection {
     }
 
     /// Takes up to `limit` messages that are there, at least one, and appends them to `messages`; cheaper than one by one.
-    /// Returns how many; 0 when the peer has closed and everything was read.
+    /// Returns how many; 0 when the peer has closed and everything was read. Cancel safe: `messages` then is as before.
     ///
     /// # Errors
     /// [`Error::Closed`] if the connection ended in another way.
@@ -246,7 +261,17 @@ impl Connection {
         });
     }
 
-    /// Waits until the connection is over and says why.
+    /// Ends the connection at once, as [`Connection::abort`] does, and tells the peer a number of the application: its end
+    /// is [`CloseReason::Application`]. It is told once and not repeated: where that packet is lost the peer hears
+    /// [`CloseReason::Reset`] or nothing until it times out.
+    pub fn abort_with(&self, code: u32) {
+        self.with(|state, now, id| {
+            state.proto.abort_with(now, id, code);
+            state.wake_driver();
+        });
+    }
+
+    /// Waits until the connection is over and says why. Cancel safe.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
@@ -266,7 +291,7 @@ impl Connection {
     }
 
     /// Closes our direction, throws away what still comes, and waits until both sides have ended: then everything that
-    /// was sent has been delivered.
+    /// was sent has been delivered. May be called again after its future was dropped; what was thrown away is gone.
     ///
     /// # Errors
     /// [`Error::Closed`] if the connection did not end well.
@@ -281,6 +306,7 @@ impl Connection {
 
     /// The next event other than those that `established`, `send`, `recv` and `closed` wait for: paths, causes of loss,
     /// messages given up. `None` when the connection is over. Up to 64 events are kept.
+    /// Cancel safe.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
@@ -340,6 +366,8 @@ impl Connection {
     /// The public key that the peer proved to have; `None` in clear text and with a shared secret.
     ///
     /// With keys that take any peer ([`crate::protected::Peers::Any`]) this is how to find out whom one talks to.
+    #[cfg(feature = "protected")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "protected")))]
     #[must_use]
     pub fn peer_public_key(&self) -> Option<PublicKey> {
         self.with(|state, _, id| {

@@ -29,6 +29,12 @@ pub struct Peer {
     pub port: u16,
 }
 
+impl std::fmt::Debug for DatagramPort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatagramPort").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
 impl DatagramPort {
     pub(crate) fn new(hold: Hold, port: u16, limit_bytes: usize) -> Self {
         Self { hold, port, limit_bytes }
@@ -51,7 +57,7 @@ impl DatagramPort {
     /// # Errors
     /// [`Error::Send`] if the message does not fit, [`Error::NoAddress`] if the address is of the wrong family.
     pub async fn send_to(&self, payload: impl Into<Bytes>, peer: Peer) -> Result<(), Error> {
-        let path: PathAddr = self.hold.socket.lone_path_to(peer.addr)?;
+        let path: PathAddr = self.hold.socket().lone_path_to(peer.addr)?;
         let datagram =
             Datagram { path, local_port: self.port, remote_port: peer.port, payload: payload.into() };
         poll_fn(|cx| {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use restp_proto::Transmit;
 
 use crate::clock::Timer;
-use crate::socket::{MAX_DATAGRAM_BYTES, ReceiveBuffer};
+use crate::socket::{MAX_DATAGRAM_BYTES, ReceiveBuffer, Socket};
 use crate::state::Shared;
 
 /// Rounds of receiving and sending before other tasks of the thread have their turn.
@@ -20,6 +20,7 @@ const TRAINS: usize = 16;
 /// Moves packets between socket and protocol until nobody needs it any more.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
+    socket: Arc<Socket>,
     timer: Timer,
     inbound: ReceiveBuffer,
     outbound: Vec<u8>,
@@ -29,16 +30,21 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub fn new(shared: Arc<Shared>) -> io::Result<Self> {
-        let inbound = shared.socket.receive_buffer();
-        Ok(Self { shared, timer: Timer::new()?, inbound, outbound: Vec::new(), blocked: None })
+        let socket = shared.socket();
+        let inbound = socket.receive_buffer();
+        Ok(Self { shared, socket, timer: Timer::new()?, inbound, outbound: Vec::new(), blocked: None })
     }
 
     /// Takes everything that one call to the system brings.
     fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let shared = &self.shared;
         let mut locked = None;
-        let received = shared.socket.poll_recv(cx, &mut self.inbound, |train| {
+        let received = self.socket.poll_recv(cx, &mut self.inbound, |train| {
             let (state, now) = locked.get_or_insert_with(|| (shared.lock(), shared.clock.now()));
+            if let Some(lent) = &train.lent {
+                state.proto.handle_train(*now, train.path, train.ecn, lent, train.stride);
+                return;
+            }
             for datagram in train.bytes.chunks(train.stride) {
                 state.proto.handle(*now, train.path, train.ecn, datagram);
             }
@@ -53,7 +59,7 @@ impl Driver {
 
     /// Tells the protocol what the network could not deliver. Left in the socket, reports would take up its buffer.
     fn hear_reports(&self, look: bool) {
-        self.shared.socket.take_reports(look, |remote, datagram| {
+        self.socket.take_reports(look, |remote, datagram| {
             let now = self.shared.clock.now();
             self.shared.lock().proto.unreachable(now, remote, datagram);
         });
@@ -68,7 +74,7 @@ impl Driver {
                     self.outbound.clear();
                     let mut state = self.shared.lock();
                     let fitting = MAX_DATAGRAM_BYTES / state.largest_packet_bytes.max(1);
-                    let segments = self.shared.socket.max_segments().min(fitting).max(1);
+                    let segments = self.socket.max_segments().min(fitting).max(1);
                     let now = self.shared.clock.now();
                     match state.proto.poll_transmit(now, segments, &mut self.outbound) {
                         Some(transmit) => transmit,
@@ -80,7 +86,7 @@ impl Driver {
                     }
                 }
             };
-            match self.shared.socket.poll_send(cx, &transmit, &self.outbound) {
+            match self.socket.poll_send(cx, &transmit, &self.outbound) {
                 Poll::Ready(result) => result?,
                 Poll::Pending => {
                     self.blocked = Some(transmit);
@@ -114,7 +120,15 @@ impl Driver {
 
     /// One round; true if another one is needed.
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
-        self.shared.lock().news = false;
+        let rebound = {
+            let mut state = self.shared.lock();
+            state.news = false;
+            state.rebound.take()
+        };
+        if let Some(socket) = rebound {
+            self.socket = socket;
+            self.blocked = None;
+        }
         let received = self.receive(cx)?;
         let expired = self.expire(cx)?;
         let sending = self.transmit(cx)?;

@@ -6,16 +6,18 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use restp_proto::log::{JsonLines, Observer};
 use restp_proto::profile::Management;
+#[cfg(feature = "protected")]
 use restp_proto::protected::{Keys, PrivateKey};
 use restp_proto::{
     Composition, ConnectError, Encapsulation, EndpointConfig, EndpointStats, ListenError, PathAddr,
 };
 use tokio::net::{ToSocketAddrs, lookup_host};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, within};
 use crate::connection::Connection;
 use crate::datagram::DatagramPort;
 use crate::driver::Driver;
@@ -36,6 +38,15 @@ pub struct Builder {
     observer: Option<Box<dyn Observer + Send>>,
 }
 
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("config", &self.config)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Builder {
     fn new() -> Self {
         Self { config: EndpointConfig::default(), options: SocketOptions { offload: true }, observer: None }
@@ -48,6 +59,8 @@ impl Builder {
     }
 
     /// Keys for profiles with protection. Both ends need matching ones.
+    #[cfg(feature = "protected")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "protected")))]
     pub fn keys(mut self, keys: Keys) -> Self {
         self.config.keys = Some(keys);
         self
@@ -104,7 +117,8 @@ impl Builder {
     /// The endpoint and its task. Must be called where a runtime is entered.
     pub(crate) fn build(self, address: SocketAddr) -> Result<(Endpoint, Driver), Error> {
         let (proto_seed, port_seed) = (random()?, random()?);
-        let socket = Socket::bind(self.config.encapsulation, address, self.options)?;
+        let (encapsulation, options) = (self.config.encapsulation, self.options);
+        let socket = Arc::new(Socket::bind(encapsulation, address, options)?);
         let mut proto = restp_proto::Endpoint::new(self.config, proto_seed);
         if let Some(observer) = self.observer {
             proto.observe(observer);
@@ -112,7 +126,7 @@ impl Builder {
         let first_port = DYNAMIC_PORTS.start() + u16::from_be_bytes(port_seed) % 0x4000;
         let shared = Arc::new(Shared::new(socket, proto, Clock::start(), first_port));
         let driver = Driver::new(Arc::clone(&shared)).map_err(Error::io("cannot create a timer"))?;
-        Ok((Endpoint { hold: Hold::new(shared) }, driver))
+        Ok((Endpoint { hold: Hold::new(shared), encapsulation, options }, driver))
     }
 }
 
@@ -123,6 +137,14 @@ impl Builder {
 #[derive(Clone)]
 pub struct Endpoint {
     hold: Hold,
+    encapsulation: Encapsulation,
+    options: SocketOptions,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").field("local_addr", &self.local_addr()).finish_non_exhaustive()
+    }
 }
 
 impl Endpoint {
@@ -145,7 +167,17 @@ impl Endpoint {
     /// The address that the socket is bound to. Over raw IP the port is 0.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.hold.socket.local_addr()
+        self.hold.socket().local_addr()
+    }
+
+    /// Goes on from another address of this host, for instance after the network has changed: a new socket takes the place
+    /// of the present one, and all connections go on over it. Peers follow once the new address has proven to be ours
+    /// (`docs/restp-spec.md`, R-ENCAP-3). Peers that want to connect must learn the new address.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the address is not ours or its port is taken; everything then is as before.
+    pub fn rebind(&self, address: SocketAddr) -> Result<(), Error> {
+        self.hold.rebind(|| Socket::bind(self.encapsulation, address, self.options))
     }
 
     /// Accepts connections on the inner port `port`.
@@ -212,6 +244,8 @@ impl Endpoint {
 
     /// Opens a connection to the inner port `port` of the endpoint at `remote` and waits until it stands.
     ///
+    /// Cancel safe: if the future is dropped, so is the connection.
+    ///
     /// # Errors
     /// [`Error::NotListening`] or [`Error::Refused`] if the peer refuses, [`Error::Closed`] if it does not answer, otherwise
     /// what is wrong on this side.
@@ -221,9 +255,22 @@ impl Endpoint {
         port: u16,
         services: impl Services,
     ) -> Result<Connection, Error> {
-        let connection = self.connect_early(remote, port, services).await?;
-        connection.established().await?;
-        Ok(connection)
+        let attempt = Attempt(Some(self.connect_early(remote, port, services).await?));
+        attempt.established().await
+    }
+
+    /// Like [`Endpoint::connect`], but gives up after `limit`; the peer then hears no more of the attempt.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`], or [`Error::TimedOut`].
+    pub async fn connect_timeout(
+        &self,
+        remote: impl ToSocketAddrs,
+        port: u16,
+        services: impl Services,
+        limit: Duration,
+    ) -> Result<Connection, Error> {
+        within(limit, self.connect(remote, port, services)).await
     }
 
     /// Opens a connection and returns at once: what is sent now leaves with the handshake if the management is
@@ -275,7 +322,7 @@ impl Endpoint {
             lookup_host(remote).await.map_err(Error::io("cannot find the peer's address; check its name"))?;
         let mut last = Error::NoAddress { family: "IP" };
         for address in resolved {
-            match self.hold.socket.path_to(address) {
+            match self.hold.socket().path_to(address) {
                 Ok(path) => return Ok(path),
                 Err(error) => last = error,
             }
@@ -284,6 +331,7 @@ impl Endpoint {
     }
 
     /// Waits until every connection has ended: all were closed or dropped, and everything sent was delivered or given up.
+    /// Cancel safe.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
@@ -313,10 +361,32 @@ impl Endpoint {
     }
 }
 
+/// A connection that does not stand yet; dropped, the attempt ends at once.
+struct Attempt(Option<Connection>);
+
+impl Attempt {
+    async fn established(mut self) -> Result<Connection, Error> {
+        if let Some(connection) = &self.0 {
+            connection.established().await?;
+        }
+        self.0.take().ok_or_else(|| Error::Stopped("the attempt was given up".into()))
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.abort();
+        }
+    }
+}
+
 /// A new private key for [`Keys`], from the system's random numbers.
 ///
 /// # Errors
 /// [`Error::Io`] if the system gives none.
+#[cfg(feature = "protected")]
+#[cfg_attr(docsrs, doc(cfg(feature = "protected")))]
 pub fn generate_private_key() -> Result<PrivateKey, Error> {
     PrivateKey::from_random(random()?)
         .map_err(|error| Error::io("cannot make a key")(io::Error::other(error)))
@@ -334,5 +404,5 @@ fn random<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
 
 /// Segmentation must not make trains longer than one datagram.
 fn note_packet_size(largest_bytes: &mut usize, composition: &Composition) {
-    *largest_bytes = (*largest_bytes).max(composition.profile().tuning.max_packet_bytes);
+    *largest_bytes = (*largest_bytes).max(composition.profile().tuning.longest_packet_bytes());
 }

@@ -119,7 +119,9 @@ impl From<Error> for io::Error {
             Error::Refused { .. } | Error::NotListening { .. } | Error::Closed(CloseReason::Unreachable) => {
                 io::ErrorKind::ConnectionRefused
             }
-            Error::Closed(CloseReason::Reset | CloseReason::Refused) => io::ErrorKind::ConnectionReset,
+            Error::Closed(CloseReason::Reset | CloseReason::Refused | CloseReason::Application(_)) => {
+                io::ErrorKind::ConnectionReset
+            }
             Error::Closed(CloseReason::Unauthenticated) => io::ErrorKind::PermissionDenied,
             Error::Closed(CloseReason::Aborted) => io::ErrorKind::ConnectionAborted,
             Error::Closed(CloseReason::Graceful) => io::ErrorKind::BrokenPipe,

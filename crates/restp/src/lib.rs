@@ -22,6 +22,8 @@
 //!
 //! `cargo run --example file_transfer -p restp` moves a file and checks its hash.
 //!
+//! Whole programs (a file, requests with identities, blocking calls, the simulator) are in [`programs`].
+//!
 //! # Choosing services
 //! Start from a preset of [`Profile`] (`datagram`, `file_arq`, `file_harq`, `web_opt`, `voice`, `satellite_outage`,
 //! `multipath`), change fields, and pass it to [`Endpoint::listen`] and [`Endpoint::connect`]. A profile whose services
@@ -31,12 +33,15 @@
 //! an opponent may be on the path set `protection` of the [`Profile`] to `Protected` and give both endpoints keys
 //! ([`Builder::keys`]), for instance a server that knows its clients and clients that know their server:
 //! ```
+//! # #[cfg(not(feature = "protected"))]
+//! # fn main() {}
+//! # #[cfg(feature = "protected")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use restp::Endpoint;
 //! use restp::profile::{Profile, Protection};
 //! use restp::protected::{Keys, Peers};
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (own, hers) = (restp::generate_private_key()?, restp::generate_private_key()?);
 //! let (own_public, her_public) = (own.public(), hers.public());
 //! let keys = Keys::ik_server(own, Peers::only([her_public]));
@@ -62,8 +67,31 @@
 //! One task per endpoint owns socket, timers and protocol; handles talk to it through one short lock. On UDP it sends trains
 //! of packets that the kernel cuts (GSO), receives them coalesced (GRO, `recvmmsg`), and passes ECN both ways. Packets are
 //! paced by a timer finer than a millisecond. Raw IP has no such offload: there `sendmmsg` batches. The protocol itself is
-//! [`restp_proto`], which knows neither clock nor sockets and runs in a simulator just as well. Linux only.
+//! [`restp_proto`], which knows neither clock nor sockets and runs in a simulator just as well.
+//!
+//! # Dropped futures
+//! Every call that waits says what happens if its future is dropped, for instance by `select!` or a time-out: `accept`,
+//! `established`, `recv`, `recv_many`, `closed`, `next_event` and `idle` lose nothing; `send` has either handed the whole
+//! message over or not sent it; `connect` gives the attempt up. Where a limit is all that is wanted there are
+//! [`Endpoint::connect_timeout`] and [`Listener::accept_timeout`], and the time-outs of [`blocking`].
+//!
+//! # Early data and protection
+//! Opportunistic profiles (`web_opt`) cannot be protected, and validation says so: what travels with the first packet could
+//! be sealed only with keys that any copy of the packet opens too, so that a server that was started anew, or a second one
+//! with the same key, would serve a replay. Take a three-way profile such as `file_arq`, whose request follows the answer to
+//! the first packet.
+//!
+//! # Systems
+//! Linux only: sockets go through `quinn-udp`, which is portable, but timers (`timerfd`), raw IP and reports of the network
+//! are Linux's. For other systems drive [`restp_proto`] with sockets of your own.
+//!
+//! # Features
+//! | feature | what it adds |
+//! |---|---|
+//! | `protected` (default) | keys, encryption and authentication: the module `protected` and what takes keys; without it `snow` and `ring` are not built |
 #![deny(unsafe_code)]
+#![warn(missing_debug_implementations)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod blocking;
 mod clock;
@@ -82,18 +110,32 @@ mod stream;
 
 pub use connection::Connection;
 pub use datagram::{DatagramPort, Peer};
-pub use endpoint::{Builder, Endpoint, generate_private_key};
+#[cfg(feature = "protected")]
+pub use endpoint::generate_private_key;
+pub use endpoint::{Builder, Endpoint};
 pub use error::Error;
 pub use listener::Listener;
 pub use records::{MAX_RECORD_BYTES, Records};
 pub use services::Services;
 pub use stream::Stream;
 
+pub use bytes::Bytes;
 pub use restp_proto::profile;
+#[cfg(feature = "protected")]
+#[cfg_attr(docsrs, doc(cfg(feature = "protected")))]
 pub use restp_proto::protected;
 pub use restp_proto::wire::UDP_PORT;
 pub use restp_proto::{
-    CloseReason, Composition, Conflict, ConnId, ConnStats, Dial, Encapsulation, EndpointConfig,
-    EndpointStats, EventKind, Knob, ListenError, Message, PathId, PathStats, Profile, SendError, SendOptions,
-    log,
+    CloseReason, Composition, Conflict, ConnId, ConnStats, ConnectError, Dial, Ecn, Encapsulation,
+    EndpointConfig, EndpointStats, EventKind, Instant, Knob, ListenError, Message, PathAddr, PathError,
+    PathId, PathStats, Profile, SendError, SendOptions, log,
 };
+
+#[doc = include_str!("../PROGRAMS.md")]
+pub mod programs {}
+
+/// The examples of the read-me, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[derive(Debug)]
+pub struct ReadMe;

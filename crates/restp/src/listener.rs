@@ -2,7 +2,9 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
+use crate::clock::within;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::state::Hold;
@@ -11,6 +13,12 @@ use crate::state::Hold;
 pub struct Listener {
     hold: Hold,
     port: u16,
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener").field("port", &self.port).finish_non_exhaustive()
+    }
 }
 
 impl Listener {
@@ -26,6 +34,8 @@ impl Listener {
 
     /// The next connection. With an opportunistic handshake it may be handed out before the peer's address is proven; its
     /// first messages are then marked as early.
+    ///
+    /// Cancel safe: a connection that came is handed out by the next call.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
@@ -44,6 +54,16 @@ impl Listener {
             Poll::Pending
         })
         .await
+    }
+}
+
+impl Listener {
+    /// Like [`Listener::accept`], but waits for at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Listener::accept`], or [`Error::TimedOut`].
+    pub async fn accept_timeout(&self, limit: Duration) -> Result<Connection, Error> {
+        within(limit, self.accept()).await
     }
 }
 

@@ -1,11 +1,16 @@
-//! Messages on a byte stream: each behind its length, so that many short ones share a packet.
+//! Short messages that share packets, each behind its length.
 //!
 //! Fixed framing gives every message a packet of its own, which lets a lost one be repeated or passed over alone. Where
-//! everything must arrive in order anyway, short messages are many times cheaper on a coalescing connection.
+//! everything must arrive in order anyway, short messages are many times cheaper on a coalescing connection: there they
+//! are a stream, which packets cut anywhere. Over fixed framing a packet holds whole messages, as many as were fed before
+//! a flush and fit; those of one packet are lost, late or passed over together.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use restp_proto::Message;
 use restp_proto::profile::Framing;
+use restp_proto::{Message, SendError, SendOptions};
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -19,9 +24,16 @@ const PIECES: usize = 64;
 /// Longest record that a peer may send unless told otherwise; it bounds the memory that a peer can claim.
 pub const MAX_RECORD_BYTES: usize = 16 << 20;
 
-/// Messages of any length over a connection with coalescing framing. Both ends must use it.
+/// Messages of any length over a connection with coalescing framing, of up to a packet over one with fixed framing. Both
+/// ends must use it.
 pub struct Records {
     connection: Connection,
+    /// Gathered messages that the send buffer has had no room for.
+    leaving: VecDeque<Bytes>,
+    /// The first of them, while it is handed over.
+    next: Option<Bytes>,
+    /// Octets that share a packet, where packets hold whole messages.
+    packet_bytes: Option<usize>,
     gathered: BytesMut,
     taken: std::vec::IntoIter<Message>,
     /// What is left of the piece that was taken last.
@@ -31,25 +43,34 @@ pub struct Records {
     limit_bytes: usize,
 }
 
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records").field("connection", &self.connection).finish_non_exhaustive()
+    }
+}
+
 impl Records {
     /// Messages over `connection`, none longer than [`MAX_RECORD_BYTES`].
     ///
     /// # Errors
-    /// [`Error::WrongService`] unless the framing is coalescing.
+    /// [`Error::Send`] if the connection is over.
     pub fn new(connection: Connection) -> Result<Self, Error> {
-        match connection.composition().map(|composition| composition.profile().framing) {
-            Some(Framing::Coalesce) => Ok(Self {
-                connection,
-                gathered: BytesMut::new(),
-                taken: Vec::new().into_iter(),
-                piece: Bytes::new(),
-                begun: BytesMut::new(),
-                limit_bytes: MAX_RECORD_BYTES,
-            }),
-            _ => Err(Error::WrongService(
-                "the profile keeps message boundaries itself: use send and recv, or a profile with coalescing framing",
-            )),
-        }
+        let framing = connection.composition().map(|composition| composition.profile().framing);
+        let packet_bytes = match framing {
+            Some(Framing::Coalesce) => None,
+            _ => Some(connection.max_message_bytes().ok_or(SendError::Closed)?),
+        };
+        Ok(Self {
+            connection,
+            packet_bytes,
+            leaving: VecDeque::new(),
+            next: None,
+            gathered: BytesMut::new(),
+            taken: Vec::new().into_iter(),
+            piece: Bytes::new(),
+            begun: BytesMut::new(),
+            limit_bytes: MAX_RECORD_BYTES,
+        })
     }
 
     /// Takes records of at most `limit_bytes` bytes from the peer; a longer one is an error.
@@ -67,31 +88,72 @@ impl Records {
 
     /// Takes a message; it leaves with the next [`Records::flush`], or earlier when many have gathered.
     ///
+    /// Once polled the message has been taken, also if the future is dropped then: do not feed it again.
+    ///
     /// # Errors
-    /// As [`Connection::send`], and [`Error::Record`] if the message is longer than its length can say.
+    /// As [`Connection::send`], and [`Error::Record`] if the message is longer than its length can say, or than a packet
+    /// over fixed framing.
+    // R-FRM-3
     pub async fn feed(&mut self, message: &[u8]) -> Result<(), Error> {
         let Ok(length) = u32::try_from(message.len()) else {
             return Err(Error::Record(format!("a message of {} bytes is too long; cut it", message.len())));
         };
+        if let Some(packet_bytes) = self.packet_bytes {
+            let room = packet_bytes.saturating_sub(LENGTH_BYTES);
+            if message.len() > room {
+                return Err(Error::Record(format!(
+                    "a message of {} bytes does not fit a packet, which has room for {room}; cut it, or choose a profile \
+                     with coalescing framing",
+                    message.len()
+                )));
+            }
+            if self.gathered.len() + LENGTH_BYTES + message.len() > packet_bytes {
+                self.leave();
+            }
+        }
         self.gathered.put_u32(length);
         self.gathered.extend_from_slice(message);
-        if self.gathered.len() >= GATHER_BYTES { self.flush().await } else { Ok(()) }
+        if self.gathered.len() >= GATHER_BYTES {
+            self.leave();
+        }
+        self.hand_over().await
     }
 
     /// Hands everything that was fed to the connection.
     ///
+    /// Cancel safe: what could not be handed over stays with the records, for the next call.
+    ///
     /// # Errors
     /// As [`Connection::send`].
     pub async fn flush(&mut self) -> Result<(), Error> {
-        if self.gathered.is_empty() {
-            return Ok(());
+        self.leave();
+        self.hand_over().await
+    }
+
+    /// What has gathered leaves behind what leaves already.
+    fn leave(&mut self) {
+        if !self.gathered.is_empty() {
+            self.leaving.push_back(self.gathered.split().freeze());
+            self.gathered.reserve(self.packet_bytes.unwrap_or(GATHER_BYTES));
         }
-        let gathered = self.gathered.split().freeze();
-        self.gathered.reserve(GATHER_BYTES);
-        self.connection.send(gathered).await
+    }
+
+    /// Hands over what leaves.
+    async fn hand_over(&mut self) -> Result<(), Error> {
+        loop {
+            if self.next.is_none() {
+                self.next = self.leaving.pop_front();
+            }
+            if self.next.is_none() {
+                return Ok(());
+            }
+            poll_fn(|cx| self.connection.poll_send(cx, &mut self.next, SendOptions::default())).await?;
+        }
     }
 
     /// Sends one message at once.
+    ///
+    /// Once polled the message has been taken, as by [`Records::feed`].
     ///
     /// # Errors
     /// As [`Records::feed`].
@@ -101,6 +163,8 @@ impl Records {
     }
 
     /// The next message; `None` when the peer has closed and everything was read.
+    ///
+    /// Cancel safe: nothing that arrived is lost.
     ///
     /// # Errors
     /// [`Error::Closed`] if the connection ended in another way, [`Error::Record`] if it ended within a message or the
@@ -140,6 +204,12 @@ impl Records {
                     self.piece.advance(LENGTH_BYTES);
                     return Ok(Some(self.piece.split_to(length)));
                 }
+            }
+            if self.packet_bytes.is_some() {
+                // R-FRM-3
+                return Err(Error::Record(
+                    "a packet ends in the middle of a message; both ends must use Records".into(),
+                ));
             }
             let missing = match self.begun.first_chunk::<LENGTH_BYTES>() {
                 None => LENGTH_BYTES - self.begun.len(),

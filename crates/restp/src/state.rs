@@ -1,15 +1,16 @@
 //! What the driver and all handles of an endpoint share: the protocol, and who waits for what.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Waker;
 use std::time::Duration;
 
-use restp_proto::protected::PublicKey;
 use restp_proto::{
     CloseReason, Composition, ConnId, ConnStats, Datagram, Endpoint, EventKind, Instant, PathAddr, PathId,
     PathStats,
 };
+
+use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::clock::Clock;
@@ -28,18 +29,29 @@ const MAX_EVENTS: usize = 64;
 const MAX_DATAGRAMS: usize = 1024;
 
 /// Tasks that wait for the same thing. Waking forgets them; who still waits comes again.
+///
+/// Nearly always there is one, which needs no memory of its own.
 #[derive(Default)]
-pub(crate) struct Waiters(Vec<Waker>);
+pub(crate) struct Waiters {
+    first: Option<Waker>,
+    others: Option<Box<Waiters>>,
+}
 
 impl Waiters {
     pub fn add(&mut self, waker: &Waker) {
-        if !self.0.iter().any(|known| known.will_wake(waker)) {
-            self.0.push(waker.clone());
+        match &self.first {
+            None => self.first = Some(waker.clone()),
+            Some(first) if first.will_wake(waker) => {}
+            Some(_) => self.others.get_or_insert_default().add(waker),
         }
     }
 
     pub fn wake(&mut self) {
-        self.0.drain(..).for_each(Waker::wake);
+        let mut next = Some(std::mem::take(self));
+        while let Some(Waiters { first, others }) = next {
+            first.into_iter().for_each(Waker::wake);
+            next = others.map(|others| *others);
+        }
     }
 }
 
@@ -49,7 +61,8 @@ pub(crate) struct Ended {
     pub stats: ConnStats,
     pub paths: Vec<(PathId, PathStats)>,
     pub composition: Option<Composition>,
-    pub peer: Option<PublicKey>,
+    #[cfg(feature = "protected")]
+    pub peer: Option<restp_proto::protected::PublicKey>,
 }
 
 /// The user's side of a connection.
@@ -95,6 +108,8 @@ pub(crate) struct State {
     pub news: bool,
     /// The driver, while it sleeps.
     pub driver: Option<Waker>,
+    /// The socket after the endpoint was bound anew, until the driver takes it.
+    pub rebound: Option<Arc<Socket>>,
     /// Handles that exist: endpoints, listeners, connections, datagram ports.
     handles: usize,
     /// Wait for all connections to end.
@@ -116,12 +131,14 @@ pub(crate) struct State {
 /// Everything that handles and driver share.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    pub socket: Socket,
+    socket: RwLock<Arc<Socket>>,
+    /// Where sockets are registered.
+    runtime: Handle,
     pub clock: Clock,
 }
 
 impl Shared {
-    pub fn new(socket: Socket, proto: Endpoint, clock: Clock, first_port: u16) -> Self {
+    pub fn new(socket: Arc<Socket>, proto: Endpoint, clock: Clock, first_port: u16) -> Self {
         let state = State {
             proto,
             slots: HashMap::new(),
@@ -139,8 +156,40 @@ impl Shared {
             next_port: first_port,
             reports_until: Instant::ZERO,
             stopped: None,
+            rebound: None,
         };
-        Self { state: Mutex::new(state), socket, clock }
+        let runtime = Handle::current();
+        Self { state: Mutex::new(state), socket: RwLock::new(socket), runtime, clock }
+    }
+
+    /// The socket, as long as the endpoint is not bound anew.
+    pub fn socket(&self) -> Arc<Socket> {
+        Arc::clone(&self.socket.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts a new socket, made by `bind`, in the place of the present one, and all paths of all connections on it.
+    ///
+    /// A path that the new socket cannot serve stays as it is: to the protocol it is one that does not answer.
+    pub fn rebind(&self, bind: impl FnOnce() -> Result<Socket, Error>) -> Result<(), Error> {
+        let socket = {
+            let _entered = self.runtime.enter();
+            Arc::new(bind()?)
+        };
+        let mut state = self.lock();
+        state.check_running()?;
+        *self.socket.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&socket);
+        let now = self.clock.now();
+        for conn in state.slots.keys().copied().collect::<Vec<_>>() {
+            for (path, stats) in state.proto.path_stats(conn) {
+                if let Ok(addr) = socket.path_to(stats.addr.remote) {
+                    // A second path to the same address has nowhere to go.
+                    let _ = state.proto.rebind_path(now, conn, path, addr.local);
+                }
+            }
+        }
+        state.rebound = Some(socket);
+        state.wake_driver();
+        Ok(())
     }
 
     /// A panic elsewhere does not make the state wrong: every change to it is complete before anything can panic.
@@ -294,6 +343,7 @@ impl State {
                     stats: self.proto.conn_stats(conn).cloned().unwrap_or_default(),
                     paths: self.proto.path_stats(conn),
                     composition: self.proto.composition(conn).cloned(),
+                    #[cfg(feature = "protected")]
                     peer: self.proto.peer_public_key(conn),
                 }));
                 slot.readers.wake();

@@ -23,6 +23,12 @@ pub struct Stream {
     rest: Bytes,
 }
 
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stream").field("connection", &self.connection).finish_non_exhaustive()
+    }
+}
+
 impl Stream {
     pub(crate) fn new(connection: Connection) -> Self {
         Self { connection, rest: Bytes::new() }

@@ -135,7 +135,7 @@ async fn nobody_listens_is_told_in_a_sentence() {
     let (_server, _listener, address) = server(&Profile::file_arq()).await;
     let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
     let refused = client.connect(address, PORT + 1, Profile::file_arq()).await;
-    let error = refused.err().expect("nobody listens there");
+    let error = refused.expect_err("nobody listens there");
     assert!(error.to_string().contains("nobody listens on its inner port 8"), "{error}");
     assert!(error.is_peer());
 }
@@ -146,7 +146,7 @@ async fn a_service_that_the_listener_lacks_is_refused() {
     let listener = server.listen_exactly(PORT, Profile::file_arq()).unwrap();
     let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
     let strict = Profile { dispensable: Default::default(), ..Profile::file_harq() };
-    let error = client.connect(server.local_addr(), PORT, strict).await.err().expect("HARQ is not offered");
+    let error = client.connect(server.local_addr(), PORT, strict).await.expect_err("HARQ is not offered");
     assert!(matches!(error, Error::Refused { .. }), "{error}");
     drop(listener);
 }
@@ -169,7 +169,7 @@ async fn a_silent_peer_is_given_up() {
     let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
     let profile = impatient(Profile::file_arq());
     let connecting = client.connect(silent.local_addr().unwrap(), PORT, &profile);
-    let error = timeout(HANGS, connecting).await.expect("it hangs").err().expect("nobody answers");
+    let error = timeout(HANGS, connecting).await.expect("it hangs").expect_err("nobody answers");
     assert_eq!(error.to_string(), "the connection ended: no answer from the peer");
 }
 
@@ -243,7 +243,7 @@ async fn an_endpoint_becomes_idle_and_keeps_the_last_statistics() {
 async fn contradicting_services_are_refused_in_sentences() {
     let endpoint = Endpoint::bind("127.0.0.1:0").await.unwrap();
     let profile = Profile { ack_timing: AckTiming::None, ..Profile::file_arq() };
-    let error = endpoint.listen(PORT, profile).err().expect("it must be refused");
+    let error = endpoint.listen(PORT, profile).expect_err("it must be refused");
     assert!(
         error.to_string().contains("Retransmission reads acknowledgements, but none are sent"),
         "{error}"
@@ -253,7 +253,7 @@ async fn contradicting_services_are_refused_in_sentences() {
 #[tokio::test]
 async fn a_taken_port_says_what_to_do() {
     let endpoint = Endpoint::bind("127.0.0.1:0").await.unwrap();
-    let error = Endpoint::bind(endpoint.local_addr()).await.err().expect("it is taken");
+    let error = Endpoint::bind(endpoint.local_addr()).await.expect_err("it is taken");
     assert!(error.to_string().contains("choose an address of this host and a free port"), "{error}");
     let _first = endpoint.listen(PORT, Profile::voice()).unwrap();
     assert!(endpoint.listen(PORT, Profile::voice()).is_err());

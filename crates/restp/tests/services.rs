@@ -131,7 +131,7 @@ async fn a_wrong_key_is_refused() {
     hasty.tuning.initial_rto = std::time::Duration::from_millis(100);
     let _listener = server.listen(PORT, &profile).unwrap();
     let connecting = client.connect(server.local_addr(), PORT, &hasty);
-    let error = timeout(HANGS, connecting).await.expect("it hangs").err().expect("the keys differ");
+    let error = timeout(HANGS, connecting).await.expect("it hangs").expect_err("the keys differ");
     let ended = matches!(
         error,
         Error::Closed(CloseReason::Unauthenticated | CloseReason::TimedOut | CloseReason::Reset)
@@ -143,7 +143,7 @@ async fn a_wrong_key_is_refused() {
 #[tokio::test]
 async fn protection_without_keys_says_what_is_missing() {
     let endpoint = Endpoint::bind("127.0.0.1:0").await.unwrap();
-    let error = endpoint.listen(PORT, protected(Profile::file_arq())).err().expect("no keys");
+    let error = endpoint.listen(PORT, protected(Profile::file_arq())).expect_err("no keys");
     assert!(error.to_string().contains("the endpoint has no keys"), "{error}");
 }
 

@@ -15,7 +15,8 @@ use harness::{
     run_as_first_process,
 };
 use serde_json::{Value, json};
-use workload::{Clock, FlowReport, FlowSpec, join, join_alone, prepare};
+use transports::Clock;
+use workload::{FlowReport, FlowSpec, join, join_alone, prepare};
 
 /// A line without loss, and one that loses.
 const CLEAN: Line = Line { rate_bps: 5_200_000.0, delay_s: 0.025, loss: 0.0, corrupt: 0.0 };

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use transports::secure::RecordMap;
+use transports::{DeliveryInstants, SocketSample};
+
 use crate::exchange::Exchange;
 
 /// Marks a message that never arrived, or whose instant is not known yet.
@@ -39,28 +42,6 @@ impl Sent {
         }
         if self.keep {
             self.instants_ns.resize(self.messages as usize, t_ns);
-        }
-    }
-}
-
-/// How the instants of arrival were taken (`delivery_instants` of the record).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryInstants {
-    /// From a capture of the packets that arrived at the receiver.
-    Wire,
-    /// From the kernel's receive stamps.
-    Kernel,
-    /// From the clock, by a receiver that woke for each arrival.
-    Application,
-}
-
-impl DeliveryInstants {
-    /// The word in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Wire => "wire",
-            Self::Kernel => "kernel",
-            Self::Application => "application",
         }
     }
 }
@@ -121,6 +102,55 @@ impl Received {
                 self.instants_ns.resize(index + 1, NEVER);
             }
             self.instants_ns[index] = t_ns;
+        }
+    }
+}
+
+/// What the receiving half noted.
+#[derive(Debug)]
+pub struct ServerResult {
+    pub(crate) received: Received,
+    pub(crate) instants: DeliveryInstants,
+    pub(crate) records: Option<RecordMap>,
+    /// The objects that it asked for.
+    pub(crate) exchanges: Vec<Exchange>,
+}
+
+/// What the sending half noted.
+#[derive(Debug)]
+pub struct ClientResult {
+    pub(crate) sent: Sent,
+    pub(crate) samples: Vec<SocketSample>,
+    pub(crate) transport_established_ns: Option<i64>,
+    pub(crate) established_ns: Option<i64>,
+    pub(crate) finished_ns: Option<i64>,
+    pub(crate) subflows: Option<u32>,
+    pub(crate) sender_dropped_messages: Option<u64>,
+}
+
+impl ClientResult {
+    /// Empty notes; messages of `message_bytes` are noted one by one if `keep` says so.
+    pub(crate) fn new(message_bytes: u32, keep: bool) -> Self {
+        Self {
+            sent: Sent::new(message_bytes, keep),
+            samples: Vec::new(),
+            transport_established_ns: None,
+            established_ns: None,
+            finished_ns: None,
+            subflows: None,
+            sender_dropped_messages: None,
+        }
+    }
+}
+
+impl ServerResult {
+    /// Empty notes; messages are noted one by one if `keep` says so.
+    pub(crate) fn new(keep: bool) -> Self {
+        Self {
+            received: Received::new(keep),
+            instants: DeliveryInstants::Application,
+            records: None,
+            exchanges: Vec::new(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What loads the network: transport *stacks*, *applications* over them, and what they record message by message.
+//! What loads the network: *applications* over any of the transports, and what they record message by message.
 //!
 //! A flow is described by a [`FlowSpec`], checked by [`FlowSpec::check`], and run in two halves, one thread each, that
 //! the caller has put into the right network namespaces:
@@ -6,7 +6,8 @@
 //! ```
 //! use std::net::SocketAddr;
 //!
-//! use workload::{Clock, Context, FlowSpec, join, prepare};
+//! use transports::{Clock, Context};
+//! use workload::{FlowSpec, join, prepare};
 //!
 //! # // An address of the loopback interface that is this process's own, whatever else runs here.
 //! # let [_, a, b, c] = std::process::id().to_be_bytes();
@@ -44,39 +45,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing here waits for ever: every wait ends at [`Context::limit_ns`], and a half that fails ends the other one.
-#![deny(unsafe_code)]
+//! Nothing here waits for ever: every wait ends at [`transports::Context::limit_ns`], and a half that fails ends the other one.
+#![forbid(unsafe_code)]
 
+#[macro_use]
+mod columns;
+
+mod application;
 pub mod apps;
-mod context;
-mod error;
 mod exchange;
-mod flow;
-mod http;
+mod halves;
 mod ledger;
 mod log;
+mod one_session;
+mod outcome;
 mod payload;
-mod qlog;
 mod report;
-pub mod secure;
-mod session;
 mod spec;
-pub mod stacks;
-mod sys;
 mod wire;
 
-pub use context::{Clock, Context, OnProgress, Progress};
-pub use error::{Failure, SpecError};
 pub use exchange::{Exchange, ExchangeLog, OK};
-pub use flow::{
-    ClientHalf, ClientResult, ServerHalf, ServerResult, join, join_alone, join_asking_alone, prepare,
-    prepare_apart,
-};
-pub use ledger::{DeliveryInstants, Received, Sent};
-pub use log::{MessageLog, SocketLog, SocketSample};
+pub use halves::{ClientHalf, ServerHalf, join, join_alone, join_asking_alone, prepare, prepare_apart};
+pub use ledger::{ClientResult, Received, Sent, ServerResult};
+pub use log::{MessageLog, SocketLog};
+pub use outcome::{Ending, FlowResult, Summary};
 pub use payload::HEADER_BYTES;
-pub use qlog::Qlogs;
-pub use report::{FlowReport, FlowResult, Message};
-pub use session::Session;
+pub use report::{FlowReport, Message};
 pub use spec::{Flow, FlowSpec};
 pub use wire::{StreamInstants, WireTap};

@@ -1,75 +1,16 @@
-//! What became of one flow: totals and instants for `record.json`, messages for `messages.arrow`.
+//! What both halves of a flow noted, put together: its outcome, its messages, its objects.
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use transports::secure::RecordMap;
+use transports::{DeliveryInstants, Failure, Service, Session, SocketSample};
 
-use crate::error::Failure;
 use crate::exchange::{Exchange, ExchangeLog};
-use crate::flow::{ClientResult, ServerResult};
-use crate::ledger::{DeliveryInstants, NEVER, Received, Sent};
-use crate::log::{MessageLog, SocketLog, SocketSample};
-use crate::secure::RecordMap;
-use crate::session::Session;
+use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
+use crate::log::{MessageLog, SocketLog};
+use crate::outcome::{Ending, FlowResult, Summary};
 use crate::spec::Flow;
-use crate::stacks::Service;
 use crate::wire::StreamInstants;
-
-/// One element of `flows` in `record.json`; times in seconds from the start of the run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlowResult {
-    /// The flow's name.
-    pub id: String,
-    /// Its transport.
-    pub stack: String,
-    /// Its application.
-    pub app: String,
-    /// The sending node.
-    pub from: String,
-    /// The receiving node.
-    pub to: String,
-    /// `ok` or `failed`.
-    pub outcome: &'static str,
-    /// Why it failed, one sentence.
-    pub reason: Option<String>,
-    /// When the sender was to start.
-    pub start_s: f64,
-    /// When the handshake of the transport was over; absent for a transport without sessions.
-    pub transport_established_s: Option<f64>,
-    /// When the sender could send, which takes a secure session a handshake more; absent for a transport without
-    /// sessions.
-    pub established_s: Option<f64>,
-    /// When the first byte arrived.
-    pub first_received_s: Option<f64>,
-    /// When the last byte arrived.
-    pub last_received_s: Option<f64>,
-    /// When the sender knew that the receiver had ended the session too; without sessions, when the last message was
-    /// sent or received.
-    pub finished_s: Option<f64>,
-    /// Messages that the transport took.
-    pub sent_messages: u64,
-    /// Messages that the receiver had, each counted once.
-    pub received_messages: u64,
-    /// Bytes that the transport took.
-    pub sent_bytes: u64,
-    /// Bytes that the receiver had.
-    pub received_bytes: u64,
-    /// Size of every message but perhaps the last; 0 where they have no common size.
-    pub message_size_bytes: u32,
-    /// Address and port of the sender.
-    pub source: String,
-    /// Address and port of the receiver.
-    pub destination: String,
-    /// `wire`, `kernel` or `application`.
-    pub delivery_instants: &'static str,
-    /// Subflows of a multipath transport once everything was handed over; absent for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subflows: Option<u32>,
-    /// Messages among those sent that never entered the network: a queue of the sender's own dropped them. Absent for
-    /// transports that never do so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sender_dropped_messages: Option<u64>,
-}
 
 /// A message with its instants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,10 +43,6 @@ pub struct FlowReport {
     records: Option<RecordMap>,
 }
 
-fn seconds(t_ns: i64) -> f64 {
-    t_ns as f64 / 1e9
-}
-
 impl FlowReport {
     pub(crate) fn new(
         flow: Arc<Flow>,
@@ -115,12 +52,7 @@ impl FlowReport {
     ) -> Self {
         let alone = server.is_none();
         let ServerResult { received, instants, records, exchanges: asked } =
-            server.unwrap_or_else(|| ServerResult {
-                received: Received::default(),
-                instants: DeliveryInstants::Application,
-                records: None,
-                exchanges: Vec::new(),
-            });
+            server.unwrap_or_else(|| ServerResult::new(false));
         let ClientResult {
             mut sent,
             samples,
@@ -153,32 +85,24 @@ impl FlowReport {
         } else {
             finished_ns
         };
-        let spec = &flow.spec;
-        let result = FlowResult {
-            id: spec.id.clone(),
-            stack: spec.stack.clone(),
-            app: spec.app.clone(),
-            from: spec.from.clone(),
-            to: spec.to.clone(),
-            outcome: if failure.is_some() { "failed" } else { "ok" },
-            reason: failure.map(|failure| failure.to_string()),
-            start_s: spec.start_s,
-            transport_established_s: transport_established_ns.map(seconds),
-            established_s: established_ns.map(seconds),
-            first_received_s: received.first_ns.map(seconds),
-            last_received_s: received.last_ns.map(seconds),
-            finished_s: last_event.map(seconds),
-            sent_messages: sent.messages,
-            received_messages: received.messages,
-            sent_bytes: sent.bytes,
-            received_bytes: received.bytes,
-            message_size_bytes: sent.message_bytes,
-            source: source.to_string(),
-            destination: destination.to_string(),
-            delivery_instants: instants.name(),
-            subflows,
-            sender_dropped_messages,
-        };
+        let result = FlowResult::new(
+            &flow.spec,
+            failure.map_or(Ending::Ok, |failure| Ending::Failed(failure.to_string())),
+            Summary {
+                started_ns: None,
+                transport_established_ns,
+                established_ns,
+                received_ns: received.first_ns.zip(received.last_ns),
+                finished_ns: last_event,
+                sent: (sent.messages, sent.bytes),
+                received: (received.messages, received.bytes),
+                message_bytes: sent.message_bytes,
+                ends: [source, destination],
+                instants,
+                subflows,
+                sender_dropped_messages,
+            },
+        );
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
         Self { result, samples, exchanges, keys, sent, received, instants, records }
     }
@@ -220,16 +144,13 @@ impl FlowReport {
         for (seq, received_ns) in (1..).zip(&mut self.received.instants_ns) {
             *received_ns = instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
         }
-        self.result.delivery_instants = DeliveryInstants::Wire.name();
-        self.result.first_received_s = first_ns.map(seconds);
-        self.result.last_received_s = last_ns.map(seconds);
+        self.result.arrived_on_the_wire(first_ns, last_ns);
         Ok(())
     }
 
     /// Says that the flow has failed after all, unless it had already.
     pub fn fail(&mut self, reason: &str) {
-        self.result.outcome = "failed";
-        self.result.reason.get_or_insert_with(|| reason.to_owned());
+        self.result.fail(reason);
     }
 
     /// The messages that were sent, in their order; none unless they were to be kept. A flow that failed may have

@@ -1,11 +1,11 @@
 //! The description of one flow, as it stands in a plan (`docs/formats/plan.md`).
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use transports::{Opening, SpecError, Stack, nanoseconds};
 
-use crate::apps::{self, App};
-use crate::error::SpecError;
-use crate::stacks::{self, Opening, Stack};
+use crate::application::Application;
+use crate::apps;
 
 /// Who sends what to whom, over which transport. Every key is that of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ use crate::stacks::{self, Opening, Stack};
 pub struct FlowSpec {
     /// Name of the flow, unique in its run.
     pub id: String,
-    /// Name of the transport, one of [`stacks::names`].
+    /// Name of the transport, one of [`transports::names`].
     pub stack: String,
     /// Parameters of the transport.
     #[serde(default)]
@@ -39,7 +39,7 @@ pub struct Flow {
     pub(crate) spec: FlowSpec,
     pub(crate) start_ns: i64,
     pub(crate) stack: Box<dyn Stack>,
-    pub(crate) app: Box<dyn App>,
+    pub(crate) app: Box<dyn Application>,
 }
 
 impl Flow {
@@ -70,32 +70,9 @@ impl FlowSpec {
 
     fn build(&self) -> Result<Flow, SpecError> {
         let start_ns = nanoseconds("start_s", self.start_s, 0.0)?;
-        let stack = stacks::build(&self.stack, &self.stack_params)?;
+        let stack = transports::build(&self.stack, &self.stack_params)?;
         let app = apps::build(&self.app, &self.app_params)?;
         app.suits(stack.as_ref())?;
         Ok(Flow { spec: self.clone(), start_ns, stack, app })
     }
-}
-
-/// The longest duration or latest instant that a flow may name: a year, far inside 64 bits of nanoseconds.
-const LONGEST_S: f64 = 366.0 * 86_400.0;
-
-/// `value_s` in nanoseconds, when it is a number from `least_s` to a year.
-pub(crate) fn nanoseconds(key: &str, value_s: f64, least_s: f64) -> Result<i64, SpecError> {
-    if !(least_s..=LONGEST_S).contains(&value_s) {
-        return Err(SpecError::new(format!(
-            "`{key}` is {value_s}; it must be a number of seconds from {least_s} to {LONGEST_S}"
-        )));
-    }
-    Ok((value_s * 1e9).round() as i64)
-}
-
-/// Reads the parameters of one stack or application into its own type.
-pub(crate) fn parse_params<T: DeserializeOwned>(
-    key: &str,
-    owner: &str,
-    params: &Map<String, Value>,
-) -> Result<T, SpecError> {
-    T::deserialize(Value::Object(params.clone()))
-        .map_err(|error| SpecError::new(format!("`{key}` of `{owner}`: {error}")))
 }

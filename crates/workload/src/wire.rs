@@ -10,9 +10,9 @@ mod packet;
 
 use std::net::SocketAddr;
 
-use crate::error::Failure;
 use frontier::Frontier;
 use packet::Segment;
+use transports::Failure;
 
 /// Follows one direction of one TCP connection through a capture.
 #[derive(Debug)]

@@ -12,21 +12,6 @@ from gauntlet.experiment.schema import FlowSection
 MaxRate = Callable[[str], float]
 """The line's highest rate in bit/s for a direction, up or down."""
 
-_OPTIONS = {
-    "send_buffer": "send_buffer_bytes",
-    "receive_buffer": "receive_buffer_bytes",
-    "nodelay": "nodelay",
-    "streams": "streams",
-    "homes": "homes",
-    "fast_open": "fast_open",
-    "congestion": "congestion",
-    "encapsulation": "encapsulation",
-    "loss_cause": "loss_cause",
-    "client_auth": "client_auth",
-    "resumption": "resumption",
-    "early_data": "early_data",
-}
-
 
 def flows(
     sections: tuple[FlowSection, ...],
@@ -81,7 +66,7 @@ def _flow(
         pages.check_http(section.http, key, protocol.stack)
         page = pages.load(section.page, folder)
     options = {}
-    for name, plan_name in _OPTIONS.items():
+    for name, plan_name in protocols.OPTIONS.items():
         value = getattr(section, name)
         if value is not None and name not in protocol.options:
             raise UserError(

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import player
 from gauntlet.experiment.strict import Location, Strict, sentence
 
 Http = Literal["1.1-fresh", "1.1", "2", "3", "3-fresh"]
@@ -27,9 +28,9 @@ MOST_CONNECTIONS = 6
 LONGEST_NAME = 200
 """Letters of a file's name that are kept; it becomes part of the path that is asked for."""
 
-_QUIC_STACKS = frozenset({"quic-quinn"})
+_QUIC_STACKS = player.stacks_with("http3")
 """Stacks of the guest over which HTTP/3 goes."""
-_STREAM_STACKS = frozenset({"tcp", "sctp", "tls"})
+_STREAM_STACKS = player.stacks_with("http")
 """Stacks over which HTTP/1.1 and HTTP/2 go."""
 STACKS = _QUIC_STACKS | _STREAM_STACKS
 """Stacks that carry pages."""

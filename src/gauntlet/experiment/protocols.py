@@ -1,6 +1,7 @@
 """The transport protocols an experiment can name: one line each, known here and nowhere else.
 
-A protocol is a stack of the guest (see the plan's "Flow") with its parameters. How it is drawn stands in
+A protocol is a stack of the guest (see the plan's "Flow") with its parameters. Which options it understands
+follows from what the player says of the stack. How it is drawn stands in
 `gauntlet.figures.palette`.
 """
 
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import player
 from gauntlet.experiment.external import AIOQUIC, STACK, ExternalStack
 
 
@@ -30,51 +32,68 @@ class Protocol:
     """Whether it holds the sender back and delivers everything; only then can a sender be greedy."""
 
 
-_BUFFERS = frozenset({"send_buffer", "receive_buffer"})
-_STREAM = _BUFFERS | {"nodelay"}
-_TCP = _STREAM | {"fast_open"}
-_TICKETS = frozenset({"client_auth", "resumption"})
-_SECURE = _STREAM | _TICKETS | {"early_data"}
-_QUIC = {
-    "aioquic": frozenset({"resumption", "early_data"}),
-    "quinn": _BUFFERS | _TICKETS | {"early_data"},
-    "s2n": _BUFFERS | _TICKETS,
-    "quiche": frozenset({"receive_buffer", "early_data"}) | _TICKETS,
-}
-_RESTP = frozenset({"send_buffer", "congestion", "encapsulation", "loss_cause"})
+OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "send_buffer": "send_buffer_bytes",
+        "receive_buffer": "receive_buffer_bytes",
+        "nodelay": "nodelay",
+        "streams": "streams",
+        "homes": "homes",
+        "fast_open": "fast_open",
+        "congestion": "congestion",
+        "encapsulation": "encapsulation",
+        "loss_cause": "loss_cause",
+        "client_auth": "client_auth",
+        "resumption": "resumption",
+        "early_data": "early_data",
+    }
+)
+"""Flow keys of an experiment that are a stack's own affair, and what the plan calls them."""
+
+
+def _options(stack: str) -> frozenset[str]:
+    """The options whose parameter the player's stack takes."""
+    taken = player.parameters(stack)
+    return frozenset(key for key, name in OPTIONS.items() if name in taken)
+
+
+_AIOQUIC = frozenset({"resumption", "early_data"})
+_QUICHE = frozenset({"receive_buffer", "early_data", "client_auth", "resumption"})
+"""What cannot be read from the player as it is shipped: programs, and a stack that is left out."""
 
 
 def _tcp(name: str, label: str) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", params, _TCP)
+    return Protocol(f"tcp-{name}", f"TCP {label}", "tcp", params, _options("tcp"))
 
 
 def _mptcp(name: str, label: str) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", params)
+    return Protocol(f"mptcp-{name}", f"MPTCP {label}", "mptcp", params, _options("mptcp"))
 
 
 def _tfo(name: str, label: str) -> Protocol:
     """TCP Fast Open: the first data go with the SYN."""
     params: Mapping[str, str | float] = MappingProxyType({"congestion_control": name, "fast_open": True})
-    return Protocol(f"tfo-{name}", f"TCP Fast Open {label}", "tcp", params, _STREAM)
+    return Protocol(f"tfo-{name}", f"TCP Fast Open {label}", "tcp", params, _options("tcp") - {"fast_open"})
 
 
 def _quic(library: str, label: str) -> Protocol:
     name, stack = label.lower(), f"quic-{library}"
     params = MappingProxyType({"congestion_control": name})
-    return Protocol(f"{stack}-{name}", f"QUIC {library} {label}", stack, params, _QUIC[library])
+    options = _options(stack) or _QUICHE
+    return Protocol(f"{stack}-{name}", f"QUIC {library} {label}", stack, params, options)
 
 
 def _quic_datagrams(library: str) -> Protocol:
     """Each message in an unreliable datagram (RFC 9221)."""
     key, label, stack = f"quic-{library}-datagram", f"QUIC {library} datagrams", f"quic-{library}"
     params: Mapping[str, str | float] = MappingProxyType({"congestion_control": "cubic", "datagrams": True})
-    return Protocol(key, label, stack, params, _QUIC[library], reliable=False)
+    return Protocol(key, label, stack, params, _options(stack) or _QUICHE, reliable=False)
 
 
 def _tls(key: str, label: str, **params: str) -> Protocol:
-    return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), _SECURE)
+    return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), _options("tls"))
 
 
 def _restp(
@@ -86,7 +105,7 @@ def _restp(
 ) -> Protocol:
     key = f"restp-{name}"
     params = MappingProxyType(services)
-    options = _RESTP if reliable else _RESTP - {"loss_cause"}
+    options = _options("restp") if reliable else _options("restp") - {"loss_cause"}
     return Protocol(key, f"ResTP {label}", "restp", params, options, reliable=reliable)
 
 
@@ -113,7 +132,7 @@ def _studied(
 def _aioquic(name: str, label: str) -> Protocol:
     params = MappingProxyType({"congestion_control": name})
     key, shown = f"quic-aioquic-{name}", f"QUIC aioquic {label}"
-    return Protocol(key, shown, STACK, params, _QUIC["aioquic"], external=AIOQUIC)
+    return Protocol(key, shown, STACK, params, _AIOQUIC, external=AIOQUIC)
 
 
 _ALL = (
@@ -122,8 +141,8 @@ _ALL = (
     _tcp("reno", "Reno"),
     _tfo("cubic", "CUBIC"),
     _tfo("reno", "Reno"),
-    Protocol("sctp", "SCTP", "sctp", options=_STREAM | {"streams", "homes"}),
-    Protocol("udp", "UDP", "udp", options=_BUFFERS, reliable=False),
+    Protocol("sctp", "SCTP", "sctp", options=_options("sctp")),
+    Protocol("udp", "UDP", "udp", options=_options("udp"), reliable=False),
     _mptcp("cubic", "CUBIC"),
     _mptcp("bbr", "BBR"),
     _tcp("vegas", "Vegas"),

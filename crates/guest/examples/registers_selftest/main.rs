@@ -7,18 +7,14 @@
 mod common;
 
 mod block;
+mod check;
+mod children;
 mod handlers;
 mod image;
 mod processes;
 mod threads;
 
-use image::Image;
-
-/// What a check found out, in words and figures, or why it failed.
-type Finding = Result<String, String>;
-
-/// A named check.
-type Check = (&'static str, fn() -> Finding);
+use check::Check;
 
 const CHECKS: &[Check] = &[
     ("registers: kept over system calls and switches of threads", threads::system_calls),
@@ -48,7 +44,7 @@ fn main() {
         let mut passed = 0;
         for (name, check) in CHECKS {
             // Each in a process of its own: one that is killed takes no other with it.
-            let outcome = processes::in_child(|| {
+            let outcome = children::in_child(|| {
                 let finding = check()?;
                 println!("ok    {name}: {finding}");
                 Ok(())
@@ -62,19 +58,3 @@ fn main() {
         Ok(())
     });
 }
-
-/// Fails unless the registers hold what they should.
-fn unchanged(expected: &Image, found: &Image) -> Result<(), String> {
-    expected.difference(found).map_or(Ok(()), Err)
-}
-
-/// Fails with a sentence unless the condition holds.
-macro_rules! ensure {
-    ($condition:expr, $($sentence:tt)*) => {{
-        let holds: bool = $condition;
-        if !holds {
-            return Err(format!($($sentence)*));
-        }
-    }};
-}
-pub(crate) use ensure;

@@ -4,10 +4,11 @@ use std::ffi::{CStr, CString};
 use std::process::exit;
 
 use crate::block::{self, AFRESH, Call, Child};
+use crate::check::{Finding, ensure, unchanged};
+use crate::children::{ended_with, spawn};
 use crate::handlers;
 use crate::image::Image;
 use crate::threads::in_threads;
-use crate::{Finding, ensure, unchanged};
 
 /// The word by which this program, executed by a check, looks at what it starts with.
 pub const LOOK_AFRESH: &str = "look-afresh";
@@ -186,43 +187,6 @@ pub fn look_afresh() -> ! {
         println!("a program starts with control words {words:x?}, not {AFRESH:x?}");
     }
     exit(i32::from(words != AFRESH))
-}
-
-/// Run `f` in a child of its own, which prints why it failed; its number.
-pub fn spawn(f: impl FnOnce() -> Result<(), String>) -> libc::pid_t {
-    // SAFETY: the child goes on in this program, on its copy of the memory.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        exit(match f() {
-            Ok(()) => 0,
-            Err(reason) => {
-                println!("      {reason}");
-                1
-            }
-        });
-    }
-    child
-}
-
-/// Run `f` in a child and wait for its end.
-pub fn in_child(f: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    let ending = ended_with(spawn(f))?;
-    ensure!(ending == "exit 0", "a child ended with {ending}");
-    Ok(())
-}
-
-/// How a child ended, in words: `exit 0`, `signal 11`.
-pub fn ended_with(child: libc::pid_t) -> Result<String, String> {
-    ensure!(child > 0, "no child could be made: {}", std::io::Error::from_raw_os_error(-child));
-    let mut status = 0;
-    // SAFETY: writes the status.
-    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
-    ensure!(waited == child, "the child cannot be waited for: {}", std::io::Error::last_os_error());
-    Ok(if libc::WIFSIGNALED(status) {
-        format!("signal {}", libc::WTERMSIG(status))
-    } else {
-        format!("exit {}", libc::WEXITSTATUS(status))
-    })
 }
 
 fn private_memory(bytes: usize) -> Result<*mut u8, String> {

@@ -4,10 +4,10 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use crate::block::{self, Call};
+use crate::check::{Finding, ensure, unchanged};
+use crate::children::{ended_with, in_child, spawn};
 use crate::handlers::{self, CHANGED, send, thread_id};
 use crate::image::Image;
-use crate::processes::{ended_with, in_child, spawn};
-use crate::{Finding, ensure, unchanged};
 
 const YIELD: libc::c_long = libc::SYS_sched_yield;
 

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use netlab::Network;
 use serde_json::Value;
-use workload::secure::{Pki, SERVER_NAME};
+use transports::secure::{Pki, SERVER_NAME};
 
 use super::process::Launch;
+use super::role::Role;
 use super::stack::Stack;
-use super::{Role, side_folder};
+use super::variables::variable;
+use crate::ends::{address, flow_seed, port};
 use crate::failure::{Failure, Result};
 use crate::plan::Run;
-use crate::play;
 use crate::record::QLOG;
 
 /// In memory, and at the same place in every run: a path on the host would differ from run to run, and with it the
@@ -27,32 +28,6 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 const RESULT: &str = "result.json";
 const KEYS: &str = "keys.log";
-
-/// Variables of the contract that no parameter may shadow, without their common beginning.
-const RESERVED: [&str; 17] = [
-    "ROLE",
-    "FLOW",
-    "APP",
-    "DIRECTION",
-    "SERVER_ADDRESS",
-    "CLIENT_ADDRESS",
-    "PORT",
-    "SERVER_NAME",
-    "CA",
-    "CERTIFICATE",
-    "KEY",
-    "SEED",
-    "TIME_LEFT_S",
-    "RESULT",
-    "KEYLOG",
-    "QLOG",
-    "SCRATCH",
-];
-
-/// Whether a parameter of this name would take the place of a variable of the contract.
-pub(super) fn is_reserved(key: &str) -> bool {
-    RESERVED.contains(&key.to_uppercase().as_str())
-}
 
 /// What the programs of one flow have in common.
 pub(super) struct Surroundings {
@@ -82,10 +57,10 @@ impl Surroundings {
                 .iter()
                 .filter_map(|(key, value)| Some((key.clone(), text(value)?)))
                 .collect(),
-            server: play::address(network, server)?,
-            client: play::address(network, client)?,
-            port: play::port(spec, index),
-            seed: play::flow_seed(run.seed, index),
+            server: address(network, server)?,
+            client: address(network, client)?,
+            port: port(spec, index),
+            seed: flow_seed(run.seed, index),
             limit_s: run.limit_s,
             keys: run.record.keys,
             qlog: run.record.qlog,
@@ -206,9 +181,9 @@ impl Surroundings {
     }
 }
 
-/// The environment variable of a parameter: `size_bytes` is GAUNTLET_SIZE_BYTES.
-pub(super) fn variable(key: &str) -> String {
-    format!("GAUNTLET_{}", key.to_uppercase())
+/// Where one program of a flow leaves what it has to say.
+fn side_folder(flow_folder: &Path, role: Role) -> PathBuf {
+    flow_folder.join(role.name())
 }
 
 /// A parameter as the value of a variable: text and numbers as they are, lists and tables as JSON; null is no value.

@@ -4,17 +4,17 @@
 mod environment;
 mod process;
 mod result;
+mod role;
 mod stack;
+mod variables;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use netlab::{Network, RunClock};
-use serde::Serialize;
-use workload::{Exchange, FlowResult, FlowSpec, Message};
+use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
@@ -22,67 +22,13 @@ use crate::plan::Run;
 use environment::Surroundings;
 use process::{End, Process};
 use result::Instants;
+pub use result::Outcome;
+use role::{Role, left};
 pub use stack::Stack;
 
 /// How long a server may take to end by itself after its client, before it is asked to: longer than the closing
 /// period of QUIC (three probe time-outs, RFC 9000 section 10.2) on a slow link.
 const LINGER_NS: i64 = 30_000_000_000;
-
-/// One end of a flow: who opens the session, and who waits for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Client,
-    Server,
-}
-
-impl Role {
-    fn name(self) -> &'static str {
-        match self {
-            Role::Client => "client",
-            Role::Server => "server",
-        }
-    }
-}
-
-/// What became of a flow carried by programs of the user's own.
-pub struct Outcome {
-    /// Totals and instants.
-    pub result: FlowResult,
-    /// Its messages, when both sides told how many bytes they had when.
-    pub messages: Vec<Message>,
-    /// The objects that it exchanged.
-    pub exchanges: Vec<Exchange>,
-    /// Secrets of its secure sessions, for `keys.log`.
-    pub keys: String,
-    /// What the programs were.
-    pub note: Note,
-}
-
-/// What the record says of the programs of a flow.
-#[derive(Debug, Serialize)]
-pub struct Note {
-    /// Id of the flow.
-    pub flow: String,
-    /// Name of the stack.
-    pub name: String,
-    /// Its client.
-    pub client: Option<SideNote>,
-    /// Its server.
-    pub server: Option<SideNote>,
-}
-
-/// What the record says of one program.
-#[derive(Debug, Clone, Serialize)]
-pub struct SideNote {
-    /// What the program says it is, with its version.
-    pub software: Option<String>,
-    /// Its exit code, if it exited by itself.
-    pub exit_code: Option<i32>,
-    /// When it was started.
-    pub started_s: f64,
-    /// When it had ended.
-    pub finished_s: f64,
-}
 
 /// A flow under way: a thread for each of its programs.
 pub struct External {
@@ -204,14 +150,4 @@ impl Program {
             Err(end) => Some(end),
         }
     }
-}
-
-/// How long it is from now to an instant of the run.
-fn left(clock: RunClock, until_ns: i64) -> Duration {
-    Duration::from_nanos((until_ns - clock.now_ns().unwrap_or(until_ns)).max(0) as u64)
-}
-
-/// Where one program of a flow leaves what it has to say.
-fn side_folder(flow_folder: &Path, role: Role) -> PathBuf {
-    flow_folder.join(role.name())
 }

@@ -13,9 +13,10 @@ use netlab::RunClock;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::environment::variable;
-use super::{Role, SideNote, left};
+use super::role::{Role, left};
+use super::variables::variable;
 use crate::events::{Event, tell};
+use crate::record::SideNote;
 
 /// The line by which a server says that it can be connected to.
 const READY: &str = "GAUNTLET READY";

@@ -7,12 +7,14 @@ use std::path::Path;
 use netlab::RunClock;
 use serde::Deserialize;
 use serde_json::Value;
-use workload::{DeliveryInstants, Exchange, FlowResult, FlowSpec, Message, OK};
+use transports::DeliveryInstants;
+use workload::{Ending, Exchange, FlowResult, FlowSpec, Message, OK, Summary};
 
 use super::environment::Surroundings;
 use super::process::{Bad, End};
+use super::role::Role;
 use super::stack::Stack;
-use super::{Note, Outcome, Role};
+use crate::record::{Note, SideNote};
 
 const FORMAT: &str = "gauntlet-external-result";
 const VERSION: u32 = 1;
@@ -64,6 +66,20 @@ struct Part {
     first_byte_ns: Option<i64>,
     completed_ns: Option<i64>,
     outcome: Option<String>,
+}
+
+/// What became of a flow carried by programs of the user's own.
+pub struct Outcome {
+    /// Totals and instants.
+    pub result: FlowResult,
+    /// Its messages, when both sides told how many bytes they had when.
+    pub messages: Vec<Message>,
+    /// The objects that it exchanged.
+    pub exchanges: Vec<Exchange>,
+    /// Secrets of its secure sessions, for `keys.log`.
+    pub keys: String,
+    /// What the programs were.
+    pub note: Note,
 }
 
 /// How instants of the programs become time of the run.
@@ -163,8 +179,8 @@ pub(super) fn outcome(
     let note = Note {
         flow: spec.id.clone(),
         name: stack.name.clone(),
-        client: client_note.map(|note| super::SideNote { software: software(client), ..note }),
-        server: server_note.map(|note| super::SideNote { software: software(server), ..note }),
+        client: client_note.map(|note| SideNote { software: software(client), ..note }),
+        server: server_note.map(|note| SideNote { software: software(server), ..note }),
     };
     let exchanges = joined(client.as_ref(), server.as_ref(), &mut problems);
     let [client, server] = sides;
@@ -193,44 +209,29 @@ pub(super) fn outcome(
         Role::Client => (calls, listens),
         Role::Server => (listens, calls),
     };
-    let (outcome, reason) = problems.verdict();
-    let of_client = |pick: fn(&Report) -> Option<i64>| client.as_ref().and_then(pick).map(seconds);
-    let result = FlowResult {
-        id: spec.id.clone(),
-        stack: spec.stack.clone(),
-        app: spec.app.clone(),
-        from: spec.from.clone(),
-        to: spec.to.clone(),
-        outcome,
-        reason,
-        start_s: of_client(|report| report.started_ns).unwrap_or(spec.start_s),
-        transport_established_s: of_client(|report| {
+    let of_client = |pick: fn(&Report) -> Option<i64>| client.as_ref().and_then(pick);
+    let summary = Summary {
+        started_ns: of_client(|report| report.started_ns),
+        transport_established_ns: of_client(|report| {
             report.transport_established_ns.or(report.established_ns)
         }),
-        established_s: of_client(|report| report.established_ns),
-        first_received_s: received.first().map(|step| seconds(step.0)),
-        last_received_s: received.last().map(|step| seconds(step.0)),
-        finished_s: of_client(|report| report.finished_ns),
-        sent_messages: count(totals.sent),
-        received_messages: count(totals.received),
-        sent_bytes: totals.sent,
-        received_bytes: totals.received,
-        message_size_bytes: message_bytes,
-        source: source.to_string(),
-        destination: destination.to_string(),
-        delivery_instants: DeliveryInstants::Application.name(),
+        established_ns: of_client(|report| report.established_ns),
+        received_ns: received.first().zip(received.last()).map(|(first, last)| (first.0, last.0)),
+        finished_ns: of_client(|report| report.finished_ns),
+        sent: (count(totals.sent), totals.sent),
+        received: (count(totals.received), totals.received),
+        message_bytes,
+        ends: [source, destination],
+        instants: DeliveryInstants::Application,
         subflows: None,
         sender_dropped_messages: None,
     };
+    let result = FlowResult::new(spec, problems.ending(), summary);
     Outcome { result, messages, exchanges, keys: surroundings.keys(), note }
 }
 
 fn software(report: &mut Option<Report>) -> Option<String> {
     report.as_mut().and_then(|report| report.software.take())
-}
-
-fn seconds(t_ns: i64) -> f64 {
-    t_ns as f64 / 1e9
 }
 
 fn total(steps: &[Step]) -> u64 {
@@ -256,7 +257,7 @@ struct Problems {
 }
 
 impl Problems {
-    fn take(&mut self, end: End) -> Option<super::SideNote> {
+    fn take(&mut self, end: End) -> Option<SideNote> {
         match end.verdict {
             Ok(()) => {}
             Err(Bad::Unsupported(sentence)) => self.unsupported.push(sentence),
@@ -288,13 +289,13 @@ impl Problems {
     }
 
     /// What cannot be done is no failure, whatever else then happened.
-    fn verdict(self) -> (&'static str, Option<String>) {
+    fn ending(self) -> Ending {
         if !self.unsupported.is_empty() {
-            ("unsupported", Some(self.unsupported.join("; ")))
+            Ending::Unsupported(self.unsupported.join("; "))
         } else if !self.failed.is_empty() {
-            ("failed", Some(self.failed.join("; ")))
+            Ending::Failed(self.failed.join("; "))
         } else {
-            ("ok", None)
+            Ending::Ok
         }
     }
 }

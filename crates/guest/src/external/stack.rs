@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
+use transports::secure::Fault;
 use workload::FlowSpec;
-use workload::secure::Fault;
 
-use super::Role;
-use super::environment::is_reserved;
+use super::role::Role;
+use super::variables::is_reserved;
 use crate::failure::{Failure, Result};
 
 /// The name that a flow's `stack` has in a plan.

@@ -4,8 +4,8 @@ use std::fs;
 
 use netlab::{Capture, CaptureOptions, LinkChange, Records, Snap};
 
+use crate::check::{Check, Finding, ensure};
 use crate::traffic::{Arrival, Lab, Outcome, numbered};
-use crate::{Check, Finding, ensure};
 
 pub const CHECKS: &[Check] = &[
     ("capture file and memory agree", file_and_memory_agree),

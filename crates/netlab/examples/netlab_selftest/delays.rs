@@ -6,8 +6,8 @@ use std::sync::Arc;
 use netlab::{FairQueue, HostQueue, LinkChange, Timeline};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 
+use crate::check::{Check, Finding, ensure};
 use crate::traffic::{Arrival, Lab, Outcome, UDP_IPV4_BYTES, arrivals};
-use crate::{Check, Finding, ensure};
 
 pub const CHECKS: &[Check] = &[
     ("netem delay is exact", delay_is_exact),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use netlab::{BuildOptions, LinkChange, Network, NetworkSpec};
 
+use crate::check::{Check, Finding, ensure};
 use crate::paths::transfer;
 use crate::traffic::Lab;
-use crate::{Check, Finding, ensure};
 
 pub const CHECKS: &[Check] = &[
     ("networks are gone after drop", networks_are_gone_after_drop),

@@ -2,8 +2,8 @@
 
 use netlab::{Capture, CaptureOptions, GilbertElliott, LinkChange, Snap};
 
+use crate::check::{Check, Finding, ensure};
 use crate::traffic::{Arrival, Lab, Outcome, arrivals, plausible};
-use crate::{Check, Finding, ensure};
 
 pub const CHECKS: &[Check] = &[
     ("netem loss", loss),

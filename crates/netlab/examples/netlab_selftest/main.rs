@@ -6,6 +6,7 @@
 mod common;
 
 mod captures;
+mod check;
 mod delays;
 mod lifecycle;
 mod losses;
@@ -14,12 +15,6 @@ mod rates;
 mod traffic;
 
 use std::panic::catch_unwind;
-
-/// What a check found out, in words and figures, or why it failed.
-type Finding = Result<String, Box<dyn std::error::Error>>;
-
-/// A named check.
-type Check = (&'static str, fn() -> Finding);
 
 fn main() {
     common::run_as_first_process(|| {
@@ -52,14 +47,3 @@ fn main() {
         Ok(())
     });
 }
-
-/// Fails with a sentence unless the condition holds.
-macro_rules! ensure {
-    ($condition:expr, $($sentence:tt)*) => {{
-        let holds: bool = $condition;
-        if !holds {
-            return Err(format!($($sentence)*).into());
-        }
-    }};
-}
-pub(crate) use ensure;

@@ -8,8 +8,8 @@ use netlab::{
     sysctl,
 };
 
+use crate::check::{Check, Finding, ensure};
 use crate::traffic::{Lab, Outcome};
-use crate::{Check, Finding, ensure};
 
 pub const CHECKS: &[Check] = &[
     ("rail-d34 packets take the computed paths", packets_take_the_computed_paths),

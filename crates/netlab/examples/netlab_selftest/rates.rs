@@ -2,8 +2,8 @@
 
 use netlab::LinkChange;
 
+use crate::check::{Check, Finding, ensure};
 use crate::traffic::{Arrival, Lab, Outcome, arrivals};
-use crate::{Check, Finding, ensure};
 
 pub const CHECKS: &[Check] = &[
     ("tbf rate counts IP bytes", rate_counts_ip_bytes),

@@ -17,7 +17,7 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use super::ethernet_address;
+use super::numbers::ethernet_address;
 use crate::netlink::Request;
 
 /// Time to live of outer packets, so that it does not depend on the inner packet (RFC 1700's default).

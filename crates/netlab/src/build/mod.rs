@@ -6,6 +6,7 @@
 //! loss on an impaired link would stall a flow.
 
 mod messages;
+pub(crate) mod numbers;
 
 use std::thread;
 use std::time::Duration;
@@ -13,10 +14,12 @@ use std::time::Duration;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 
+use self::numbers::{FIRST_INTERFACE, bridge_index, ethernet_address, interface_index, tunnel_index};
 use crate::netlink::Request;
+use crate::node::Node;
 use crate::offload::Offloads;
 use crate::topology::{Address, Direction, NextHop, Topology};
-use crate::{Error, Node, Sysctls, sysctl};
+use crate::{Error, Sysctls, sysctl};
 
 /// Settings of every node that forwards, whatever the plan says: it is a router, answers nobody with
 /// redirects and believes none.
@@ -46,34 +49,9 @@ const REPORTS_OVER: Duration = Duration::from_millis(100);
 const IPV6_OFF: [(&str, &str); 2] =
     [("net.ipv6.conf.all.disable_ipv6", "1"), ("net.ipv6.conf.default.disable_ipv6", "1")];
 
-/// Interfaces are numbered from here, above those that the kernel makes by itself (`lo`, `sit0` and the
-/// like).
-const FIRST_INTERFACE: u32 = 100;
-
 /// How often, and how many times, links are looked at until the kernel has noticed that both ends are up.
 const UP_POLL: Duration = Duration::from_millis(1);
 const UP_POLLS: usize = 2000;
-
-/// Number of the sending node's interface. The two ends of a link differ: the kernel takes a device whose
-/// peer has the same number for a stacked one and notices its carrier up to a second late.
-pub(crate) fn interface_index(topology: &Topology, direction: Direction) -> u32 {
-    let end = u32::from(topology.links[direction.link].ends[1] == direction.from);
-    FIRST_INTERFACE + 2 * direction.link as u32 + end
-}
-
-fn tunnel_index(topology: &Topology, tunnel: usize) -> u32 {
-    FIRST_INTERFACE + 2 * topology.links.len() as u32 + tunnel as u32
-}
-
-fn bridge_index(topology: &Topology) -> u32 {
-    FIRST_INTERFACE + 2 * topology.links.len() as u32 + topology.tunnels.len() as u32
-}
-
-/// A locally administered Ethernet address that states the interface's number.
-fn ethernet_address(interface: u32) -> Vec<u8> {
-    let [a, b, c, d] = interface.to_be_bytes();
-    vec![0x02, 0x00, a, b, c, d]
-}
 
 /// Makes all nodes and everything between them.
 pub(crate) fn nodes(topology: &Topology, sysctls: &Sysctls) -> Result<Vec<Node>, Error> {

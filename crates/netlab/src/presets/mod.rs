@@ -1,14 +1,12 @@
 //! Networks by name, one file each. A new preset is a new file and a line in `PRESETS`.
 
+mod parts;
 mod rail_d34;
 mod rail_d34_dual;
 mod wire;
 mod wire_dual;
 
-use crate::{
-    AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, Error, LinkSpec, NetworkSpec, NodeSpec,
-    RouteSpec,
-};
+use crate::{Error, NetworkSpec};
 
 type Constructor = fn() -> NetworkSpec;
 
@@ -40,33 +38,4 @@ pub fn get(name: &str) -> Result<NetworkSpec, Error> {
             )))
         }
     }
-}
-
-fn node(name: &str) -> NodeSpec {
-    NodeSpec { name: name.into(), switch: false }
-}
-
-fn switch(name: &str) -> NodeSpec {
-    NodeSpec { name: name.into(), switch: true }
-}
-
-fn link(a: &str, b: &str) -> LinkSpec {
-    LinkSpec { a: a.into(), b: b.into(), mtu_bytes: DEFAULT_MTU_BYTES }
-}
-
-/// A link of a host's network, whose packets fit into a tunnel whole.
-fn lan_link(a: &str, b: &str) -> LinkSpec {
-    LinkSpec { mtu_bytes: DEFAULT_TUNNEL_MTU_BYTES, ..link(a, b) }
-}
-
-fn address(node: &str, link: &str, address: &str) -> AddressSpec {
-    AddressSpec { node: node.into(), link: link.into(), address: address.into() }
-}
-
-fn route(node: &str, to: &str, via: &str) -> RouteSpec {
-    RouteSpec { node: node.into(), to: to.into(), via: Some(via.into()), tunnel: None }
-}
-
-fn tunnel_route(node: &str, to: &str, tunnel: &str) -> RouteSpec {
-    RouteSpec { node: node.into(), to: to.into(), via: None, tunnel: Some(tunnel.into()) }
 }

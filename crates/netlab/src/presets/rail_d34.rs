@@ -16,7 +16,7 @@
 //! tunnels, 1476: a host then sends UDP payloads of exactly 1448 bytes, and nothing on the way is too big.
 //! D3.4's own addresses are lost with its figure; these are ours.
 
-use super::{address, lan_link, link, node, route, switch, tunnel_route};
+use super::parts::{address, lan_link, link, node, route, switch, tunnel_route};
 use crate::{DEFAULT_TUNNEL_MTU_BYTES, NetworkSpec, RouteSpec, TunnelSpec};
 
 pub(super) fn network() -> NetworkSpec {

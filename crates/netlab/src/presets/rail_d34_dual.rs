@@ -12,7 +12,8 @@
 //! way: a host that addresses 10.0.3.2 takes its own address in 10.0.4.0/24, because the next hop is in that network.
 //! So the two ends of either path answer through their own tunnel.
 
-use super::{address, lan_link, node, rail_d34, route, tunnel_route};
+use super::parts::{address, lan_link, node, route, tunnel_route};
+use super::rail_d34;
 use crate::NetworkSpec;
 
 pub(super) fn network() -> NetworkSpec {

@@ -9,7 +9,7 @@
 //! The hosts' own links carry neither, so that a host's TCP sees a plain network card. MTU 1500 bytes
 //! throughout; IPv4 `10.0.1.1` (client) and `10.0.2.1` (server), IPv6 `fd00:1::1` and `fd00:2::1`.
 
-use super::{address, link, node, route};
+use super::parts::{address, link, node, route};
 use crate::NetworkSpec;
 
 pub(super) fn network() -> NetworkSpec {

@@ -10,7 +10,7 @@
 //! the same names with a 2. Each host has an address on either line, and reaches the other's address on a line from its
 //! own there. IPv4 only.
 
-use super::{address, link, node, route};
+use super::parts::{address, link, node, route};
 use crate::NetworkSpec;
 
 /// A line: its routers from west to east, the networks of client and server on it, and that of its own links.

@@ -2,7 +2,7 @@
 
 use netlink_packet_route::tc::TcMessage;
 
-use super::root;
+use super::message::root;
 
 /// Packet-counted queue of a host's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::tc::TcMessage;
 
-use super::{emit, root};
+use super::message::{emit, root};
 
 /// Attributes of `linux/pkt_sched.h`.
 const TCA_FQ_PLIMIT: u16 = 1;

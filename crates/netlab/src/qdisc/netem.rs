@@ -3,7 +3,7 @@
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::tc::TcMessage;
 
-use super::{emit, root};
+use super::message::{emit, root};
 use crate::clock::seconds_to_ns;
 use crate::{GilbertElliott, LinkChange};
 
@@ -16,9 +16,6 @@ const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
-
-/// The kernel cuts jitter to `INT_MAX` nanoseconds.
-pub(crate) const MAX_JITTER_S: f64 = 2.147;
 
 /// Packets under way at once; so many that only the plan's own limit is ever felt.
 const DEFAULT_LIMIT_PACKETS: u32 = 100_000;

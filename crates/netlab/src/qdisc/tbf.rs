@@ -3,7 +3,7 @@
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::tc::TcMessage;
 
-use super::{emit, root};
+use super::message::{emit, root};
 use crate::LinkChange;
 
 /// Attributes of `linux/pkt_sched.h`.

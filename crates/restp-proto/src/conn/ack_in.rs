@@ -1,5 +1,6 @@
 //! Acknowledgements in: what arrived, what was lost, and how the sender reacts.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::path::{Stage, Timer};
@@ -21,19 +22,18 @@ impl Connection {
     /// Handles the acknowledgement part of a packet on path `index`.
     pub(super) fn on_ack(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, ack: u64) {
         self.take_window(packet, ack);
-        let path = &mut self.paths[index];
-        let rtt = path.rtt.clone();
+        let path = &self.paths[index];
         let duplicate = ack == path.tx.first()
             && !path.tx.is_empty()
             && packet.payload.is_empty()
             && !packet.header.flags.contains(Flags::SYN)
             && !self.probes_window(index);
         let path = &mut self.paths[index];
-        let fin_was = path.tx.iter().last().is_some_and(|(_, sent)| sent.fin);
-        let mut acked = path.tx.acknowledge(cx.now, ack, &rtt);
+        let fin_was = path.tx.newest().is_some_and(|sent| sent.fin);
+        let mut acked = path.tx.acknowledge(cx.now, ack, &path.rtt);
         let hole_reported = self.take_report(cx, index, packet, ack, &mut acked);
         let path = &mut self.paths[index];
-        path.tx.conclude(cx.now, &rtt, &mut acked);
+        path.tx.conclude(cx.now, &path.rtt, &mut acked);
         let echo = packet.header.flags.contains(Flags::ECE) && !packet.header.flags.contains(Flags::SYN);
         if let Some(sample) = acked.rtt_sample
             && !(echo && packet.fec.is_some())
@@ -91,7 +91,7 @@ impl Connection {
         acked: &mut Acked,
     ) -> Option<(u64, u64)> {
         let path = &mut self.paths[index];
-        let rtt = path.rtt.clone();
+        let rtt = &path.rtt;
         let isn = path.local_isn;
         match packet.report {
             Report::None => None,
@@ -106,7 +106,7 @@ impl Connection {
                         && left > ack
                         && right < path.tx.next()
                     {
-                        path.tx.report(cx.now, left, right, &rtt, acked);
+                        path.tx.report(cx.now, left, right, rtt, acked);
                     }
                 }
                 None
@@ -118,15 +118,15 @@ impl Connection {
                     return None;
                 }
                 // What ends a hole has arrived, even if no vector says so (answer F4).
-                path.tx.report(cx.now, after, after, &rtt, acked);
+                path.tx.report(cx.now, after, after, rtt, acked);
                 for (place, octet) in snack.vector.iter().enumerate().filter(|(_, octet)| **octet != 0) {
                     for bit in (0..8).filter(|bit| octet & (0x80 >> bit) != 0) {
                         let number = after + (place as u64) * 8 + bit;
-                        path.tx.report(cx.now, number, number, &rtt, acked);
+                        path.tx.report(cx.now, number, number, rtt, acked);
                     }
                 }
                 if snack.hole.offset > 0 {
-                    path.tx.report(cx.now, ack, first - 1, &rtt, acked);
+                    path.tx.report(cx.now, ack, first - 1, rtt, acked);
                 }
                 Some((first, after))
             }
@@ -334,6 +334,10 @@ impl Connection {
             path.stop(Timer::Retransmit);
             path.stop(Timer::Tail);
             path.stop(Timer::Loss);
+            if self.queue.is_empty() {
+                // An idle connection keeps no memory.
+                self.queue = VecDeque::new();
+            }
         } else if !path.is_running(Timer::Retransmit) {
             self.arm_retransmit(cx.now, index);
         }

@@ -181,7 +181,8 @@ impl Assembler {
     pub fn pop(&mut self) -> Option<Message> {
         let message = self.ready.pop_front()?;
         self.bytes -= message.payload.len();
-        if self.ready.is_empty() && self.ready.capacity() > 64 {
+        if self.ready.is_empty() {
+            // An idle connection keeps no memory.
             self.ready = VecDeque::new();
         }
         Some(message)

@@ -32,6 +32,15 @@ impl Connection {
         self.abort_with(cx, CloseReason::Aborted);
     }
 
+    /// Like `abort`; the reset carries a number of the application.
+    // R-CM-11
+    pub fn abort_saying(&mut self, cx: &mut Cx<'_>, code: u32) {
+        if self.phase != Phase::Closed {
+            self.reset_code = Some(code);
+            self.abort(cx);
+        }
+    }
+
     pub(super) fn abort_with(&mut self, cx: &mut Cx<'_>, reason: CloseReason) {
         if self.phase == Phase::Closed {
             return;

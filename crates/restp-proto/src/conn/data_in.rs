@@ -46,6 +46,10 @@ impl Connection {
             self.stats.out_of_window += 1;
             return;
         }
+        if packet.header.flags.contains(Flags::URG) {
+            self.on_part(cx, index, ecn, decoded, numbers);
+            return;
+        }
         let payload = packet.payload;
         match numbers.own {
             None => self.deliver_unnumbered(cx, payload),

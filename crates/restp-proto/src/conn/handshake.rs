@@ -124,6 +124,9 @@ impl Connection {
             Proof::Acknowledged => {
                 path.stage = Stage::Established;
                 path.confirmed = true;
+                if path.sizes.is_some() {
+                    path.set(Timer::Search, cx.now);
+                }
                 // The initiator repeats its acknowledgement until it hears from us.
                 path.ack.now = true;
             }
@@ -307,6 +310,7 @@ impl Connection {
             path.on_handshake_answer(cx.now, &self.composition.profile().tuning);
         }
         let id = path.id;
+        self.search_sizes(cx, index);
         if index == 0 {
             self.phase = Phase::Established;
             if !self.announced {

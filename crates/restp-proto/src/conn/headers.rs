@@ -147,9 +147,13 @@ impl Connection {
     pub(super) fn header_bytes(&self, index: usize) -> usize {
         let flags = self.data_flags(index);
         let header = &self.shape.header;
+        // Sealed packets, which all data of the protected profile travel in, have no checksums. R-PROT-6
         let words = BASE_WORDS
-            + if header.version == Version::Protected { 2 } else { 0 }
-            + if header.error.contains(ErrorBits::CRC) { 2 } else { 0 }
+            + match header.version {
+                Version::Protected => 2,
+                Version::Clear if header.error.contains(ErrorBits::CRC) => 2,
+                Version::Clear => 0,
+            }
             + usize::from(self.shape.window)
             + match (&self.multi, flags.contains(Flags::ACK)) {
                 (None, _) => 0,
@@ -186,7 +190,8 @@ impl Connection {
             overhead += if profile.management == Management::Opportunistic { 4 * WORD_BYTES } else { 0 };
             overhead += if several { 5 * WORD_BYTES } else { 0 };
         }
-        profile.tuning.max_packet_bytes - overhead.min(profile.tuning.max_packet_bytes - 1)
+        let packet_bytes = if smallest { profile.tuning.max_packet_bytes } else { self.packet_bytes() };
+        packet_bytes - overhead.min(packet_bytes - 1)
     }
 
     /// Payload bytes that the next segment will have.

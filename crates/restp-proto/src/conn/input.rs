@@ -8,7 +8,9 @@ use crate::path::Ecn;
 use crate::profile::Management;
 use crate::seq;
 use crate::time::Instant;
-use crate::wire::{Cookie, Decoded, Flags, Flow, MpCapable, Multipath, Packet, Sequence, Version};
+use crate::wire::{
+    Cookie, Decoded, Flags, Flow, MpCapable, Multipath, Packet, PayloadCheck, Sequence, Version,
+};
 use std::time::Duration;
 
 /// Least time between challenge acknowledgements, so that injected packets cannot be turned into a flood (RFC 5961).
@@ -123,7 +125,7 @@ impl Connection {
             return;
         };
         if flags.contains(Flags::RST) {
-            self.on_reset(cx, index, packet, numbers);
+            self.on_reset(cx, index, decoded, numbers);
             return;
         }
         if !self.plausible(index, numbers) {
@@ -144,10 +146,10 @@ impl Connection {
             return;
         }
         self.on_multipath(cx, index, packet);
-        self.on_challenge(index, packet);
+        self.on_challenge(cx, index, packet);
         if packet.payload.is_empty() {
             self.on_bare(index, packet, numbers);
-        } else {
+        } else if !Self::is_padded(packet) {
             self.on_payload(cx, index, ecn, decoded, numbers);
         }
         if flags.contains(Flags::FIN)
@@ -212,7 +214,8 @@ impl Connection {
 
     /// Only a reset with exactly the next expected number is obeyed; one that is near is challenged (RFC 5961; D12).
     // R-SEC-3, R-MP-11
-    fn on_reset(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
+    fn on_reset(&mut self, cx: &mut Cx<'_>, index: usize, decoded: &Decoded<'_>, numbers: Numbers) {
+        let packet = &decoded.packet;
         let path = &self.paths[index];
         let exact = numbers.own == Some(path.rx.next());
         let near = numbers.own.is_some_and(|own| own.abs_diff(path.rx.next()) <= u64::from(u16::MAX));
@@ -245,7 +248,10 @@ impl Connection {
                 // The responder of XX saw our key last, and does not take it.
                 CloseReason::Unauthenticated
             } else {
-                CloseReason::Reset
+                // R-CM-11
+                let whole = decoded.payload_check != PayloadCheck::Corrupt;
+                let code = packet.payload.try_into().ok().filter(|_| whole).map(u32::from_be_bytes);
+                code.map_or(CloseReason::Reset, CloseReason::Application)
             };
             self.finish(cx, reason);
         } else {

@@ -6,7 +6,7 @@ use super::handshake::AMPLIFICATION;
 use super::output::Outgoing;
 use super::path::Stage;
 use super::{Connection, Cx, Phase};
-use crate::path::{Ecn, PathAddr, Transmit};
+use crate::path::{Ecn, PathAddr, PathId, Transmit};
 use crate::seq;
 use crate::time::Instant;
 use crate::wire::{Cookie, Flags, Flow, Packet, Sequence};
@@ -25,7 +25,8 @@ pub(crate) struct Moving {
 }
 
 impl Connection {
-    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions.
+    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions, or
+    /// be those of a packet that arrived not long ago.
     // R-ENCAP-3
     pub fn moved_path(&self, addr: &PathAddr, packet: &Packet<'_>) -> Option<usize> {
         if self.phase != Phase::Established || packet.frozen_bits() != self.shape.frozen {
@@ -38,7 +39,8 @@ impl Connection {
             let window = u64::from(self.composition.profile().tuning.receive_window_packets);
             path.stage == Stage::Established
                 && path.addr.local == addr.local
-                && own.is_some_and(|own| own + 1 >= path.rx.next() && own < path.rx.next() + window)
+                // A repetition of what has arrived comes first where the acknowledgement of it was lost.
+                && own.is_some_and(|own| own + window >= path.rx.next() && own < path.rx.next() + window)
                 && ack.is_some_and(|ack| ack >= path.tx.first() && ack <= path.tx.next())
         })
     }
@@ -75,13 +77,33 @@ impl Connection {
         }
     }
 
+    /// The path with this name, unless it was closed.
+    pub fn live_path(&self, id: PathId) -> Option<(usize, PathAddr)> {
+        let index = self.paths.iter().position(|path| path.id == id && path.stage != Stage::Closed)?;
+        Some((index, self.paths[index].addr))
+    }
+
+    /// Our own address on path `index` has changed: the peer hears from the new one at once, and asks for proof.
+    // R-ENCAP-3
+    pub fn continue_from(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
+        let path = &mut self.paths[index];
+        path.addr = addr;
+        path.moving = None;
+        path.wants.probe |= path.stage == Stage::Established;
+        if path.confirmed {
+            self.search_sizes(cx, index);
+        }
+    }
+
     /// The peer asks for proof that we are where it heard us.
-    pub(super) fn on_challenge(&mut self, index: usize, packet: &Packet<'_>) {
+    pub(super) fn on_challenge(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>) {
         if packet.header.flags.contains(Flags::SYN) {
             return;
         }
         if let Some(answer) = packet.cookie.and_then(Cookie::answered) {
             self.paths[index].proof = Some(Box::new(answer));
+        } else if packet.cookie.is_some() {
+            self.on_size_answer(cx, index, packet);
         }
     }
 
@@ -104,7 +126,7 @@ impl Connection {
         self.emit_to(cx, what, addr, &packet, out)
     }
 
-    fn cookie_packet(&self, index: usize, cookie: Cookie) -> Packet<'static> {
+    pub(super) fn cookie_packet(&self, index: usize, cookie: Cookie) -> Packet<'static> {
         let mut packet = self.last_ack(index);
         packet.header.flow |= Flow::CKI;
         packet.cookie = Some(cookie);

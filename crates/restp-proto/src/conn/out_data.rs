@@ -43,11 +43,16 @@ impl Connection {
     ) -> Option<usize> {
         let sent = self.paths[index].tx.get(number)?.clone();
         let packet = self.data_packet(index, number, &sent);
-        let packet_bytes = packet.encoded_len();
+        let mut packet_bytes = packet.encoded_len();
         if packet_bytes > room {
             return None;
         }
-        self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: true }, &packet, out)?;
+        self.doubt_size(cx, index, packet_bytes, &sent);
+        if self.leaves_in_parts(index, packet_bytes) {
+            packet_bytes = self.send_in_parts(cx, index, number, &sent, packet_bytes, out)?;
+        } else {
+            self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: true }, &packet, out)?;
+        }
         self.stats.retransmitted += 1;
         self.paths[index].tx.retransmit(cx.now, number);
         self.spend(cx.now, index);
@@ -146,11 +151,15 @@ impl Connection {
     ) -> Option<usize> {
         let number = self.paths[index].tx.next();
         let packet = self.data_packet(index, number, &sent);
-        let length = packet.encoded_len();
+        let mut length = packet.encoded_len();
         if length > room {
             return None;
         }
-        self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: false }, &packet, out)?;
+        if self.leaves_in_parts(index, length) {
+            length = self.send_in_parts(cx, index, number, &sent, length, out)?;
+        } else {
+            self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: false }, &packet, out)?;
+        }
         self.encode_later(cx, index, number, &sent);
         let app_limited = self.queue.is_empty();
         let numbered = self.numbered(Flags::empty()) || packet_is_numbered(number);

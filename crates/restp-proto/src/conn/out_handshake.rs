@@ -60,6 +60,9 @@ impl Connection {
         if let Some(transmit) = self.poll_moving(cx, index, out) {
             return Some(transmit);
         }
+        if let Some(transmit) = self.poll_sizes(cx, index, out) {
+            return Some(transmit);
+        }
         self.poll_resend(cx, index, out)
     }
 
@@ -208,7 +211,10 @@ impl Connection {
             acknowledgement: if knows_peer { seq::to_wire(path.peer_isn, path.rx.next()) } else { 0 },
         });
         packet.window = self.shape.window.then_some(0);
-        if packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) && knows_peer {
+        // R-CM-11
+        let code = self.reset_code.filter(|_| knows_peer).map(u32::to_be_bytes);
+        packet.payload = code.as_ref().map_or(&[], |code| code);
+        if packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) && knows_peer && code.is_none() {
             packet.fec = self.offered_fec();
         }
         if let Some(multi) = self.multi.as_ref().filter(|_| self.phase == Phase::Closed)

@@ -296,9 +296,9 @@ impl Connection {
         packet: &Packet<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let length = packet.encoded_len();
         if let Some(allowance) = &mut self.paths[what.index].allowance_bytes {
             // Answer D10. R-SEC-1, R-OPT-9
+            let length = packet.encoded_len();
             if *allowance < length {
                 return None;
             }
@@ -345,23 +345,21 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<()> {
         let start = out.len();
-        let seal = self.seal.as_mut().filter(|_| packet.is_sealed());
-        let protection = match seal {
-            Some(seal) => Some(seal.next_packet(subflow)?),
-            None => packet.protection,
-        };
-        let packet = Packet { protection, ..*packet };
-        let header_bytes = match packet.encode(out, pseudo) {
-            Ok(header_bytes) => header_bytes,
+        let encode = |packet: &Packet<'_>, out: &mut Vec<u8>| match packet.encode(out, pseudo) {
+            Ok(header_bytes) => Some(header_bytes),
             Err(error) => {
                 debug_assert!(false, "a packet could not be written: {error}");
-                return None;
+                None
             }
         };
-        if let (true, Some(seal), Some(protection)) = (packet.is_sealed(), &mut self.seal, &protection) {
-            seal.seal(protection, &mut out[start..], header_bytes)?;
+        match self.seal.as_mut().filter(|_| packet.is_sealed()) {
+            None => encode(packet, out).map(drop),
+            Some(seal) => {
+                let protection = seal.next_packet(subflow)?;
+                let header_bytes = encode(&Packet { protection: Some(protection), ..*packet }, out)?;
+                seal.seal(&protection, &mut out[start..], header_bytes)
+            }
         }
-        Some(())
     }
 
     /// A plain acknowledgement of everything that path `index` received, as bytes.

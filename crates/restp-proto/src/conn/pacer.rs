@@ -4,8 +4,13 @@ use std::time::Duration;
 
 use crate::time::Instant;
 
-/// Packets that may leave back to back: enough for one segmentation offload, little enough for small queues.
+/// Packets that may leave back to back at any rate: little enough for small queues.
 const BURST_PACKETS: u32 = 10;
+/// Seconds at the pacing rate that a burst may take if that is more, which it is above 100,000 packets a second: a
+/// twentieth of what the specification allows.
+const BURST_S: f64 = 0.0001;
+/// Packets of the longest burst: as many as one segmentation offload takes.
+const LONGEST_BURST_PACKETS: u32 = 64;
 
 /// When the next packet may leave.
 #[derive(Clone, Debug)]
@@ -28,7 +33,8 @@ impl Pacer {
     pub fn spend(&mut self, now: Instant, rate_pps: f64) {
         let interval = Duration::from_secs_f64((1.0 / rate_pps.max(1e-3)).min(60.0));
         // Unused time is saved up, but only for one burst.
-        self.next = self.next.max(now - interval * BURST_PACKETS) + interval;
+        let burst = ((rate_pps * BURST_S) as u32).clamp(BURST_PACKETS, LONGEST_BURST_PACKETS);
+        self.next = self.next.max(now - interval * burst) + interval;
     }
 }
 
@@ -51,5 +57,20 @@ mod tests {
             now = pacer.release_at(now);
         }
         assert!((105..=112).contains(&sent), "{sent}");
+    }
+    #[test]
+    // R-CC-8
+    fn a_fast_flow_fills_one_segmentation_offload() {
+        let now = Instant::ZERO + Duration::from_secs(5);
+        for (rate_pps, most) in [(100_000.0, 11), (200_000.0, 21), (1_000_000.0, 65)] {
+            let mut pacer = Pacer::new();
+            let mut sent = 0;
+            while pacer.release_at(now) <= now {
+                pacer.spend(now, rate_pps);
+                sent += 1;
+            }
+            assert_eq!(sent, most, "{rate_pps}");
+            assert!(f64::from(sent) <= (rate_pps * 0.002).max(10.0) + 1.0);
+        }
     }
 }

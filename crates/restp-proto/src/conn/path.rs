@@ -1,5 +1,6 @@
 //! One path of a connection: numbers in both directions, RTT, congestion control, timers.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::cause::CauseEstimator;
@@ -7,6 +8,7 @@ use super::fec::{Decoder, Encoder};
 use super::pacer::Pacer;
 use super::receiver::ReceiveWindow;
 use super::sender::SendWindow;
+use super::sizes::{Partial, Sizes};
 use crate::cc::{AnyController, Controller};
 use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, LossCause, Tuning};
@@ -48,9 +50,11 @@ pub(crate) enum Timer {
     Fec,
     /// A probe on a path in outage, in standby, or suspected.
     Probe,
+    /// A probe of the path's MTU has no answer, or the next is due.
+    Search,
 }
 
-const TIMERS: usize = 9;
+const TIMERS: usize = 10;
 /// Packets of the first window at most, however long the path.
 const WIDEST_START: u32 = 200;
 /// No round trip is taken to be longer where the handshake leaves open which of several packets was answered: a timer
@@ -141,6 +145,10 @@ pub(crate) struct Path {
     pub allowance_bytes: Option<usize>,
     /// Another address from which the peer seems to speak, until it has proven to be there.
     pub moving: Option<Box<super::moving::Moving>>,
+    /// What is known of its MTU, where it is searched for.
+    pub sizes: Option<Box<Sizes>>,
+    /// Packets of which parts have arrived.
+    pub partial: VecDeque<Partial>,
     /// Proof of our own address that the peer asked for.
     pub proof: Option<Box<Cookie>>,
     /// Control packets to be sent when possible.
@@ -217,6 +225,8 @@ impl Path {
             cwr: false,
             allowance_bytes: None,
             moving: None,
+            sizes: Sizes::new(t),
+            partial: VecDeque::new(),
             proof: None,
             wants: Wants::default(),
             join: None,

@@ -147,19 +147,52 @@ mod tests {
     use crate::protected::Keys;
     use crate::{Endpoint, EndpointConfig, Instant, Profile};
 
+    fn endpoint(seed: u8) -> Endpoint {
+        let config = EndpointConfig { keys: Some(Keys::shared([1; 32])), ..EndpointConfig::default() };
+        Endpoint::new(config, [seed; 32])
+    }
+
+    fn ways() -> (PathAddr, PathAddr) {
+        let there = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
+        (there, PathAddr { local: there.remote, remote: there.local })
+    }
+
+    #[test]
+    fn sealed_packets_of_one_length_leave_as_one_train_whether_or_not_the_profile_asks_for_a_crc() {
+        for crc in [false, true] {
+            let profile = Profile { protection: Protection::Protected, crc, ..Profile::voice() };
+            let composition = profile.validate().unwrap();
+            let (mut client, mut server) = (endpoint(1), endpoint(2));
+            server.listen(7, composition.clone(), false).unwrap();
+            let (there, back) = ways();
+            let now = Instant::ZERO;
+            let conn = client.connect(now, there, 9, 7, &composition).unwrap();
+            for _ in 0..4 {
+                let mut out = Vec::new();
+                if client.poll_transmit(now, 1, &mut out).is_some() {
+                    server.handle(now, back, Ecn::NotEct, &out);
+                }
+                out.clear();
+                if server.poll_transmit(now, 1, &mut out).is_some() {
+                    client.handle(now, there, Ecn::NotEct, &out);
+                }
+            }
+            for _ in 0..8 {
+                client.send(now, conn, vec![7; 160].into(), Default::default()).unwrap();
+            }
+            let train = client.poll_transmit(now, 64, &mut Vec::new()).unwrap();
+            assert_eq!(train.size_bytes, 8 * train.segment_size, "CRC {crc}");
+        }
+    }
+
     // R-PROT-4
     #[test]
     fn a_connection_whose_keys_are_worn_out_ends() {
         let profile = Profile { protection: Protection::Protected, ..Profile::file_arq() };
         let composition = profile.validate().unwrap();
-        let endpoint = |seed| {
-            let config = EndpointConfig { keys: Some(Keys::shared([1; 32])), ..EndpointConfig::default() };
-            Endpoint::new(config, [seed; 32])
-        };
         let (mut client, mut server) = (endpoint(1), endpoint(2));
         server.listen(7, composition.clone(), false).unwrap();
-        let there = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
-        let back = PathAddr { local: there.remote, remote: there.local };
+        let (there, back) = ways();
         let now = Instant::ZERO;
         let conn = client.connect(now, there, 9, 7, &composition).unwrap();
         let mut last = Vec::new();

@@ -198,6 +198,11 @@ impl SendWindow {
         self.records.get_mut(usize::try_from(index.checked_sub(self.first)?).ok()?)
     }
 
+    /// The packet that was numbered last, unless it is acknowledged.
+    pub fn newest(&self) -> Option<&Sent> {
+        self.records.back()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Sent)> {
         self.records.iter().enumerate().map(|(offset, sent)| (self.first + offset as u64, sent))
     }
@@ -346,6 +351,10 @@ impl SendWindow {
             self.records.pop_front();
             self.first += 1;
             acked.advanced = true;
+        }
+        if self.records.is_empty() {
+            // An idle connection keeps no memory.
+            self.records = VecDeque::new();
         }
         self.reported = self.reported.max(self.first);
         if acked.advanced {

@@ -104,7 +104,11 @@ impl Shape {
 /// Services that `own` lacks although it could refuse them (several paths, reports, FEC) are left out: the answer
 /// offers the rest (answer D1). `None` if the rest does not go together.
 // R-CM-3, R-FEC-8, R-MP-1
-pub(crate) fn requested(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<Composition> {
+pub(crate) fn requested(packet: &Packet<'_>, own: &Composition, exact: bool) -> Option<Composition> {
+    own.with(requested_profile(packet, own.profile(), exact)?)
+}
+
+fn requested_profile(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<Profile> {
     let header = &packet.header;
     let management = if header.flow.contains(Flow::CON) {
         Management::ThreeWay
@@ -205,7 +209,7 @@ pub(crate) fn requested(packet: &Packet<'_>, own: &Profile, exact: bool) -> Opti
             return None;
         }
     }
-    profile.validate().ok()
+    Some(profile)
 }
 
 /// Leaves out what a peer may be asked to do without.
@@ -233,7 +237,7 @@ fn reduce(profile: &mut Profile, own: &Profile) {
 /// `None` if something essential is missing or something was added (answer D1).
 pub(crate) fn agreed(packet: &Packet<'_>, own: &Composition) -> Option<Composition> {
     let profile = own.profile();
-    let mut answer = requested(packet, profile, false)?.profile().clone();
+    let mut answer = requested(packet, own, false)?.profile().clone();
     // Our own congestion control, cause and timers stay ours.
     answer.congestion = match (profile.congestion, answer.paths) {
         (Congestion::Lia, Paths::Single) => Congestion::NewReno,
@@ -271,7 +275,7 @@ pub(crate) fn agreed(packet: &Packet<'_>, own: &Composition) -> Option<Compositi
     if profile.paths == Paths::Overflow && answer.paths == Paths::HotStandby {
         answer.paths = Paths::Overflow;
     }
-    if fine { answer.validate().ok() } else { None }
+    if fine { own.with(answer) } else { None }
 }
 
 #[cfg(test)]
@@ -289,6 +293,10 @@ mod tests {
         }
     }
 
+    fn composition(profile: &Profile) -> Composition {
+        profile.clone().validate().unwrap()
+    }
+
     #[test]
     fn d1_a_flexible_listener_takes_every_preset() {
         let own = Profile::file_arq();
@@ -297,7 +305,7 @@ mod tests {
             if profile.management == Management::Connectionless {
                 continue;
             }
-            let taken = requested(&syn(&profile), &own, false).unwrap();
+            let taken = requested(&syn(&profile), &composition(&own), false).unwrap();
             let taken = taken.profile();
             assert_eq!(
                 (taken.ordering, taken.reliability, taken.ack_report, taken.paths),
@@ -312,7 +320,7 @@ mod tests {
     fn d1_an_exact_listener_offers_a_subset_and_the_initiator_decides() {
         let own = Profile::file_arq();
         let wanted = Profile { ack_report: AckReport::Snack, ..Profile::file_harq() };
-        let offer = requested(&syn(&wanted), &own, true).unwrap();
+        let offer = requested(&syn(&wanted), &composition(&own), true).unwrap();
         assert_eq!(offer.profile().reliability, Reliability::Arq);
         let answer = syn(offer.profile());
         let composition = wanted.clone().validate().unwrap();
@@ -322,9 +330,27 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_that_asks_for_what_is_offered_costs_no_profile_of_its_own() {
+        for name in Profile::PRESETS {
+            let own = composition(&Profile::preset(name).unwrap());
+            if own.profile().management == Management::Connectionless {
+                continue;
+            }
+            for exact in [false, true] {
+                let taken = requested(&syn(own.profile()), &own, exact).unwrap();
+                assert!(std::ptr::eq(taken.profile(), own.profile()), "{name}");
+            }
+            assert!(
+                std::ptr::eq(agreed(&syn(own.profile()), &own).unwrap().profile(), own.profile()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
     fn d1_several_paths_fall_back_to_one() {
         let wanted = Profile::multipath();
-        let offer = requested(&syn(&wanted), &Profile::file_arq(), true).unwrap();
+        let offer = requested(&syn(&wanted), &composition(&Profile::file_arq()), true).unwrap();
         let agreed = agreed(&syn(offer.profile()), &wanted.validate().unwrap()).unwrap();
         assert_eq!(
             (agreed.profile().paths, agreed.profile().congestion),

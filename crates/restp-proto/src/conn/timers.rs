@@ -65,6 +65,9 @@ impl Connection {
             path.set(Timer::Loss, next.unwrap_or(Instant::FAR_FUTURE));
             self.on_losses(cx, index, found);
         }
+        if self.paths[index].expired(Timer::Search, now) {
+            self.on_search_timer(cx, index);
+        }
         if self.paths[index].expired(Timer::Handshake, now) {
             self.on_handshake_timer(cx, index);
         }

@@ -1,5 +1,7 @@
 //! What the user of an endpoint does with one connection: data, paths, wishes, questions.
 
+use std::net::SocketAddr;
+
 use bytes::Bytes;
 
 use super::Endpoint;
@@ -60,6 +62,12 @@ impl Endpoint {
         self.with(now, conn, |conn, cx| conn.abort(cx));
     }
 
+    /// Ends the connection at once, as [`Endpoint::abort`] does, and tells the peer a number of the application, once: its
+    /// end is [`crate::CloseReason::Application`].
+    pub fn abort_with(&mut self, now: Instant, conn: ConnId, code: u32) {
+        self.with(now, conn, |conn, cx| conn.abort_saying(cx, code));
+    }
+
     /// Forgets a connection: like `abort`, and received data that were not read are dropped too.
     pub fn forget(&mut self, now: Instant, conn: ConnId) {
         self.with(now, conn, |conn, cx| {
@@ -112,6 +120,35 @@ impl Endpoint {
         {
             self.table.unbind(key);
         }
+    }
+
+    /// Lets a path go on from the address `local` of this host, for instance after the network has changed. The peer moves
+    /// once the address has proven to be ours (R-ENCAP-3); a packet that asks it to leaves at once.
+    ///
+    /// # Errors
+    /// [`PathError`] if there is no such path, or another connection or path has the address already.
+    pub fn rebind_path(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        path: PathId,
+        local: SocketAddr,
+    ) -> Result<(), PathError> {
+        let inside = self.table.get(conn).ok_or(PathError::Unknown)?;
+        let (local_port, remote_port) = inside.ports();
+        let (index, addr) = inside.live_path(path).ok_or(PathError::NoSuchPath)?;
+        let key = Key { addr: PathAddr { local, ..addr }, local_port, remote_port };
+        if key.addr == addr {
+            return Ok(());
+        }
+        self.drop_stale_key(&key);
+        if self.table.has_key(&key) {
+            return Err(PathError::Exists);
+        }
+        self.table.unbind(&Key { addr, ..key });
+        self.table.bind(key, conn, index);
+        self.with(now, conn, |conn, cx| conn.continue_from(cx, index, key.addr));
+        Ok(())
     }
 
     /// Closes one of several paths.

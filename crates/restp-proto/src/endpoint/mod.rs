@@ -14,6 +14,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -91,6 +92,17 @@ pub struct Endpoint {
     stateless: VecDeque<Stateless>,
     budgets: Budgets,
     stats: EndpointStats,
+}
+
+impl std::fmt::Debug for Endpoint {
+    /// Keys and secrets are left out.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("encapsulation", &self.config.encapsulation)
+            .field("listeners", &self.listeners.keys())
+            .field("connections", &self.table.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Endpoint {
@@ -225,7 +237,7 @@ impl Endpoint {
     }
 
     fn note_ports(&mut self, local_port: u16, remote_port: u16, id: ConnId) {
-        let list = self.by_ports.entry((local_port, remote_port)).or_default();
+        let list = self.by_ports.entry((local_port, remote_port)).or_insert_with(|| Vec::with_capacity(1));
         if list.len() < MOVABLE_PER_PORTS {
             list.push(id);
         }
@@ -279,7 +291,7 @@ impl Endpoint {
     /// A connection that we closed first is remembered for a while (answer D12).
     fn note_end(&mut self, now: Instant, id: ConnId) {
         let pseudo = self.config.encapsulation.outgoing();
-        let Some(conn) = self.table.get_mut(id) else { return };
+        let Some(conn) = self.table.get_mut(id).filter(|conn| conn.is_closed()) else { return };
         for (addr, until, answer) in conn.farewells(now, pseudo) {
             let (local_port, remote_port) = conn.ports();
             self.linger.put(now, Key { addr, local_port, remote_port }, until, answer);
@@ -289,6 +301,18 @@ impl Endpoint {
     /// Takes a datagram that arrived on `path` with the ECN field `ecn`.
     pub fn handle(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
         incoming::handle(self, now, path, ecn, datagram);
+    }
+
+    /// Takes datagrams that arrived together: `train` cut into pieces of `stride` bytes, the last of which may be shorter.
+    ///
+    /// What [`Endpoint::handle`] would copy stays where it is: messages that the application holds hold all of `train`. So
+    /// lend what is full, and bound what is lent at a time, since a peer decides how much of a train is worth keeping.
+    pub fn handle_train(&mut self, now: Instant, path: PathAddr, ecn: Ecn, train: &Bytes, stride: usize) {
+        self.arena.lend(train.clone());
+        for datagram in train.chunks(stride.max(1)) {
+            incoming::handle(self, now, path, ecn, datagram);
+        }
+        self.arena.take_back();
     }
 
     /// Appends the next packets to `out`, at most `max_segments` of equal length for one path (the last may be shorter).

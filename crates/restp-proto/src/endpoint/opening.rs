@@ -49,7 +49,7 @@ impl Endpoint {
 
     fn requested(&self, stranger: &Stranger<'_>) -> Option<Composition> {
         let listener: &Listener = self.listeners.get(&stranger.key.local_port)?;
-        shape::requested(&stranger.decoded.packet, listener.composition.profile(), listener.exact)
+        shape::requested(&stranger.decoded.packet, &listener.composition, listener.exact)
     }
 
     /// A SYN: with a good cookie it opens a connection, otherwise it is answered without keeping state.

@@ -46,6 +46,8 @@ struct Slot {
     dirty: bool,
     /// Waits in the list of connections with events.
     eventful: bool,
+    /// Waits in the list of connections whose deadline may be earlier than was noted.
+    untimed: bool,
     /// Earliest entry in the timer queue.
     queued_at: Instant,
 }
@@ -58,6 +60,9 @@ pub(crate) struct Table {
     /// The last key that was looked up: packets come in trains.
     recent: Option<(Key, (ConnId, usize))>,
     timers: BinaryHeap<Reverse<(Instant, ConnId)>>,
+    /// Connections whose deadline is looked at when somebody asks for the next one: packets come in trains, and every one
+    /// of them may move it.
+    untimed: Vec<ConnId>,
     dirty: std::collections::VecDeque<ConnId>,
     eventful: std::collections::VecDeque<ConnId>,
 }
@@ -70,6 +75,7 @@ impl Table {
             keys: HashMap::with_hasher(state),
             recent: None,
             timers: BinaryHeap::new(),
+            untimed: Vec::new(),
             dirty: Default::default(),
             eventful: Default::default(),
         }
@@ -95,6 +101,7 @@ impl Table {
                 conn: None,
                 dirty: false,
                 eventful: false,
+                untimed: false,
                 queued_at: Instant::FAR_FUTURE,
             });
         }
@@ -102,6 +109,7 @@ impl Table {
         slot.conn = Some(Box::new(conn));
         slot.dirty = false;
         slot.eventful = false;
+        slot.untimed = false;
         slot.queued_at = Instant::FAR_FUTURE;
         id
     }
@@ -153,23 +161,31 @@ impl Table {
 
     /// Notes that `id` may have something to send, to tell, or a new deadline.
     pub fn touch(&mut self, id: ConnId) {
-        let Some(slot) = self.slot(id) else { return };
-        let deadline = slot.conn.as_ref().map_or(Instant::FAR_FUTURE, |conn| conn.deadline());
-        let sooner = deadline < slot.queued_at;
-        if sooner {
-            slot.queued_at = deadline;
+        let Some(slot) = self.slots.get_mut(id.slot as usize).filter(|slot| slot.generation == id.generation)
+        else {
+            return;
+        };
+        if !std::mem::replace(&mut slot.untimed, true) {
+            self.untimed.push(id);
         }
-        let (was_dirty, was_eventful) = (slot.dirty, slot.eventful);
-        slot.dirty = true;
-        slot.eventful = true;
-        if sooner {
-            self.timers.push(Reverse((deadline, id)));
-        }
-        if !was_dirty {
+        if !std::mem::replace(&mut slot.dirty, true) {
             self.dirty.push_back(id);
         }
-        if !was_eventful {
+        if !std::mem::replace(&mut slot.eventful, true) {
             self.eventful.push_back(id);
+        }
+    }
+
+    /// Notes the deadlines of all connections that were touched.
+    fn note_deadlines(&mut self) {
+        while let Some(id) = self.untimed.pop() {
+            let Some(slot) = self.slot(id) else { continue };
+            slot.untimed = false;
+            let deadline = slot.conn.as_ref().map_or(Instant::FAR_FUTURE, |conn| conn.deadline());
+            if deadline < slot.queued_at {
+                slot.queued_at = deadline;
+                self.timers.push(Reverse((deadline, id)));
+            }
         }
     }
 
@@ -206,6 +222,7 @@ impl Table {
 
     /// The earliest deadline of all connections, at the latest: it may have moved back since it was noted.
     pub fn next_deadline(&mut self) -> Option<Instant> {
+        self.note_deadlines();
         while let Some(Reverse((at, id))) = self.timers.peek().copied() {
             let Some(slot) = self.slot(id).filter(|slot| slot.queued_at == at) else {
                 self.timers.pop();

@@ -34,6 +34,7 @@ pub enum FlowControl {
 
 /// How the network is protected from a fast sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Congestion {
     /// A constant window ([`Tuning::open_window_packets`]).
     None,
@@ -62,6 +63,7 @@ pub enum Ordering {
 
 /// Which packets one encoded packet covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FecKind {
     /// Every packet: one loss per group of at most 16 can be repaired.
     Xor,
@@ -71,6 +73,7 @@ pub enum FecKind {
 
 /// What is done about lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Reliability {
     /// Nothing.
     None,
@@ -134,6 +137,7 @@ pub enum Framing {
 
 /// Which path the next packet takes when several are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Scheduler {
     /// Each in turn.
     RoundRobin,
@@ -143,6 +147,7 @@ pub enum Scheduler {
 
 /// How many paths are used, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Paths {
     /// One.
     Single,
@@ -178,6 +183,7 @@ pub enum Protection {
 
 /// How joining a further path is authenticated (answer H3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum JoinHash {
     /// HMAC-SHA-256.
     Sha256,

@@ -42,6 +42,9 @@ pub struct Tuning {
     pub send_buffer_packets: u32,
     /// Largest ResTP packet, header included, that any path carries, in bytes: 1200 (RFC 9000 section 14).
     pub max_packet_bytes: usize,
+    /// Largest ResTP packet that a search of the path's MTU tries (RFC 8899), header included, in bytes: for an MTU of 1500
+    /// at most 1472 over IPv4 and UDP, 1452 over IPv6. `None`, the default, searches nothing.
+    pub search_packet_bytes: Option<usize>,
     /// How long a partially ordered receiver waits for a hole after it asked for data (answer J1).
     pub hold: Duration,
     /// Acknowledge a lone packet after this time (answer E3).
@@ -112,6 +115,7 @@ impl Default for Tuning {
             receive_window_packets: 1024,
             send_buffer_packets: 1024,
             max_packet_bytes: 1200,
+            search_packet_bytes: None,
             hold: Duration::ZERO,
             ack_delay: Duration::from_millis(25),
             ack_every: 2,
@@ -143,6 +147,12 @@ impl Default for Tuning {
 }
 
 impl Tuning {
+    /// Largest packet that may ever leave, in bytes.
+    #[must_use]
+    pub fn longest_packet_bytes(&self) -> usize {
+        self.max_packet_bytes.max(self.search_packet_bytes.unwrap_or_default())
+    }
+
     /// The values of the dissertation where it states them or where its simulator implies them.
     ///
     /// SYN timeout 3 s (section 4.3), least timeout 1 s (answer L3), no jitter of SYNs, no pacing, no tail

@@ -12,6 +12,7 @@ use super::{
 
 /// Two services that contradict each other, or a number out of its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Conflict {
     reason: String,
 }
@@ -42,6 +43,11 @@ impl Composition {
     #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// `profile` as a composition, this one if it is the same: a server's connections share what its listener offers.
+    pub(crate) fn with(&self, profile: Profile) -> Option<Self> {
+        if profile == *self.profile { Some(self.clone()) } else { profile.validate().ok() }
     }
 
     /// Legal but unwise choices.
@@ -234,7 +240,7 @@ impl Profile {
         let t = &self.tuning;
         let most = if self.reliability.fec() == Some(FecKind::Interleaved) { 8 } else { 16 };
         let group = u64::from(t.fec_group);
-        let ranges: [(&str, u64, u64, u64); 9] = [
+        let ranges: [(&str, u64, u64, u64); 10] = [
             ("tuning.fec_group", if self.reliability.fec().is_some() { group } else { 2 }, 2, most),
             ("tuning.fec_timer_divisor", t.fec_timer_divisor.into(), 1, 1000),
             ("tuning.initial_window_packets", t.initial_window_packets.into(), 1, 1000),
@@ -242,6 +248,7 @@ impl Profile {
             ("tuning.receive_window_packets", t.receive_window_packets.into(), 2, 65_535),
             ("tuning.send_buffer_packets", t.send_buffer_packets.into(), 1, 1 << 20),
             ("tuning.max_packet_bytes", t.max_packet_bytes as u64, 256, 65_507),
+            ("tuning.search_packet_bytes", t.search_packet_bytes.unwrap_or(256) as u64, 256, 65_507),
             ("tuning.ack_every", t.ack_every.into(), 1, 256),
             ("tuning.max_sack_blocks", t.max_sack_blocks as u64, 1, 64),
         ];

@@ -136,6 +136,7 @@ fn parse_hex(text: &str) -> Result<[u8; KEY_BYTES], KeyError> {
 
 /// Whose keys an end accepts.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Peers {
     /// Nobody is turned away: the connection is secret, but with whom is for the application to find out, by
     /// `peer_public_key()` of each connection.
@@ -189,6 +190,7 @@ pub enum Pattern {
 
 /// The AEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Aead {
     /// AES-256-GCM: fastest where the processor has instructions for it.
     AesGcm,

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use snow::params::CipherChoice;
-use snow::resolvers::{CryptoResolver, RingResolver};
-use snow::types::Cipher;
+use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
 use super::Aead;
 use crate::time::Instant;
@@ -25,27 +23,46 @@ const REPLAY_WINDOW: u64 = 1024;
 struct Key {
     epoch: u8,
     bytes: [u8; 32],
-    cipher: Box<dyn Cipher>,
+    aead: Aead,
+    cipher: LessSafeKey,
 }
 
 impl Key {
     fn new(aead: Aead, epoch: u8, bytes: [u8; 32]) -> Option<Self> {
-        let choice = match aead {
-            Aead::AesGcm => CipherChoice::AESGCM,
-            Aead::ChaChaPoly => CipherChoice::ChaChaPoly,
+        let algorithm = match aead {
+            Aead::AesGcm => &AES_256_GCM,
+            Aead::ChaChaPoly => &CHACHA20_POLY1305,
         };
-        let mut cipher = RingResolver.resolve_cipher(&choice)?;
-        cipher.set(&bytes);
-        Some(Self { epoch, bytes, cipher })
+        let cipher = LessSafeKey::new(UnboundKey::new(algorithm, &bytes).ok()?);
+        Some(Self { epoch, bytes, aead, cipher })
+    }
+
+    /// The 96-bit nonce for `number`, in the octet order that the Noise framework has for each AEAD (its section 12).
+    fn nonce(&self, number: u64) -> Nonce {
+        let mut nonce = [0; 12];
+        nonce[4..].copy_from_slice(&match self.aead {
+            Aead::AesGcm => number.to_be_bytes(),
+            Aead::ChaChaPoly => number.to_le_bytes(),
+        });
+        Nonce::assume_unique_for_key(nonce)
+    }
+
+    /// Seals `body`, a plaintext and room for the tag, where it stands.
+    fn seal(&self, number: u64, header: &[u8], body: &mut [u8]) -> Option<()> {
+        let (plain, room) = body.split_at_mut_checked(body.len().checked_sub(TAG_BYTES)?)?;
+        let tag =
+            self.cipher.seal_in_place_separate_tag(self.nonce(number), Aad::from(header), plain).ok()?;
+        room.copy_from_slice(tag.as_ref());
+        Some(())
     }
 
     /// REKEY of the Noise framework; after epoch 255 follows 1 (R-PROT-4).
-    fn next(&self, aead: Aead) -> Option<Self> {
+    fn next(&self) -> Option<Self> {
         let mut out = [0; 32 + TAG_BYTES];
-        self.cipher.encrypt(u64::MAX, &[], &[0; 32], &mut out);
+        self.seal(u64::MAX, &[], &mut out)?;
         let mut bytes = self.bytes;
         bytes.copy_from_slice(&out[..32]);
-        Self::new(aead, if self.epoch == u8::MAX { 1 } else { self.epoch + 1 }, bytes)
+        Self::new(self.aead, if self.epoch == u8::MAX { 1 } else { self.epoch + 1 }, bytes)
     }
 }
 
@@ -92,7 +109,6 @@ struct Counters {
 
 /// The keys of an established connection.
 pub(super) struct Traffic {
-    aead: Aead,
     send: Key,
     /// Packets of all subflows, for the change of keys.
     sent: u64,
@@ -105,8 +121,6 @@ pub(super) struct Traffic {
     failures: u64,
     /// By subflow: at most 256, and only for those that a packet was sealed or opened on.
     subflows: BTreeMap<u8, Counters>,
-    /// Plaintext of the packet being sealed.
-    plain: Vec<u8>,
 }
 
 impl Traffic {
@@ -114,23 +128,21 @@ impl Traffic {
     pub fn new(aead: Aead, send: [u8; 32], receive: [u8; 32]) -> Option<Self> {
         let receive = Key::new(aead, 1, receive)?;
         Some(Self {
-            aead,
             send: Key::new(aead, 1, send)?,
             sent: 0,
-            next: receive.next(aead),
+            next: receive.next(),
             receive,
             previous: None,
             previous_until: Instant::ZERO,
             failures: 0,
             subflows: BTreeMap::new(),
-            plain: Vec::new(),
         })
     }
 
     // R-PROT-4, R-PROT-5
     pub fn next_packet(&mut self, subflow: u8) -> Option<Protection> {
         if self.sent > 0 && self.sent.is_multiple_of(PACKETS_PER_EPOCH) {
-            self.send = self.send.next(self.aead)?;
+            self.send = self.send.next()?;
         }
         self.sent += 1;
         let counters = self.subflows.entry(subflow).or_default();
@@ -146,10 +158,7 @@ impl Traffic {
     // R-PROT-6
     pub fn seal(&mut self, protection: &Protection, datagram: &mut [u8], header_bytes: usize) -> Option<()> {
         let (header, body) = datagram.split_at_mut_checked(header_bytes)?;
-        self.plain.clear();
-        self.plain.extend_from_slice(body.get(..body.len().checked_sub(TAG_BYTES)?)?);
-        self.send.cipher.encrypt(protection.nonce(), header, &self.plain, body);
-        Some(())
+        self.send.seal(protection.nonce(), header, body)
     }
 
     #[cfg(test)]
@@ -189,15 +198,17 @@ impl Traffic {
             return false;
         };
         plain.clear();
-        plain.resize(body.len(), 0);
-        let Ok(length) = key.cipher.decrypt(protection.nonce(), header, body, plain) else {
+        plain.extend_from_slice(body);
+        let nonce = key.nonce(protection.nonce());
+        let Ok(length) = key.cipher.open_in_place(nonce, Aad::from(header), plain).map(|opened| opened.len())
+        else {
             self.failures += 1;
             return false;
         };
         plain.truncate(length);
         self.subflows.entry(protection.subflow).or_default().seen.mark(number);
         if moves && let Some(key) = self.next.take() {
-            self.next = key.next(self.aead);
+            self.next = key.next();
             self.previous = Some(std::mem::replace(&mut self.receive, key));
             self.previous_until = now + rto * PREVIOUS_KEY_TIMEOUTS;
         }
@@ -220,6 +231,32 @@ mod tests {
         }
         assert!(window.is_fresh(4500), "within the window and never seen");
         assert!(!window.is_fresh(3000) && !window.is_fresh(0), "too old");
+    }
+
+    // R-PROT-5, R-PROT-6
+    #[test]
+    fn packets_are_sealed_and_keys_are_changed_as_the_noise_framework_says() {
+        use snow::params::CipherChoice;
+        use snow::resolvers::{CryptoResolver, RingResolver};
+        for (aead, choice) in
+            [(Aead::AesGcm, CipherChoice::AESGCM), (Aead::ChaChaPoly, CipherChoice::ChaChaPoly)]
+        {
+            let mut reference = RingResolver.resolve_cipher(&choice).unwrap();
+            reference.set(&[7; 32]);
+            let key = Key::new(aead, 1, [7; 32]).unwrap();
+            let (header, plain) = ([1; 20], [2; 50]);
+            let (mut ours, mut theirs) = ([0; 50 + TAG_BYTES], [0; 50 + TAG_BYTES]);
+            ours[..50].copy_from_slice(&plain);
+            key.seal(0x0102_0304, &header, &mut ours).unwrap();
+            reference.encrypt(0x0102_0304, &header, &plain, &mut theirs);
+            assert_eq!(ours, theirs, "{aead:?}");
+            reference.rekey();
+            let next = key.next().unwrap();
+            ours[..50].copy_from_slice(&plain);
+            next.seal(1, &header, &mut ours).unwrap();
+            reference.encrypt(1, &header, &plain, &mut theirs);
+            assert_eq!(ours, theirs, "{aead:?} after REKEY");
+        }
     }
 
     const RTO: Duration = Duration::from_millis(200);
@@ -283,9 +320,9 @@ mod tests {
     #[test]
     fn keys_change_on_both_sides_alike() {
         let key = Key::new(Aead::AesGcm, 255, [7; 32]).unwrap();
-        let next = key.next(Aead::AesGcm).unwrap();
+        let next = key.next().unwrap();
         assert_eq!(next.epoch, 1);
         assert_ne!(next.bytes, key.bytes);
-        assert_eq!(next.bytes, key.next(Aead::AesGcm).unwrap().bytes);
+        assert_eq!(next.bytes, key.next().unwrap().bytes);
     }
 }

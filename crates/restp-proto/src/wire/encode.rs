@@ -24,8 +24,15 @@ impl Packet<'_> {
     /// [`EncodeError`] if header bits and extensions disagree or a value is too wide; `out` is then unchanged.
     pub fn encode(&self, out: &mut Vec<u8>, pseudo: Option<&PseudoHeader>) -> Result<usize, EncodeError> {
         let start = out.len();
-        out.resize(start + self.encoded_len(), 0);
-        let result = self.encode_into(&mut out[start..], pseudo);
+        let header_words = self.header_words();
+        let header_bytes = header_words * WORD_BYTES;
+        // The payload is written where nothing was: to clear its place first would cost as much again.
+        out.reserve(header_bytes + self.body_bytes());
+        out.resize(start + header_bytes, 0);
+        out.extend_from_slice(self.payload);
+        out.resize(start + header_bytes + self.body_bytes(), 0);
+        let (header, body) = out[start..].split_at_mut(header_bytes);
+        let result = self.write_header(header_words, header, body, pseudo);
         if result.is_err() {
             out.truncate(start);
         }
@@ -39,11 +46,6 @@ impl Packet<'_> {
     /// [`EncodeError`] if `out` is too small, header bits and extensions disagree or a value is too wide.
     pub fn encode_into(&self, out: &mut [u8], pseudo: Option<&PseudoHeader>) -> Result<usize, EncodeError> {
         let header_words = self.header_words();
-        let words =
-            u8::try_from(header_words).map_err(|_| EncodeError::HeaderTooLong { words: header_words })?;
-        let presence = self.presence()?;
-        self.check_extensions(&presence)?;
-
         let header_bytes = header_words * WORD_BYTES;
         let needed = header_bytes + self.body_bytes();
         let available = out.len();
@@ -51,7 +53,21 @@ impl Packet<'_> {
         let (header, body) = out.split_at_mut(header_bytes);
         body[..self.payload.len()].copy_from_slice(self.payload);
         body[self.payload.len()..].fill(0);
+        self.write_header(header_words, header, body, pseudo)
+    }
 
+    /// Writes the header of a packet whose body stands where it belongs.
+    fn write_header(
+        &self,
+        header_words: usize,
+        header: &mut [u8],
+        body: &[u8],
+        pseudo: Option<&PseudoHeader>,
+    ) -> Result<usize, EncodeError> {
+        let words =
+            u8::try_from(header_words).map_err(|_| EncodeError::HeaderTooLong { words: header_words })?;
+        let presence = self.presence()?;
+        self.check_extensions(&presence)?;
         let derived =
             Derived { words, window: self.window.is_some(), mpt: self.mpt(), dss: self.dss.is_some() };
         let mut writer = Writer { rest: &mut *header };
@@ -67,7 +83,7 @@ impl Packet<'_> {
             let filled = fill_checksums(header, BASE_BYTES + protection, body, pseudo);
             filled.ok_or(EncodeError::Missing(Extension::Crc))?;
         }
-        Ok(header_bytes)
+        Ok(header.len())
     }
 
     /// Header bits and extensions must say the same, or the receiver would read one extension as another.

@@ -1,8 +1,9 @@
 //! ResTP against QUIC (quinn), kernel TCP and KCP over loopback, in one run, each end on a core of its own.
 //!
-//! `cargo bench -p restp --bench compare [-- bulk|messages|connections|memory …]`. Every figure is the median of several
-//! rounds in which the peers take turns, so that what else the machine does falls on all of them alike. Ratios count;
-//! absolute figures depend on the machine. `cargo test -p restp --bench compare` tries everything shortly.
+//! `cargo bench -p restp --bench compare [-- bulk|messages|connections|memory … only=voice only=quinn …]`. Every figure is
+//! the median of several rounds in which the peers take turns, so that what else the machine does falls on all of them
+//! alike. Ratios count, to the first line; absolute figures depend on the machine. `only=` picks the lines whose name
+//! has the word in it, for profilers. `cargo test -p restp --bench compare` tries everything shortly.
 
 mod ends;
 mod kcp;
@@ -25,7 +26,8 @@ const IDLE_SHORT: (usize, usize) = (50, 50);
 type Run = fn() -> Figure;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-') && !word.contains('=')).collect();
     let asked = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
     if asked("bulk") {
         table(
@@ -49,6 +51,8 @@ fn main() {
             &[
                 ("restp records (all, in order)", restp_peer::records),
                 ("restp records protected", restp_peer::records_protected),
+                ("restp voice packed", restp_peer::packed),
+                ("restp voice packed protected", restp_peer::packed_protected),
                 ("restp voice (a packet each)", restp_peer::messages),
                 ("restp voice protected", restp_peer::messages_protected),
                 ("quinn datagrams (may lose)", quic::messages),
@@ -77,7 +81,11 @@ fn main() {
 }
 
 /// Prints the medians, and how they stand to the first line.
-fn table(title: &str, unit: &str, runs: &[(&str, Run)]) {
+fn table(title: &str, unit: &str, all: &[(&str, Run)]) {
+    let only: Vec<String> =
+        std::env::args().filter_map(|word| word.strip_prefix("only=").map(String::from)).collect();
+    let picked = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(word.as_str()));
+    let runs: Vec<(&str, Run)> = all.iter().copied().filter(|(name, _)| picked(name)).collect();
     println!("\n{title}");
     println!("{:<32} {:>12} {:>8} {:>18}", "", unit, "ratio", "CPU s / GB or 1e6");
     let mut figures: Vec<Vec<Figure>> = vec![Vec::new(); runs.len()];

@@ -97,15 +97,14 @@ fn messages_with(protection: Protection) -> Figure {
     ends::messages(server, client)
 }
 
-fn records_with(protection: Protection) -> Figure {
-    let composition =
-        compose(Profile { crc: protection == Protection::ClearText, ..Profile::file_arq() }, protection);
+fn records_with(profile: Profile, protection: Protection) -> Figure {
+    let composition = compose(Profile { crc: protection == Protection::ClearText, ..profile }, protection);
     let server = {
         let composition = composition.clone();
         |announce| async move {
             let endpoint = bind().await;
             let connection = receive(&endpoint, composition, announce).await;
-            let mut records = Records::new(connection).expect("a coalescing profile");
+            let mut records = Records::new(connection).expect("it stands");
             let mut tally = Tally::default();
             while records.recv().await.expect("it stands").is_some() {
                 let mut count = 1;
@@ -121,7 +120,7 @@ fn records_with(protection: Protection) -> Figure {
     let client = |address: SocketAddr| async move {
         let endpoint = bind().await;
         let connection = endpoint.connect(address, PORT, composition).await.expect("it listens");
-        let mut records = Records::new(connection).expect("a coalescing profile");
+        let mut records = Records::new(connection).expect("it stands");
         let (message, mut sending) = (noise::piece().slice(..MESSAGE_BYTES), Sending::start());
         while sending.goes_on() {
             for _ in 0..64 {
@@ -135,11 +134,19 @@ fn records_with(protection: Protection) -> Figure {
 }
 
 pub fn records() -> Figure {
-    records_with(Protection::ClearText)
+    records_with(Profile::file_arq(), Protection::ClearText)
 }
 
 pub fn records_protected() -> Figure {
-    records_with(Protection::Protected)
+    records_with(Profile::file_arq(), Protection::Protected)
+}
+
+pub fn packed() -> Figure {
+    records_with(Profile::voice(), Protection::ClearText)
+}
+
+pub fn packed_protected() -> Figure {
+    records_with(Profile::voice(), Protection::Protected)
 }
 
 pub fn messages() -> Figure {

@@ -19,7 +19,7 @@ impl Connection {
     /// # Errors
     /// [`Error::Path`] if this side, the profile or a limit does not allow it.
     pub async fn open_path(&self, local: IpAddr, remote: SocketAddr, backup: bool) -> Result<PathId, Error> {
-        let socket = &self.inner.hold.socket;
+        let socket = self.inner.hold.socket();
         let bound = socket.local_addr();
         let local = socket.native(SocketAddr::new(local, bound.port()))?;
         if !bound.ip().is_unspecified() && bound.ip() != local.ip() {

@@ -1,5 +1,6 @@
 //! Sockets below an endpoint: UDP or raw IP, in batches, with ECN and both addresses of every packet.
 
+mod pool;
 mod raw;
 mod reports;
 mod udp;
@@ -8,6 +9,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use restp_proto::{Ecn, Encapsulation, PathAddr, Transmit};
 
 use crate::Error;
@@ -24,6 +26,8 @@ pub(crate) struct Train<'a> {
     pub bytes: &'a [u8],
     /// Length of each datagram but the last, which may be shorter.
     pub stride: usize,
+    /// The same bytes as a value that may be kept, where that is worth it.
+    pub lent: Option<Bytes>,
 }
 
 /// The socket of an endpoint.
@@ -102,7 +106,7 @@ impl Socket {
     pub fn receive_buffer(&self) -> ReceiveBuffer {
         match self {
             Self::Udp(socket) => socket.receive_buffer(),
-            Self::Raw(_) => ReceiveBuffer::new(raw::BATCH_PACKETS, MAX_DATAGRAM_BYTES + 28),
+            Self::Raw(_) => ReceiveBuffer::new(1, MAX_DATAGRAM_BYTES + 28),
         }
     }
 
@@ -168,13 +172,14 @@ fn family_of(bound: SocketAddr, ip: IpAddr) -> Result<IpAddr, Error> {
 
 /// Room for the datagrams of one call.
 pub(crate) struct ReceiveBuffer {
-    bytes: Vec<u8>,
-    slot_bytes: usize,
+    slots: Vec<Vec<u8>>,
+    pool: pool::Pool,
 }
 
 impl ReceiveBuffer {
     fn new(slots: usize, slot_bytes: usize) -> Self {
-        Self { bytes: vec![0; slots * slot_bytes], slot_bytes }
+        let slots = (0..slots).map(|_| vec![0; slot_bytes]).collect();
+        Self { slots, pool: pool::Pool::default() }
     }
 }
 

@@ -111,10 +111,10 @@ impl RawSocket {
                 Poll::Pending if taken > 0 => return Poll::Ready(Ok(())),
                 Poll::Pending => return Poll::Pending,
             };
-            let Ok(received) = guard.try_io(|_| self.receive(&mut buffer.bytes)) else { continue };
+            let Ok(received) = guard.try_io(|_| self.receive(&mut buffer.slots[0])) else { continue };
             if let Some((path, ecn, start, end)) = received? {
-                let bytes = &buffer.bytes[start..end];
-                take(Train { path, ecn, bytes, stride: bytes.len().max(1) });
+                let bytes = &buffer.slots[0][start..end];
+                take(Train { path, ecn, bytes, stride: bytes.len().max(1), lent: None });
             }
             taken += 1;
             if taken == BATCH_PACKETS {

@@ -13,6 +13,9 @@ use tokio::io::Interest;
 use super::{MAX_DATAGRAM_BYTES, ReceiveBuffer, SocketOptions, Train, enlarge_buffers, family_of, reports};
 use crate::Error;
 
+/// Bytes that make a buffer worth lending: half of it.
+const LENT_BYTES: usize = MAX_DATAGRAM_BYTES / 2;
+
 /// A UDP socket that knows on which of its addresses a packet arrived.
 pub(crate) struct UdpSocket {
     io: tokio::net::UdpSocket,
@@ -106,25 +109,26 @@ impl UdpSocket {
         buffer: &mut ReceiveBuffer,
         mut take: impl FnMut(Train<'_>),
     ) -> Poll<io::Result<()>> {
-        let slot_bytes = buffer.slot_bytes;
         loop {
             ready!(self.io.poll_recv_ready(cx))?;
             let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let mut slots = buffer.bytes.chunks_exact_mut(slot_bytes);
+            let mut slots = buffer.slots.iter_mut();
             let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
-                std::array::from_fn(|_| IoSliceMut::new(slots.next().unwrap_or_default()));
+                std::array::from_fn(|_| IoSliceMut::new(slots.next().map_or(&mut [], |slot| slot)));
             let received = self.io.try_io(Interest::READABLE, || {
                 self.state.recv(UdpSockRef::from(&self.io), &mut slices, &mut metas)
             });
             match received {
                 Ok(count) => {
-                    for (index, meta) in metas.iter().take(count).enumerate() {
-                        let start = index * slot_bytes;
+                    for (slot, meta) in buffer.slots.iter_mut().zip(&metas).take(count) {
+                        let lent =
+                            if meta.len < LENT_BYTES { None } else { buffer.pool.lend(slot, meta.len) };
                         take(Train {
                             path: self.path(meta),
                             ecn: meta.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8)),
-                            bytes: &buffer.bytes[start..start + meta.len],
+                            bytes: lent.as_deref().unwrap_or(&slot[..meta.len]),
                             stride: meta.stride.max(1),
+                            lent: lent.clone(),
                         });
                     }
                     return Poll::Ready(Ok(()));

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use workload::{Clock, FlowReport, FlowSpec, join, prepare_apart, stacks};
+use transports::Clock;
+use workload::{FlowReport, FlowSpec, join, prepare_apart};
 
 use crate::harness::{Line, Options, Outcome, context, flow, in_virtual_time};
 
@@ -53,7 +54,7 @@ pub fn candidates() -> Vec<Candidate> {
             }
         })
     };
-    stacks::names().flat_map(each).collect()
+    transports::names().flat_map(each).collect()
 }
 
 /// One thing that is checked.

@@ -10,7 +10,8 @@ use netlab::{
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use serde_json::{Value, json};
-use workload::{Clock, Context, DeliveryInstants, FlowReport, FlowSpec, Message, WireTap, join, prepare};
+use transports::{Clock, Context, DeliveryInstants};
+use workload::{FlowReport, FlowSpec, Message, WireTap, join, prepare};
 
 /// What goes wrong in an example ends it.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

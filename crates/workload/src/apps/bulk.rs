@@ -2,16 +2,15 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use transports::{SpecError, parse_params};
 
-use super::one_way::{OneWay, Traffic};
-use super::{App, check_count, check_message_size, check_rate};
-use crate::error::SpecError;
-use crate::spec::parse_params;
-use crate::stacks::{Service, Stack};
+use super::checks::check_rate;
+use super::paced::{Amount, Paced};
+use crate::application::Application;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Bulk {
+pub(super) struct Params {
     size_bytes: u64,
     #[serde(default = "one_segment")]
     message_size_bytes: u32,
@@ -23,33 +22,14 @@ fn one_segment() -> u32 {
     1448
 }
 
-pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecError> {
-    let bulk: Bulk = parse_params("app_params", "bulk", params)?;
-    check_rate("bulk", "rate_bps", bulk.rate_bps)?;
-    Ok(Box::new(bulk))
-}
-
-impl OneWay for Bulk {
-    fn name(&self) -> &'static str {
-        "bulk"
-    }
-
-    fn message_bytes(&self) -> u32 {
-        self.message_size_bytes
-    }
-
-    fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError> {
-        if stack.service() == Service::Datagrams {
-            return Err(SpecError::new(format!(
-                "`bulk` needs a transport that delivers everything, which `{}` does not; use `cbr` with a `rate_bps`",
-                stack.name()
-            )));
-        }
-        check_message_size("bulk", self.message_size_bytes, stack)?;
-        check_count("bulk", "size_bytes", self.size_bytes.div_ceil(u64::from(self.message_size_bytes)))
-    }
-
-    fn traffic(&self, _seed: u64) -> Traffic {
-        Traffic::of_bytes(self.size_bytes, self.message_size_bytes, self.rate_bps)
-    }
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
+    let Params { size_bytes, message_size_bytes, rate_bps } = parse_params("app_params", "bulk", params)?;
+    check_rate("bulk", "rate_bps", rate_bps)?;
+    Ok(Box::new(Paced {
+        name: "bulk",
+        message_bytes: message_size_bytes,
+        rate_bps,
+        rate_key: "rate_bps",
+        amount: Amount::Bytes(size_bytes),
+    }))
 }

@@ -1,6 +1,6 @@
 //! When messages that came early could be read: with a transport that keeps their order, not before the earlier ones.
 
-use crate::stacks::Service;
+use transports::Service;
 
 /// Turns the instants at which messages arrived into those at which they could be read.
 pub(super) struct InOrder {

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use transports::{
+    Arrival, Connection, Failure, SenderEnd, Service, Session, SpecError, Stack, nanoseconds, parse_params,
+};
 
+use super::checks::{check_count, check_message_size};
 use super::in_order::InOrder;
-use super::{App, check_count, check_message_size};
-use crate::error::{Failure, SpecError};
+use crate::application::Application;
 use crate::exchange::{Exchange, OK};
-use crate::flow::{ClientResult, ServerResult, receive_over_one_session, send_over_one_session, watched};
-use crate::ledger::{Received, Sent};
+use crate::ledger::{ClientResult, Received, Sent, ServerResult};
+use crate::one_session::{receive_over_one_session, send_over_one_session, watched};
 use crate::payload::{Outbox, Payload};
-use crate::session::{SenderEnd, Session};
-use crate::spec::{nanoseconds, parse_params};
-use crate::stacks::{Arrival, Connection, Service, Stack};
 
 /// What an exchange is called: all messages are alike.
 const OBJECT: &str = "message";
@@ -27,7 +27,7 @@ const SHORTEST_INTERVAL_S: f64 = 1e-6;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     message_size_bytes: u32,
     interval_s: f64,
     duration_s: f64,
@@ -54,7 +54,7 @@ struct Periodic {
     sessions: Sessions,
 }
 
-pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecError> {
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
     let Params { message_size_bytes, interval_s, duration_s, connection } =
         parse_params("app_params", "periodic", params)?;
     let interval_ns = nanoseconds("interval_s", interval_s, SHORTEST_INTERVAL_S)?;
@@ -63,11 +63,7 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecErr
     Ok(Box::new(Periodic { message_bytes: message_size_bytes, interval_ns, count, sessions: connection }))
 }
 
-impl App for Periodic {
-    fn name(&self) -> &'static str {
-        "periodic"
-    }
-
+impl Application for Periodic {
     fn message_bytes(&self) -> u32 {
         self.message_bytes
     }
@@ -88,6 +84,50 @@ impl App for Periodic {
         self.sessions == Sessions::Fresh
     }
 
+    fn run_client(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        start_ns: i64,
+        result: &mut ClientResult,
+    ) -> Result<(), Failure> {
+        match self.sessions {
+            Sessions::Kept => {
+                send_over_one_session(stack, session, self.message_bytes, result, &mut |connection, sent| {
+                    self.send(connection, session, start_ns, sent)
+                })
+            }
+            Sessions::Fresh => {
+                watched(session, None, || {
+                    let outcome = self.send_over_fresh_sessions(stack, session, start_ns, result);
+                    session.announce_last_session_over();
+                    outcome
+                })
+                .0
+            }
+        }
+    }
+
+    fn run_server(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        result: &mut ServerResult,
+    ) -> Result<(), Failure> {
+        match self.sessions {
+            Sessions::Kept => receive_over_one_session(
+                stack,
+                session,
+                self.message_bytes,
+                result,
+                &mut |connection, received| self.receive(connection, session, stack.service(), received),
+            ),
+            Sessions::Fresh => self.receive_over_fresh_sessions(stack, session, &mut result.received),
+        }
+    }
+}
+
+impl Periodic {
     fn send(
         &self,
         connection: &mut dyn Connection,
@@ -141,50 +181,6 @@ impl App for Periodic {
         Ok(())
     }
 
-    fn run_client(
-        &self,
-        stack: &dyn Stack,
-        session: &Arc<Session>,
-        start_ns: i64,
-        result: &mut ClientResult,
-    ) -> Result<(), Failure> {
-        match self.sessions {
-            Sessions::Kept => {
-                send_over_one_session(stack, session, self.message_bytes, result, &mut |connection, sent| {
-                    self.send(connection, session, start_ns, sent)
-                })
-            }
-            Sessions::Fresh => {
-                watched(session, None, || {
-                    let outcome = self.send_over_fresh_sessions(stack, session, start_ns, result);
-                    session.announce_last_session_over();
-                    outcome
-                })
-                .0
-            }
-        }
-    }
-
-    fn run_server(
-        &self,
-        stack: &dyn Stack,
-        session: &Arc<Session>,
-        result: &mut ServerResult,
-    ) -> Result<(), Failure> {
-        match self.sessions {
-            Sessions::Kept => receive_over_one_session(
-                stack,
-                session,
-                self.message_bytes,
-                result,
-                &mut |connection, received| self.receive(connection, session, stack.service(), received),
-            ),
-            Sessions::Fresh => self.receive_over_fresh_sessions(stack, session, &mut result.received),
-        }
-    }
-}
-
-impl Periodic {
     fn outbox(&self, session: &Session) -> Outbox {
         Outbox::new(&Payload::new(session.ctx.seed, self.message_bytes))
     }
@@ -200,16 +196,7 @@ impl Periodic {
 
     /// The notes of a message that is about to be sent.
     fn exchange(&self, requested_ns: i64) -> Exchange {
-        Exchange {
-            object: OBJECT.to_owned(),
-            size_bytes: u64::from(self.message_bytes),
-            requested_ns,
-            connected_ns: None,
-            secured_ns: None,
-            first_byte_ns: None,
-            completed_ns: None,
-            outcome: OK.to_owned(),
-        }
+        Exchange::begun(OBJECT.to_owned(), u64::from(self.message_bytes), requested_ns, OK.to_owned())
     }
 
     fn hand_over(

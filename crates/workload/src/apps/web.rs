@@ -8,16 +8,15 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use transports::{Arrival, Connection, Failure, SenderEnd, Service, Session, SpecError, Stack, parse_params};
 
+use super::checks::check_count;
 use super::web_pages::{Kind, Page, pages};
-use super::{App, check_count};
-use crate::error::{Failure, SpecError};
+use crate::application::Application;
 use crate::exchange::{Exchange, OK};
 use crate::ledger::{Received, Sent};
+use crate::one_session::OneSession;
 use crate::payload::{Outbox, Payload};
-use crate::session::{SenderEnd, Session};
-use crate::spec::parse_params;
-use crate::stacks::{Arrival, Connection, Service, Stack};
 
 /// Size of a request (dissertation, section 4.2.1).
 const REQUEST_BYTES: u32 = 350;
@@ -30,7 +29,7 @@ const ANSWER_SALT: u64 = 0x0a5e_0e25;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     #[serde(default = "one")]
     pages: u64,
     #[serde(default)]
@@ -54,7 +53,7 @@ struct Web {
     kind: Kind,
 }
 
-pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn App>, SpecError> {
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
     let Params { pages, page } = parse_params("app_params", "web", params)?;
     check_count("web", "pages", pages)?;
     let kind = match page {
@@ -79,11 +78,7 @@ impl Web {
     }
 }
 
-impl App for Web {
-    fn name(&self) -> &'static str {
-        "web"
-    }
-
+impl OneSession for Web {
     fn message_bytes(&self) -> u32 {
         REQUEST_BYTES
     }
@@ -210,16 +205,7 @@ impl Browser<'_> {
     ) -> Result<i64, Failure> {
         let requested_ns = self.session.ctx.clock.now_ns();
         let start = self.asked * u64::from(REQUEST_BYTES);
-        let mut exchange = Exchange {
-            object: name.to_owned(),
-            size_bytes,
-            requested_ns,
-            connected_ns: None,
-            secured_ns: None,
-            first_byte_ns: None,
-            completed_ns: None,
-            outcome: OK.to_owned(),
-        };
+        let mut exchange = Exchange::begun(name.to_owned(), size_bytes, requested_ns, OK.to_owned());
         let outcome =
             hand_over(connection, self.session, &mut self.requests, start..start + u64::from(REQUEST_BYTES))
                 .and_then(|()| {

@@ -1,7 +1,8 @@
 //! What tests of whole flows share: a flow's description, its surroundings, and both halves run.
 
 use serde_json::{Value, json};
-use workload::{Clock, Context, FlowReport, FlowSpec, join, prepare};
+use transports::{Clock, Context};
+use workload::{FlowReport, FlowSpec, join, prepare};
 
 use crate::places::free_place;
 

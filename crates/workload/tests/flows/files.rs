@@ -7,7 +7,8 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
-use workload::{MessageLog, SocketLog, SocketSample};
+use transports::SocketSample;
+use workload::{MessageLog, SocketLog};
 
 fn read(name: &str, write: impl FnOnce(&std::path::Path)) -> RecordBatch {
     let path = std::env::temp_dir().join(format!("workload-{}-{name}", std::process::id()));

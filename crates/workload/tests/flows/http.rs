@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
-use workload::{Context, Exchange, FlowReport, FlowSpec, OK, join_asking_alone, prepare};
+use transports::Context;
+use workload::{Exchange, FlowReport, FlowSpec, OK, join_asking_alone, prepare};
 
 use crate::common::{context, flow, run};
 

@@ -50,7 +50,7 @@ fn tcp_bulk_arrives_whole_with_a_short_last_message() {
 #[test]
 fn totals_need_no_messages() {
     let spec = flow("tcp", json!({"congestion_control": "reno"}), "bulk", json!({"size_bytes": 3_000_000}));
-    let report = run(&spec, workload::Context { messages: false, ..context() });
+    let report = run(&spec, transports::Context { messages: false, ..context() });
     ok(&report);
     assert_eq!(report.result.received_bytes, 3_000_000);
     assert!(report.result.last_received_s > report.result.first_received_s);
@@ -161,7 +161,7 @@ fn tcp_to_nobody_is_refused() {
 #[test]
 fn a_receiver_that_dies_is_a_reset() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
-    let ctx = workload::Context {
+    let ctx = transports::Context {
         destination: listener.local_addr().expect("a bound socket has an address"),
         ..context()
     };
@@ -187,7 +187,7 @@ fn a_taken_port_fails_both_halves() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
     let destination = taken.local_addr().expect("a bound socket has an address");
     let spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 1000}));
-    let report = run(&spec, workload::Context { destination, ..context() });
+    let report = run(&spec, transports::Context { destination, ..context() });
     assert!(reason(&report).contains(&destination.to_string()), "{:?}", report.result.reason);
 }
 
@@ -205,7 +205,7 @@ fn the_limit_ends_a_flow_that_would_go_on() {
         let params = if stack == "tcp" { json!({"congestion_control": "cubic"}) } else { json!({}) };
         let ctx = context();
         let limit_ns = ctx.clock.now_ns() + 400_000_000;
-        let report = run(&flow(stack, params, "cbr", cbr.clone()), workload::Context { limit_ns, ..ctx });
+        let report = run(&flow(stack, params, "cbr", cbr.clone()), transports::Context { limit_ns, ..ctx });
         assert!(reason(&report).starts_with("the limit of"), "{stack}: {:?}", report.result.reason);
         assert!(report.result.received_messages > 0, "{stack}");
     }
@@ -217,7 +217,7 @@ fn the_limit_ends_a_sender_that_sleeps_until_its_next_message() {
     for (stack, params) in [("tcp", json!({"congestion_control": "cubic"})), ("udp", json!({}))] {
         let report = run(
             &flow(stack, params, "cbr", cbr.clone()),
-            workload::Context { limit_ns: 300_000_000, ..context() },
+            transports::Context { limit_ns: 300_000_000, ..context() },
         );
         assert!(reason(&report).starts_with("the limit of"), "{stack}: {:?}", report.result.reason);
         assert_eq!(report.result.sent_messages, 1, "{stack}");
@@ -228,7 +228,7 @@ fn the_limit_ends_a_sender_that_sleeps_until_its_next_message() {
 fn a_start_beyond_the_limit_is_said() {
     let mut spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 1000}));
     spec.start_s = 1.0;
-    let report = run(&spec, workload::Context { limit_ns: 200_000_000, ..context() });
+    let report = run(&spec, transports::Context { limit_ns: 200_000_000, ..context() });
     assert!(reason(&report).contains("not to start before"), "{:?}", report.result.reason);
 }
 
@@ -250,7 +250,7 @@ fn two_flows_at_once_do_not_mix() {
     let reports = std::thread::scope(|scope| {
         let seeds = [1, 2].map(|seed| {
             let spec = &spec;
-            scope.spawn(move || run(spec, workload::Context { seed, ..context() }))
+            scope.spawn(move || run(spec, transports::Context { seed, ..context() }))
         });
         seeds.map(|thread| thread.join().expect("a flow does not panic"))
     });
@@ -272,6 +272,6 @@ fn an_address_of_another_machine_cannot_be_bound() {
     let spec =
         flow("udp", json!({}), "cbr", json!({"rate_bps": 8000, "message_size_bytes": 100, "duration_s": 1}));
     let source = SocketAddr::from(([192, 0, 2, 1], free_place().port()));
-    let report = run(&spec, workload::Context { source, ..context() });
+    let report = run(&spec, transports::Context { source, ..context() });
     assert!(reason(&report).contains("192.0.2.1"), "{}", reason(&report));
 }

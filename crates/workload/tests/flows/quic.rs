@@ -1,7 +1,8 @@
 //! Whole flows by QUIC over the loopback interface: what arrives, what is recorded, and what is said when it fails.
 
 use serde_json::{Value, json};
-use workload::{Context, FlowReport, join_alone, prepare};
+use transports::Context;
+use workload::{FlowReport, join_alone, prepare};
 
 use crate::common::{all_in_time, context, flow, run};
 
@@ -230,7 +231,7 @@ fn what_was_left_out_says_how_to_build_it_in() {
 fn the_versions_of_the_libraries_are_those_that_are_built() {
     let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock"))
         .expect("the workspace has a lock file");
-    for (name, version) in workload::stacks::LIBRARIES {
+    for (name, version) in transports::LIBRARIES {
         let entry = format!("name = \"{name}\"\nversion = \"{version}\"\n");
         assert!(lock.contains(&entry), "Cargo.lock has another version of {name} than {version}");
     }

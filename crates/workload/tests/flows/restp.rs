@@ -1,7 +1,8 @@
 //! ResTP over the loopback interface, in every way in which its services deliver.
 
 use serde_json::{Value, json};
-use workload::{Context, FlowReport, FlowSpec};
+use transports::Context;
+use workload::{FlowReport, FlowSpec};
 
 use crate::common::{context, flow, run};
 use crate::places::own_address;

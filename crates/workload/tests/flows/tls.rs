@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
-use workload::{Context, FlowReport, join_alone, prepare};
+use transports::Context;
+use workload::{FlowReport, join_alone, prepare};
 
 use crate::common::{context, flow, run};
 

@@ -1,0 +1,31 @@
+//! What this program can play, for who writes its plans: one JSON object (`gauntlet-guest --describe`).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::plan::Drop;
+
+#[derive(Serialize)]
+struct Description {
+    format: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    transports: transports::Description,
+    /// The names of the parameters of each application.
+    applications: BTreeMap<&'static str, Vec<&'static str>>,
+    /// The names of the parameters of each rule for packets on their way.
+    rules: BTreeMap<&'static str, Vec<&'static str>>,
+}
+
+/// The description as text.
+pub fn text() -> String {
+    let description = Description {
+        format: "gauntlet-player",
+        version: 1,
+        transports: transports::describe(),
+        applications: workload::apps::describe(),
+        rules: BTreeMap::from([("drop", transports::parameters::<Drop>())]),
+    };
+    serde_json::to_string_pretty(&description).expect("names and texts can be written as JSON")
+}

@@ -1,0 +1,167 @@
+//! Forgers who read a connection in clear text, and so have all of its numbers: what numbers alone must not give them.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use restp_proto::wire::{
+    Arq, Flags, Flow, Header, JoinStep, MpCapable, MpJoin, Multipath, Packet as Wire, PathMode, Report,
+    Sequence,
+};
+use restp_proto::{CloseReason, ConnId, EventKind, Profile};
+use restp_sim::pair::{Pair, client_path, has_payload, server_ip};
+use restp_sim::{DropRule, LinkConfig, LinkId, Packet};
+
+use crate::hostile::{bytes, observed_token, packet};
+
+const MS: Duration = Duration::from_millis(1);
+
+type Seen = Arc<Mutex<Vec<Packet>>>;
+
+/// Notes everything that enters `link`.
+fn tap(pair: &mut Pair, link: LinkId) -> Seen {
+    let seen = Seen::default();
+    let notes = Arc::clone(&seen);
+    let note = move |packet: &Packet| {
+        notes.lock().unwrap().push(packet.clone());
+        false
+    };
+    pair.net.add_rule(link, DropRule::first(u64::MAX, note));
+    seen
+}
+
+/// The newest packet that was seen, changed by `change`.
+fn forged(seen: &Seen, change: impl FnOnce(&mut Wire<'_>)) -> Packet {
+    let newest = seen.lock().unwrap().last().expect("the connection has begun").clone();
+    let mut packet = Wire::decode(&newest.data, None).unwrap().packet;
+    change(&mut packet);
+    let mut data = Vec::new();
+    packet.encode(&mut data, None).unwrap();
+    Packet { data, ..newest }
+}
+
+fn newest_number(seen: &Seen) -> u32 {
+    let newest = seen.lock().unwrap().last().expect("something was sent").clone();
+    Wire::decode(&newest.data, None).unwrap().packet.sequence.number().expect("it is numbered")
+}
+
+// R-SEC-4
+#[test]
+fn only_what_was_sent_can_be_acknowledged() {
+    // The first forgery shows that nothing but the number is wrong with the second.
+    for (beyond, believed) in [(0, true), (1, false)] {
+        let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+        let (there, back) = pair.links[0];
+        let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 200);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        pair.net.add_rule(back, DropRule::first(3, has_payload));
+        for _ in 0..3 {
+            pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
+        }
+        pair.net.run_for(MS * 8);
+        let next = newest_number(&of_server).wrapping_add(1);
+        pair.net.inject(forged(&of_client, |packet| {
+            let Sequence::Arq(arq) = &mut packet.sequence else { panic!("{packet:?}") };
+            arq.acknowledgement = next.wrapping_add(beyond);
+        }));
+        pair.net.run_for(Duration::from_secs(20));
+        let got: usize = pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum();
+        assert_eq!(got, if believed { 0 } else { 3000 }, "{beyond} beyond what was sent");
+    }
+}
+
+// H2, R-MP-3
+#[test]
+fn a_join_whose_proof_is_wrong_becomes_no_path() {
+    let mut pair = Pair::new(6, &Profile::multipath(), &LinkConfig::ideal(MS * 10));
+    let conn = pair.connect();
+    pair.net.run_for(MS * 300);
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    let token = observed_token(&mut pair, conn);
+    let forger: SocketAddr = "203.0.113.5:1000".parse().unwrap();
+    let to_forger = pair.net.add_link(LinkConfig::ideal(MS));
+    pair.net.route(server_ip(0), forger.ip(), &[to_forger]);
+    let answers = tap(&mut pair, to_forger);
+    let say = |pair: &mut Pair, flags, arq: Arq, step| {
+        let mut join = packet(flags, Flow::CON, arq.sequence, arq.acknowledgement);
+        join.header.path_mode = PathMode::Spreading;
+        join.multipath = Some(Multipath::Join(MpJoin { backup: false, address_id: 9, step }));
+        let destination = client_path(0).remote;
+        pair.net.inject(Packet {
+            source: forger,
+            destination,
+            ecn: restp_proto::Ecn::NotEct,
+            data: bytes(&join),
+        });
+        pair.net.run_for(MS * 20);
+    };
+    say(&mut pair, Flags::SYN, Arq { sequence: 5, acknowledgement: 0 }, JoinStep::Syn { token, nonce: 1 });
+    let answer = answers.lock().unwrap()[0].clone();
+    let answer = Wire::decode(&answer.data, None).unwrap().packet;
+    let Some(Multipath::Join(MpJoin { step: JoinStep::SynAck { mac: shown, .. }, .. })) = answer.multipath
+    else {
+        panic!("{answer:?}");
+    };
+    let arq = Arq { sequence: 6, acknowledgement: answer.sequence.number().unwrap().wrapping_add(1) };
+    // Nothing, and what the server itself has shown.
+    let mut reflected = [0; 20];
+    reflected[..shown.len()].copy_from_slice(&shown);
+    for mac in [[0; 20], reflected] {
+        say(&mut pair, Flags::ACK, arq, JoinStep::Ack { mac });
+    }
+    let _ = pair.send(pair.server, accepted, vec![1; 1000]);
+    pair.net.run_for(Duration::from_secs(1));
+    let server = &pair.net.host(pair.server).endpoint;
+    assert_eq!(server.conn_stats(accepted).unwrap().unauthentic, 2, "both proofs were looked at");
+    let paths = server.path_stats(accepted);
+    assert_eq!(paths.iter().filter(|(_, path)| path.usable).count(), 1, "{paths:?}");
+    assert!(!answers.lock().unwrap().iter().any(has_payload), "no data for whoever has proven nothing");
+}
+
+/// A connection over two paths whose path 0 is reset with `key`, and exactly the number that is due.
+fn reset_with(key: impl FnOnce(u64) -> Option<u64>) -> (Pair, ConnId) {
+    let link = LinkConfig::ideal(MS * 10);
+    let mut pair =
+        Pair::with_paths(6, &Profile::multipath(), &[(link.clone(), link.clone()), (link.clone(), link)]);
+    let (there, back) = pair.links[0];
+    let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
+    let conn = pair.connect();
+    pair.net.run_for(MS * 300);
+    let syn_ack = of_server.lock().unwrap()[0].clone();
+    let shown = match Wire::decode(&syn_ack.data, None).unwrap().packet.multipath {
+        Some(Multipath::Capable(MpCapable::OneKey { flags, key })) => (flags, key),
+        other => panic!("{other:?}"),
+    };
+    pair.net.with(pair.client, |host, now| {
+        host.endpoint.open_path(now, conn, client_path(1), false).unwrap();
+    });
+    pair.net.run_for(Duration::from_secs(1));
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    assert_eq!(pair.net.host(pair.server).endpoint.path_stats(accepted).len(), 2);
+    let reset = forged(&of_client, |packet| {
+        let multipath = key(shown.1).map(|key| Multipath::Capable(MpCapable::OneKey { flags: shown.0, key }));
+        let header = Header { flags: Flags::RST, ..packet.header };
+        *packet = Wire { header, multipath, dss: None, report: Report::None, payload: &[], ..*packet };
+    });
+    pair.net.inject(reset);
+    (pair, accepted)
+}
+
+// H6, R-MP-11
+#[test]
+fn only_the_right_key_ends_all_paths_and_a_wrong_one_ends_nothing() {
+    let paths = |pair: &Pair, conn| {
+        let all = pair.net.host(pair.server).endpoint.path_stats(conn);
+        all.iter().filter(|(_, path)| path.usable).count()
+    };
+    let (pair, conn) = reset_with(|_| None);
+    assert_eq!(paths(&pair, conn), 1, "a number ends the path that it belongs to");
+    let (pair, conn) = reset_with(|key| Some(key ^ 1));
+    assert_eq!(paths(&pair, conn), 2);
+    let (mut pair, conn) = reset_with(Some);
+    let events = pair.net.with(pair.server, |host, _| host.take_events());
+    let ended = EventKind::Closed(CloseReason::Reset);
+    assert!(events.iter().any(|event| event.conn == conn && event.kind == ended), "{events:?}");
+}

@@ -1,0 +1,25 @@
+//! The protocol in simulated networks: one module per subject.
+
+mod bursts;
+mod compositions;
+mod delay;
+mod delivery;
+mod ending;
+mod forgers;
+mod fuzzing;
+mod handshake;
+mod hostile;
+mod interaction;
+mod late;
+mod loss_causes;
+mod moving;
+mod paths;
+#[cfg(feature = "protected")]
+mod protection;
+mod rules;
+mod sizes;
+mod snapshot;
+mod soak;
+#[cfg(feature = "protected")]
+mod strangers;
+mod throughput;

@@ -1,0 +1,212 @@
+//! Path MTU discovery: what a path carries is found, kept to, and given up when it shrinks.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use restp_proto::profile::{Paths, Scheduler, Tuning};
+use restp_proto::{ConnId, ConnStats, PathId, Profile};
+use restp_sim::pair::{Pair, client_path, pattern};
+use restp_sim::{DropRule, HostId, LinkConfig, Loss, Packet};
+
+const MS: Duration = Duration::from_millis(1);
+/// Headers of IPv4 and UDP.
+const OUTER_BYTES: usize = 28;
+/// What the search may leave unused.
+const STEP_BYTES: usize = 16;
+
+fn searching(profile: Profile) -> Profile {
+    let tuning = Tuning { search_packet_bytes: Some(1472), ..profile.tuning };
+    Profile { tuning, ..profile }
+}
+
+fn link(mtu_bytes: usize) -> LinkConfig {
+    LinkConfig { mtu_bytes, ..LinkConfig::new(20_000_000, MS * 10) }
+}
+
+/// Lengths of the packets that enter the link from client to server, and a limit beyond which they vanish.
+fn watch(pair: &mut Pair, path: usize) -> (Arc<Mutex<Vec<usize>>>, Arc<AtomicUsize>) {
+    let (seen, limit) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(usize::MAX)));
+    let (copy, bound) = (Arc::clone(&seen), Arc::clone(&limit));
+    let vanish = move |packet: &Packet| {
+        copy.lock().unwrap().push(packet.data.len());
+        packet.data.len() > bound.load(Ordering::Relaxed)
+    };
+    pair.net.add_rule(pair.links[path].0, DropRule::first(u64::MAX, vanish));
+    (seen, limit)
+}
+
+fn found(pair: &mut Pair, host: fn(&Pair) -> HostId, conn: ConnId) -> Vec<(PathId, usize)> {
+    let host = host(pair);
+    let stats = pair.net.host(host).endpoint.path_stats(conn);
+    stats.into_iter().map(|(id, path)| (id, path.packet_bytes)).collect()
+}
+
+fn counters(pair: &mut Pair, conn: ConnId) -> ConnStats {
+    pair.net.host(pair.client).endpoint.conn_stats(conn).unwrap().clone()
+}
+
+/// Moves `size_bytes` from client to server within a minute; panics if they do not arrive whole.
+fn carry(pair: &mut Pair, conn: ConnId, size_bytes: usize) {
+    let sent: Vec<u8> = (0..size_bytes).map(pattern).collect();
+    let accepted = pair.accepted().expect("it is connected");
+    let (mut received, mut offset) = (Vec::new(), 0);
+    for _ in 0..60_000 {
+        while offset < sent.len() {
+            let piece = sent[offset..sent.len().min(offset + 10_000)].to_vec();
+            let length = piece.len();
+            if pair.send(pair.client, conn, piece).is_err() {
+                break;
+            }
+            offset += length;
+        }
+        received.extend(pair.receive(pair.server, accepted).into_iter().flat_map(|message| message.payload));
+        if received.len() >= sent.len() {
+            break;
+        }
+        pair.net.run_for(MS);
+    }
+    assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+}
+
+// R-SIZE-1, R-SIZE-2, R-NUM-4
+#[test]
+fn the_search_finds_what_the_path_carries_and_its_losses_slow_nothing_down() {
+    for (mtu, profile) in [1500, 1400, 1330, 1228].into_iter().flat_map(|mtu| {
+        [Profile::file_arq(), Profile::file_harq(), Profile::satellite_outage()].map(|profile| (mtu, profile))
+    }) {
+        let mut pair = Pair::new(3, &searching(profile.clone()), &link(mtu));
+        let (seen, _) = watch(&mut pair, 0);
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(30));
+        let passes = mtu - OUTER_BYTES;
+        let size = found(&mut pair, |pair| pair.client, conn)[0].1;
+        assert!(size <= passes && passes - size < STEP_BYTES, "{profile}: {size} of {passes}");
+        let accepted = pair.accepted().unwrap();
+        assert_eq!(found(&mut pair, |pair| pair.server, accepted)[0].1, size, "{profile}: the other end");
+        seen.lock().unwrap().clear();
+        carry(&mut pair, conn, 100_000);
+        let longest = seen.lock().unwrap().iter().copied().max().unwrap();
+        assert!(longest <= size && size - longest < 24, "{profile}: {longest} of {size}");
+        let stats = counters(&mut pair, conn);
+        assert_eq!((stats.lost, stats.timeouts, stats.congestion_events), (0, 0, 0), "{profile}: {stats:?}");
+        assert_eq!(stats.size_probes == 1, mtu == 1500, "{profile}: {}", stats.size_probes);
+    }
+}
+
+// R-SIZE-1
+#[test]
+fn nobody_searches_who_was_not_asked_to() {
+    let mut pair = Pair::new(3, &Profile::file_arq(), &link(1500));
+    let (seen, _) = watch(&mut pair, 0);
+    let conn = pair.connect();
+    pair.net.run_for(Duration::from_secs(30));
+    carry(&mut pair, conn, 100_000);
+    assert_eq!(seen.lock().unwrap().iter().max(), Some(&1200));
+    assert_eq!(counters(&mut pair, conn).size_probes, 0);
+}
+
+// R-SIZE-3, R-SIZE-4
+#[test]
+fn a_path_that_swallows_long_packets_of_a_sudden_stops_nothing() {
+    for (profile, limit) in
+        [(Profile::file_arq(), 1250), (Profile::file_harq(), 1400), (Profile::satellite_outage(), 1200)]
+    {
+        let mut pair = Pair::new(3, &searching(profile.clone()), &link(1500));
+        let (_, bound) = watch(&mut pair, 0);
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(1));
+        assert_eq!(found(&mut pair, |pair| pair.client, conn)[0].1, 1472, "{profile}");
+        let sent: Vec<u8> = (0..400_000).map(pattern).collect();
+        pair.send(pair.client, conn, sent.clone()).unwrap();
+        pair.net.run_for(MS * 60);
+        // In the middle of the transfer, with long packets on their way and behind them.
+        bound.store(limit, Ordering::Relaxed);
+        pair.net.run_for(Duration::from_secs(20));
+        let accepted = pair.accepted().unwrap();
+        let received: Vec<u8> =
+            pair.receive(pair.server, accepted).into_iter().flat_map(|message| message.payload).collect();
+        assert!(received == sent, "{profile}: {} bytes", received.len());
+        let stats = counters(&mut pair, conn);
+        assert!(stats.black_holes > 0 && stats.cut_packets > 0, "{profile}: {stats:?}");
+        pair.net.run_for(Duration::from_secs(60));
+        let size = found(&mut pair, |pair| pair.client, conn)[0].1;
+        assert!(size <= limit && limit - size < STEP_BYTES, "{profile}: {size} of {limit}");
+        carry(&mut pair, conn, 100_000);
+    }
+}
+
+// R-SIZE-2, R-NUM-4
+#[test]
+fn with_a_shorter_path_beside_it_a_longer_one_keeps_to_what_both_carry() {
+    let profile = Profile { paths: Paths::Spreading(Scheduler::RoundRobin), ..Profile::multipath() };
+    let paths = [(link(1500), link(1500)), (link(1300), link(1300))];
+    let mut pair = Pair::with_paths(9, &searching(profile), &paths);
+    let taps = [watch(&mut pair, 0), watch(&mut pair, 1)];
+    let conn = pair.connect();
+    pair.net.run_for(Duration::from_secs(5));
+    assert_eq!(found(&mut pair, |pair| pair.client, conn), [(PathId(0), 1472)]);
+    // Long packets are on their way when the second path opens: some of them go there, in parts.
+    let sent: Vec<u8> = (0..600_000).map(pattern).collect();
+    pair.send(pair.client, conn, sent.clone()).unwrap();
+    pair.net.run_for(MS * 40);
+    pair.net
+        .with(pair.client, |host, now| host.endpoint.open_path(now, conn, client_path(1), false))
+        .unwrap();
+    pair.net.run_for(MS * 100);
+    taps[0].1.store(0, Ordering::Relaxed);
+    pair.net.run_for(Duration::from_secs(20));
+    let accepted = pair.accepted().unwrap();
+    let received: Vec<u8> =
+        pair.receive(pair.server, accepted).into_iter().flat_map(|message| message.payload).collect();
+    assert!(received == sent, "{} bytes", received.len());
+    taps[0].1.store(usize::MAX, Ordering::Relaxed);
+    pair.net.run_for(Duration::from_secs(60));
+    let sizes = found(&mut pair, |pair| pair.client, conn);
+    assert!(sizes.iter().any(|(id, size)| *id == PathId(1) && (1256..=1272).contains(size)), "{sizes:?}");
+    for (seen, _) in &taps {
+        seen.lock().unwrap().clear();
+    }
+    carry(&mut pair, conn, 200_000);
+    let limit = sizes.iter().map(|(_, size)| *size).min().unwrap();
+    let longest =
+        taps.iter().filter_map(|(seen, _)| seen.lock().unwrap().iter().copied().max()).max().unwrap();
+    assert!(longest > 1200 && longest <= limit, "{longest} beyond {limit}");
+}
+
+// R-SIZE-2, R-SIZE-3
+#[test]
+fn losses_do_not_pass_for_a_short_path_for_long() {
+    for seed in 0..5 {
+        let lossy = LinkConfig { loss: Loss::bursts(0.05, 3.0), ..link(1500) };
+        let mut pair = Pair::new(seed, &searching(Profile::file_harq()), &lossy);
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(10));
+        carry(&mut pair, conn, 2_000_000);
+        pair.net.run_for(Duration::from_secs(60));
+        let size = found(&mut pair, |pair| pair.client, conn)[0].1;
+        assert!(size > 1400, "seed {seed}: {size}");
+    }
+}
+
+// R-SIZE-1, R-SIZE-4
+#[cfg(feature = "protected")]
+#[test]
+fn probes_and_parts_are_sealed_as_everything_else_is() {
+    use restp_proto::EndpointConfig;
+    use restp_proto::profile::Protection;
+    use restp_proto::protected::Keys;
+
+    let profile = searching(Profile { protection: Protection::Protected, ..Profile::file_arq() });
+    let config = EndpointConfig { keys: Some(Keys::shared([7; 32])), ..EndpointConfig::default() };
+    let mut pair = Pair::with_config(3, &profile, &profile, &[(link(1400), link(1400))], &config);
+    let (_, bound) = watch(&mut pair, 0);
+    let conn = pair.connect();
+    pair.net.run_for(Duration::from_secs(30));
+    let size = found(&mut pair, |pair| pair.client, conn)[0].1;
+    assert!((1357..=1372).contains(&size), "{size}");
+    bound.store(1250, Ordering::Relaxed);
+    carry(&mut pair, conn, 300_000);
+    let stats = counters(&mut pair, conn);
+    assert!(stats.black_holes > 0 && stats.cut_packets > 0, "{stats:?}");
+}

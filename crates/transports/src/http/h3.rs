@@ -1,0 +1,190 @@
+//! HTTP/3 by h3, over quinn.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use futures_util::future::join_all;
+use h3::client::SendRequest;
+use h3::error::StreamError;
+
+use super::answer::{answer, check_found, request, with_body};
+use super::carrier::{Browser, HttpCarrier, Opened, Site, Version};
+use super::sentence::failure;
+use super::tasks::{Tasks, Waits, run};
+use crate::error::Failure;
+use crate::quic::quinn::Quinn;
+use crate::quic::quinn::web::{WebConnection, WebEndpoint};
+use crate::secure::SERVER_NAME;
+use crate::session::Session;
+
+/// The protocol's name (ALPN: RFC 9114, section 3.1).
+const HTTP3: &[u8] = b"h3";
+
+const LOADING: &str = "the page was still loading";
+const SERVING: &str = "the server still waited for the browser";
+const ANSWER: &str = "the answer";
+
+impl Waits for WebEndpoint {
+    fn turn(&self, doing: &str) -> Result<(), Failure> {
+        WebEndpoint::turn(self, doing)
+    }
+}
+
+impl HttpCarrier for Quinn {
+    fn is_quic(&self) -> bool {
+        true
+    }
+
+    fn load(
+        &self,
+        session: &Arc<Session>,
+        browser: &dyn Browser,
+        version: Version,
+        _connections: usize,
+    ) -> Result<(), Failure> {
+        loop {
+            load_over_one(self, session, browser, version)?;
+            if browser.left() == 0 || !browser.knows_the_others() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn serve(&self, session: &Arc<Session>, site: &Rc<dyn Site>, _version: Version) -> Result<(), Failure> {
+        serve(self, session, site)
+    }
+}
+
+/// Opens a connection and loads the next object over it; all that are left, unless each has a connection of its own.
+fn load_over_one(
+    quinn: &Quinn,
+    session: &Arc<Session>,
+    browser: &dyn Browser,
+    version: Version,
+) -> Result<(), Failure> {
+    let asked = browser.ask(session.ctx.clock.now_ns());
+    let (endpoint, connection) = match quinn.web_connect(session, HTTP3) {
+        Ok(opening) => opening,
+        Err(failure) => {
+            browser.over(asked, Err(failure), session.ctx.clock.now_ns());
+            return Ok(());
+        }
+    };
+    let tasks = Tasks::default();
+    let client = Client { browser, session, connection, endpoint: &endpoint, tasks: tasks.clone() };
+    run(&tasks, &endpoint, LOADING, client.load(asked, version))
+}
+
+/// What a browser needs to ask over a connection.
+struct Client<'a> {
+    browser: &'a dyn Browser,
+    session: &'a Session,
+    connection: WebConnection,
+    endpoint: &'a WebEndpoint,
+    tasks: Tasks<'a>,
+}
+
+type Sender = SendRequest<WebConnection, Bytes>;
+
+impl Client<'_> {
+    async fn load(self, first: usize, version: Version) {
+        let mut sender = match self.open(first).await {
+            Ok(sender) => sender,
+            Err(failure) => return self.browser.over(first, Err(failure), self.endpoint.now_ns()),
+        };
+        self.fetch(&mut sender, first).await;
+        if version.is_fresh() || !self.browser.knows_the_others() {
+            return;
+        }
+        let asked: Vec<_> =
+            (0..self.browser.left()).map(|_| self.browser.ask(self.endpoint.now_ns())).collect();
+        join_all(asked.into_iter().map(async |asked| self.fetch(&mut sender.clone(), asked).await)).await;
+    }
+
+    async fn open(&self, asked: usize) -> Result<Sender, Failure> {
+        let established_ns = self.connection.established(self.session.ctx.destination).await?;
+        self.browser.opened(asked, Opened { connected_ns: Some(established_ns), secured_ns: None });
+        // Frames that mean nothing (RFC 9114, section 7.2.8) are drawn at random: they would only blur comparisons.
+        let (mut driver, sender) = h3::client::builder()
+            .send_grease(false)
+            .build::<_, _, Bytes>(self.connection.clone())
+            .await
+            .map_err(|error| self.failed(&error))?;
+        // What goes wrong with it, those who ask over it hear too.
+        self.tasks.spawn(async move { drop(driver.wait_idle().await) });
+        Ok(sender)
+    }
+
+    fn failed(&self, error: &(dyn std::error::Error + 'static)) -> Failure {
+        self.connection.lost(ANSWER).unwrap_or_else(|| failure(ANSWER, error))
+    }
+
+    async fn fetch(&self, sender: &mut Sender, asked: usize) {
+        let outcome = self.try_fetch(sender, asked).await;
+        self.browser.over(asked, outcome, self.endpoint.now_ns());
+    }
+
+    async fn try_fetch(&self, sender: &mut Sender, asked: usize) -> Result<(), Failure> {
+        let failed = |error: StreamError| self.failed(&error);
+        let request = with_body(request(&format!("https://{SERVER_NAME}{}", self.browser.path(asked))), ())?;
+        let mut stream = sender.send_request(request).await.map_err(failed)?;
+        stream.finish().await.map_err(failed)?;
+        let response = stream.recv_response().await.map_err(failed)?;
+        check_found(response.status())?;
+        self.browser.answered(asked, self.endpoint.now_ns());
+        while let Some(mut bytes) = stream.recv_data().await.map_err(failed)? {
+            while bytes.has_remaining() {
+                self.browser.take(asked, bytes.chunk(), self.endpoint.now_ns())?;
+                bytes.advance(bytes.chunk().len());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serves `site` at the destination of `session`.
+fn serve(quinn: &Quinn, session: &Arc<Session>, site: &Rc<dyn Site>) -> Result<(), Failure> {
+    let endpoint = quinn.web_listen(session, HTTP3)?;
+    session.announce_listening();
+    let tasks = Tasks::default();
+    let spawned = tasks.clone();
+    let endpoint = &endpoint;
+    run(&tasks, endpoint, SERVING, async move {
+        loop {
+            let connection = endpoint.accept().await;
+            // A connection that breaks is the browser's to report.
+            let (site, tasks) = (Rc::clone(site), spawned.clone());
+            spawned.spawn(async move { drop(answer_all(connection, site, tasks).await) });
+        }
+    })
+}
+
+/// Answers what is asked on a connection until it ends.
+async fn answer_all(
+    connection: WebConnection,
+    site: Rc<dyn Site>,
+    tasks: Tasks<'_>,
+) -> Result<(), h3::error::ConnectionError> {
+    let mut connection = h3::server::builder().send_grease(false).build::<_, Bytes>(connection).await?;
+    while let Some(asked) = connection.accept().await? {
+        let site = Rc::clone(&site);
+        tasks.spawn(async move { drop(answer_one(asked, site).await) });
+    }
+    Ok(())
+}
+
+async fn answer_one(
+    asked: h3::server::RequestResolver<WebConnection, Bytes>,
+    site: Rc<dyn Site>,
+) -> Result<(), StreamError> {
+    let (request, mut stream) = asked.resolve_request().await?;
+    // A request that is read to its end lets the browser open another one (RFC 9000, section 4.6).
+    while stream.recv_data().await?.is_some() {}
+    let (head, mut body) = answer(&*site, request.uri().path()).into_parts();
+    stream.send_response(hyper::Response::from_parts(head, ())).await?;
+    while let Some(piece) = body.next_piece() {
+        stream.send_data(piece).await?;
+    }
+    stream.finish().await
+}

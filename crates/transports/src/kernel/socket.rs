@@ -1,0 +1,123 @@
+//! What all kernel sockets have in common: opening, binding, connecting, buffers, and sentences for errors.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::error::Failure;
+use crate::params::Buffers;
+use crate::peers::{connect_failure, same_end};
+use crate::session::{Guarded, Session};
+
+/// Applies buffer sizes. The kernel silently caps them, which would be a wrong experiment: that is an error here.
+pub(crate) fn size_buffers(socket: &Socket, buffers: Buffers) -> Result<(), Failure> {
+    if let Some(bytes) = buffers.send_bytes {
+        socket
+            .set_send_buffer_size(bytes as usize)
+            .map_err(|e| Failure::system("the send buffer could not be set", &e))?;
+        check_buffer("send_buffer_bytes", bytes, socket.send_buffer_size(), "net.core.wmem_max")?;
+    }
+    if let Some(bytes) = buffers.receive_bytes {
+        socket
+            .set_recv_buffer_size(bytes as usize)
+            .map_err(|e| Failure::system("the receive buffer could not be set", &e))?;
+        check_buffer("receive_buffer_bytes", bytes, socket.recv_buffer_size(), "net.core.rmem_max")?;
+    }
+    Ok(())
+}
+
+fn check_buffer(key: &str, asked: u32, got: io::Result<usize>, sysctl: &str) -> Result<(), Failure> {
+    let got = got.map_err(|e| Failure::system("a buffer size could not be read", &e))?;
+    // The kernel doubles what is asked, for its own book-keeping (socket(7)).
+    if got < 2 * asked as usize {
+        return Err(Failure::new(format!(
+            "`{key}` is {asked}, more than the {} that the node allows; raise `{sysctl}` in the run's sysctls",
+            got / 2
+        )));
+    }
+    Ok(())
+}
+
+/// Opens a socket of a transport and binds it to `at`.
+pub(crate) fn open(
+    name: &str,
+    kind: Type,
+    protocol: Option<Protocol>,
+    at: SocketAddr,
+) -> Result<Socket, Failure> {
+    let socket = Socket::new(Domain::for_address(at), kind, protocol).map_err(|error| {
+        if matches!(
+            error.raw_os_error(),
+            Some(libc::EPROTONOSUPPORT | libc::ESOCKTNOSUPPORT | libc::ENOPROTOOPT)
+        ) {
+            Failure::new(format!("this kernel has no `{name}`; use a kernel that is built with it"))
+        } else {
+            Failure::system(format!("no `{name}` socket could be opened"), &error)
+        }
+    })?;
+    // For a stream socket: an earlier connection at this address may still be in TIME_WAIT. Between datagram sockets it
+    // would let a second one take what is meant for the first.
+    socket
+        .set_reuse_address(kind == Type::STREAM)
+        .and_then(|()| socket.bind(&at.into()))
+        .map_err(|error| Failure::system(format!("{at} could not be bound for `{name}`"), &error))?;
+    Ok(socket)
+}
+
+/// Listens for the connections of one sender, of which it opens one at a time.
+pub(crate) fn listen(socket: &Socket) -> Result<(), Failure> {
+    socket
+        .listen(1)
+        .and_then(|()| socket.set_nonblocking(true))
+        .map_err(|error| Failure::system("the receiver could not listen", &error))
+}
+
+/// Waits for the connection that the sender opens; others are closed. The new socket blocks.
+pub(crate) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarded, Failure> {
+    loop {
+        session.wait(
+            listener,
+            libc::POLLIN,
+            session.ctx.clock.now_ns(),
+            i64::MAX,
+            "nobody connected to the receiver",
+        )?;
+        match listener.accept() {
+            Ok((socket, peer)) if same_end(&peer, session.ctx.source) => {
+                socket
+                    .set_nonblocking(false)
+                    .map_err(|e| Failure::system("an accepted socket could not be set up", &e))?;
+                return Guarded::new(socket, session);
+            }
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {}
+            Err(error) => return Err(Failure::system("the receiver could not accept a connection", &error)),
+        }
+    }
+}
+
+/// Connects a socket to the destination, waiting at most until the limit. The socket does not block afterwards.
+pub(crate) fn connect(socket: Socket, session: &Arc<Session>) -> Result<Guarded, Failure> {
+    let to = session.ctx.destination;
+    let describe = |error: &io::Error| connect_failure(to, error);
+    socket.set_nonblocking(true).map_err(|e| Failure::system("a socket could not be set up", &e))?;
+    match socket.connect(&to.into()) {
+        Ok(()) => {}
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
+            session.wait(
+                &socket,
+                libc::POLLOUT,
+                session.ctx.clock.now_ns(),
+                i64::MAX,
+                &format!("{to} did not answer the connection request"),
+            )?;
+            if let Some(error) = socket.take_error().unwrap_or_else(Some) {
+                return Err(describe(&error));
+            }
+        }
+        Err(error) => return Err(describe(&error)),
+    }
+    Guarded::new(socket, session)
+}

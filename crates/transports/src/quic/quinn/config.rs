@@ -1,0 +1,73 @@
+//! The settings of quinn's connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::{QlogStream, TransportConfig, VarInt};
+use serde::Deserialize;
+
+use super::observed::{Counts, Observing};
+use crate::error::Failure;
+use crate::params::Buffers;
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CongestionControl {
+    #[default]
+    Cubic,
+    Newreno,
+    Bbr,
+}
+
+impl CongestionControl {
+    fn factory(self) -> Arc<dyn ControllerFactory + Send + Sync> {
+        match self {
+            Self::Cubic => Arc::new(CubicConfig::default()),
+            Self::Newreno => Arc::new(NewRenoConfig::default()),
+            Self::Bbr => Arc::new(BbrConfig::default()),
+        }
+    }
+}
+
+/// What a flow asks of its connections.
+#[derive(Clone, Copy)]
+pub(super) struct Transport {
+    pub(super) congestion_control: CongestionControl,
+    pub(super) idle_timeout: Option<Duration>,
+    pub(super) buffers: Buffers,
+}
+
+impl Transport {
+    /// The library's configuration of one connection, whose congestion control counts in `counts` and whose events go
+    /// to `events`.
+    pub(super) fn config(
+        &self,
+        counts: &Arc<Counts>,
+        events: Option<QlogStream>,
+    ) -> Result<Arc<TransportConfig>, Failure> {
+        let mut transport = TransportConfig::default();
+        let inner = self.congestion_control.factory();
+        transport.congestion_controller_factory(Arc::new(Observing { inner, counts: Arc::clone(counts) }));
+        transport.qlog_stream(events);
+        if let Some(timeout) = self.idle_timeout {
+            let timeout = timeout
+                .try_into()
+                .map_err(|error| Failure::new(format!("`idle_timeout_s` is too long for QUIC: {error}")))?;
+            transport.max_idle_timeout(Some(timeout));
+        }
+        if let Some(bytes) = self.buffers.send_bytes {
+            transport.send_window(u64::from(bytes));
+        }
+        if let Some(bytes) = self.buffers.receive_bytes {
+            transport.stream_receive_window(VarInt::from_u32(bytes)).receive_window(VarInt::from_u32(bytes));
+        }
+        Ok(Arc::new(transport))
+    }
+
+    /// What may be handed over and not acknowledged, as far as this flow limits it.
+    pub(super) fn window_bytes(&self) -> u64 {
+        let Buffers { send_bytes, receive_bytes } = self.buffers;
+        send_bytes.into_iter().chain(receive_bytes).min().map_or(u64::MAX, u64::from)
+    }
+}

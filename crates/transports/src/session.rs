@@ -1,0 +1,323 @@
+//! What the two halves of a flow share: who is ready, who failed, and how blocked calls are ended.
+
+use std::io;
+use std::ops::Deref;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use socket2::Socket;
+
+use crate::context::{Context, Progress};
+use crate::error::Failure;
+use crate::secure::KeyLines;
+use crate::sys::poll::{self, Switch, Woken};
+
+/// The state of one flow while it runs. Whichever half fails first ends the other: every socket is shut down,
+/// every wait is called off.
+pub struct Session {
+    /// The surroundings of the flow.
+    pub ctx: Context,
+    state: Mutex<State>,
+    changed: Condvar,
+    call_off: Switch,
+    keys: Option<Arc<KeyLines>>,
+}
+
+#[derive(Default)]
+struct State {
+    listening: bool,
+    failure: Option<Failure>,
+    sender_end: Option<SenderEnd>,
+    sender_over: bool,
+    last_session_over: bool,
+    sockets: Vec<Socket>,
+}
+
+impl State {
+    fn shut_sockets(&self) {
+        for socket in &self.sockets {
+            // A socket that is already closed has nothing left to end.
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+/// What the sender had handed over when it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderEnd {
+    /// Messages handed over.
+    pub messages: u64,
+    /// When the last of them left.
+    pub last_ns: i64,
+}
+
+impl Session {
+    /// A session that nobody has begun yet.
+    ///
+    /// # Errors
+    /// The process has no file descriptors left.
+    pub fn new(ctx: Context) -> io::Result<Self> {
+        let state = Mutex::new(State::default());
+        let keys = ctx.keys.then(Arc::default);
+        Ok(Self { ctx, state, changed: Condvar::new(), call_off: Switch::new()?, keys })
+    }
+
+    /// Where the sender of a secure session writes its secrets, when they are to be kept.
+    pub fn keys(&self) -> Option<Arc<KeyLines>> {
+        self.keys.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that the receiver can be connected to.
+    pub fn announce_listening(&self) {
+        self.state().listening = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the receiver can be connected to.
+    pub fn wait_until_listening(&self) -> Result<(), Failure> {
+        let mut state = self.state();
+        loop {
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            if state.listening {
+                return Ok(());
+            }
+            let left_ns = self.ctx.limit_ns - self.ctx.clock.now_ns();
+            if left_ns <= 0 {
+                return Err(self.limit_reached("the receiver never listened"));
+            }
+            let left = Duration::from_nanos(left_ns as u64);
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Records the first failure and ends both halves. What one end heard of the other's failure gives way to the
+    /// failure itself: in real time it may be noticed first.
+    pub fn fail(&self, failure: Failure) {
+        let mut state = self.state();
+        if state.failure.as_ref().is_none_or(|known| known.is_echo() && !failure.is_echo()) {
+            state.failure = Some(failure);
+        }
+        state.shut_sockets();
+        drop(state);
+        self.call_off.throw();
+        self.changed.notify_all();
+    }
+
+    /// Why the flow failed, if it has.
+    pub fn failure(&self) -> Option<Failure> {
+        self.state().failure.clone()
+    }
+
+    /// Says that everything has been handed over.
+    pub fn announce_sender_end(&self, end: SenderEnd) {
+        self.state().sender_end = Some(end);
+    }
+
+    /// What the sender had handed over, once it is done.
+    pub fn sender_end(&self) -> Option<SenderEnd> {
+        self.state().sender_end
+    }
+
+    /// Says that the sending half has nothing more to do.
+    pub fn announce_sender_over(&self) {
+        self.state().sender_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Says that no further session will be opened, to a receiver that waits for one.
+    pub fn announce_last_session_over(&self) {
+        let mut state = self.state();
+        state.last_session_over = true;
+        state.shut_sockets();
+        drop(state);
+        self.call_off.throw();
+    }
+
+    /// Whether the sender has said so.
+    pub fn last_session_is_over(&self) -> bool {
+        self.state().last_session_over
+    }
+
+    /// Waits until `instant_ns`; returns early, with `false`, when the sending half is over or the flow has failed.
+    pub fn sender_runs_until(&self, instant_ns: i64) -> bool {
+        let mut state = self.state();
+        loop {
+            if state.sender_over || state.failure.is_some() {
+                return false;
+            }
+            let left_ns = instant_ns - self.ctx.clock.now_ns();
+            if left_ns <= 0 {
+                return true;
+            }
+            let left = Duration::from_nanos(left_ns as u64);
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Sleeps until `instant_ns`.
+    ///
+    /// # Errors
+    /// The failure that ended the flow, or at once that its limit comes first.
+    pub fn pause_until(&self, instant_ns: i64) -> Result<(), Failure> {
+        if instant_ns >= self.ctx.limit_ns {
+            return Err(self.limit_reached("the flow was not to start before"));
+        }
+        // Not poll(2), whose timeout may be late by a thousandth of its length (select_estimate_accuracy in the
+        // kernel's fs/select.c).
+        if self.sender_runs_until(instant_ns) { Ok(()) } else { Err(self.called_off()) }
+    }
+
+    /// Waits for `events` on a socket from `now_ns` until `until_ns` or the limit of the run, whichever is first.
+    ///
+    /// # Errors
+    /// The failure that ended the flow, or that its limit was reached while `doing`.
+    pub(crate) fn wait(
+        &self,
+        socket: &Socket,
+        events: libc::c_short,
+        now_ns: i64,
+        until_ns: i64,
+        doing: &str,
+    ) -> Result<(), Failure> {
+        self.wait_any(&[socket.as_fd()], events, now_ns, until_ns, doing).map(drop)
+    }
+
+    /// The same for one of several descriptors. Tells whether one is ready.
+    pub(crate) fn wait_any(
+        &self,
+        fds: &[BorrowedFd<'_>],
+        events: libc::c_short,
+        now_ns: i64,
+        until_ns: i64,
+        doing: &str,
+    ) -> Result<bool, Failure> {
+        let wait = |call_off: BorrowedFd<'_>, left_ns| {
+            poll::wait(fds, events, call_off, left_ns).map(|woken| (woken, ()))
+        };
+        Ok(self.wait_with(wait, now_ns, until_ns, doing)?.is_some())
+    }
+
+    /// The same, until the limit of the run, for several descriptors with events of their own. Tells which are ready.
+    pub(crate) fn wait_each(
+        &self,
+        fds: &[(BorrowedFd<'_>, libc::c_short)],
+        now_ns: i64,
+        doing: &str,
+    ) -> Result<Vec<bool>, Failure> {
+        let wait = |call_off: BorrowedFd<'_>, left_ns| poll::wait_each(fds, call_off, left_ns);
+        self.wait_with(wait, now_ns, i64::MAX, doing)?.ok_or_else(|| self.limit_reached(doing))
+    }
+
+    fn wait_with<T>(
+        &self,
+        wait: impl Fn(BorrowedFd<'_>, i64) -> io::Result<(Woken, T)>,
+        mut now_ns: i64,
+        until_ns: i64,
+        doing: &str,
+    ) -> Result<Option<T>, Failure> {
+        loop {
+            let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
+            match wait(self.call_off.fd(), left_ns) {
+                Ok((Woken::Ready, answer)) => return Ok(Some(answer)),
+                Ok((Woken::CalledOff, _)) => return Err(self.called_off()),
+                Ok((Woken::TimedOut, _)) if until_ns < self.ctx.limit_ns => return Ok(None),
+                Ok((Woken::TimedOut, _)) => return Err(self.limit_reached(doing)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => now_ns = self.ctx.clock.now_ns(),
+                Err(error) => return Err(Failure::system("waiting for a socket failed", &error)),
+            }
+        }
+    }
+
+    fn called_off(&self) -> Failure {
+        self.failure().unwrap_or_else(|| Failure::new("the flow was called off"))
+    }
+
+    /// The failure of a flow that is not done in time.
+    pub fn limit_reached(&self, doing: &str) -> Failure {
+        Failure::new(format!("the limit of {} s was reached: {doing}", self.ctx.limit_ns as f64 / 1e9))
+    }
+
+    /// Tells the caller how far the receiver is.
+    pub fn report_progress(&self, t_ns: i64, received_bytes: u64) {
+        if let Some(report) = &self.ctx.progress {
+            report(Progress { t_ns, received_bytes });
+        }
+    }
+}
+
+/// Bounds how long a blocking receive on this socket may take.
+pub(crate) fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
+    socket
+        .set_read_timeout(Some(socket_timeout(timeout_ns)))
+        .map_err(|e| Failure::system("the receive timeout of a socket could not be set", &e))
+}
+
+/// Bounds how long a blocking send on this socket may take.
+pub(crate) fn bound_send(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
+    socket
+        .set_write_timeout(Some(socket_timeout(timeout_ns)))
+        .map_err(|e| Failure::system("the send timeout of a socket could not be set", &e))
+}
+
+/// A timeout of zero would mean for ever.
+fn socket_timeout(timeout_ns: i64) -> Duration {
+    Duration::from_nanos(timeout_ns.max(1_000_000) as u64)
+}
+
+/// A socket that is shut down when the flow fails, so that a thread that is blocked in it wakes.
+pub(crate) struct Guarded {
+    socket: Socket,
+    session: Arc<Session>,
+    copy: RawFd,
+}
+
+impl Guarded {
+    pub(crate) fn new(socket: Socket, session: &Arc<Session>) -> Result<Self, Failure> {
+        let copy = socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;
+        let key = copy.as_raw_fd();
+        let mut state = session.state();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        state.sockets.push(copy);
+        drop(state);
+        Ok(Self { socket, session: Arc::clone(session), copy: key })
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Guarded {
+    /// As [`crate::Connection::wait_until_writable`].
+    pub(crate) fn wait_until_writable(&self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
+        self.session.wait(self, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")
+    }
+}
+
+impl Deref for Guarded {
+    type Target = Socket;
+
+    fn deref(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // The connection closes with its last descriptor: the session's copy goes first.
+        self.session.state().sockets.retain(|socket| socket.as_raw_fd() != self.copy);
+    }
+}

@@ -1,0 +1,52 @@
+//! What an application is to the rest of the program: what the two ends of a flow do over a transport.
+
+use std::sync::Arc;
+
+use transports::{Failure, Session, SpecError, Stack};
+
+use crate::ledger::{ClientResult, ServerResult};
+
+/// An application with its parameters.
+pub trait Application: Send + Sync {
+    /// The size of its messages; 0 where they have no common one.
+    fn message_bytes(&self) -> u32;
+
+    /// Whether it makes sense over this transport.
+    ///
+    /// # Errors
+    /// A sentence that names the application, the transport and what would be right.
+    fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError>;
+
+    /// Whether it opens a session for each of its messages or objects, from a port of the kernel's choosing.
+    fn opens_many_sessions(&self) -> bool {
+        false
+    }
+
+    /// Whether the receiving end opens the sessions and asks for what the sending end has, which listens meanwhile.
+    fn receiver_asks(&self) -> bool {
+        false
+    }
+
+    /// The whole of the sending half, from `start_ns` on; notes what it handed over, also when it fails.
+    ///
+    /// # Errors
+    /// A sentence: no session came about, it broke or was called off.
+    fn run_client(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        start_ns: i64,
+        result: &mut ClientResult,
+    ) -> Result<(), Failure>;
+
+    /// The whole of the receiving half, until the sender ends; notes what arrived, also when it fails.
+    ///
+    /// # Errors
+    /// A sentence: nobody came, the session broke, was called off, or brought what was never sent.
+    fn run_server(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        result: &mut ServerResult,
+    ) -> Result<(), Failure>;
+}

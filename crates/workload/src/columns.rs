@@ -1,0 +1,70 @@
+//! Tables that are filled row by row and written as Arrow IPC files.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::ArrayBuilder;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+
+/// Makes a table: its columns with their builders, and whether they may hold nothing.
+macro_rules! table {
+    ($(#[$doc:meta])* $name:ident { $($column:ident: $builder:ty, $nullable:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub struct $name {
+            $($column: $builder,)*
+            rows: usize,
+        }
+
+        impl $name {
+            /// An empty table.
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Whether nothing was added.
+            pub fn is_empty(&self) -> bool {
+                self.rows == 0
+            }
+
+            /// Writes everything as an Arrow IPC file and empties the table.
+            ///
+            /// # Errors
+            /// The file could not be written.
+            pub fn write(&mut self, path: &std::path::Path) -> Result<(), arrow_schema::ArrowError> {
+                self.rows = 0;
+                $crate::columns::write_file(path, vec![
+                    $($crate::columns::column(stringify!($column), $nullable, &mut self.$column),)*
+                ])
+            }
+        }
+    };
+}
+
+/// Adds a row to a table: the values of all its columns, in their order.
+macro_rules! add_row {
+    ($table:ident, $($column:ident: $value:expr),* $(,)?) => {
+        $($table.$column.append_option(Option::from($value));)*
+        $table.rows += 1;
+    };
+}
+
+pub(crate) fn column(name: &str, nullable: bool, builder: &mut dyn ArrayBuilder) -> (Field, ArrayRef) {
+    let array = builder.finish();
+    let kind: DataType = array.data_type().clone();
+    (Field::new(name, kind, nullable), array)
+}
+
+pub(crate) fn write_file(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ArrowError> {
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
+    let schema: SchemaRef = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
+    let file = File::create(path).map_err(|e| ArrowError::IoError(format!("{}: {e}", path.display()), e))?;
+    let mut writer = FileWriter::try_new(BufWriter::new(file), &schema)?;
+    writer.write(&batch)?;
+    writer.finish()
+}
