@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from gauntlet.engine import guest_binary
+from gauntlet.engine import player_binary
 from gauntlet.experiment import PROTOCOLS, player
 from gauntlet.experiment.external import STACK
 from gauntlet.experiment.protocols import OPTIONS
 from gauntlet.experiment.workloads import APPS
 
 KEPT = Path(player.__file__).parent / player.FILE
-COMMAND = f"gauntlet-guest --describe > src/gauntlet/experiment/{player.FILE}"
+COMMAND = f"gauntlet-player --describe > src/gauntlet/experiment/{player.FILE}"
 OPTIONAL = "quic-quiche"
 
 
 @pytest.fixture(scope="module")
 def said() -> Any:
     """What the program says."""
-    done = subprocess.run([guest_binary(), "--describe"], capture_output=True, text=True, check=True)
+    done = subprocess.run([player_binary(), "--describe"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -62,6 +62,6 @@ def test_every_application_is_known_on_both_sides(said: Any) -> None:
 
 
 def test_a_program_that_is_asked_for_nothing_says_what_it_is_for() -> None:
-    done = subprocess.run([guest_binary()], capture_output=True, text=True, check=False)
+    done = subprocess.run([player_binary()], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--describe" in done.stderr

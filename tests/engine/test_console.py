@@ -11,7 +11,7 @@ AMX = """\
 Warning: tempdir /tmp/guest is not on tmpfs
 userspace - ptrace set fp regs failed, errno = 14
 Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b
-CPU: 0 UID: 0 PID: 1 Comm: gauntlet-guest Not tainted 6.12.117 #1
+CPU: 0 UID: 0 PID: 1 Comm: gauntlet-player Not tainted 6.12.117 #1
 Stack:
  00000000 6c42bd60 60488e35 6c42be00
  6001fe70 60629260 6c42be00 6002af80
@@ -85,9 +85,9 @@ def test_lines_that_the_kernel_wrote_for_people_come_before_all_others() -> None
             "max_map_count",
         ),
         ("Too few physical memory! Needed=12582912, given=8388608", "too small"),
-        ("Kernel panic - not syncing: Requested init /nope failed (error -2).", "GAUNTLET_GUEST"),
+        ("Kernel panic - not syncing: Requested init /nope failed (error -2).", "GAUNTLET_PLAYER"),
         ("ptrace: Operation not permitted", "gauntlet doctor"),
-        ("Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000", "GAUNTLET_GUEST"),
+        ("Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000000", "GAUNTLET_PLAYER"),
         ("write: No space left on device", "TMPDIR"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_defect_of_the_first_program_is_told_with_its_message() -> None:
     said = [
         '{"event":"started","run":"one"}',
         "",
-        "thread 'main' panicked at crates/guest/src/main.rs:40:5:",
+        "thread 'main' panicked at crates/player/src/main.rs:40:5:",
         "no more than one link may be called west",
         "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
         "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00006500",

@@ -13,7 +13,7 @@ from gauntlet.engine import standstill
 from gauntlet.engine.standstill import Finding, Glance, Process, Seen
 
 KERNEL, FIRST, OTHER = 10, 11, 12
-PROGRAM = Path("/usr/bin/gauntlet-guest")
+PROGRAM = Path("/usr/bin/gauntlet-player")
 
 
 def found(

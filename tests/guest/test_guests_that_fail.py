@@ -189,7 +189,7 @@ def test_a_guest_without_its_first_program_says_so(
     play: Play, machine: guest.Machine, tmp_path: Path
 ) -> None:
     missing = replace(machine, program=tmp_path / "none")
-    with pytest.raises(RunError, match=r"Requested init .*/none failed \(error -2\).*GAUNTLET_GUEST"):
+    with pytest.raises(RunError, match=r"Requested init .*/none failed \(error -2\).*GAUNTLET_PLAYER"):
         play(machine=missing)
 
 
@@ -229,7 +229,7 @@ AMX = """\
 echo 'Warning: tempdir /tmp/guest is not on tmpfs'
 echo 'userspace - ptrace set fp regs failed, errno = 14'
 echo 'Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b'
-echo 'CPU: 0 UID: 0 PID: 1 Comm: gauntlet-guest Not tainted 6.12.117 #1'
+echo 'CPU: 0 UID: 0 PID: 1 Comm: gauntlet-player Not tainted 6.12.117 #1'
 echo 'Stack:'
 echo ' 00000000 6c42bd60 60488e35 6c42be00'
 echo 'Call Trace:'

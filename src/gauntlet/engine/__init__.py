@@ -8,24 +8,24 @@ from pathlib import Path
 from gauntlet.errors import RunError
 
 
-def guest_binary() -> Path:
-    """Path of `gauntlet-guest`, the guest's first process (GAUNTLET_GUEST overrides the installed one)."""
-    override = os.environ.get("GAUNTLET_GUEST")
+def player_binary() -> Path:
+    """Path of `gauntlet-player`, the guest's first process (GAUNTLET_PLAYER overrides the installed one)."""
+    override = os.environ.get("GAUNTLET_PLAYER")
     if override:
         path = Path(override)
         if not path.is_file():
             raise RunError(
-                f"GAUNTLET_GUEST names {path}, and there is no such file; unset it to use the installed one."
+                f"GAUNTLET_PLAYER names {path}, and there is no such file; unset it to use the installed one."
             )
         return path.resolve()
-    installed = Path(sysconfig.get_path("scripts")) / "gauntlet-guest"
+    installed = Path(sysconfig.get_path("scripts")) / "gauntlet-player"
     if installed.is_file():
         return installed.resolve()
-    found = shutil.which("gauntlet-guest")
+    found = shutil.which("gauntlet-player")
     if found:
         return Path(found).resolve()
     raise RunError(
-        "The program gauntlet-guest is not installed beside this Python; install the project: `make setup`."
+        "The program gauntlet-player is not installed beside this Python; install the project: `make setup`."
     )
 
 

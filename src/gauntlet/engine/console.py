@@ -84,16 +84,16 @@ _MENDS: Sequence[tuple[re.Pattern[str], str]] = (
     (
         re.compile(r"Requested init .* failed"),
         "Its first program cannot be started: install the project again (`make setup`), or unset "
-        "GAUNTLET_GUEST.",
+        "GAUNTLET_PLAYER.",
     ),
     (
         re.compile(r"^ptrace: |check_ptrace|check_sysemu|start_ptraced_child"),
         "This host does not let it trace its own processes: `gauntlet doctor` says why.",
     ),
     (
-        # gauntlet-guest powers its machine off, or says why it gives up; it never just returns.
+        # gauntlet-player powers its machine off, or says why it gives up; it never just returns.
         re.compile(r"Attempted to kill init! exitcode=0x00000000"),
-        "Its first program is not gauntlet-guest: unset GAUNTLET_GUEST, or install the project again.",
+        "Its first program is not gauntlet-player: unset GAUNTLET_PLAYER, or install the project again.",
     ),
 )
 

@@ -66,7 +66,7 @@ class Machine:
     @staticmethod
     def installed() -> "Machine":
         """The installed kernel image and guest program; RunError with the remedy when one is missing."""
-        image, program = kernel.image(), engine.guest_binary()
+        image, program = kernel.image(), engine.player_binary()
         return Machine(image, program, memory_folder=_memory_folder(len(cores.usable_cores())))
 
 

@@ -1,7 +1,7 @@
 """What the player can play, as it says itself: its transports with their parameters and features, and its
 applications.
 
-`player.json` is what `gauntlet-guest --describe` prints. It stands here so that experiments can be checked
+`player.json` is what `gauntlet-player --describe` prints. It stands here so that experiments can be checked
 where the program is not; a test holds it against the program.
 """
 

@@ -35,7 +35,7 @@ def image(describe: Callable[[], kernel.Image] = kernel.describe) -> Check:
     )
 
 
-def program(find: Callable[[], Path] = engine.guest_binary) -> Check:
+def program(find: Callable[[], Path] = engine.player_binary) -> Check:
     """The first program of guests."""
     try:
         return Check("guest program", True, str(find()))

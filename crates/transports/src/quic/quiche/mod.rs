@@ -5,7 +5,7 @@
 //! instant before which it is not to leave; it is held until then, to some microseconds. quiche has no settings of its
 //! own for much that a session needs: those of its own client and server (`apps` of its repository) are taken.
 //!
-//! BoringSSL mixes numbers of Intel processors (RDRAND) into its randomness. `gauntlet-guest` switches that off before
+//! BoringSSL mixes numbers of Intel processors (RDRAND) into its randomness. `gauntlet-player` switches that off before
 //! anything else; the rest, the keys of tickets among it, comes from getrandom(2), so that the same seed gives the same
 //! bytes. All sessions of a receiver share a configuration, and with it the keys of the tickets.
 

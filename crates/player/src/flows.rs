@@ -194,7 +194,7 @@ impl Threads {
 
     fn join(self) -> Result<FlowReport> {
         let broken = |_| {
-            Failure::new(format!("flow \"{}\" was ended by a defect of gauntlet-guest (a panic)", self.id))
+            Failure::new(format!("flow \"{}\" was ended by a defect of gauntlet-player (a panic)", self.id))
         };
         let server = self.server.join().map_err(broken)?;
         let client = self.client.join().map_err(broken)?;

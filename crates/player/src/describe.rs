@@ -1,4 +1,4 @@
-//! What this program can play, for who writes its plans: one JSON object (`gauntlet-guest --describe`).
+//! What this program can play, for who writes its plans: one JSON object (`gauntlet-player --describe`).
 
 use std::collections::BTreeMap;
 

@@ -91,7 +91,7 @@ impl Programs {
             let Running { id, node, thread, .. } = running;
             results.push(thread.join().map_err(|_| {
                 Failure::new(format!(
-                    "program \"{id}\" in node \"{node}\" was lost by a defect of gauntlet-guest"
+                    "program \"{id}\" in node \"{node}\" was lost by a defect of gauntlet-player"
                 ))
             })?);
         }

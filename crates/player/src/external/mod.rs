@@ -91,7 +91,7 @@ impl External {
     pub fn join(self, folder: &Path) -> Result<Outcome> {
         let broken = |_| {
             Failure::new(format!(
-                "flow \"{}\" was ended by a defect of gauntlet-guest (a panic)",
+                "flow \"{}\" was ended by a defect of gauntlet-player (a panic)",
                 self.spec.id
             ))
         };

@@ -1,4 +1,4 @@
-//! `gauntlet-guest`: first process of the guest kernel. Reads a plan (`docs/formats/plan.md`), plays its runs one after
+//! `gauntlet-player`: first process of the guest kernel. Reads a plan (`docs/formats/plan.md`), plays its runs one after
 //! the other, writes a record of each (`docs/formats/record.md`), reports on its console, and powers the guest off.
 
 mod boot;
@@ -23,7 +23,7 @@ use events::{Event, tell};
 use failure::{Failure, Result};
 use plan::{Plan, Run};
 
-const USAGE: &str = "usage: init=gauntlet-guest -- --plan FILE --out FOLDER [--writable FOLDER]...";
+const USAGE: &str = "usage: init=gauntlet-player -- --plan FILE --out FOLDER [--writable FOLDER]...";
 
 fn main() -> ExitCode {
     if std::env::args().skip(1).eq(["--describe"]) {
@@ -32,8 +32,8 @@ fn main() -> ExitCode {
     }
     if std::process::id() != 1 {
         eprintln!(
-            "gauntlet-guest is the first process of the guest kernel and of no use by itself: `gauntlet run` boots it. \
-             `gauntlet-guest --describe` tells what it can play."
+            "gauntlet-player is the first process of the guest kernel and of no use by itself: `gauntlet run` boots it. \
+             `gauntlet-player --describe` tells what it can play."
         );
         return ExitCode::from(2);
     }
@@ -89,7 +89,7 @@ fn play_one(run: Run, out: &Path) -> Result<()> {
         .spawn(move || play::play(&run, &place))
         .map_err(|error| Failure::io("start the run's thread", &error))?
         .join()
-        .unwrap_or_else(|_| Err(Failure::new("the run was ended by a defect of gauntlet-guest (a panic)")));
+        .unwrap_or_else(|_| Err(Failure::new("the run was ended by a defect of gauntlet-player (a panic)")));
     let record = played.unwrap_or_else(|failure| record::Record::failed(&id, seed, failure.to_string()));
     let (outcome, reason) = (record.outcome, record.reason.clone());
     folder.finish(&record)?;
