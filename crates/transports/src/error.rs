@@ -109,3 +109,31 @@ impl<T> OrFailure<T> for io::Result<T> {
         self.map_err(|error| Failure::system(what, &error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_broke_a_session_can_be_told_apart_and_is_a_sentence() {
+        let broken = |kind: ErrorKind| {
+            let failure = Failure::broken("while sending", &kind.into(), || Failure::new("another reason"));
+            (failure.to_string(), failure)
+        };
+        for kind in [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::ConnectionAborted] {
+            let (sentence, failure) = broken(kind);
+            assert!(matches!(failure, Failure::Reset(_)), "{failure:?}");
+            assert_eq!(sentence, "reset: the other side broke the connection off while sending");
+        }
+        let (sentence, failure) = broken(ErrorKind::TimedOut);
+        assert!(matches!(failure, Failure::TimedOut(_)), "{failure:?}");
+        assert_eq!(sentence, "timed out: the other side stopped answering while sending");
+        assert_eq!(broken(ErrorKind::NotFound).1, Failure::Other("another reason".to_owned()));
+    }
+
+    #[test]
+    fn a_flows_name_leaves_the_kind_of_its_mistake_as_it_is() {
+        let named = SpecError::Unknown("unknown stack `x`".to_owned()).in_flow("f0");
+        assert_eq!(named, SpecError::Unknown("flow f0: unknown stack `x`".to_owned()));
+    }
+}
