@@ -8,12 +8,13 @@ from pathlib import Path
 from pydantic import Field
 
 from gauntlet.advice import classes
+from gauntlet.advice.classes import Classes
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.studies import plugin
+from gauntlet.studies import causes, plugin
 from gauntlet.studies.figures import FIGURES, load_figures
 from gauntlet.studies.folders import STUDY
 from gauntlet.studies.model import Experiment, Quick, Study
@@ -93,9 +94,15 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
         headlines=tuple(file.study.headlines),
         notes=_notes(home / NOTES),
         plugin=own,
-        advice=classes.load(home / classes.CLASSES) if (home / classes.CLASSES).exists() else None,
+        advice=_classes(home / classes.CLASSES),
+        beyond=_classes(home / classes.BEYOND),
+        causes=causes.load(home),
     )
     return replace(made, figures=load_figures(made)) if (home / FIGURES).exists() else made
+
+
+def _classes(path: Path) -> Classes | None:
+    return classes.load(path) if path.exists() else None
 
 
 def _measure(name: str, given: _Measure, own: Plugin, path: Path) -> Kpi:

@@ -10,6 +10,7 @@ from gauntlet.advice.classes import Classes
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.studies.causes import Cause
 from gauntlet.studies.plugin import Plugin
 
 if TYPE_CHECKING:
@@ -115,6 +116,10 @@ class Study:
     """Its own arithmetic."""
     advice: Classes | None = None
     """Classes of service and their needs."""
+    beyond: Classes | None = None
+    """Classes that the study itself does not have; no claim rests on them."""
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    """Why claims are not reproduced, by id."""
 
     @property
     def ledger(self) -> Path:
