@@ -81,7 +81,9 @@ class Standing:
     @property
     def margin(self) -> float:
         """What is left to the limit as a share of it; below 0 beyond it."""
-        return 1 - self.times if not self.kpi.higher_is_better else 1 / self.times - 1
+        if not self.kpi.higher_is_better:
+            return 1 - self.times
+        return 1 / self.times - 1 if self.times > 0 else math.inf
 
 
 def stands(

@@ -36,8 +36,9 @@ class Sibling:
 def siblings(study: Study) -> list[Sibling]:
     """Every pair of a study's experiments that differ in one setting, the one that leaves it out first."""
     found = []
-    for place, one in enumerate(study.experiments):
-        for other in study.experiments[place + 1 :]:
+    there = [it for it in study.experiments if it.file.is_file()]
+    for place, one in enumerate(there):
+        for other in there[place + 1 :]:
             pair = _differ(one, other)
             if pair is not None:
                 found.append(pair)
@@ -61,7 +62,7 @@ def with_other_queues(study: Study, summary: Summary, need: Need) -> dict[str, N
 
 def queue_of(experiment: Experiment) -> str:
     """The queue before the line as people read it: 512 kB; empty where it is no single one."""
-    settings = _settings(experiment.file)
+    settings = settings_of(experiment.file)
     named = next((settings[key] for key in QUEUES if key in settings), None)
     if named is not None:
         return units.spaced(str(named)) if isinstance(named, str) else ""
@@ -80,7 +81,7 @@ def _default_queue(name: str, _: str) -> str:
 
 
 @lru_cache
-def _settings(file: Path) -> Mapping[str, Any]:
+def settings_of(file: Path) -> Mapping[str, Any]:
     """The settings of an experiment file by their place, without what only names or counts."""
     given = tomllib.loads(file.read_text(encoding="utf-8"))
     given.pop("experiment", None)
@@ -102,7 +103,7 @@ def _flatten(place: str, given: Any, flat: dict[str, Any]) -> None:
 
 def _differ(one: Experiment, other: Experiment) -> Sibling | None:
     """The two as a pair when they differ in one setting and share conditions and protocols; else None."""
-    mine, others = _settings(one.file), _settings(other.file)
+    mine, others = settings_of(one.file), settings_of(other.file)
     unlike = []
     for key in mine.keys() | others.keys():
         first, second = mine.get(key), others.get(key)
