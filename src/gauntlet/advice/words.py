@@ -2,6 +2,7 @@
 
 import math
 
+from gauntlet.advice.classes import Need
 from gauntlet.advice.grid import Candidate, Cell, Grid
 from gauntlet.advice.standing import FAR, NEAR, Grade, Standing
 from gauntlet.figures.style import styles
@@ -33,18 +34,6 @@ LEGEND = (
     (Grade.UNMEASURED, "not measured"),
 )
 """The grades in words."""
-
-_ROUNDS_TO_BEST = 1.005
-"""Nearer to the best than this is shown as the best: three digits show no difference."""
-
-LEGEND = (
-    (Grade.SERVES, "serves: the whole 95 % interval keeps the need"),
-    (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need"),
-    (Grade.NEAR_MISS, f"near miss: at most {NEAR:g} times the limit, or the interval reaches it"),
-    (Grade.FAILS, "fails"),
-    (Grade.TENFOLD, f"fails by {FAR:g} times or more"),
-    (Grade.NOTHING, "in some repetition not everything arrived"),
-)
 
 
 def label(protocol: str) -> str:
@@ -153,6 +142,19 @@ def answer(grid: Grid) -> str:
 def _under(grid: Grid) -> str:
     """Under every condition; where there is but one, under which."""
     return "under every condition" if len(grid.own) > 1 else f"at {condition(grid.own[0])}"
+
+
+def how_well(grid: Grid) -> str:
+    """What `answer` says beside the names of those that serve under every condition."""
+    serving = [it for it in grid.overall() if it.grade.serving]
+    return _best(grid, serving) if serving else answer(grid)
+
+
+def asked(need: Need) -> str:
+    """A need with its limit: 10 MB about as soon as with the best (at most 1.1 × it)."""
+    if need.of_best is None:
+        return need.words
+    return f"{need.words} (within a factor of {need.of_best:g})"
 
 
 def _best(grid: Grid, serving: list[Candidate]) -> str:

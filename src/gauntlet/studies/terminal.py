@@ -86,8 +86,8 @@ def uses(advice: Advice) -> RenderableType | None:
     for grid in advice.classes:
         shown.add_row(Text(grid.service.name), Text(words.answer(grid)))
     for title, those in sentences(advice.settings):
-        said = " ".join(f"{it.kpi.label}: {it.words}." for it in those)
-        shown.add_row(Text("Setting"), Text(f"{title}. {said}"))
+        said = "\n".join(f"{it.whose}: {it.words}." for it in those)
+        shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), said))
     return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))
 
 

@@ -41,7 +41,7 @@ def shown(advice: Advice) -> dict[str, Any]:
                 "where": those[0].where,
                 "effects": [
                     {
-                        "kpi": it.kpi.label,
+                        "whose": it.whose,
                         "words": it.words,
                         "each": [
                             (effect.condition, effect.words, "sure" if effect.sure else "") for effect in it.effects
@@ -64,11 +64,11 @@ def _class(grid: Grid, calibrated: Sequence[Calibrated]) -> dict[str, Any]:
     serving = [it for it in grid.overall() if it.grade.serving]
     return {
         "name": grid.service.name,
-        "needs": [need.words for need in grid.service.needs],
+        "needs": _capital("; ".join(words.asked(need) for need in grid.service.needs)),
         "study": [words.label(it) for it in grid.service.study],
         "of_study": bool(grid.by),
         "use": [_transport(it) for it in serving],
-        "answer": words.answer(grid),
+        "how_well": words.how_well(grid),
         "calibrated": calibrated,
         "delays": [f"{1e3 * it:g} ms" for it in delays],
         "queue": "" if several or not rows else rows[0][1],
@@ -130,3 +130,7 @@ def _css(grade: Grade) -> str:
     if grade == Grade.UNMEASURED:
         return "none"
     return _CSS.get(grade, "bad")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
