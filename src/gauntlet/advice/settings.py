@@ -37,6 +37,9 @@ SETTINGS = (
 )
 
 
+NO_DIFFERENCE = "no difference"
+"""Of a change that nothing beyond chance came of."""
+
 WORTH_TELLING = 0.01
 """A change by less than this share is called none, however sure it is."""
 
@@ -109,7 +112,7 @@ class Change:
 
     @property
     def words(self) -> str:
-        """What it does, without its subject: worse under 4 of 4 conditions, 43 times at 150 ms, 0 % loss."""
+        """What it does, without its subject: worse under 4 of 4 conditions, most at 150 ms, 0 % loss: 43 times."""
         felt = [it for it in self.effects if it.sure]
         if not felt:
             return f"no difference beyond chance under {_conditions(len(self.effects))} ({self.n})"
@@ -120,8 +123,15 @@ class Change:
             if those:
                 most = max(those, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio.value > 0 else math.inf)
                 whole = f"{len(those)} of {_conditions(len(self.effects))}"
-                said.append(f"{word} under {whole}, at most {most.words} at {most.condition}")
+                said.append(f"{word} under {whole}, most at {most.condition}: {most.words}")
         return f"{listed(said)} ({self.n})"
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two: better, worse, better and worse, no difference."""
+        felt = [it for it in self.effects if it.sure]
+        ways = {(it.ratio.value > 1) == self.kpi.higher_is_better for it in felt}
+        return " and ".join(word for word, way in (("better", True), ("worse", False)) if way in ways) or NO_DIFFERENCE
 
 
 def _conditions(count: int) -> str:
@@ -134,3 +144,31 @@ def sentences(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
     for it in changes:
         found.setdefault(it.title, []).append(it)
     return list(found.items())
+
+
+def overview(changes: Sequence[Change]) -> str:
+    """The changes of one setting in one sentence: better for 10 of 11 (SCTP most: ...), no difference for ..."""
+    kinds: dict[str, list[Change]] = {}
+    for it in changes:
+        kinds.setdefault(it.verdict, []).append(it)
+    said = []
+    for verdict, those in kinds.items():
+        named = listed([it.whose for it in those]) if len(those) <= FEW else f"{len(those)} of {len(changes)}"
+        strongest = max(those, key=_strength)
+        most = f" (most {strongest.whose}: {_felt(strongest)})" if verdict != NO_DIFFERENCE else ""
+        said.append(f"{verdict} for {named}{most}")
+    return f"{'; '.join(said)}."
+
+
+FEW = 2
+"""Changes that an overview names; more it counts."""
+
+
+def _strength(change: Change) -> float:
+    return max((abs(math.log(it.ratio.value)) for it in change.effects if it.sure and it.ratio.value > 0), default=0.0)
+
+
+def _felt(change: Change) -> str:
+    felt = [it for it in change.effects if it.sure and it.ratio.value > 0]
+    most = max(felt, key=lambda it: abs(math.log(it.ratio.value)))
+    return f"{most.words} at {most.condition}"

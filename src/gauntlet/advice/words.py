@@ -23,6 +23,9 @@ MARKS = {
 _ROUNDS_TO_BEST = 1.005
 """Nearer to the best than this is shown as the best: three digits show no difference."""
 
+NAMED = 2
+"""Transports that a sentence names after the first; of more the cells tell."""
+
 LEGEND = (
     (Grade.SERVES, "serves, the whole 95 % interval"),
     (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need"),
@@ -188,5 +191,8 @@ def _partly(grid: Grid) -> str:
     ordered = sorted(places.items(), key=lambda item: -item[1])
     (first, most), rest = ordered[0], ordered[1:]
     said = [f"{label(first)} serves it under {most} of {counted(len(grid.own), 'condition')}"]
-    said += [f"{label(protocol)} under {count}" for protocol, count in rest]
+    said += [f"{label(protocol)} under {count}" for protocol, count in rest[:NAMED]]
+    more = len(rest) - NAMED
+    if more > 0:
+        said.append(counted(more, "other transport under as many or fewer", "other transports under as many or fewer"))
     return f" {listed(said)}."

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet.advice import words
-from gauntlet.advice.settings import sentences
+from gauntlet.advice.settings import overview, sentences
 from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
 from gauntlet.studies.explained import explained
@@ -17,6 +17,7 @@ from gauntlet.studies.judging import MEASURED, NOT_REGISTERED, Judged, beside, c
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import Summary
 from gauntlet.studies.use import Advice
+from gauntlet.studies.use_shown import MOST
 
 MARKS: Mapping[Verdict, tuple[str, str]] = {
     Verdict.REPRODUCED: ("✓", "green"),
@@ -86,7 +87,8 @@ def uses(advice: Advice) -> RenderableType | None:
     for grid in advice.classes:
         shown.add_row(Text(grid.service.name), Text(words.answer(grid)))
     for title, those in sentences(advice.settings):
-        said = "\n".join(f"{it.whose}: {it.words}." for it in those)
+        each = "\n".join(f"{it.whose}: {it.words}." for it in those)
+        said = overview(those) if len(those) > MOST else each
         shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), said))
     return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))
 

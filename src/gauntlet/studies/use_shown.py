@@ -5,13 +5,16 @@ from typing import Any
 
 from gauntlet.advice import words
 from gauntlet.advice.grid import Candidate, Cell, Grid
-from gauntlet.advice.settings import sentences
+from gauntlet.advice.settings import overview, sentences
 from gauntlet.advice.standing import Grade
 from gauntlet.studies.model import Calibrated
 from gauntlet.studies.use import Advice
 
 VISIBLE = 3
 """Transports of a cell that are shown before one asks for the rest."""
+
+MOST = 4
+"""Changes of a setting that are told one by one; of more there is an overview, and the rest behind the fold."""
 
 _CSS = {
     Grade.SERVES: "good",
@@ -38,6 +41,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "settings": [
             {
                 "title": title,
+                "overview": overview(those) if len(those) > MOST else "",
                 "where": those[0].where,
                 "effects": [
                     {
