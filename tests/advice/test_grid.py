@@ -1,4 +1,4 @@
-"""What to use, on constructed results: who serves with which margin, and how a miss is told from a failure."""
+"""What to use, on constructed results: who serves with which margin, a miss told from a failure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,16 @@ from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.registry import registry
 
-DELAY = Need(words="soon enough", experiment="slow", kpi="delay_p95_s", delays_s=[0.025], losses=[0.0], most=0.1)
+DELAY = Need(
+    words="soon enough", experiment="slow", kpi="delay_p95_s", delays_s=[0.025], losses=[0.0], most=0.1
+)
 RATE = Need(
-    words="about the best", experiment="fast", kpi="throughput_bps", delays_s=[0.025], losses=[0.0], of_best=1.1
+    words="about the best",
+    experiment="fast",
+    kpi="throughput_bps",
+    delays_s=[0.025],
+    losses=[0.0],
+    of_best=1.1,
 )
 Values = Mapping[str, Sequence[float] | None]
 """Protocol -> a value for each repetition; None where nothing arrived."""
@@ -61,7 +68,9 @@ def around(centre: float, spread: float = 0.01) -> list[float]:
     return [centre * (1 + spread * (it - 4.5) / 4.5) for it in range(10)]
 
 
-def made(results: Results, *needs: Need, candidates: Sequence[str] = ("tcp-cubic", "tcp-bbr", "sctp", "udp")) -> Grid:
+def made(
+    results: Results, *needs: Need, candidates: Sequence[str] = ("tcp-cubic", "tcp-bbr", "sctp", "udp")
+) -> Grid:
     return grid(results, ServiceClass("Voice", ("tcp-bbr",), tuple(candidates), needs), "D0.0")
 
 
@@ -90,7 +99,9 @@ def test_a_class_that_is_served_says_with_which_margin() -> None:
         (1.01, 0.001, Grade.TENFOLD, "10.1 × the limit"),
     ],
 )
-def test_a_near_miss_is_told_from_a_tenfold_failure(centre: float, spread: float, grade: Grade, said: str) -> None:
+def test_a_near_miss_is_told_from_a_tenfold_failure(
+    centre: float, spread: float, grade: Grade, said: str
+) -> None:
     of = made(Results({"slow": {"sctp": around(centre, spread)}}), DELAY, candidates=["sctp"])
     assert of.cells[0].candidates[0].grade is grade
     assert words.distance(of.cells[0].candidates[0].deciding) == said
@@ -99,7 +110,11 @@ def test_a_near_miss_is_told_from_a_tenfold_failure(centre: float, spread: float
 def test_against_the_best_what_decides_is_paired_by_repetition() -> None:
     """Stretches differ by a factor of three; in each SCTP has nine tenths of what BBR has."""
     stretches = [1e6 * (1 + it / 5) for it in range(10)]
-    close = {"tcp-bbr": stretches, "sctp": [0.95 * it for it in stretches], "udp": [0.5 * it for it in stretches]}
+    close = {
+        "tcp-bbr": stretches,
+        "sctp": [0.95 * it for it in stretches],
+        "udp": [0.5 * it for it in stretches],
+    }
     cell = made(Results({"fast": close}), RATE).cells[0]
     assert found(cell, "sctp").grade is Grade.SERVES, "unpaired, the interval would reach beyond the limit"
     assert words.distance(found(cell, "sctp").deciding) == "95 % of the best"
@@ -108,7 +123,9 @@ def test_against_the_best_what_decides_is_paired_by_repetition() -> None:
 
 
 def test_who_delivers_nothing_serves_nothing() -> None:
-    cell = made(Results({"slow": {"udp": None, "sctp": around(2.0)}}), DELAY, candidates=["udp", "sctp"]).cells[0]
+    cell = made(
+        Results({"slow": {"udp": None, "sctp": around(2.0)}}), DELAY, candidates=["udp", "sctp"]
+    ).cells[0]
     assert [it.protocol for it in cell.candidates] == ["sctp", "udp"], "something beats nothing"
     assert cell.candidates[1].grade is Grade.NOTHING
     assert words.distance(cell.candidates[1].deciding) == "not everything arrives"
@@ -116,7 +133,10 @@ def test_who_delivers_nothing_serves_nothing() -> None:
 
 def test_flows_that_were_not_completed_are_counted() -> None:
     results = Results({"slow": {"sctp": around(0.05)}}, done={"sctp": (19, 20)})
-    assert words.unfinished(made(results, DELAY, candidates=["sctp"]).cells[0].candidates[0]) == "19 of 20 completed"
+    assert (
+        words.unfinished(made(results, DELAY, candidates=["sctp"]).cells[0].candidates[0])
+        == "19 of 20 completed"
+    )
 
 
 def test_what_was_not_run_is_not_judged() -> None:
@@ -135,7 +155,12 @@ def test_a_cell_of_which_one_need_was_measured_says_so() -> None:
 
 
 def test_the_need_that_is_furthest_from_kept_decides() -> None:
-    results = Results({"slow": {"sctp": around(0.05), "udp": around(0.01)}, "fast": {"sctp": around(1e6), "udp": around(1e5)}})
+    results = Results(
+        {
+            "slow": {"sctp": around(0.05), "udp": around(0.01)},
+            "fast": {"sctp": around(1e6), "udp": around(1e5)},
+        }
+    )
     cell = made(results, DELAY, RATE, candidates=["udp", "sctp"]).cells[0]
     assert found(cell, "udp").deciding.need is RATE
     assert found(cell, "udp").grade is Grade.FAILS
@@ -185,8 +210,8 @@ def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
         }
     )
     assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
-        "None serves it under every condition; nearest is SCTP (a near miss, 1.05 × the limit at 25 ms, 1 % loss). "
-        "SCTP serves it under 1 of 2 conditions and UDP under 1."
+        "None serves it under every condition; nearest is SCTP (a near miss, 1.05 × the limit at "
+        "25 ms, 1 % loss). SCTP serves it under 1 of 2 conditions and UDP under 1."
     )
 
 

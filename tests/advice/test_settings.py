@@ -51,8 +51,8 @@ def test_an_overview_counts_transports_and_names_the_strongest() -> None:
         for protocol, value in (("sctp", 3.0), ("tcp-bbr", 2.0), ("tcp-cubic", 1.5), ("tcp-reno", 1.0))
     ]
     assert overview(those) == (
-        "better for 3 of 4 (most SCTP, throughput: 3.00 times [2.90 to 3.10] at 25 ms); no difference for TCP Reno, "
-        "throughput."
+        "better for 3 of 4 (most SCTP, throughput: 3.00 times [2.90 to 3.10] at 25 ms); "
+        "no difference for TCP Reno, throughput."
     )
 
 

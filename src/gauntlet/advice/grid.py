@@ -36,11 +36,9 @@ class Sampled(Protocol):
         """Label, unit and direction of what a need asks for. Raises UserError for an unknown one."""
 
     def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
-        """None where nothing arrived in some repetition. Raises NotMeasured when the condition was not run."""
+        """None where nothing arrived in some repetition. Raises NotMeasured when it was not run."""
 
-    def tail(
-        self, need: Need, protocol: str, condition: Condition, deadline_s: float | None
-    ) -> Tail | None:
+    def tail(self, need: Need, protocol: str, condition: Condition, deadline_s: float | None) -> Tail | None:
         """What the slowest messages say where the need is one of messages; `deadline_s` has the channel's
         delay in it, and is None where the need has none. None where nothing is known.
         """
@@ -192,7 +190,7 @@ def _standings(
                 kpi,
                 None if mine is None else _less(mine.mean, own_s),
                 limit,
-                None if mine is None else _beyond(need, kpi, mine, known[best], own_s),
+                beyond=None if mine is None else _beyond(need, kpi, mine, known[best], own_s),
                 completed=results.completed(need, protocol, condition),
                 tail=results.tail(need, protocol, condition, deadline_s),
             )

@@ -70,6 +70,11 @@ class Effect:
         return low is not None and high is not None and not low <= 1 <= high
 
     @property
+    def strength(self) -> float:
+        """How great it is, alike for twice and for half."""
+        return abs(math.log(self.ratio.value)) if self.ratio.value > 0 else math.inf
+
+    @property
     def words(self) -> str:
         """2.1 times [1.9 to 2.3]."""
         interval = interval_text(self.ratio)
@@ -112,7 +117,7 @@ class Change:
 
     @property
     def words(self) -> str:
-        """What it does, without its subject: worse under 4 of 4 conditions, most at 150 ms, 0 % loss: 43 times."""
+        """What it does, without its subject: worse under 4 of 4 conditions, most at 150 ms: 43 times."""
         felt = [it for it in self.effects if it.sure]
         if not felt:
             return f"no difference beyond chance under {_conditions(len(self.effects))} ({self.n})"
@@ -121,7 +126,7 @@ class Change:
         said = []
         for word, those in (("better", better), ("worse", worse)):
             if those:
-                most = max(those, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio.value > 0 else math.inf)
+                most = max(those, key=lambda it: it.strength)
                 whole = f"{len(those)} of {_conditions(len(self.effects))}"
                 said.append(f"{word} under {whole}, most at {most.condition}: {most.words}")
         return f"{listed(said)} ({self.n})"
@@ -131,7 +136,8 @@ class Change:
         """In a word or two: better, worse, better and worse, no difference."""
         felt = [it for it in self.effects if it.sure]
         ways = {(it.ratio.value > 1) == self.kpi.higher_is_better for it in felt}
-        return " and ".join(word for word, way in (("better", True), ("worse", False)) if way in ways) or NO_DIFFERENCE
+        named = [word for word, way in (("better", True), ("worse", False)) if way in ways]
+        return " and ".join(named) or NO_DIFFERENCE
 
 
 def _conditions(count: int) -> str:
@@ -147,7 +153,7 @@ def sentences(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
 
 
 def overview(changes: Sequence[Change]) -> str:
-    """The changes of one setting in one sentence: better for 10 of 11 (SCTP most: ...), no difference for ..."""
+    """The changes of one setting in one sentence: better for 10 of 11; no difference for SCTP, throughput"""
     kinds: dict[str, list[Change]] = {}
     for it in changes:
         kinds.setdefault(it.verdict, []).append(it)
@@ -165,10 +171,9 @@ FEW = 2
 
 
 def _strength(change: Change) -> float:
-    return max((abs(math.log(it.ratio.value)) for it in change.effects if it.sure and it.ratio.value > 0), default=0.0)
+    return max((it.strength for it in change.effects if it.sure), default=0.0)
 
 
 def _felt(change: Change) -> str:
-    felt = [it for it in change.effects if it.sure and it.ratio.value > 0]
-    most = max(felt, key=lambda it: abs(math.log(it.ratio.value)))
+    most = max((it for it in change.effects if it.sure), key=lambda it: it.strength)
     return f"{most.words} at {most.condition}"

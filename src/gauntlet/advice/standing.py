@@ -92,8 +92,8 @@ def stands(
     kpi: Kpi,
     mean: Mean | None,
     limit: float,
-    beyond: Mean | None = None,
     *,
+    beyond: Mean | None = None,
     completed: tuple[int, int] = (0, 0),
     tail: Tail | None = None,
 ) -> Standing:

@@ -50,7 +50,7 @@ def condition(cell: Cell) -> str:
 
 
 def distance(standing: Standing) -> str:
-    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 1.2 × the best; 83 % of the best."""
+    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 83 % of the best."""
     if standing.grade == Grade.NOTHING:
         return "not everything arrives"
     if standing.grade == Grade.UNMEASURED:
@@ -194,5 +194,7 @@ def _partly(grid: Grid) -> str:
     said += [f"{label(protocol)} under {count}" for protocol, count in rest[:NAMED]]
     more = len(rest) - NAMED
     if more > 0:
-        said.append(counted(more, "other transport under as many or fewer", "other transports under as many or fewer"))
+        said.append(
+            counted(more, "other transport under as many or fewer", "other transports under as many or fewer")
+        )
     return f" {listed(said)}."

@@ -60,9 +60,7 @@ class FromSummary:
         kpi = self.kpi(need)
         return Sample(found.mean().within(kpi.least, kpi.most), found.values)
 
-    def tail(
-        self, need: Need, protocol: str, condition: Condition, deadline_s: float | None
-    ) -> Tail | None:
+    def tail(self, need: Need, protocol: str, condition: Condition, deadline_s: float | None) -> Tail | None:
         """See `Sampled`."""
         if need.kpi not in MESSAGES:
             return None
@@ -95,7 +93,7 @@ class FromSummary:
     def _missed(
         self, need: Need, protocol: str, condition: Condition, of: str, deadline_s: float
     ) -> Mean | None:
-        """The share of messages that were not there in time, a repetition's from those late and those lost."""
+        """The share of messages that were not there in time: those late and those lost."""
         try:
             late = self._read(need, protocol, condition, Quantity(of, between=(deadline_s, float("inf"))))
             late.check()

@@ -16,9 +16,9 @@ from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies import causes, plugin
+from gauntlet.studies.calibrated import idle
 from gauntlet.studies.figures import FIGURES, load_figures
 from gauntlet.studies.folders import STUDY
-from gauntlet.studies.calibrated import idle
 from gauntlet.studies.model import Calibrated, Experiment, Quick, Study
 from gauntlet.studies.plugin import Plugin
 

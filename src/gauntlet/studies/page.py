@@ -16,9 +16,9 @@ from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.report.document import render
 from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
-from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
 from gauntlet.studies import use, use_shown
 from gauntlet.studies.calibrated import behind
+from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
 from gauntlet.studies.explained import explained
 from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Figure, Study
@@ -214,7 +214,9 @@ def _claim(judged: Judged, study: Study) -> dict[str, Any]:
     figures = {figure.key for figure in study.figures}
     return {
         "claim": judged.claim,
-        "cause": study.causes.get(judged.claim.cause) if judged.decision.verdict == Verdict.NOT_REPRODUCED else None,
+        "cause": study.causes.get(judged.claim.cause)
+        if judged.decision.verdict == Verdict.NOT_REPRODUCED
+        else None,
         "decision": judged.decision,
         "kind": "" if judged.group == MEASURED else judged.group,
         "departure": judged.departure,

@@ -1,4 +1,4 @@
-"""What settings change in a study: within an experiment that varies one, and between two that differ in one."""
+"""What settings change: within an experiment that varies one, and between two that differ in one."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def _within(study: Study, summary: Summary) -> Iterator[Change]:
                 _Side(experiment, {**others, name: first}),
             )
             values = (summary.label(experiment, name, last), summary.label(experiment, name, first))
-            yield from _of_pair(study, summary, setting, sides, values, besides)
+            yield from _of_pair(study, summary, setting, sides, values=values, besides=besides)
 
 
 def _between(study: Study, summary: Summary) -> Iterator[Change]:
@@ -72,7 +72,7 @@ def _between(study: Study, summary: Summary) -> Iterator[Change]:
         if manifest[pair.one.name].get("seed") != manifest[pair.other.name].get("seed"):
             continue
         sides = (_Side(pair.other.name, {}), _Side(pair.one.name, {}))
-        yield from _of_pair(study, summary, setting, sides, _values(pair, setting), "")
+        yield from _of_pair(study, summary, setting, sides, values=_values(pair, setting))
 
 
 def _values(pair: Sibling, setting: Setting) -> tuple[str, str]:
@@ -93,11 +93,12 @@ def _of_pair(
     summary: Summary,
     setting: Setting,
     sides: tuple[_Side, _Side],
+    *,
     values: tuple[str, str],
-    besides: str,
+    besides: str = "",
 ) -> Iterator[Change]:
     """A change for each transport that both have alone, and each KPI that it is judged by."""
-    names = list(dict.fromkeys(side.experiment for side in sides))
+    names = list(dict.fromkeys(side.experiment for side in reversed(sides)))
     for protocol in _alone(summary, names):
         for name in _judged_by(summary, names):
             try:
@@ -118,7 +119,8 @@ def _alone(summary: Summary, names: Sequence[str]) -> list[str]:
 
 def _judged_by(summary: Summary, names: Sequence[str]) -> tuple[str, ...]:
     """The KPIs that flows of these experiments are judged by."""
-    apps = set(summary.flows(names[0]).column("app").to_pylist()) - {None}
+    flows = summary.flows(names[0])
+    apps = set(flows.column("app").to_pylist()) - {None} if "app" in flows.column_names else set()
     if len(apps) != 1:
         return ()
     app = str(apps.pop())
@@ -154,7 +156,11 @@ def _effects(
         except NotMeasured:
             continue
         pairs = sorted(one.values.keys() & other.values.keys())
-        found = ratio([one.values[it] for it in pairs], [other.values[it] for it in pairs]).mean if pairs else None
+        found = (
+            ratio([one.values[it] for it in pairs], [other.values[it] for it in pairs]).mean
+            if pairs
+            else None
+        )
         if found is None:
             continue
         if one.deterministic and other.deterministic:

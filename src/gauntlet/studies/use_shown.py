@@ -14,7 +14,7 @@ VISIBLE = 3
 """Transports of a cell that are shown before one asks for the rest."""
 
 MOST = 4
-"""Changes of a setting that are told one by one; of more there is an overview, and the rest behind the fold."""
+"""Changes of a setting that are told one by one; of more there is an overview."""
 
 _CSS = {
     Grade.SERVES: "good",
@@ -48,7 +48,8 @@ def shown(advice: Advice) -> dict[str, Any]:
                         "whose": it.whose,
                         "words": it.words,
                         "each": [
-                            (effect.condition, effect.words, "sure" if effect.sure else "") for effect in it.effects
+                            (effect.condition, effect.words, "sure" if effect.sure else "")
+                            for effect in it.effects
                         ],
                     }
                     for it in those

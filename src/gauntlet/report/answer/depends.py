@@ -1,4 +1,4 @@
-"""Does the choice depend on the condition? Who is best where, told by one condition's values if that suffices."""
+"""Does the choice depend on the condition? Who is best where, by one factor's values if they suffice."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,14 @@ def depends(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
         verb = "is" if len(everywhere) == 1 else "are"
         text = f"No: {names} {verb} {best} under every condition."
         return [Sentence(question, text)]
-    by_value = [told for place in range(len(evaluation.factors)) if (told := _by_value(evaluation, found, place))]
+    by_value = [
+        told for place in range(len(evaluation.factors)) if (told := _by_value(evaluation, found, place))
+    ]
     if by_value:
         return [Sentence(question, f"Yes. {_capital(best)}: {min(by_value, key=len)}.")]
-    told = [f"{_names(evaluation, good)} at {evaluation.label(it)}" for it, good in list(found.items())[:MOST]]
+    told = [
+        f"{_names(evaluation, good)} at {evaluation.label(it)}" for it, good in list(found.items())[:MOST]
+    ]
     rest = len(found) - MOST
     more = f"; the table has the other {counted(rest, 'condition')}" if rest > 0 else ""
     return [Sentence(question, f"Yes. {_capital(best)}: {'; '.join(told)}{more}.")]
@@ -42,7 +46,9 @@ def _good(evaluation: Evaluation, kpi: Kpi, condition: Condition) -> list[str]:
     """The best protocol under a condition, then those that cannot be told from it or are ahead of it."""
     cells = evaluation.cells(kpi, condition)
     words = {key: cell.standing.word for key, cell in cells.items() if cell.standing is not None}
-    return sorted((key for key, word in words.items() if word != "worse" and word), key=lambda it: words[it] != "best")
+    return sorted(
+        (key for key, word in words.items() if word != "worse" and word), key=lambda it: words[it] != "best"
+    )
 
 
 def _by_value(evaluation: Evaluation, found: dict[Condition, list[str]], place: int) -> str:
