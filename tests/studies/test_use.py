@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from gauntlet.advice import grid as advice_grid
 from gauntlet.advice import words
 from gauntlet.advice.grid import Grid
 from gauntlet.advice.standing import Grade
 from gauntlet.errors import UserError
 from gauntlet.studies import calibrated, judging, page, siblings, studies, study, terminal, use
+from gauntlet.studies.advised import FromSummary
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import MANIFEST, Summary
 from tests.report.test_report import Page
@@ -90,6 +92,18 @@ def test_the_queue_is_a_condition_where_it_was_varied(advice: use.Advice) -> Non
         "tcp-cubic": False,
         "tcp-bbr": True,
         "sctp": True,
+    }
+
+
+def test_a_candidate_that_the_other_queue_was_not_played_with_is_not_measured_there(found: Summary) -> None:
+    """queue-128-hsr has neither UDP nor Reno."""
+    data = D34.advice.by_name["Critical data"] if D34.advice else None
+    assert data is not None
+    of_data = advice_grid.grid(FromSummary(D34, found), replace(data, candidates=("tcp-bbr", "tcp-reno")), "")
+    short = next(it for it in of_data.cells if it.queue == "128 kB")
+    assert {it.protocol: it.grade for it in short.candidates} == {
+        "tcp-bbr": Grade.SERVES,
+        "tcp-reno": Grade.UNMEASURED,
     }
 
 

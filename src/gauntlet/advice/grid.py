@@ -70,9 +70,9 @@ class Candidate:
 
     @property
     def completed(self) -> tuple[int, int]:
-        """Flows that did what they were to do, over all needs."""
-        done, of = zip(*(it.completed for it in self.standings), strict=True)
-        return sum(done), sum(of)
+        """Flows that did what they were to do, of all that the needs are measured from."""
+        flows = {repr((it.need.experiment, it.need.where)): it.completed for it in self.standings}
+        return sum(done for done, _ in flows.values()), sum(of for _, of in flows.values())
 
 
 @dataclass(frozen=True)

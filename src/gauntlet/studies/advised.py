@@ -14,7 +14,7 @@ from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Study
-from gauntlet.studies.select import Quantity, Selected, by_repetition, rows, shown
+from gauntlet.studies.select import Quantity, Selected, by_repetition, rows, same, shown
 from gauntlet.studies.siblings import with_other_queues
 from gauntlet.studies.summary import Summary
 
@@ -45,11 +45,21 @@ class FromSummary:
 
     def value(self, need: Need, protocol: str, condition: Condition) -> float | None:
         """See `Measured`."""
-        found = self.sample(need, protocol, condition)
+        found = self._sample(need, protocol, condition)
         return None if found is None else found.mean.value
 
     def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
-        """See `Sampled`."""
+        """See `Sampled`. What the experiment does not have at all was not run either: a sibling with another
+        queue may have fewer protocols and conditions.
+        """
+        source, experiment = self._source(need)
+        varied = source.factors(experiment)
+        for name, value in self._selection(need, protocol, condition).items():
+            if name in varied and not any(same(value, have) for have in varied[name]):
+                raise NotMeasured(f"{experiment} has no {name} = {value}.")
+        return self._sample(need, protocol, condition)
+
+    def _sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
         found = self._read(need, protocol, condition, Quantity(need.kpi, need.quantile))
         if found.never:
             return None
