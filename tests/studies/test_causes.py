@@ -17,12 +17,12 @@ from tests.studies import factory
 STUDIES = list(studies().values())
 SUMMARISED = [it for it in STUDIES if (it.summary / VERDICTS).exists()]
 CAUSES = """
-[timer]
+[cause.timer]
 name = "The first timer"
 words = '''It is
 1 s.'''
 
-[other]
+[cause.other]
 name = "Another"
 words = "It is another."
 """
@@ -76,7 +76,9 @@ def test_a_cause_that_is_not_there_or_that_nobody_names_is_refused(made: Study) 
         explained.check(made.home, read, {**made.causes, "more": causes.Cause("more", "More", "More.")})
 
 
-@pytest.mark.parametrize(("text", "said"), [("timer = 1", "is no table"), ("[timer]\nname = 'x'", "words")])
+@pytest.mark.parametrize(
+    ("text", "said"), [("[cause]\ntimer = 1", "timer"), ("[cause.timer]\nname = 'x'", "words")]
+)
 def test_a_file_of_causes_that_is_none_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "causes.toml").write_text(text)
     with pytest.raises(UserError, match=said):

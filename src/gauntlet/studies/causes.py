@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from gauntlet.errors import UserError
 from gauntlet.experiment.strict import Strict
 from gauntlet.experiment.tomlfile import checked, toml
 
@@ -14,7 +13,7 @@ CAUSES = "causes.toml"
 
 
 class _Cause(Strict):
-    """[ID]"""
+    """[cause.ID]"""
 
     name: str = Field(min_length=1)
     words: str = Field(min_length=1)
@@ -23,6 +22,12 @@ class _Cause(Strict):
     @classmethod
     def _one_line(cls, text: str) -> str:
         return " ".join(text.split())
+
+
+class _File(Strict):
+    """The whole of causes.toml."""
+
+    cause: dict[str, _Cause] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,5 @@ def load(home: Path) -> dict[str, Cause]:
     path = home / CAUSES
     if not path.exists():
         return {}
-    found = {}
-    for name, given in toml(path, "file of causes").items():
-        if not isinstance(given, dict):
-            raise UserError(f"{path}: '{name}' is no table; write [{name}] with name and words.")
-        read = checked(_Cause, given, f"{path}: [{name}]")
-        found[name] = Cause(name, read.name, read.words)
-    return found
+    file = checked(_File, toml(path, "file of causes"), str(path))
+    return {name: Cause(name, it.name, it.words) for name, it in file.cause.items()}
