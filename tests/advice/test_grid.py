@@ -202,6 +202,18 @@ def test_the_answer_names_who_serves_under_every_condition_and_where_it_is_worst
     )
 
 
+def test_over_all_conditions_the_worst_one_ranks() -> None:
+    results = Results(
+        {
+            ("slow", (0.025, 0.0)): {"sctp": around(0.01), "udp": around(0.02)},
+            ("slow", (0.025, 0.01)): {"sctp": around(0.09, 0.001), "udp": around(0.06)},
+        }
+    )
+    of = made(results, LOSSY, candidates=["sctp", "udp"])
+    assert [it.protocol for it in of.overall()] == ["udp", "sctp"]
+    assert of.where(of.overall()[0]) is of.cells[1]
+
+
 def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
     results = Results(
         {
