@@ -16,7 +16,7 @@ from gauntlet.experiment import expand, pages, parse_experiment
 from gauntlet.experiment.schema import ExperimentFile
 from gauntlet.scenario import load_scenario, read_trace
 from gauntlet.scenario.linefile import LineFile, WifiPlan
-from gauntlet.studies import ledger
+from gauntlet.studies import causes, ledger
 from gauntlet.studies.figures import load_figures
 from gauntlet.studies.load import load
 from gauntlet.studies.model import Study
@@ -76,6 +76,12 @@ def read_classes(block: Block, folder: Path) -> None:
     assert classes.load(folder / "classes.toml").classes
 
 
+def read_causes(block: Block, folder: Path) -> None:
+    """Read why claims are not reproduced."""
+    (folder / "causes.toml").write_text(block.text, encoding="utf-8")
+    assert causes.load(folder)
+
+
 def read_figures(block: Block, folder: Path) -> None:
     """Read figures of a study without experiments."""
     (folder / "figures.toml").write_text(block.text, encoding="utf-8")
@@ -90,6 +96,7 @@ WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
         "object": read_page,
         "claim": read_ledger,
         "class": read_classes,
+        "cause": read_causes,
         "figure": read_figures,
     }
 )

@@ -2,12 +2,15 @@
 that nobody judges says so.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from gauntlet import report
+from gauntlet.report.answer import sentences
 from gauntlet.report.contents import figures
+from gauntlet.report.factors import factor_of
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
 
@@ -47,3 +50,57 @@ def test_a_delay_that_is_the_own_buffer_is_not_shown_as_if_it_were_judged(
     assert ("not judged" in spread) == (rate_bps is None)
     against = [figure.name for figure in found.against]
     assert ("delay-p95-s-against-loss" in against) == (rate_bps is not None)
+
+
+@pytest.mark.parametrize(
+    ("value", "label", "words"),
+    [
+        (2097152, "2.097152 MB", "2 MiB"),
+        (106496, "106.496 kB", "104 KiB"),
+        (512_000, "512 kB", "512 kB"),
+        (10_000_000, "10 MB", "10 MB"),
+        (22_500, "22.5 kB", "22.5 kB"),
+    ],
+)
+def test_a_size_reads_in_the_unit_in_which_it_was_written(value: int, label: str, words: str) -> None:
+    assert factor_of("send_buffer_bytes", {value: label}).label(value) == words
+
+
+def test_an_axis_of_sizes_has_the_unit_of_the_largest() -> None:
+    binary = factor_of("send_buffer_bytes", {106496: "", 2097152: ""})
+    assert (binary.unit, binary.shown(2097152)) == ("MiB", 2.0)
+    decimal = factor_of("size_bytes", {250_000: "", 500_000: ""})
+    assert (decimal.unit, decimal.shown(500_000)) == ("kB", 500.0)
+
+
+def dependence(folder: Path, took_s: Mapping[tuple[str, float], float], repetitions: int = 8) -> list[str]:
+    """What is said of the conditions when each protocol takes so long under each loss."""
+
+    def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did(took_s[protocol, loss] + 0.1 * repetition)
+
+    made = Constructed(("tcp-cubic", "tcp-bbr"), did, repetitions, losses=(0.0, 0.01))
+    found = report.load(flows.build(folder / "r", folder / "s", made))
+    return [it.text for it in sentences(found) if it.question.startswith("Does it depend")]
+
+
+def test_the_first_screen_says_that_the_choice_depends_on_the_condition(tmp_path: Path) -> None:
+    crossing = {("tcp-cubic", 0.0): 10, ("tcp-bbr", 0.0): 20, ("tcp-cubic", 0.01): 40, ("tcp-bbr", 0.01): 25}
+    assert dependence(tmp_path, crossing) == [
+        "Yes. Best, or not distinguishable from the best: TCP CUBIC at loss 0 %; TCP BBR at loss 1 %."
+    ]
+
+
+def test_the_first_screen_says_that_it_does_not(tmp_path: Path) -> None:
+    ahead = {("tcp-cubic", 0.0): 20, ("tcp-bbr", 0.0): 10, ("tcp-cubic", 0.01): 40, ("tcp-bbr", 0.01): 25}
+    assert dependence(tmp_path, ahead) == [
+        "No: TCP BBR is best, or not distinguishable from the best, under every condition."
+    ]
+
+
+def test_of_few_repetitions_it_says_the_mean_only(tmp_path: Path) -> None:
+    crossing = {("tcp-cubic", 0.0): 10, ("tcp-bbr", 0.0): 20, ("tcp-cubic", 0.01): 40, ("tcp-bbr", 0.01): 25}
+    (said,) = dependence(tmp_path, crossing, repetitions=2)
+    assert said.startswith(
+        "Yes. Best by the mean (so few repetitions tell nothing beyond chance): TCP CUBIC at"
+    )

@@ -14,6 +14,9 @@ from gauntlet.experiment.tomlfile import checked, toml
 CLASSES = "classes.toml"
 """Name of the file in the study's folder."""
 
+BEYOND = "classes-beyond.toml"
+"""Name of the file of classes that the study itself does not have; no claim rests on it."""
+
 
 class Need(Strict):
     """What a class asks of a transport."""
@@ -22,6 +25,8 @@ class Need(Strict):
     experiment: str | list[str]
     """Where it is measured; several experiments count as one."""
     kpi: str
+    quantile: float | None = Field(default=None, gt=0, lt=1)
+    """Of the distribution that `kpi` names."""
     losses: list[float] = Field(min_length=1)
     delays_s: list[float] = Field(default_factory=list)
     """The channel delays under which it counts; those of the file unless given."""
@@ -52,7 +57,7 @@ class _Class(Strict):
     """[[class]]"""
 
     name: str = Field(min_length=1)
-    study: list[str]
+    study: list[str] = Field(default_factory=list)
     candidates: list[str] = Field(min_length=1)
     need: list[Need] = Field(min_length=1)
 
@@ -71,7 +76,7 @@ class ServiceClass:
 
     name: str
     study: tuple[str, ...]
-    """What the study recommends."""
+    """What the study recommends; empty for a class that it does not have."""
     candidates: tuple[str, ...]
     needs: tuple[Need, ...]
 

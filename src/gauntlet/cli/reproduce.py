@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gauntlet.studies.model import Study
     from gauntlet.studies.reproduce import Task
     from gauntlet.studies.summary import Summary
+    from gauntlet.studies.use import Advice
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class _Ended:
     study: "Study"
     summary: "Summary"
     judged: Sequence["Judged"]
+    advice: "Advice"
     page: Path
     outcomes: Mapping[str, "Outcome"]
 
@@ -176,7 +178,7 @@ def _list(as_json: bool) -> None:
 def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
     """Judge the committed summary; with `update` write the verdicts of now into that summary's folder."""
     from gauntlet.results.files import failures_named, json_bytes, write_whole
-    from gauntlet.studies import judging, page
+    from gauntlet.studies import judging, page, use
     from gauntlet.studies.summary import VERDICTS, Summary
 
     summary = Summary.load(study.summary, study.home)
@@ -185,15 +187,18 @@ def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
         Summary.load(update)
         with failures_named(f"write {update / VERDICTS}"):
             write_whole(update / VERDICTS, json_bytes(judging.verdicts(study, judged)))
+    advice = use.advice(study, summary)
     about = page.About(
-        command=["gauntlet", *sys.argv[1:]], words="The committed summary of the last full run"
+        command=["gauntlet", *sys.argv[1:]],
+        words="The committed summary of the last full run",
+        advice=advice,
     )
-    return _Ended(study, summary, judged, page.write(study, summary, judged, out, about), {})
+    return _Ended(study, summary, judged, advice, page.write(study, summary, judged, out, about), {})
 
 
 def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
     """Play, reduce, judge, write; None when the user stopped it."""
-    from gauntlet.studies import judging, ledger, page, reproduce
+    from gauntlet.studies import judging, ledger, page, reproduce, use
     from gauntlet.studies.summary import MANIFEST, Summary
 
     claims = ledger.load(study.ledger)
@@ -216,8 +221,10 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
     if wishes.update:
         summary.write(wishes.update, judging.verdicts(study, judged))
     words = "A first look at a subset of the study's runs" if wishes.quick else "The whole study"
-    about = page.About(command=["gauntlet", *sys.argv[1:]], words=words, quick=wishes.quick)
-    return _Ended(study, summary, judged, page.write(study, summary, judged, wishes.out, about), outcomes)
+    advice = use.advice(study, summary)
+    about = page.About(["gauntlet", *sys.argv[1:]], words, quick=wishes.quick, advice=advice)
+    place = page.write(study, summary, judged, wishes.out, about)
+    return _Ended(study, summary, judged, advice, place, outcomes)
 
 
 def _play(study: "Study", todo: Sequence["Task"], wishes: _Wishes) -> Mapping[str, "Outcome"]:
@@ -249,7 +256,9 @@ def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
         click.echo(str(ended.page))
     else:
         screen = console()
-        screen.print(terminal.summary_of(ended.study, ended.judged, ended.summary, screen.width))
+        screen.print(
+            terminal.summary_of(ended.study, ended.judged, ended.summary, screen.width, ended.advice)
+        )
         click.echo(f"Page: {ended.page}")
     for name, outcome in ended.outcomes.items():
         for run, reason in list(outcome.failed.items())[:1]:
@@ -275,14 +284,17 @@ def _for_want_of_the_plugin(ended: _Ended) -> str:
 
 def _as_data(ended: _Ended) -> dict[str, Any]:
     from gauntlet.studies import judging
+    from gauntlet.studies.explained import explained
 
     return {
         "study": ended.study.key,
         "page": str(ended.page),
+        "advice": ended.advice.to_json(),
         "counts": {
             group: {str(verdict): count for verdict, count in judging.counts(those).items()}
             for group, those in judging.grouped(ended.judged).items()
         },
+        "not_reproduced": [it.to_json() for it in explained(ended.judged, ended.study.causes)],
         "claims": [
             {"id": it.claim.id, "claim": it.claim.claim, "where": it.claim.where, "printed": it.claim.printed}
             | it.to_json()

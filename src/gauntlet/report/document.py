@@ -19,7 +19,8 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """What the page needs of the bundled libraries."""
 
 _INSIDE_QUANTITY = re.compile(
-    r"(?<=\d) (?=%|(?:s|ms|min|h|B|kB|MB|kbit/s|Mbit/s|km|km/h)\b)|(?<=\bn) (?== \d)|(?<=\bn =) (?=\d)"
+    r"(?<=\d) (?=%|(?:s|ms|min|h|B|kB|MB|KiB|MiB|kbit/s|Mbit/s|km|km/h)\b)"
+    r"|(?<=\bn) (?== \d)|(?<=\bn =) (?=\d)"
 )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gauntlet import units
+
 NOT_CONDITIONS = ("protocol", "repetition")
 
 _SHARES = ("loss", "loss_up", "loss_down", "duplicate", "corrupt")
@@ -74,6 +76,7 @@ def factors_of(specs: Sequence[Mapping[str, Any]]) -> tuple[list[Factor], dict[s
 
 def factor_of(name: str, labels: dict[Any, str]) -> Factor:
     """A factor by its name; `labels` are its values and how they read."""
+    labels = {value: readable(name, value, label) for value, label in labels.items()}
     values = tuple(labels)
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if numeric:
@@ -89,6 +92,20 @@ def factor_of(name: str, labels: dict[Any, str]) -> Factor:
         unit, scale = "Mbit/s", 1e-6
     elif numeric and unit == "Hz":
         unit, scale = "MHz", 1e-6
-    elif numeric and unit == "B" and max(values) >= 1e6:
-        unit, scale = "MB", 1e-6
+    elif numeric and unit == "B":
+        unit, scale = _size_unit(values)
     return Factor(name, words, unit if numeric else "", values, labels, scale)
+
+
+def readable(name: str, value: Any, label: str) -> str:
+    """How a factor's value reads: a size in the unit, decimal or binary, in which it has the fewest digits
+    (2,097,152 bytes are 2 MiB, 512,000 are 512 kB), whatever results of an earlier version call it.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return units.spaced(units.format_size(value)) if name.endswith("_bytes") and number else label
+
+
+def _size_unit(values: Sequence[Any]) -> tuple[str, float]:
+    """The unit of an axis of sizes: that of the largest as it reads, so that its ticks are round numbers."""
+    unit = readable("_bytes", max(values), "").rpartition(" ")[2]
+    return unit, 1 / units.size_bytes(f"1{unit}")

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from gauntlet import units
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
@@ -160,8 +161,8 @@ def _link_words(evaluation: Evaluation) -> str:
             f"{number(columns['delay_up_s'][0] * 1e3)} ms up and {number(columns['delay_down_s'][0] * 1e3)} "
             f"ms down, packet loss {number(columns['loss_up'][0] * 100)} % up and "
             f"{number(columns['loss_down'][0] * 100)} % down, a queue of "
-            f"{number(columns['queue_limit_bytes'][0] * 1e-3)} kB before the bottleneck; conditions of the "
-            "matrix come on top."
+            f"{units.spaced(units.format_size(columns['queue_limit_bytes'][0]))} before the bottleneck; "
+            "conditions of the matrix come on top."
         )
     return " ".join(words)
 

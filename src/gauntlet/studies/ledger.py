@@ -57,6 +57,7 @@ class _Claim(Strict):
     threshold: str = Field(min_length=1)
     printed: str = ""
     note: str = ""
+    cause: str = ""
     figures: list[str] = Field(default_factory=list)
     kind: Kind = Field(default=Kind.MEASURED, strict=False)
     basis: str = ""
@@ -113,6 +114,8 @@ class Claim:
     """Other ways to read the sentence; `rule` judges the first."""
     adjusted: tuple[str, ...] = ()
     """Quantities that are freed of which stretches were drawn; the same for all claims of a ledger."""
+    cause: str = ""
+    """Id in causes.toml of why the result differs, shared with other claims; empty when it does not."""
     canonical: str = ""
     """Kind, rules and `adjusted` as the ledger has them, as sorted JSON: what a registration fixes."""
 
@@ -167,6 +170,7 @@ def _claim(path: Path, place: int, given: dict[str, Any], adjusted: list[str]) -
             for number, it in enumerate(read.reading, 2)
         ),
         adjusted=tuple(adjusted),
+        cause=read.cause,
         canonical=json.dumps(
             [
                 read.kind,

@@ -4,19 +4,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gauntlet.advice import classes
+from gauntlet.advice.classes import Classes
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.studies import plugin
+from gauntlet.studies import causes, plugin
+from gauntlet.studies.calibrated import idle
 from gauntlet.studies.figures import FIGURES, load_figures
 from gauntlet.studies.folders import STUDY
-from gauntlet.studies.model import Experiment, Quick, Study
+from gauntlet.studies.model import Calibrated, Experiment, Quick, Study
 from gauntlet.studies.plugin import Plugin
 
 NOTES = "notes.md"
@@ -62,12 +65,28 @@ class _Measure(Strict):
     of_nothing: float | None = None
 
 
+class _Calibrated(Strict):
+    """[[calibrated]]"""
+
+    name: str = Field(min_length=1)
+    words: str = Field(min_length=1)
+    key: str = ""
+    experiments: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        if not self.key and not self.experiments:
+            raise ValueError(f"nothing says where '{self.name}' is; give key or experiments")
+        return self
+
+
 class _File(Strict):
     """The whole of study.toml."""
 
     study: _About
     experiment: list[_Experiment] = Field(min_length=1)
     measure: dict[str, _Measure] = Field(default_factory=dict)
+    calibrated: list[_Calibrated] = Field(default_factory=list)
 
 
 def load(home: Path, *, trust_plugin: bool) -> Study:
@@ -93,9 +112,23 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
         headlines=tuple(file.study.headlines),
         notes=_notes(home / NOTES),
         plugin=own,
-        advice=classes.load(home / classes.CLASSES) if (home / classes.CLASSES).exists() else None,
+        advice=_classes(home / classes.CLASSES),
+        beyond=_classes(home / classes.BEYOND),
+        causes=causes.load(home),
+        calibrated=tuple(
+            Calibrated(it.name, _line(it.words), it.key, tuple(it.experiments)) for it in file.calibrated
+        ),
     )
+    if nowhere := idle(made):
+        raise UserError(
+            f"{path}: no experiment has the calibrated parameter '{nowhere[0].name}'; mend its key or "
+            "experiments."
+        )
     return replace(made, figures=load_figures(made)) if (home / FIGURES).exists() else made
+
+
+def _classes(path: Path) -> Classes | None:
+    return classes.load(path) if path.exists() else None
 
 
 def _measure(name: str, given: _Measure, own: Plugin, path: Path) -> Kpi:

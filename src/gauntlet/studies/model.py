@@ -10,6 +10,7 @@ from gauntlet.advice.classes import Classes
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.studies.causes import Cause
 from gauntlet.studies.plugin import Plugin
 
 if TYPE_CHECKING:
@@ -97,6 +98,20 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Calibrated:
+    """A parameter that was chosen so that a value which the study prints is met."""
+
+    name: str
+    """A few words: rate of the line."""
+    words: str
+    """How it was chosen, in a sentence."""
+    key: str = ""
+    """Its place in an experiment file: every experiment that sets it rests on it."""
+    experiments: tuple[str, ...] = ()
+    """Further experiments that rest on it."""
+
+
+@dataclass(frozen=True)
 class Study:
     """A published study that is done again."""
 
@@ -115,6 +130,12 @@ class Study:
     """Its own arithmetic."""
     advice: Classes | None = None
     """Classes of service and their needs."""
+    beyond: Classes | None = None
+    """Classes that the study itself does not have; no claim rests on them."""
+    calibrated: tuple[Calibrated, ...] = ()
+    """Parameters that were chosen so that printed values are met."""
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    """Why claims are not reproduced, by id."""
 
     @property
     def ledger(self) -> Path:

@@ -16,7 +16,10 @@ from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.report.document import render
 from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
+from gauntlet.studies import use, use_shown
+from gauntlet.studies.calibrated import behind
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
+from gauntlet.studies.explained import explained
 from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Figure, Study
 from gauntlet.studies.registration import Registration
@@ -71,6 +74,8 @@ class About:
     words: str
     """Of what results it speaks."""
     quick: bool = False
+    advice: use.Advice | None = None
+    """What to use; made from the results unless it is given."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
     specs = {name: spec for it in shown for name, spec in it.specs.items()}
     manifest = summary.manifest()
     trusted = sum(int(part["trusted"]) for part in manifest.values())
+    told = about.advice or use.advice(study, summary)
     return render(
         "study.html.j2",
         more_css="study.css",
@@ -115,10 +121,12 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         answer=_answer(judged),
         not_counted=beside(judged),
         headlines=_headlines(study, judged),
+        use=use_shown.shown(told) if told.classes or told.settings else None,
+        explained=explained(judged, study.causes),
         claims=[_claim(it, study) for it in judged],
         figure_names={figure.key: figure.name or figure.title for figure in study.figures},
         rules=RULES,
-        figures=[_figure(it) for it in shown],
+        figures=[_figure(it, study) for it in shown],
         notes=study.notes,
         runs=summary.runs,
         trusted=trusted,
@@ -187,7 +195,7 @@ def _table(panel: Table) -> dict[str, Any]:
     return {"caption": panel.caption, "header": panel.header, "rows": panel.rows, "numeric": numeric}
 
 
-def _figure(shown: _Shown) -> dict[str, Any]:
+def _figure(shown: _Shown, study: Study) -> dict[str, Any]:
     figure = shown.figure
     return {
         "key": figure.key,
@@ -197,6 +205,7 @@ def _figure(shown: _Shown) -> dict[str, Any]:
         "printed": figure.printed,
         "panels": shown.panels,
         "missing": shown.missing,
+        "calibrated": behind(study, figure.experiments),
         "claims": shown.claims,
     }
 
@@ -205,6 +214,9 @@ def _claim(judged: Judged, study: Study) -> dict[str, Any]:
     figures = {figure.key for figure in study.figures}
     return {
         "claim": judged.claim,
+        "cause": study.causes.get(judged.claim.cause)
+        if judged.decision.verdict == Verdict.NOT_REPRODUCED
+        else None,
         "decision": judged.decision,
         "kind": "" if judged.group == MEASURED else judged.group,
         "departure": judged.departure,

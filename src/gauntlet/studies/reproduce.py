@@ -16,7 +16,7 @@ from gauntlet.experiment import RunSpec, expand, load_experiment
 from gauntlet.rehearsal import check_programs
 from gauntlet.results import layout, resume, store
 from gauntlet.results.manifest import Manifest
-from gauntlet.studies import ledger
+from gauntlet.studies import explained, ledger
 from gauntlet.studies.distil import distil, factors_of
 from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
@@ -182,6 +182,7 @@ def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
             raise UserError(
                 f"{study.ledger}: the study's headlines name a claim '{name}', which is not there."
             )
+    explained.check(study.home, claims, study.causes)
     for name in claims[0].adjusted:
         try:
             shown(Quantity(name), study.measures)

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from gauntlet.errors import NotMeasured, RunError, UserError
 from gauntlet.metrics.flow_rows import completed
+from gauntlet.report.factors import readable
 from gauntlet.results import parquet
 from gauntlet.results.files import failures_named, json_bytes, read_json
 
@@ -134,7 +135,7 @@ class Summary:
     def label(self, experiment: str, factor: str, value: Any) -> str:
         """A factor's value for people: "25 ms"."""
         labels = self._part(experiment).manifest["labels"].get(factor, {})
-        return str(labels.get(str(value), value))
+        return readable(factor, value, str(labels.get(str(value), value)))
 
     @cached_property
     def runs(self) -> int:

@@ -8,11 +8,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gauntlet.advice import words
+from gauntlet.advice.settings import overview, sentences
 from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
+from gauntlet.studies.explained import explained
 from gauntlet.studies.judging import MEASURED, NOT_REGISTERED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import Summary
+from gauntlet.studies.use import Advice
+from gauntlet.studies.use_shown import MOST
 
 MARKS: Mapping[Verdict, tuple[str, str]] = {
     Verdict.REPRODUCED: ("✓", "green"),
@@ -72,6 +77,36 @@ def departures(judged: Sequence[Judged]) -> Text | None:
     return Text(f"{NOT_REGISTERED.capitalize()}: {said}.")
 
 
+def uses(advice: Advice) -> RenderableType | None:
+    """What to use for each class, and what settings change; None when the study has neither."""
+    if not advice.classes and not advice.settings:
+        return None
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    shown.add_column(style="bold", max_width=22)
+    shown.add_column()
+    for grid in advice.classes:
+        shown.add_row(Text(grid.service.name), Text(words.answer(grid)))
+    for title, those in sentences(advice.settings):
+        each = "\n".join(f"{it.whose}: {it.words}." for it in those)
+        said = overview(those) if len(those) > MOST else each
+        shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), said))
+    return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))
+
+
+def disagreements(study: Study, judged: Sequence[Judged]) -> RenderableType | None:
+    """The claims that are not reproduced by what they have in common; None when there are none."""
+    found = explained(judged, study.causes)
+    if not found:
+        return None
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    shown.add_column(justify="right")
+    shown.add_column()
+    for it in found:
+        ids = ", ".join(one.claim.id for one in it.claims)
+        shown.add_row(Text(str(len(it.claims))), Text.assemble(it.name, (f": {ids}", "dim")))
+    return Group(Text("Not reproduced, by cause:", style="bold"), shown)
+
+
 def trust(summary: Summary) -> Text:
     """How many runs there are and how many of them count."""
     parts = summary.manifest().values()
@@ -83,13 +118,18 @@ def trust(summary: Summary) -> Text:
     return Text(f"{trusted} of {counted(runs, 'run')} are trusted; {', '.join(rest)}.", style="bold red")
 
 
-def summary_of(study: Study, judged: Sequence[Judged], summary: Summary, width: int) -> RenderableType:
+def summary_of(
+    study: Study, judged: Sequence[Judged], summary: Summary, width: int, advice: Advice | None = None
+) -> RenderableType:
     """What `gauntlet reproduce` prints at the end."""
     lacking, departed = not_played(study, summary), departures(judged)
+    first, why = uses(advice) if advice else None, disagreements(study, judged)
     return Group(
         Text(study.title, style="bold"),
+        *([Padding(first, (1, 0, 0, 0))] if first else []),
         Padding(table(judged, width), (1, 0)),
         tally(judged),
+        *([why] if why else []),
         *([departed] if departed else []),
         *([Text(lacking)] if lacking else []),
         trust(summary),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from gauntlet.metrics.flow_rows import TRANSFERS
 from gauntlet.report.answer.cost import costs
 from gauntlet.report.answer.delays import quickest
+from gauntlet.report.answer.depends import depends
 from gauntlet.report.answer.failures import failures
 from gauntlet.report.answer.losses import losses
 from gauntlet.report.answer.rules import RULES
@@ -35,7 +36,7 @@ def _of_part(evaluation: Evaluation) -> list[Sentence]:
     kpi = evaluation.main_kpi
     if kpi is None or not any(row.trusted and row.observed(kpi) for row in evaluation.rows):
         return [Sentence("Which protocol?", "No trusted run gave a number, so none is named.")]
-    found = [winner(evaluation, kpi), *failures(evaluation)]
+    found = [winner(evaluation, kpi), *depends(evaluation, kpi), *failures(evaluation)]
     found += [
         cost for factor in evaluation.factors if factor.numeric for cost in costs(evaluation, kpi, factor)
     ]

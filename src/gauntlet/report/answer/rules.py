@@ -32,6 +32,8 @@ RULES = (
     "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
     "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
     "over all conditions of the experiment, is the smallest.",
+    "Whether the choice depends on the condition is told from who is best or not distinguishable from the "
+    "best under each; where the values of one condition suffice to tell, whatever the others are, by those.",
     "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
     "repetition and averaged, also over the other conditions, by its logarithm (geometric mean); where an "
     "end is zero it is the ratio of the means. A protocol that retains at least "

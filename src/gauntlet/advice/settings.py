@@ -1,0 +1,179 @@
+"""What a setting changes: pairs of results that differ in it alone, and what is said of them.
+
+Nothing is said of a setting that was not measured. Adding one is a line in `SETTINGS`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gauntlet.advice.words import label
+from gauntlet.metrics.intervals import DETERMINISTIC, Mean
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import interval_text, listed, number
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a user can set."""
+
+    words: str
+    """What people call it."""
+    keys: tuple[str, ...]
+    """The last part of its place in an experiment file or of its factor's name."""
+    unset: str
+    """How it reads when nobody sets it."""
+    unit: str = ""
+    """Of values that are plain numbers."""
+
+
+SETTINGS = (
+    Setting("send buffer", ("send_buffer", "send_buffer_bytes"), "what the system gives"),
+    Setting("receive buffer", ("receive_buffer", "receive_buffer_bytes"), "what the system gives"),
+    Setting("queue before the line", ("queue", "queue_bytes", "queue_limit", "queue_limit_bytes"), ""),
+    Setting("connection", ("connection",), "fresh"),
+    Setting("SCTP's first time-out", ("rto_initial",), "as the system has it", "ms"),
+    Setting("initial window", ("initial_window", "initial_window_packets"), "what the system gives"),
+)
+
+
+NO_DIFFERENCE = "no difference"
+"""Of a change that nothing beyond chance came of."""
+
+WORTH_TELLING = 0.01
+"""A change by less than this share is called none, however sure it is."""
+
+
+def setting_of(key: str) -> Setting | None:
+    """The setting that a key of an experiment file or a factor is; None when it is none of `SETTINGS`."""
+    last = key.rpartition(".")[2]
+    return next((it for it in SETTINGS if last in it.keys), None)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a setting does to one KPI of one transport under one condition."""
+
+    condition: str
+    """For people: 150 ms, 1 % loss."""
+    ratio: Mean
+    """The KPI with the one value over that with the other, paired by repetition."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is no chance (1 lies outside the interval, or nothing was drawn) and worth telling."""
+        if abs(self.ratio.value - 1) < WORTH_TELLING:
+            return False
+        if self.ratio.method == DETERMINISTIC:
+            return self.ratio.value != 1
+        low, high = self.ratio.low, self.ratio.high
+        return low is not None and high is not None and not low <= 1 <= high
+
+    @property
+    def strength(self) -> float:
+        """How great it is, alike for twice and for half."""
+        return abs(math.log(self.ratio.value)) if self.ratio.value > 0 else math.inf
+
+    @property
+    def words(self) -> str:
+        """2.1 times [1.9 to 2.3]."""
+        interval = interval_text(self.ratio)
+        return f"{number(self.ratio.value)} times" + (f" [{interval}]" if interval else "")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A setting changed for one transport, and what that does to one KPI under every condition measured."""
+
+    setting: Setting
+    protocol: str
+    to: str
+    of: str
+    """The two values for people."""
+    besides: str
+    """What else is set, where the experiment varies that too: receive buffer 2 MiB."""
+    kpi: Kpi
+    effects: tuple[Effect, ...]
+    where: str
+    """The experiments that it is from."""
+
+    @property
+    def n(self) -> str:
+        """Repetitions, for people."""
+        counts = sorted({it.ratio.n for it in self.effects})
+        return f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+
+    @property
+    def title(self) -> str:
+        """Send buffer 2 MiB instead of 104 KiB (receive buffer 2 MiB)."""
+        besides = f" ({self.besides})" if self.besides else ""
+        words = self.setting.words
+        return f"{words[0].upper()}{words[1:]} {self.to} instead of {self.of}{besides}"
+
+    @property
+    def whose(self) -> str:
+        """SCTP, throughput."""
+        return f"{label(self.protocol)}, {self.kpi.label[0].lower()}{self.kpi.label[1:]}"
+
+    @property
+    def words(self) -> str:
+        """What it does, without its subject: worse under 4 of 4 conditions, most at 150 ms: 43 times."""
+        felt = [it for it in self.effects if it.sure]
+        if not felt:
+            return f"no difference beyond chance under {_conditions(len(self.effects))} ({self.n})"
+        better = [it for it in felt if (it.ratio.value > 1) == self.kpi.higher_is_better]
+        worse = [it for it in felt if it not in better]
+        said = []
+        for word, those in (("better", better), ("worse", worse)):
+            if those:
+                most = max(those, key=lambda it: it.strength)
+                whole = f"{len(those)} of {_conditions(len(self.effects))}"
+                said.append(f"{word} under {whole}, most at {most.condition}: {most.words}")
+        return f"{listed(said)} ({self.n})"
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two: better, worse, better and worse, no difference."""
+        felt = [it for it in self.effects if it.sure]
+        ways = {(it.ratio.value > 1) == self.kpi.higher_is_better for it in felt}
+        named = [word for word, way in (("better", True), ("worse", False)) if way in ways]
+        return " and ".join(named) or NO_DIFFERENCE
+
+
+def _conditions(count: int) -> str:
+    return "the one condition" if count == 1 else f"{count} conditions"
+
+
+def sentences(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
+    """The changes of one setting together: its title, and what it does to each transport and KPI."""
+    found: dict[str, list[Change]] = {}
+    for it in changes:
+        found.setdefault(it.title, []).append(it)
+    return list(found.items())
+
+
+def overview(changes: Sequence[Change]) -> str:
+    """The changes of one setting in one sentence: better for 10 of 11; no difference for SCTP, throughput"""
+    kinds: dict[str, list[Change]] = {}
+    for it in changes:
+        kinds.setdefault(it.verdict, []).append(it)
+    said = []
+    for verdict, those in kinds.items():
+        named = listed([it.whose for it in those]) if len(those) <= FEW else f"{len(those)} of {len(changes)}"
+        strongest = max(those, key=_strength)
+        most = f" (most {strongest.whose}: {_felt(strongest)})" if verdict != NO_DIFFERENCE else ""
+        said.append(f"{verdict} for {named}{most}")
+    return f"{'; '.join(said)}."
+
+
+FEW = 2
+"""Changes that an overview names; more it counts."""
+
+
+def _strength(change: Change) -> float:
+    return max((it.strength for it in change.effects if it.sure), default=0.0)
+
+
+def _felt(change: Change) -> str:
+    most = max((it for it in change.effects if it.sure), key=lambda it: it.strength)
+    return f"{most.words} at {most.condition}"

@@ -1,0 +1,135 @@
+"""How one transport stands to one need under one condition: the value, the limit, how far it is from it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gauntlet.advice.classes import Need
+from gauntlet.metrics.intervals import DETERMINISTIC, Mean
+from gauntlet.metrics.kpi import Kpi
+
+NEAR = 1.1
+"""A value beyond its limit by no more than this factor is a near miss. It is also the strictest `of_best` of
+the studies' classes: what is "about the best" elsewhere is about the limit here.
+"""
+
+FAR = 10.0
+"""From so many times the limit on (or a tenth of it, where more is better) a failure is called tenfold."""
+
+
+class Grade(StrEnum):
+    """How well a need is served, best first."""
+
+    SERVES = "serves"
+    """The whole 95 % interval keeps the limit."""
+    NARROWLY = "serves by the mean"
+    """The mean keeps the limit; its interval reaches beyond it, or there is none."""
+    NEAR_MISS = "near miss"
+    """The mean is beyond the limit by a tenth of it at most."""
+    UNSURE = "misses by the mean"
+    """The mean is further beyond the limit, but its interval reaches it."""
+    FAILS = "fails"
+    TENFOLD = "tenfold failure"
+    NOTHING = "nothing arrives"
+    """In some repetition nothing arrived, or not all of it."""
+    UNMEASURED = "not measured"
+
+    @property
+    def rank(self) -> int:
+        """0 for the best."""
+        return list(Grade).index(self)
+
+    @property
+    def serving(self) -> bool:
+        """Whether the mean keeps the limit."""
+        return self in (Grade.SERVES, Grade.NARROWLY)
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What the slowest messages say, means over repetitions."""
+
+    quantiles_s: Mapping[float, Mean] = field(default_factory=dict)
+    """Level -> delay of the messages that arrived, the channel's own included."""
+    missed: Mean | None = None
+    """Share of the messages sent that were not there by the need's limit, lost ones included."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A transport and a need under one condition."""
+
+    protocol: str
+    need: Need
+    kpi: Kpi
+    grade: Grade
+    mean: Mean | None
+    """What was measured, in SI units, without the channel's own delay where the need takes it off; None where
+    nothing is known.
+    """
+    limit: float
+    """What the need allows here, in the same unit; NaN where nothing is known."""
+    times: float
+    """How far it is from the limit: below 1 it is kept, 2 is twice the limit (or half of it, where more is
+    better); infinite where nothing arrived or nothing is known.
+    """
+    completed: tuple[int, int] = (0, 0)
+    """How many flows did what they were to do, and of how many."""
+    tail: Tail | None = None
+
+    @property
+    def margin(self) -> float:
+        """What is left to the limit as a share of it; below 0 beyond it."""
+        if not self.kpi.higher_is_better:
+            return 1 - self.times
+        return 1 / self.times - 1 if self.times > 0 else math.inf
+
+
+def stands(
+    protocol: str,
+    need: Need,
+    kpi: Kpi,
+    mean: Mean | None,
+    limit: float,
+    *,
+    beyond: Mean | None = None,
+    completed: tuple[int, int] = (0, 0),
+    tail: Tail | None = None,
+) -> Standing:
+    """Hold a mean against a limit; None: in some repetition nothing came to be.
+
+    `beyond` is by how much the limit is exceeded (in the KPI's unit, below 0 when it is kept), with its
+    interval; of a limit against the best it is paired by repetition.
+    """
+    times = _times(kpi, math.nan if mean is None else mean.value, limit)
+    grade = _grade(kpi, mean, times, beyond)
+    return Standing(protocol, need, kpi, grade, mean, limit, times, completed, tail)
+
+
+def unmeasured(protocol: str, need: Need, kpi: Kpi) -> Standing:
+    """Of what was not run, or not with a result that counts."""
+    return Standing(protocol, need, kpi, Grade.UNMEASURED, None, math.nan, math.inf)
+
+
+def _times(kpi: Kpi, value: float, limit: float) -> float:
+    above, below = (limit, value) if kpi.higher_is_better else (value, limit)
+    if math.isnan(value):
+        return math.inf
+    if above <= 0:
+        return 0.0
+    return above / below if below > 0 else math.inf
+
+
+def _grade(kpi: Kpi, mean: Mean | None, times: float, beyond: Mean | None) -> Grade:
+    if mean is None or (kpi.higher_is_better and mean.value == 0):
+        return Grade.NOTHING
+    exact = mean.method == DETERMINISTIC
+    low, high = (None, None) if beyond is None else (beyond.low, beyond.high)
+    if times <= 1:
+        return Grade.SERVES if exact or (high is not None and high <= 0) else Grade.NARROWLY
+    if times <= NEAR:
+        return Grade.NEAR_MISS
+    if not exact and low is not None and low <= 0:
+        return Grade.UNSURE
+    return Grade.TENFOLD if times >= FAR else Grade.FAILS

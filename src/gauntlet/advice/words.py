@@ -1,0 +1,200 @@
+"""Advice in words: what stands in a cell, and the answer for a class in one sentence."""
+
+import math
+
+from gauntlet.advice.classes import Need
+from gauntlet.advice.grid import Candidate, Cell, Grid
+from gauntlet.advice.standing import FAR, NEAR, Grade, Standing
+from gauntlet.figures.style import styles
+from gauntlet.metrics.numbers import counted, listed, number
+
+MARKS = {
+    Grade.SERVES: "✓",
+    Grade.NARROWLY: "(✓)",
+    Grade.NEAR_MISS: "≈",
+    Grade.UNSURE: "(✗)",
+    Grade.FAILS: "✗",
+    Grade.TENFOLD: "✗✗",
+    Grade.NOTHING: "∅",
+    Grade.UNMEASURED: "–",
+}
+"""A sign for each grade; the words stand in `LEGEND`."""
+
+_ROUNDS_TO_BEST = 1.005
+"""Nearer to the best than this is shown as the best: three digits show no difference."""
+
+NAMED = 2
+"""Transports that a sentence names after the first; of more the cells tell."""
+
+LEGEND = (
+    (Grade.SERVES, "serves, the whole 95 % interval"),
+    (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need"),
+    (Grade.NEAR_MISS, f"near miss: at most {NEAR:g} times the limit"),
+    (Grade.UNSURE, "misses by its mean, the interval reaches the need"),
+    (Grade.FAILS, "fails"),
+    (Grade.TENFOLD, f"fails {FAR:g} times over"),
+    (Grade.NOTHING, "not everything arrives"),
+    (Grade.UNMEASURED, "not measured"),
+)
+"""The grades in words."""
+
+
+def label(protocol: str) -> str:
+    """A transport for people."""
+    return styles([protocol])[0].label
+
+
+def condition(cell: Cell) -> str:
+    """The delay and loss of a cell: 25 ms, 1 % loss."""
+    return f"{1e3 * cell.delay_s:g} ms, {100 * cell.loss:g} % loss"
+
+
+def distance(standing: Standing) -> str:
+    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 83 % of the best."""
+    if standing.grade == Grade.NOTHING:
+        return "not everything arrives"
+    if standing.grade == Grade.UNMEASURED:
+        return "not measured"
+    best = standing.need.of_best
+    if best is None:
+        kept = f"{number(100 * standing.margin, 0)} % to spare"
+        return kept if standing.times <= 1 else f"{number(standing.times)} × the limit"
+    off = standing.times * best
+    if off < _ROUNDS_TO_BEST:
+        return "the best"
+    if not standing.kpi.higher_is_better:
+        return f"{number(off)} × the best"
+    return f"{number(100 / off, 0)} % of the best" if off < FAR else f"1/{number(off, 0)} of the best"
+
+
+def value(standing: Standing) -> str:
+    """What was measured: "83.1 ms [79.0 to 88.2]", without the interval when there is none."""
+    if standing.mean is None:
+        return "not everything arrived" if standing.grade == Grade.NOTHING else "not measured"
+    kpi = standing.kpi
+    ends = (standing.mean.low, standing.mean.high)
+    shown = f"{number(standing.mean.value * kpi.shown_factor)} {kpi.shown_unit}".strip()
+    if None in ends or ends[0] == ends[1]:
+        return shown
+    low, high = (number((it or 0.0) * kpi.shown_factor) for it in ends)
+    return f"{shown} [{low} to {high}]"
+
+
+def limit(standing: Standing) -> str:
+    """What the need allows: "at most 30 ms"."""
+    if math.isnan(standing.limit):
+        return ""
+    word = "at least" if standing.kpi.higher_is_better else "at most"
+    return f"{word} {number(standing.limit * standing.kpi.shown_factor)} {standing.kpi.shown_unit}".strip()
+
+
+def slowest(candidate: Candidate) -> str:
+    """The slowest messages of a transport in a cell, of the need of messages that decides first."""
+    return next((said for it in candidate.standings if (said := tail(it))), "")
+
+
+def tail(standing: Standing) -> str:
+    """The slowest messages: p99 82 ms, p99.9 140 ms, 0.4 % too late; empty without any."""
+    if standing.tail is None:
+        return ""
+    said = [
+        f"p{100 * level:g} {number(1e3 * mean.value)} ms"
+        for level, mean in sorted(standing.tail.quantiles_s.items())
+    ]
+    missed = standing.tail.missed
+    if missed is not None:
+        said.append(f"{number(100 * missed.value)} % too late")
+    return ", ".join(said)
+
+
+def unfinished(candidate: Candidate) -> str:
+    """How many of a transport's flows were completed, where not all were; else empty."""
+    done, of = candidate.completed
+    return f"{done} of {of} completed" if done < of else ""
+
+
+def whole(candidate: Candidate) -> str:
+    """All that is known of a transport in a cell, a line a need."""
+    lines = []
+    for it in candidate.standings:
+        said = [f"{it.need.words}: {value(it)}", limit(it), tail(it)]
+        lines.append("; ".join(filter(None, said)))
+    return "\n".join(filter(None, [*lines, unfinished(candidate)]))
+
+
+def answer(grid: Grid) -> str:
+    """What to use for a class, with what comes nearest where nothing serves under every condition."""
+    overall = grid.overall()
+    serving = [it for it in overall if it.grade.serving]
+    if not overall or overall[0].grade == Grade.UNMEASURED:
+        return "Not measured."
+    if serving:
+        verb = "serves" if len(serving) == 1 else "serve"
+        told = f"{listed([label(it.protocol) for it in serving])} {verb} it {_under(grid)}"
+        narrow = [label(it.protocol) for it in serving if it.grade == Grade.NARROWLY]
+        if len(narrow) == len(serving):
+            told += ", by the mean only"
+        elif narrow:
+            told += f", {listed(narrow)} by the mean only"
+        return f"{told}. {_best(grid, serving)}"
+    nearest = overall[0]
+    told = f"None serves it {_under(grid)}; nearest is {label(nearest.protocol)} ({_worst(grid, nearest)})."
+    return told + _partly(grid)
+
+
+def _under(grid: Grid) -> str:
+    """Under every condition; where there is but one, under which."""
+    return "under every condition" if len(grid.own) > 1 else f"at {condition(grid.own[0])}"
+
+
+def how_well(grid: Grid) -> str:
+    """What `answer` says beside the names of those that serve under every condition."""
+    serving = [it for it in grid.overall() if it.grade.serving]
+    return _best(grid, serving) if serving else answer(grid)
+
+
+def asked(need: Need) -> str:
+    """A need with its limit: 10 MB about as soon as with the best (at most 1.1 × it)."""
+    if need.of_best is None:
+        return need.words
+    return f"{need.words} (within a factor of {need.of_best:g})"
+
+
+def _best(grid: Grid, serving: list[Candidate]) -> str:
+    """How the best of those that serve does where it does worst."""
+    first = serving[0]
+    how = distance(first.deciding)
+    named = "It" if len(serving) == 1 else f"Of these {label(first.protocol)}"
+    if how == "the best":
+        return f"{named} is the best{' everywhere' if len(grid.own) > 1 else ''}."
+    verb = "takes" if "×" in how else "has"
+    if len(grid.own) == 1:
+        return f"{named} {verb} {how}."
+    return f"{named} {verb} {how} at the worst ({condition(grid.where(first))})."
+
+
+def _worst(grid: Grid, candidate: Candidate) -> str:
+    """How a transport fails where it does worst: a near miss, 1.04 × the limit at 150 ms, 1 % loss."""
+    word = {Grade.NEAR_MISS: "a near miss, ", Grade.TENFOLD: "a tenfold failure, "}.get(candidate.grade, "")
+    at = f" at {condition(grid.where(candidate))}" if len(grid.own) > 1 else ""
+    return f"{word}{distance(candidate.deciding)}{at}"
+
+
+def _partly(grid: Grid) -> str:
+    """Under how many conditions each transport serves that does so somewhere."""
+    places: dict[str, int] = {}
+    for cell in grid.own:
+        for it in cell.serving:
+            places[it.protocol] = places.get(it.protocol, 0) + 1
+    if not places:
+        return " No transport serves it under any condition."
+    ordered = sorted(places.items(), key=lambda item: -item[1])
+    (first, most), rest = ordered[0], ordered[1:]
+    said = [f"{label(first)} serves it under {most} of {counted(len(grid.own), 'condition')}"]
+    said += [f"{label(protocol)} under {count}" for protocol, count in rest[:NAMED]]
+    more = len(rest) - NAMED
+    if more > 0:
+        said.append(
+            counted(more, "other transport under as many or fewer", "other transports under as many or fewer")
+        )
+    return f" {listed(said)}."

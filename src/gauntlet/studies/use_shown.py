@@ -1,0 +1,141 @@
+"""Advice as the study's page shows it: what `use.html.j2` is filled with."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gauntlet.advice import words
+from gauntlet.advice.grid import Candidate, Cell, Grid
+from gauntlet.advice.settings import overview, sentences
+from gauntlet.advice.standing import Grade
+from gauntlet.studies.model import Calibrated
+from gauntlet.studies.use import Advice
+
+VISIBLE = 3
+"""Transports of a cell that are shown before one asks for the rest."""
+
+MOST = 4
+"""Changes of a setting that are told one by one; of more there is an overview."""
+
+_CSS = {
+    Grade.SERVES: "good",
+    Grade.NARROWLY: "good",
+    Grade.NEAR_MISS: "near",
+    Grade.UNSURE: "near",
+}
+"""How a grade is coloured; all others are failures."""
+
+
+def shown(advice: Advice) -> dict[str, Any]:
+    """The classes, each with its answer and its table of conditions; and the settings."""
+    measured = [
+        (grid, rests)
+        for grid, rests in zip(advice.classes, advice.calibrated, strict=True)
+        if any(cell.judged for cell in grid.cells)
+    ]
+    missing = [it.service.name for it in advice.classes if not any(cell.judged for cell in it.cells)]
+    return {
+        "classes": [_class(grid, rests) for grid, rests in measured],
+        "missing": missing,
+        "by": next((it.by for it in advice.classes if it.by), ""),
+        "legend": [(words.MARKS[grade], said, _css(grade)) for grade, said in words.LEGEND],
+        "settings": [
+            {
+                "title": title,
+                "overview": overview(those) if len(those) > MOST else "",
+                "where": those[0].where,
+                "effects": [
+                    {
+                        "whose": it.whose,
+                        "words": it.words,
+                        "each": [
+                            (effect.condition, effect.words, "sure" if effect.sure else "")
+                            for effect in it.effects
+                        ],
+                    }
+                    for it in those
+                ],
+            }
+            for title, those in sentences(advice.settings)
+        ],
+    }
+
+
+def _class(grid: Grid, calibrated: Sequence[Calibrated]) -> dict[str, Any]:
+    delays = sorted({cell.delay_s for cell in grid.cells})
+    rows = list(dict.fromkeys((cell.loss, cell.queue) for cell in grid.cells))
+    rows.sort(key=lambda it: it[0])
+    places = {(cell.loss, cell.queue, cell.delay_s): cell for cell in grid.cells}
+    several = len({queue for _, queue in rows}) > 1
+    serving = [it for it in grid.overall() if it.grade.serving]
+    return {
+        "name": grid.service.name,
+        "needs": _capital("; ".join(words.asked(need) for need in grid.service.needs)),
+        "study": [words.label(it) for it in grid.service.study],
+        "of_study": bool(grid.by),
+        "use": [_transport(it) for it in serving],
+        "how_well": words.how_well(grid),
+        "calibrated": calibrated,
+        "delays": [f"{1e3 * it:g} ms" for it in delays],
+        "queue": "" if several or not rows else rows[0][1],
+        "rows": [
+            {
+                "loss": f"{100 * loss:g} % loss",
+                "queue": f"queue {queue}" if several and queue else "",
+                "cells": [_cell(places.get((loss, queue, delay_s))) for delay_s in delays],
+            }
+            for loss, queue in rows
+        ],
+    }
+
+
+def _cell(cell: Cell | None) -> dict[str, Any] | None:
+    if cell is None:
+        return None
+    serving = [it for it in cell.candidates if it.grade.serving]
+    near = [it for it in cell.candidates if it.grade == Grade.NEAR_MISS]
+    first = [*serving[:VISIBLE], *near[: max(VISIBLE - len(serving), 0)]] or list(cell.candidates[:1])
+    rest = [it for it in cell.candidates if it not in first]
+    return {
+        "serves": bool(serving),
+        "measured": bool(cell.judged),
+        "first": [_transport(it) for it in first],
+        "rest": [_transport(it) for it in rest],
+        "rest_words": _rest(rest),
+        "partly": f"{cell.judged} of {cell.of} needs measured" if 0 < cell.judged < cell.of else "",
+    }
+
+
+def _rest(rest: Sequence[Candidate]) -> str:
+    """What is behind the fold: 2 more serve, 1 near miss, 3 fail."""
+    counts = [
+        (sum(it.grade.serving for it in rest), "more serves", "more serve"),
+        (sum(it.grade == Grade.NEAR_MISS for it in rest), "near miss", "near misses"),
+        (sum(it.grade in (Grade.UNSURE, Grade.FAILS) for it in rest), "fails", "fail"),
+        (sum(it.grade == Grade.TENFOLD for it in rest), "fails tenfold", "fail tenfold"),
+        (sum(it.grade == Grade.NOTHING for it in rest), "does not bring all", "do not bring all"),
+        (sum(it.grade == Grade.UNMEASURED for it in rest), "not measured", "not measured"),
+    ]
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
+
+
+def _transport(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "label": words.label(candidate.protocol),
+        "mark": words.MARKS[candidate.grade],
+        "css": _css(candidate.grade),
+        "distance": words.distance(candidate.deciding),
+        "tail": words.slowest(candidate),
+        "unfinished": words.unfinished(candidate),
+        "whole": words.whole(candidate),
+        "grade": str(candidate.grade),
+    }
+
+
+def _css(grade: Grade) -> str:
+    if grade == Grade.UNMEASURED:
+        return "none"
+    return _CSS.get(grade, "bad")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

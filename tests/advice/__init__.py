@@ -1,0 +1,1 @@
+"""What to use, on constructed results with known answers."""

@@ -1,0 +1,232 @@
+"""What to use, on constructed results: who serves with which margin, a miss told from a failure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from gauntlet.advice import words
+from gauntlet.advice.classes import Need, ServiceClass
+from gauntlet.advice.grid import Candidate, Cell, Grid, Sample, grid
+from gauntlet.advice.serves import Condition
+from gauntlet.advice.standing import Grade, Tail
+from gauntlet.errors import NotMeasured
+from gauntlet.metrics.intervals import mean
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.registry import registry
+
+DELAY = Need(
+    words="soon enough", experiment="slow", kpi="delay_p95_s", delays_s=[0.025], losses=[0.0], most=0.1
+)
+RATE = Need(
+    words="about the best",
+    experiment="fast",
+    kpi="throughput_bps",
+    delays_s=[0.025],
+    losses=[0.0],
+    of_best=1.1,
+)
+Values = Mapping[str, Sequence[float] | None]
+"""Protocol -> a value for each repetition; None where nothing arrived."""
+
+
+@dataclass
+class Results:
+    """Results as a test says them: by experiment and, where it differs, condition."""
+
+    values: Mapping[tuple[str, Condition] | str, Values]
+    tails: Mapping[str, Tail] = field(default_factory=dict)
+    done: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    other_queues: Mapping[str, str] = field(default_factory=dict)
+
+    def kpi(self, need: Need) -> Kpi:
+        return registry()[need.kpi]
+
+    def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
+        name = str(need.experiment)
+        there = self.values.get((name, condition), self.values.get(name, {}))
+        if protocol not in there:
+            raise NotMeasured("nothing was run")
+        each = there[protocol]
+        return None if each is None else Sample(mean(list(each)), dict(enumerate(each, 1)))
+
+    def tail(self, need: Need, protocol: str, condition: Condition, deadline_s: float | None) -> Tail | None:
+        return self.tails.get(protocol)
+
+    def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
+        return self.done.get(protocol, (10, 10))
+
+    def queues(self, need: Need) -> Mapping[str, Need]:
+        others = {
+            queue: need.model_copy(update={"experiment": name}) for queue, name in self.other_queues.items()
+        }
+        return {"512 kB": need, **others}
+
+
+def around(centre: float, spread: float = 0.01) -> list[float]:
+    """Ten repetitions about a centre."""
+    return [centre * (1 + spread * (it - 4.5) / 4.5) for it in range(10)]
+
+
+def made(
+    results: Results, *needs: Need, candidates: Sequence[str] = ("tcp-cubic", "tcp-bbr", "sctp", "udp")
+) -> Grid:
+    return grid(results, ServiceClass("Voice", ("tcp-bbr",), tuple(candidates), needs), "D0.0")
+
+
+def found(cell: Cell, protocol: str) -> Candidate:
+    return next(it for it in cell.candidates if it.protocol == protocol)
+
+
+def test_a_class_that_is_served_says_with_which_margin() -> None:
+    of = made(Results({"slow": {"tcp-bbr": around(0.04), "sctp": around(0.08)}}), DELAY)
+    assert [it.protocol for it in of.cells[0].serving] == ["tcp-bbr", "sctp"], "best first"
+    assert found(of.cells[0], "tcp-bbr").deciding.margin == pytest.approx(0.6)
+    assert words.distance(found(of.cells[0], "sctp").deciding) == "20 % to spare"
+    assert words.value(found(of.cells[0], "tcp-bbr").deciding).startswith("40.0 ms [39.")
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread", "grade", "said"),
+    [
+        (0.05, 0.01, Grade.SERVES, "50 % to spare"),
+        (0.098, 0.2, Grade.NARROWLY, "2 % to spare"),
+        (0.105, 0.001, Grade.NEAR_MISS, "1.05 × the limit"),
+        (0.109, 0.001, Grade.NEAR_MISS, "1.09 × the limit"),
+        (0.12, 0.001, Grade.FAILS, "1.20 × the limit"),
+        (0.12, 0.9, Grade.UNSURE, "1.20 × the limit"),
+        (0.99, 0.001, Grade.FAILS, "9.90 × the limit"),
+        (1.01, 0.001, Grade.TENFOLD, "10.1 × the limit"),
+    ],
+)
+def test_a_near_miss_is_told_from_a_tenfold_failure(
+    centre: float, spread: float, grade: Grade, said: str
+) -> None:
+    of = made(Results({"slow": {"sctp": around(centre, spread)}}), DELAY, candidates=["sctp"])
+    assert of.cells[0].candidates[0].grade is grade
+    assert words.distance(of.cells[0].candidates[0].deciding) == said
+
+
+def test_against_the_best_what_decides_is_paired_by_repetition() -> None:
+    """Stretches differ by a factor of three; in each SCTP has nine tenths of what BBR has."""
+    stretches = [1e6 * (1 + it / 5) for it in range(10)]
+    close = {
+        "tcp-bbr": stretches,
+        "sctp": [0.95 * it for it in stretches],
+        "udp": [0.5 * it for it in stretches],
+    }
+    cell = made(Results({"fast": close}), RATE).cells[0]
+    assert found(cell, "sctp").grade is Grade.SERVES, "unpaired, the interval would reach beyond the limit"
+    assert words.distance(found(cell, "sctp").deciding) == "95 % of the best"
+    assert words.distance(found(cell, "tcp-bbr").deciding) == "the best"
+    assert found(cell, "udp").grade is Grade.FAILS
+
+
+def test_who_delivers_nothing_serves_nothing() -> None:
+    cell = made(
+        Results({"slow": {"udp": None, "sctp": around(2.0)}}), DELAY, candidates=["udp", "sctp"]
+    ).cells[0]
+    assert [it.protocol for it in cell.candidates] == ["sctp", "udp"], "something beats nothing"
+    assert cell.candidates[1].grade is Grade.NOTHING
+    assert words.distance(cell.candidates[1].deciding) == "not everything arrives"
+
+
+def test_flows_that_were_not_completed_are_counted() -> None:
+    results = Results({"slow": {"sctp": around(0.05)}}, done={"sctp": (19, 20)})
+    assert (
+        words.unfinished(made(results, DELAY, candidates=["sctp"]).cells[0].candidates[0])
+        == "19 of 20 completed"
+    )
+
+
+def test_what_was_not_run_is_not_judged() -> None:
+    of = made(Results({"slow": {"sctp": around(0.05)}}), DELAY, candidates=["sctp", "udp"])
+    assert found(of.cells[0], "udp").grade is Grade.UNMEASURED
+    assert [it.protocol for it in of.cells[0].serving] == ["sctp"]
+    nothing = made(Results({}), DELAY, RATE)
+    assert nothing.cells[0].judged == 0
+    assert words.answer(nothing) == "Not measured."
+
+
+def test_a_cell_of_which_one_need_was_measured_says_so() -> None:
+    cell = made(Results({"slow": {"sctp": around(0.05)}}), DELAY, RATE, candidates=["sctp"]).cells[0]
+    assert (cell.judged, cell.of) == (1, 2)
+    assert cell.candidates[0].grade is Grade.SERVES
+
+
+def test_the_need_that_is_furthest_from_kept_decides() -> None:
+    results = Results(
+        {
+            "slow": {"sctp": around(0.05), "udp": around(0.01)},
+            "fast": {"sctp": around(1e6), "udp": around(1e5)},
+        }
+    )
+    cell = made(results, DELAY, RATE, candidates=["udp", "sctp"]).cells[0]
+    assert found(cell, "udp").deciding.need is RATE
+    assert found(cell, "udp").grade is Grade.FAILS
+    assert [it.protocol for it in cell.candidates] == ["sctp", "udp"]
+
+
+def test_the_tail_and_the_deadlines_missed_stand_beside_the_value() -> None:
+    tail = Tail({0.99: mean(around(0.2)), 0.999: mean(around(0.4))}, mean(around(0.02)))
+    results = Results({"slow": {"sctp": around(0.05)}}, tails={"sctp": tail})
+    it = made(results, DELAY, candidates=["sctp"]).cells[0].candidates[0]
+    assert words.slowest(it) == "p99 200 ms, p99.9 400 ms, 2.00 % too late"
+    assert "soon enough: 50.0 ms" in words.whole(it)
+
+
+def test_each_queue_that_was_measured_has_cells_of_its_own() -> None:
+    results = Results(
+        {"slow": {"sctp": around(0.05)}, "short": {"sctp": around(0.2)}}, other_queues={"128 kB": "short"}
+    )
+    of = made(results, DELAY, candidates=["sctp"])
+    assert [(it.queue, bool(it.serving)) for it in of.cells] == [("512 kB", True), ("128 kB", False)]
+    assert of.overall()[0].grade is Grade.SERVES, "the answer is that of the queue that the needs name"
+    unplayed = Results({"slow": {"sctp": around(0.05)}}, other_queues={"128 kB": "short"})
+    assert [it.queue for it in made(unplayed, DELAY, candidates=["sctp"]).cells] == ["512 kB"]
+
+
+LOSSY = DELAY.model_copy(update={"losses": [0.0, 0.01]})
+
+
+def test_the_answer_names_who_serves_under_every_condition_and_where_it_is_worst() -> None:
+    results = Results(
+        {
+            ("slow", (0.025, 0.0)): {"sctp": around(0.01), "udp": around(0.02)},
+            ("slow", (0.025, 0.01)): {"sctp": around(0.4), "udp": around(0.06)},
+        }
+    )
+    of = made(results, LOSSY, candidates=["sctp", "udp"])
+    assert words.answer(of) == (
+        "UDP serves it under every condition. It has 40 % to spare at the worst (25 ms, 1 % loss)."
+    )
+
+
+def test_over_all_conditions_the_worst_one_ranks() -> None:
+    results = Results(
+        {
+            ("slow", (0.025, 0.0)): {"sctp": around(0.01), "udp": around(0.02)},
+            ("slow", (0.025, 0.01)): {"sctp": around(0.09, 0.001), "udp": around(0.06)},
+        }
+    )
+    of = made(results, LOSSY, candidates=["sctp", "udp"])
+    assert [it.protocol for it in of.overall()] == ["udp", "sctp"]
+    assert of.where(of.overall()[0]) is of.cells[1]
+
+
+def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
+    results = Results(
+        {
+            ("slow", (0.025, 0.0)): {"sctp": around(0.01), "udp": around(0.02)},
+            ("slow", (0.025, 0.01)): {"sctp": around(0.105, 0.001), "udp": around(3.0)},
+        }
+    )
+    assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
+        "None serves it under every condition; nearest is SCTP (a near miss, 1.05 × the limit at "
+        "25 ms, 1 % loss). SCTP serves it under 1 of 2 conditions and UDP under 1."
+    )
+
+
+def test_every_grade_has_a_sign_and_words() -> None:
+    assert set(words.MARKS) == set(Grade) == {grade for grade, _ in words.LEGEND}
+    assert len(set(words.MARKS.values())) == len(Grade)

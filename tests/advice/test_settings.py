@@ -1,0 +1,62 @@
+"""What a setting changes: what is beyond chance is told, and nothing else."""
+
+import pytest
+
+from gauntlet.advice.settings import SETTINGS, Change, Effect, overview, setting_of
+from gauntlet.metrics.intervals import Mean, the_same
+from gauntlet.metrics.registry import registry
+
+
+def ratio(value: float, low: float, high: float) -> Mean:
+    return Mean(value, low, high, 10, "bootstrap")
+
+
+def change(kpi: str, *effects: Effect, protocol: str = "sctp") -> Change:
+    return Change(SETTINGS[0], protocol, "2 MiB", "104 KiB", "", registry()[kpi], effects, "buffers")
+
+
+@pytest.mark.parametrize(
+    ("mean", "sure"),
+    [
+        (ratio(1.2, 1.1, 1.3), True),
+        (ratio(1.2, 0.9, 1.5), False),
+        (ratio(1.004, 1.002, 1.006), False),
+        (ratio(0.5, 0.4, 0.6), True),
+        (Mean(2.0, None, None, 1, "none"), False),
+        (the_same(1.5), True),
+        (the_same(1.0), False),
+    ],
+)
+def test_a_change_is_told_when_it_is_beyond_chance_and_worth_it(mean: Mean, sure: bool) -> None:
+    assert Effect("25 ms", mean).sure is sure
+
+
+def test_a_change_says_where_it_is_greatest_with_its_interval() -> None:
+    it = change("delay_p95_s", Effect("25 ms", ratio(2, 1.8, 2.2)), Effect("150 ms", ratio(4, 3.8, 4.2)))
+    assert it.title == "Send buffer 2 MiB instead of 104 KiB"
+    assert it.words == "worse under 2 of 2 conditions, most at 150 ms: 4.00 times [3.80 to 4.20] (n = 10)"
+    rate = change("throughput_bps", Effect("25 ms", ratio(2, 1.8, 2.2)), Effect("150 ms", ratio(1, 0.8, 1.2)))
+    assert rate.words == "better under 1 of 2 conditions, most at 25 ms: 2.00 times [1.80 to 2.20] (n = 10)"
+
+
+def test_where_nothing_is_beyond_chance_that_is_said() -> None:
+    it = change("throughput_bps", Effect("25 ms", ratio(1.1, 0.9, 1.3)))
+    assert it.words == "no difference beyond chance under the one condition (n = 10)"
+    assert it.verdict == "no difference"
+
+
+def test_an_overview_counts_transports_and_names_the_strongest() -> None:
+    those = [
+        change("throughput_bps", Effect("25 ms", ratio(value, value - 0.1, value + 0.1)), protocol=protocol)
+        for protocol, value in (("sctp", 3.0), ("tcp-bbr", 2.0), ("tcp-cubic", 1.5), ("tcp-reno", 1.0))
+    ]
+    assert overview(those) == (
+        "better for 3 of 4 (most SCTP, throughput: 3.00 times [2.90 to 3.10] at 25 ms); "
+        "no difference for TCP Reno, throughput."
+    )
+
+
+def test_settings_are_known_by_their_keys_in_files_and_results() -> None:
+    assert setting_of("workload.send_buffer") == setting_of("send_buffer_bytes") == SETTINGS[0]
+    assert setting_of("scenario.queue_limit") == setting_of("link.queue")
+    assert setting_of("link.loss") is None
