@@ -153,7 +153,11 @@ mod tests {
         assert_eq!(there.take(other[0].0, &other[0].1), Ok(None));
         assert_eq!(there.take(other[1].0, &other[1].1), Ok(Some(data[..50].to_vec())));
         assert_eq!(there.take(one[2].0, &one[2].1), Ok(None));
-        assert_eq!(there.take(one[3].0, &one[3].1).unwrap().unwrap().len(), 70, "COP-1 keeps segments in order");
+        assert_eq!(
+            there.take(one[3].0, &one[3].1).unwrap().unwrap().len(),
+            70,
+            "COP-1 keeps segments in order"
+        );
     }
 
     #[test]
@@ -162,7 +166,11 @@ mod tests {
         let mut there = Reassembler::new(60);
         assert_eq!(there.take(parts[1].0, &parts[1].1), Err(SegmentError::NoFirst { map: 0 }));
         assert_eq!(there.take(parts[0].0, &parts[0].1), Ok(None));
-        assert_eq!(there.take(parts[0].0, &parts[0].1), Ok(None), "the first one again ends what was not whole");
+        assert_eq!(
+            there.take(parts[0].0, &parts[0].1),
+            Ok(None),
+            "the first one again ends what was not whole"
+        );
         assert_eq!(there.take(parts[1].0, &parts[1].1), Ok(None));
         assert_eq!(there.take(parts[2].0, &parts[2].1), Err(SegmentError::TooLong { map: 0, largest: 60 }));
         assert_eq!(there.dropped(), 3);

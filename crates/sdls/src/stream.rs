@@ -108,7 +108,8 @@ impl PacketSink {
     /// Returns the packets that it ends, without idle ones.
     pub fn take(&mut self, count: u32, largest_count: u32, pointer: u16, field: &[u8]) -> Vec<Vec<u8>> {
         let round = u64::from(largest_count) + 1;
-        let missing = self.last_count.map_or(0, |last| (u64::from(count) + round - u64::from(last) - 1) % round);
+        let missing =
+            self.last_count.map_or(0, |last| (u64::from(count) + round - u64::from(last) - 1) % round);
         self.last_count = Some(count);
         self.lost_frames += missing;
         if missing > 0 {

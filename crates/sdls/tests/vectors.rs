@@ -38,7 +38,10 @@ fn own_vectors_come_out_and_are_those_that_the_example_makes() {
     assert_eq!(differences, Vec::<String>::new());
     assert!(file.vectors.len() >= 60);
     let made = serde_json::to_string_pretty(&own::file()).expect("a file");
-    assert!(made == text.trim_end(), "run `cargo run -p sdls --example vectors -- own > crates/sdls/vectors/own.json`");
+    assert!(
+        made == text.trim_end(),
+        "run `cargo run -p sdls --example vectors -- own > crates/sdls/vectors/own.json`"
+    );
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use sdls::channel::{ChannelId, Gvcid};
 use sdls::crypto::Algorithm;
 use sdls::frame::{
-    AosFrame, AosParameters, DataStatus, SegmentHeader, SequenceFlags, SourceOrDestination, TcFrame, TcParameters,
-    TcService, TmFrame, TmParameters, TransferFrame, UslpFrame, UslpHeader, UslpLength, UslpParameters,
+    AosFrame, AosParameters, DataStatus, SegmentHeader, SequenceFlags, SourceOrDestination, TcFrame,
+    TcParameters, TcService, TmFrame, TmParameters, TransferFrame, UslpFrame, UslpHeader, UslpLength,
+    UslpParameters,
 };
 use sdls::security::{AuthMask, KeyKind, SaParameters, Service};
 
@@ -12,7 +13,10 @@ use super::format::{Aos, Association, Channel, Frame, Link, Tc, Tm, Uslp};
 
 pub fn octets(hex: &str) -> Vec<u8> {
     assert!(hex.is_ascii() && hex.len().is_multiple_of(2), "{hex} is not hexadecimal");
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits")).collect()
+    (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits"))
+        .collect()
 }
 
 pub fn hex(octets: &[u8]) -> String {
@@ -54,7 +58,8 @@ impl Convert for TcFrame {
     }
 
     fn shown(&self) -> Frame {
-        let flags = |flags| FLAGS.iter().position(|known| *known == flags).and_then(|at| u8::try_from(at).ok());
+        let flags =
+            |flags| FLAGS.iter().position(|known| *known == flags).and_then(|at| u8::try_from(at).ok());
         Frame::Tc(Tc {
             service: SERVICES.iter().find(|(_, known)| *known == self.service).expect("a name").0.into(),
             spacecraft: self.spacecraft,
@@ -163,7 +168,11 @@ impl Convert for UslpFrame {
         };
         Some(Self {
             spacecraft: uslp.spacecraft,
-            identifies: if uslp.destination { SourceOrDestination::Destination } else { SourceOrDestination::Source },
+            identifies: if uslp.destination {
+                SourceOrDestination::Destination
+            } else {
+                SourceOrDestination::Source
+            },
             channel: uslp.channel,
             map: uslp.map,
             header,

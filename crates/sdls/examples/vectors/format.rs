@@ -42,10 +42,29 @@ pub enum Source {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Link {
-    Tc { segment_header: bool, fecf: bool, largest: usize },
-    Tm { frame: usize, fecf: bool },
-    Aos { frame: usize, fhec: bool, insert_zone: usize, ocf: bool, fecf: bool },
-    Uslp { fixed: Option<usize>, largest: Option<usize>, insert_zone: usize, fecf: bool, truncated: Option<usize> },
+    Tc {
+        segment_header: bool,
+        fecf: bool,
+        largest: usize,
+    },
+    Tm {
+        frame: usize,
+        fecf: bool,
+    },
+    Aos {
+        frame: usize,
+        fhec: bool,
+        insert_zone: usize,
+        ocf: bool,
+        fecf: bool,
+    },
+    Uslp {
+        fixed: Option<usize>,
+        largest: Option<usize>,
+        insert_zone: usize,
+        fecf: bool,
+        truncated: Option<usize>,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -156,21 +175,57 @@ pub struct Uslp {
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
     /// The frame is written without security.
-    Encode { frame: Frame, #[serde(flatten)] expect: Expect<String> },
+    Encode {
+        frame: Frame,
+        #[serde(flatten)]
+        expect: Expect<String>,
+    },
     /// Octets are read without security.
-    Decode { octets: String, #[serde(flatten)] expect: Expect<Frame> },
+    Decode {
+        octets: String,
+        #[serde(flatten)]
+        expect: Expect<Frame>,
+    },
     /// The sender protects the frame.
-    Apply { spi: u16, frame: Frame, #[serde(flatten)] expect: Expect<String> },
+    Apply {
+        spi: u16,
+        frame: Frame,
+        #[serde(flatten)]
+        expect: Expect<String>,
+    },
     /// The receiver opens octets.
-    Process { octets: String, #[serde(flatten)] expect: Expect<Frame> },
+    Process {
+        octets: String,
+        #[serde(flatten)]
+        expect: Expect<Frame>,
+    },
     /// The receiver does a command of the extended procedures; `gives` is its reply, empty for none.
-    Command { octets: String, unit: String, carried_by: Option<u16>, #[serde(flatten)] expect: Expect<String> },
+    Command {
+        octets: String,
+        unit: String,
+        carried_by: Option<u16>,
+        #[serde(flatten)]
+        expect: Expect<String>,
+    },
     /// Either end is told something by its operator; `gives` is empty.
-    Operate { end: String, what: Operation, #[serde(flatten)] expect: Expect<String> },
+    Operate {
+        end: String,
+        what: Operation,
+        #[serde(flatten)]
+        expect: Expect<String>,
+    },
     /// A reply of key verification, for these challenges, is checked against the vector's keys; `gives` is empty.
-    Proof { octets: String, challenges: Vec<String>, #[serde(flatten)] expect: Expect<String> },
+    Proof {
+        octets: String,
+        challenges: Vec<String>,
+        #[serde(flatten)]
+        expect: Expect<String>,
+    },
     /// The receiver's frame security report.
-    Report { #[serde(flatten)] expect: Expect<String> },
+    Report {
+        #[serde(flatten)]
+        expect: Expect<String>,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

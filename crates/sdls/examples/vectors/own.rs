@@ -81,16 +81,26 @@ pub fn protocol(kind: usize, data: &[u8], overhead: usize, fecf: bool) -> (Link,
         0 => (
             Link::Tc { segment_header: true, fecf, largest: 1024 },
             Channel { version: 0, spacecraft: 44, channel: 1, map: None },
-            frame(json!({"service": "ad", "spacecraft": 44, "channel": 1, "sequence": 9, "segment": [3, 5], "data": data_hex})),
+            frame(
+                json!({"service": "ad", "spacecraft": 44, "channel": 1, "sequence": 9, "segment": [3, 5], "data": data_hex}),
+            ),
         ),
         1 => (
             Link::Tm { frame: 6 + 3 + data.len() + overhead + 4 + tail, fecf },
             Channel { version: 0, spacecraft: 1000, channel: 6, map: None },
-            frame(json!({"spacecraft": 1000, "channel": 6, "master_count": 200, "channel_count": 3, "status": 0x1800,
-                "secondary": "c1c2", "data": data_hex, "ocf": "01040000"})),
+            frame(
+                json!({"spacecraft": 1000, "channel": 6, "master_count": 200, "channel_count": 3, "status": 0x1800,
+                "secondary": "c1c2", "data": data_hex, "ocf": "01040000"}),
+            ),
         ),
         2 => (
-            Link::Aos { frame: 8 + 2 + data.len() + overhead + 4 + tail, fhec: true, insert_zone: 2, ocf: true, fecf },
+            Link::Aos {
+                frame: 8 + 2 + data.len() + overhead + 4 + tail,
+                fhec: true,
+                insert_zone: 2,
+                ocf: true,
+                fecf,
+            },
             Channel { version: 1, spacecraft: 171, channel: 33, map: None },
             frame(json!({"spacecraft": 171, "channel": 33, "count": 70000, "replay": false, "cycle": 2,
                 "insert": "1122", "data": data_hex, "ocf": "c0000400"})),
@@ -98,9 +108,11 @@ pub fn protocol(kind: usize, data: &[u8], overhead: usize, fecf: bool) -> (Link,
         _ => (
             Link::Uslp { fixed: None, largest: Some(2000), insert_zone: 3, fecf, truncated: None },
             Channel { version: 12, spacecraft: 50_000, channel: 40, map: Some(7) },
-            frame(json!({"spacecraft": 50000, "destination": true, "channel": 40, "map": 7, "truncated": false,
+            frame(
+                json!({"spacecraft": 50000, "destination": true, "channel": 40, "map": 7, "truncated": false,
                 "expedited": false, "control": false, "count_octets": 2, "count": 513, "insert": "aabbcc",
-                "data": data_hex, "ocf": "01040000"})),
+                "data": data_hex, "ocf": "01040000"}),
+            ),
         ),
     }
 }
@@ -109,7 +121,15 @@ pub const KINDS: [&str; 4] = ["tc", "tm", "aos", "uslp"];
 
 fn vector(name: String, about: &str, link: Link, key: Key, association: Association) -> Vector {
     let source = Source::Own("own".into());
-    Vector { name, about: about.into(), source, link, keys: vec![key], associations: vec![association], steps: vec![] }
+    Vector {
+        name,
+        about: about.into(),
+        source,
+        link,
+        keys: vec![key],
+        associations: vec![association],
+        steps: vec![],
+    }
 }
 
 fn apply(frame: &Frame) -> Step {
@@ -150,8 +170,13 @@ fn positive() -> Vec<Vector> {
             let probe = association(suite, Channel { version: 0, spacecraft: 0, channel: 0, map: None });
             let (link, channel, frame) = protocol(kind, data, overhead(&probe), true);
             let about = "two frames are protected and opened; neither is taken a second time";
-            let mut vector =
-                vector(format!("{kind_name}-{suite_name}"), about, link, suite_key(suite, 7), association(suite, channel));
+            let mut vector = vector(
+                format!("{kind_name}-{suite_name}"),
+                about,
+                link,
+                suite_key(suite, 7),
+                association(suite, channel),
+            );
             let sent = protected(&vector, &[frame.clone(), frame.clone()]);
             vector.steps = vec![
                 apply(&frame),
@@ -179,17 +204,49 @@ fn counters() -> Vec<Vector> {
         vectors.push(vector(name.into(), about, link.clone(), suite_key(suite, 9), association));
         vectors.len() - 1
     };
-    let partial = make("iv-in-part", "the lower two octets of the IV are transmitted; the others carry over",
-        &|a| { a.iv = "00000000000000000000fffe".into(); a.iv_transmitted = 2; }, 1);
-    let last_iv = make("iv-rollover", "the last IV is used, and none after it",
-        &|a| a.iv = "fffffffffffffffffffffffe".into(), 1);
-    let last_sequence = make("sequence-rollover", "the last sequence number is used, and none after it",
-        &|a| { a.sequence = "fffe".into(); a.sequence_transmitted = 2; }, 6);
+    let partial = make(
+        "iv-in-part",
+        "the lower two octets of the IV are transmitted; the others carry over",
+        &|a| {
+            a.iv = "00000000000000000000fffe".into();
+            a.iv_transmitted = 2;
+        },
+        1,
+    );
+    let last_iv = make(
+        "iv-rollover",
+        "the last IV is used, and none after it",
+        &|a| a.iv = "fffffffffffffffffffffffe".into(),
+        1,
+    );
+    let last_sequence = make(
+        "sequence-rollover",
+        "the last sequence number is used, and none after it",
+        &|a| {
+            a.sequence = "fffe".into();
+            a.sequence_transmitted = 2;
+        },
+        6,
+    );
     let window = make("window", "five numbers above the last one are taken, no less and no more", &|_| {}, 6);
-    let both = make("iv-and-sequence", "the sequence number serves against replay where there are both",
-        &|a| { a.sequence = "0000".into(); a.sequence_transmitted = 1; }, 1);
-    let padded = make("padding", "text is filled up to blocks of 16 octets, and the filling taken off",
-        &|a| { a.padding_block = 16; a.pad_length_octets = 1; }, 1);
+    let both = make(
+        "iv-and-sequence",
+        "the sequence number serves against replay where there are both",
+        &|a| {
+            a.sequence = "0000".into();
+            a.sequence_transmitted = 1;
+        },
+        1,
+    );
+    let padded = make(
+        "padding",
+        "text is filled up to blocks of 16 octets, and the filling taken off",
+        &|a| {
+            a.padding_block = 16;
+            a.pad_length_octets = 1;
+        },
+        1,
+    );
     let all = make("mask-all", "every bit of the headers is authenticated", &|a| a.mask = "all".into(), 7);
 
     for place in [partial, both, padded, all] {
@@ -203,7 +260,11 @@ fn counters() -> Vec<Vector> {
         let sent = protected(&vectors[place], &[frame.clone(), frame.clone()]);
         let refused = Expect { gives: None, refused: Some(code.into()) };
         let steps = &mut vectors[place].steps;
-        steps.extend([apply(&frame), apply(&frame), Step::Apply { spi: SPI, frame: frame.clone(), expect: refused }]);
+        steps.extend([
+            apply(&frame),
+            apply(&frame),
+            Step::Apply { spi: SPI, frame: frame.clone(), expect: refused },
+        ]);
         steps.extend(sent.iter().map(|octets| process(octets.clone(), None)));
         steps.extend(sent.iter().map(|octets| process(octets.clone(), Some("replay"))));
     }
@@ -226,7 +287,8 @@ fn damage() -> Vec<Vector> {
             let mut association = association(suite, channel);
             association.mask = "all".into();
             let name = format!("{kind_name}-{}-damaged", SUITES[suite].0);
-            let about = "every bit of security header, text and trailer counts, and so does every octet of length";
+            let about =
+                "every bit of security header, text and trailer counts, and so does every octet of length";
             let mut vector = vector(name, about, link.clone(), suite_key(suite, 7), association.clone());
             let sent = octets(&protected(&vector, std::slice::from_ref(&frame))[0]);
             let tail = if kind == 0 { 0 } else { 4 };
@@ -310,10 +372,18 @@ fn refusals() -> Vec<Vector> {
         vectors.push(wrong);
     }
 
-    let mut kinds = base("wrong-kind-of-key", "authentication only takes a key for authentication, and encryption one for encryption", 6);
+    let mut kinds = base(
+        "wrong-kind-of-key",
+        "authentication only takes a key for authentication, and encryption one for encryption",
+        6,
+    );
     kinds.keys = vec![
-        key_of(1, "cipher", 16, 1), key_of(2, "mac", 16, 2), key_of(3, "master", 16, 3), key_of(4, "mac", 32, 4),
-        key_of(5, "session", 16, 5), key_of(6, "cipher", 16, 6),
+        key_of(1, "cipher", 16, 1),
+        key_of(2, "mac", 16, 2),
+        key_of(3, "master", 16, 3),
+        key_of(4, "mac", 32, 4),
+        key_of(5, "session", 16, 5),
+        key_of(6, "cipher", 16, 6),
     ];
     kinds.keys[5].state = "pre-active".into();
     kinds.associations = vec![association(6, channel), association(0, channel), association(0, channel)];
@@ -324,10 +394,18 @@ fn refusals() -> Vec<Vector> {
     }
     let rekey = |spi, key, refused| operate("receiver", Operation::Rekey { spi, key, iv: None }, refused);
     kinds.steps = vec![
-        rekey(4, 1, Some("key-kind")), rekey(4, 3, Some("key-kind")), rekey(4, 4, Some("sa-key-length")),
-        rekey(4, 9, Some("key-unknown")), rekey(9, 2, Some("sa-unknown")), rekey(5, 2, Some("key-kind")),
-        rekey(5, 6, Some("key-state")), rekey(4, 2, None), rekey(5, 5, None), rekey(6, 5, Some("sa-key-taken")),
-        rekey(5, 1, Some("sa-transition")), operate("receiver", Operation::Destroy { key: 5 }, Some("key-state")),
+        rekey(4, 1, Some("key-kind")),
+        rekey(4, 3, Some("key-kind")),
+        rekey(4, 4, Some("sa-key-length")),
+        rekey(4, 9, Some("key-unknown")),
+        rekey(9, 2, Some("sa-unknown")),
+        rekey(5, 2, Some("key-kind")),
+        rekey(5, 6, Some("key-state")),
+        rekey(4, 2, None),
+        rekey(5, 5, None),
+        rekey(6, 5, Some("sa-key-taken")),
+        rekey(5, 1, Some("sa-transition")),
+        operate("receiver", Operation::Destroy { key: 5 }, Some("key-state")),
         operate("receiver", Operation::Deactivate { key: 5 }, None),
         operate("receiver", Operation::Destroy { key: 5 }, Some("key-in-use")),
         operate("receiver", Operation::Expire { spi: 5 }, None),
@@ -336,23 +414,35 @@ fn refusals() -> Vec<Vector> {
     ];
     vectors.push(kinds);
 
-    let mut reuse = base("iv-reuse", "no IV comes twice under one key, not even after the association was keyed anew", 1);
+    let mut reuse =
+        base("iv-reuse", "no IV comes twice under one key, not even after the association was keyed anew", 1);
     let back = |iv: Option<&str>, refused| {
         operate("sender", Operation::Rekey { spi: SPI, key: KEY, iv: iv.map(Into::into) }, refused)
     };
     reuse.steps = vec![
-        apply(&frame), apply(&frame), operate("sender", Operation::Stop { spi: SPI }, None),
+        apply(&frame),
+        apply(&frame),
+        operate("sender", Operation::Stop { spi: SPI }, None),
         operate("sender", Operation::Expire { spi: SPI }, None),
         back(Some("000000000000000000000001"), Some("sa-iv-reuse")),
         back(Some("0001"), Some("sa-counter")),
-        back(None, None), operate("sender", Operation::Start { spi: SPI, channels: vec![channel] }, None),
+        back(None, None),
+        operate("sender", Operation::Start { spi: SPI, channels: vec![channel] }, None),
         apply(&frame),
     ];
     vectors.push(reuse);
 
-    let mut states = base("association-states", "an association protects only while it is operational and its key is active", 1);
+    let mut states = base(
+        "association-states",
+        "an association protects only while it is operational and its key is active",
+        1,
+    );
     let sent = protected(&states, std::slice::from_ref(&frame))[0].clone();
-    let refused = |code: &str| Step::Apply { spi: SPI, frame: frame.clone(), expect: Expect { gives: None, refused: Some(code.into()) } };
+    let refused = |code: &str| Step::Apply {
+        spi: SPI,
+        frame: frame.clone(),
+        expect: Expect { gives: None, refused: Some(code.into()) },
+    };
     let mut elsewhere = octets(&sent);
     elsewhere[2] ^= 0b1000;
     let last = elsewhere.len() - 2;
@@ -361,16 +451,25 @@ fn refusals() -> Vec<Vector> {
     let mut damaged = octets(&sent);
     damaged[last] ^= 1;
     states.steps = vec![
-        Step::Apply { spi: 5, frame: frame.clone(), expect: Expect { gives: None, refused: Some("spi-unknown".into()) } },
+        Step::Apply {
+            spi: 5,
+            frame: frame.clone(),
+            expect: Expect { gives: None, refused: Some("spi-unknown".into()) },
+        },
         process(hex(&damaged), Some("frame-fecf")),
         process(hex(&elsewhere), Some("sa-wrong-channel")),
-        operate("sender", Operation::Stop { spi: SPI }, None), refused("sa-not-operational"),
+        operate("sender", Operation::Stop { spi: SPI }, None),
+        refused("sa-not-operational"),
         operate("sender", Operation::Stop { spi: SPI }, Some("sa-transition")),
-        operate("sender", Operation::Start { spi: SPI, channels: vec![] }, None), refused("sa-wrong-channel"),
+        operate("sender", Operation::Start { spi: SPI, channels: vec![] }, None),
+        refused("sa-wrong-channel"),
         operate("sender", Operation::Deactivate { key: KEY }, None),
-        operate("receiver", Operation::Stop { spi: SPI }, None), process(sent.clone(), Some("sa-not-operational")),
-        operate("receiver", Operation::Start { spi: SPI, channels: vec![channel] }, None), process(sent.clone(), None),
-        operate("receiver", Operation::Deactivate { key: KEY }, None), process(sent, Some("key-state")),
+        operate("receiver", Operation::Stop { spi: SPI }, None),
+        process(sent.clone(), Some("sa-not-operational")),
+        operate("receiver", Operation::Start { spi: SPI, channels: vec![channel] }, None),
+        process(sent.clone(), None),
+        operate("receiver", Operation::Deactivate { key: KEY }, None),
+        process(sent, Some("key-state")),
         Step::Report { expect: Expect::default() },
     ];
     vectors.push(states);

@@ -93,7 +93,11 @@ fn keys() -> Vector {
         step(&Command::Otar(block(8, &[(201, &one)])), None),
         step(&Command::KeyInventory { first: 0, last: 255 }, None),
     ];
-    vector("ep-keys", "keys are uploaded, activated, proved, deactivated and erased, in that order only", steps)
+    vector(
+        "ep-keys",
+        "keys are uploaded, activated, proved, deactivated and erased, in that order only",
+        steps,
+    )
 }
 
 fn channels() -> Vec<ChannelId> {
@@ -150,7 +154,8 @@ fn associations() -> Vector {
 
 /// Each step in each state: legal from one state only.
 fn matrix() -> Vector {
-    let mut vector = vector("ep-matrix", "each step of an association in each state: legal from one of them only", vec![]);
+    let mut vector =
+        vector("ep-matrix", "each step of an association in each state: legal from one of them only", vec![]);
     let channel = Channel { version: 0, spacecraft: 44, channel: 1, map: None };
     vector.keys.extend([key_of(4, "cipher", 32, 4), key_of(5, "cipher", 32, 5), key_of(6, "cipher", 32, 6)]);
     for (spi, state, key) in [(10, "unkeyed", None), (11, "keyed", Some(4)), (12, "operational", Some(5))] {

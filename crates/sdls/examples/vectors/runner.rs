@@ -27,16 +27,20 @@ fn play_as<F: Convert>(vector: &mut Vector) -> Vec<String> {
     let mut differences = Vec::new();
     for (place, step) in vector.steps.iter_mut().enumerate() {
         let difference = match step {
-            Step::Encode { frame, expect } => {
-                settle(expect, library::<F>(frame).encode(&managed).map(|o| hex(&o)).map_err(|e| e.code().into()))
-            }
+            Step::Encode { frame, expect } => settle(
+                expect,
+                library::<F>(frame).encode(&managed).map(|o| hex(&o)).map_err(|e| e.code().into()),
+            ),
             Step::Decode { octets: given, expect } => settle(
                 expect,
                 F::decode(&octets(given), &managed).map(|frame| frame.shown()).map_err(|e| e.code().into()),
             ),
             Step::Apply { spi, frame, expect } => settle(
                 expect,
-                sender.apply(*spi, &library::<F>(frame), &managed).map(|o| hex(&o)).map_err(|e| e.code().into()),
+                sender
+                    .apply(*spi, &library::<F>(frame), &managed)
+                    .map(|o| hex(&o))
+                    .map_err(|e| e.code().into()),
             ),
             Step::Process { octets: given, expect } => settle(
                 expect,
@@ -48,7 +52,8 @@ fn play_as<F: Convert>(vector: &mut Vector) -> Vec<String> {
             Step::Command { octets: given, unit, carried_by, expect } => {
                 let unit = if unit == "octets" { LengthUnit::Octets } else { LengthUnit::Bits };
                 let reply = receiver.execute(&octets(given), unit, *carried_by);
-                let reply = reply.map(|reply| reply.map(|reply| hex(&reply.encode().expect("a short reply"))));
+                let reply =
+                    reply.map(|reply| reply.map(|reply| hex(&reply.encode().expect("a short reply"))));
                 settle(expect, reply.map(Option::unwrap_or_default).map_err(|e| e.code().into()))
             }
             Step::Operate { end, what, expect } => {
@@ -70,7 +75,10 @@ fn library<F: Convert>(frame: &Frame) -> F {
 }
 
 /// Compares what came with what is expected; fills it in if nothing is.
-fn settle<T: Clone + PartialEq + std::fmt::Debug>(expect: &mut Expect<T>, outcome: Outcome<T>) -> Option<String> {
+fn settle<T: Clone + PartialEq + std::fmt::Debug>(
+    expect: &mut Expect<T>,
+    outcome: Outcome<T>,
+) -> Option<String> {
     if expect.gives.is_none() && expect.refused.is_none() {
         match outcome {
             Ok(value) => expect.gives = Some(value),

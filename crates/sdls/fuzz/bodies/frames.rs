@@ -1,8 +1,8 @@
 //! What must hold for any octets given as a frame; run by the fuzzer and, over octets by chance, by `cargo test`.
 
 use sdls::frame::{
-    AosFrame, AosParameters, TcFrame, TcParameters, Tfdf, TmFrame, TmParameters, TransferFrame, UslpFrame, UslpLength,
-    UslpParameters,
+    AosFrame, AosParameters, TcFrame, TcParameters, Tfdf, TmFrame, TmParameters, TransferFrame, UslpFrame,
+    UslpLength, UslpParameters,
 };
 use sdls::ocf::{Clcw, Fsr, Ocf};
 use sdls::stream::PacketSink;
@@ -20,7 +20,10 @@ pub fn frames(data: &[u8]) {
     same::<TmFrame>(octets, &TmParameters { frame, fecf });
     same::<AosFrame>(octets, &AosParameters { frame, fhec, insert_zone: zone, ocf, fecf });
     let length = if ocf { UslpLength::Fixed(frame) } else { UslpLength::UpTo(500) };
-    same::<UslpFrame>(octets, &UslpParameters { length, insert_zone: zone, fecf, truncated: fhec.then_some(frame) });
+    same::<UslpFrame>(
+        octets,
+        &UslpParameters { length, insert_zone: zone, fecf, truncated: fhec.then_some(frame) },
+    );
     if let Ok(field) = Tfdf::decode(octets) {
         assert_eq!(field.encode(), octets);
     }

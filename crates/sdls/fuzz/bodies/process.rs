@@ -47,11 +47,12 @@ pub fn process(data: &[u8]) {
             segment: None,
             data: octets,
         };
-        let protected = sender.apply(1 + u16::from(action >> 2 & 1), &frame, &CHANNEL).expect("a short frame");
+        let protected =
+            sender.apply(1 + u16::from(action >> 2 & 1), &frame, &CHANNEL).expect("a short frame");
         sent += 1;
         if action & 3 == 1 {
-            let mut changed = protected.clone();
-            let place = 7 + usize::from(action) % (changed.len() - 9);
+            let mut changed = protected[..protected.len() - 2].to_vec();
+            let place = 7 + usize::from(action) % (changed.len() - 7);
             changed[place] ^= 1;
             put_right(&mut changed);
             assert!(receiver.process::<TcFrame>(&changed, &CHANNEL).is_err(), "a changed frame was taken");
@@ -68,9 +69,8 @@ pub fn process(data: &[u8]) {
     assert!(taken <= sent);
 }
 
-/// Makes length field and FECF those of the octets.
+/// Makes the length field that of the octets, and puts a FECF behind them.
 fn put_right(octets: &mut Vec<u8>) {
-    // A frame that was sent has its FECF; one that is made up has none yet: either gets a new one behind it.
     octets.truncate(1000);
     let length = u16::try_from(octets.len() + 1).unwrap_or(0).to_be_bytes();
     octets[2..4].copy_from_slice(&length);

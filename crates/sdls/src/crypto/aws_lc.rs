@@ -78,7 +78,13 @@ impl PreparedKey for Gcm {
 struct Cmac(cmac::Key);
 
 impl PreparedKey for Cmac {
-    fn seal(&self, _iv: &[u8], associated: &[u8], _text: &mut [u8], mac: &mut [u8]) -> Result<(), CryptoError> {
+    fn seal(
+        &self,
+        _iv: &[u8],
+        associated: &[u8],
+        _text: &mut [u8],
+        mac: &mut [u8],
+    ) -> Result<(), CryptoError> {
         let full = cmac::sign(&self.0, associated).map_err(|_| CryptoError::TooLong)?;
         let octets = mac.len();
         mac.copy_from_slice(&full.as_ref()[..octets]);
@@ -94,7 +100,13 @@ impl PreparedKey for Cmac {
 struct Hmac(hmac::Key);
 
 impl PreparedKey for Hmac {
-    fn seal(&self, _iv: &[u8], associated: &[u8], _text: &mut [u8], mac: &mut [u8]) -> Result<(), CryptoError> {
+    fn seal(
+        &self,
+        _iv: &[u8],
+        associated: &[u8],
+        _text: &mut [u8],
+        mac: &mut [u8],
+    ) -> Result<(), CryptoError> {
         let full = hmac::sign(&self.0, associated);
         let octets = mac.len();
         mac.copy_from_slice(&full.as_ref()[..octets]);

@@ -84,16 +84,20 @@ impl<A: AeadInOut + Send + Sync> PreparedKey for Aead<A> {
     fn open(&self, iv: &[u8], associated: &[u8], text: &mut [u8], mac: &[u8]) -> Result<(), CryptoError> {
         let nonce = Nonce::<A>::try_from(iv).map_err(|_| CryptoError::BadMac)?;
         let tag = Tag::<A>::try_from(mac).map_err(|_| CryptoError::BadMac)?;
-        self.0
-            .decrypt_inout_detached(&nonce, associated, text.into(), &tag)
-            .map_err(|_| CryptoError::BadMac)
+        self.0.decrypt_inout_detached(&nonce, associated, text.into(), &tag).map_err(|_| CryptoError::BadMac)
     }
 }
 
 struct Code<M>(M);
 
 impl<M: Mac + Clone + Send + Sync> PreparedKey for Code<M> {
-    fn seal(&self, _iv: &[u8], associated: &[u8], _text: &mut [u8], mac: &mut [u8]) -> Result<(), CryptoError> {
+    fn seal(
+        &self,
+        _iv: &[u8],
+        associated: &[u8],
+        _text: &mut [u8],
+        mac: &mut [u8],
+    ) -> Result<(), CryptoError> {
         let full = self.0.clone().chain_update(associated).finalize().into_bytes();
         let octets = mac.len();
         mac.copy_from_slice(&full[..octets]);

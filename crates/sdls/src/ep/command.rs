@@ -229,9 +229,10 @@ impl Command {
             Self::ActivateKeys(keys) | Self::DeactivateKeys(keys) | Self::DestroyKeys(keys) => {
                 keys.iter().flat_map(|key| key.to_be_bytes()).collect()
             }
-            Self::VerifyKeys(keys) => {
-                keys.iter().flat_map(|(key, challenge)| key.to_be_bytes().into_iter().chain(*challenge)).collect()
-            }
+            Self::VerifyKeys(keys) => keys
+                .iter()
+                .flat_map(|(key, challenge)| key.to_be_bytes().into_iter().chain(*challenge))
+                .collect(),
             Self::KeyInventory { first, last } => [first.to_be_bytes(), last.to_be_bytes()].concat(),
             Self::Create(create) => create.value(),
             Self::Rekey { spi, key, iv } => [&spi.to_be_bytes()[..], &key.to_be_bytes(), iv].concat(),
@@ -248,9 +249,12 @@ impl Command {
             | Self::Delete(spi)
             | Self::ReadSequence(spi)
             | Self::Status(spi) => spi.to_be_bytes().to_vec(),
-            Self::Ping | Self::LogStatus | Self::DumpLog | Self::EraseLog | Self::SelfTest | Self::ResetAlarm => {
-                Vec::new()
-            }
+            Self::Ping
+            | Self::LogStatus
+            | Self::DumpLog
+            | Self::EraseLog
+            | Self::SelfTest
+            | Self::ResetAlarm => Vec::new(),
         }
     }
 

@@ -137,10 +137,14 @@ impl Security {
             Command::VerifyKeys(challenges) => return self.prove(challenges).map(Some),
             Command::KeyInventory { first, last } => {
                 if first > last {
-                    return Err(PduError::Value { octets: 4, reason: "the last number is below the first" }.into());
+                    return Err(
+                        PduError::Value { octets: 4, reason: "the last number is below the first" }.into()
+                    );
                 }
                 let keys = self.keys.range(*first..=*last);
-                return Ok(Some(Reply::KeyInventory(keys.map(|(id, key)| (id, key.state().number())).collect())));
+                return Ok(Some(Reply::KeyInventory(
+                    keys.map(|(id, key)| (id, key.state().number())).collect(),
+                )));
             }
             Command::Create(create) => self.create(create.spi, create.parameters()?)?,
             Command::Rekey { spi, key, iv } => {
@@ -156,7 +160,10 @@ impl Security {
                 if !(1..=8).contains(&octets) {
                     return Err(PduError::Value { octets, reason: "a window has 1 to 8 octets" }.into());
                 }
-                self.set_window(*spi, window.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)))?;
+                self.set_window(
+                    *spi,
+                    window.iter().fold(0, |number, octet| number << 8 | u64::from(*octet)),
+                )?;
             }
             Command::ReadSequence(spi) => {
                 let guard = self.association(*spi)?.guard();
@@ -257,13 +264,16 @@ fn check_each(keys: &[u16], check: impl Fn(u16) -> Result<(), KeyError>) -> Resu
 impl SaCreate {
     /// The parameters, with the algorithms of their numbers.
     fn parameters(&self) -> Result<SaParameters, EpError> {
-        let suite = || EpError::Suite { cipher: self.cipher.clone(), authentication: self.authentication.clone() };
+        let suite =
+            || EpError::Suite { cipher: self.cipher.clone(), authentication: self.authentication.clone() };
         let find = |suites: &[(u8, Algorithm, usize)], number: &[u8]| match number {
             [number] => suites.iter().find(|(known, ..)| known == number).copied(),
             _ => None,
         };
         let (service, (_, algorithm, key_octets)) = match (self.encrypts, self.authenticates) {
-            (true, true) => (Service::AuthenticatedEncryption, find(&CIPHERS, &self.cipher).ok_or_else(suite)?),
+            (true, true) => {
+                (Service::AuthenticatedEncryption, find(&CIPHERS, &self.cipher).ok_or_else(suite)?)
+            }
             (true, false) => (Service::Encryption, find(&CIPHERS, &self.cipher).ok_or_else(suite)?),
             (false, true) => (Service::Authentication, find(&CODES, &self.authentication).ok_or_else(suite)?),
             (false, false) => return Err(suite()),

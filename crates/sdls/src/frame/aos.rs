@@ -66,14 +66,12 @@ impl TransferFrame for AosFrame {
         if self.ocf.is_some() != parameters.ocf {
             return Err(FrameError::NotAsManaged { kind: KIND, what: "operational control field" });
         }
-        let identifier = (u16::from(VERSION) << 14
-            | u16::from(self.spacecraft) << 6
-            | u16::from(self.channel))
-        .to_be_bytes();
+        let identifier =
+            (u16::from(VERSION) << 14 | u16::from(self.spacecraft) << 6 | u16::from(self.channel))
+                .to_be_bytes();
         let [_, high, middle, low] = self.count.to_be_bytes();
-        let signalling = u8::from(self.replay) << 7
-            | u8::from(self.cycle.is_some()) << 6
-            | self.cycle.unwrap_or(0);
+        let signalling =
+            u8::from(self.replay) << 7 | u8::from(self.cycle.is_some()) << 6 | self.cycle.unwrap_or(0);
         let mut header = alloc::vec![identifier[0], identifier[1], high, middle, low, signalling];
         if parameters.fhec {
             header.extend(fhec(identifier, signalling).to_be_bytes());

@@ -178,7 +178,12 @@ impl TransferFrame for TcFrame {
         }
         let service = match first >> 4 & 3 {
             0 => TcService::SequenceControlled,
-            1 => return Err(FrameError::Invalid { kind: KIND, what: "a control command in sequence (type AC)" }),
+            1 => {
+                return Err(FrameError::Invalid {
+                    kind: KIND,
+                    what: "a control command in sequence (type AC)",
+                });
+            }
             2 => TcService::Expedited,
             _ => TcService::Control,
         };

@@ -69,8 +69,7 @@ impl TransferFrame for TmFrame {
         fits(KIND, "the spacecraft identifier", self.spacecraft.into(), 0x3FF)?;
         fits(KIND, "the virtual channel", self.channel.into(), 7)?;
         fits(KIND, "the frame length", parameters.frame as u64, LARGEST as u64)?;
-        let first =
-            self.spacecraft << 4 | u16::from(self.channel) << 1 | u16::from(self.ocf.is_some());
+        let first = self.spacecraft << 4 | u16::from(self.channel) << 1 | u16::from(self.ocf.is_some());
         let mut status = u16::from(self.secondary.is_some()) << 15;
         status |= match self.status {
             DataStatus::Packets { first_header } => {
@@ -150,7 +149,10 @@ impl TransferFrame for TmFrame {
                 return Err(FrameError::TooShort { kind: KIND, octets: octets.len(), needed });
             };
             if length == 0 || octets[header] >> 6 != 0 {
-                return Err(FrameError::Invalid { kind: KIND, what: "a secondary header of that version or length" });
+                return Err(FrameError::Invalid {
+                    kind: KIND,
+                    what: "a secondary header of that version or length",
+                });
             }
             secondary = Some(data.to_vec());
             header += 1 + length;
@@ -158,7 +160,10 @@ impl TransferFrame for TmFrame {
         let sections = split_tail(KIND, octets, header, first & 1 != 0, parameters.fecf)?;
         let status = if bits >> 14 & 1 == 0 {
             if bits >> 11 & 0b111 != 0b011 {
-                return Err(FrameError::Invalid { kind: KIND, what: "packets with that packet order or segment length" });
+                return Err(FrameError::Invalid {
+                    kind: KIND,
+                    what: "packets with that packet order or segment length",
+                });
             }
             DataStatus::Packets { first_header: bits & 0x7FF }
         } else {

@@ -204,7 +204,8 @@ impl TransferFrame for UslpFrame {
         let insert_at = FIXED_OCTETS + usize::from(count_octets);
         let header = insert_at + parameters.insert_zone;
         let sections = split_tail(KIND, octets, header, flags >> 3 & 1 != 0, parameters.fecf)?;
-        let count = octets[FIXED_OCTETS..insert_at].iter().fold(0, |count, octet| count << 8 | u64::from(*octet));
+        let count =
+            octets[FIXED_OCTETS..insert_at].iter().fold(0, |count, octet| count << 8 | u64::from(*octet));
         frame.header = UslpHeader::Full {
             expedited: flags >> 7 != 0,
             control: flags >> 6 & 1 != 0,
@@ -229,7 +230,10 @@ impl UslpFrame {
             return Err(FrameError::NotAsManaged { kind: KIND, what: "truncated header" });
         };
         if !self.insert.is_empty() || self.ocf.is_some() {
-            return Err(FrameError::Invalid { kind: KIND, what: "a truncated header with insert zone or OCF" });
+            return Err(FrameError::Invalid {
+                kind: KIND,
+                what: "a truncated header with insert zone or OCF",
+            });
         }
         let octets = header.len() + field_octets + if parameters.fecf { 2 } else { 0 };
         if octets != expected {

@@ -181,7 +181,8 @@ impl SaParameters {
         if self.window > 0 && self.iv.is_empty() && self.sequence.is_empty() {
             return refuse("a window needs an IV or a sequence number");
         }
-        if !self.iv.is_empty() && self.iv_transmitted == 0 || !self.sequence.is_empty() && self.sequence_transmitted == 0
+        if !self.iv.is_empty() && self.iv_transmitted == 0
+            || !self.sequence.is_empty() && self.sequence_transmitted == 0
         {
             // The receiver could not tell a lost frame from none.
             return refuse("at least one octet of IV and sequence number is transmitted");
@@ -304,7 +305,9 @@ pub enum SaError {
         found: usize,
     },
     /// Another association has the same key: with one key the counters of two would meet.
-    #[error("key {key} belongs to security association {other}; two that encrypt with one key would use an IV twice")]
+    #[error(
+        "key {key} belongs to security association {other}; two that encrypt with one key would use an IV twice"
+    )]
     KeyTaken {
         /// The number asked for.
         spi: u16,

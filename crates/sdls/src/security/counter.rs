@@ -13,7 +13,9 @@ pub struct Counter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CounterError {
     /// More octets are to be transmitted than there are, or more than 16 are asked for.
-    #[error("a counter has at most 16 octets and transmits no more than it has; here {transmitted} of {octets}")]
+    #[error(
+        "a counter has at most 16 octets and transmits no more than it has; here {transmitted} of {octets}"
+    )]
     Octets {
         /// Octets of the counter.
         octets: usize,

@@ -89,7 +89,9 @@ pub enum KeyError {
         id: u16,
     },
     /// The number is taken.
-    #[error("there is already a key {id}, which is {state}; only the number of a destroyed key can be used again")]
+    #[error(
+        "there is already a key {id}, which is {state}; only the number of a destroyed key can be used again"
+    )]
     Exists {
         /// Its number.
         id: u16,
@@ -304,10 +306,7 @@ impl KeyRing {
     }
 
     /// The keys of the numbers in `range`, in order.
-    pub(crate) fn range(
-        &self,
-        range: core::ops::RangeInclusive<u16>,
-    ) -> impl Iterator<Item = (u16, &Key)> {
+    pub(crate) fn range(&self, range: core::ops::RangeInclusive<u16>) -> impl Iterator<Item = (u16, &Key)> {
         self.keys.range(range).map(|(id, key)| (*id, key))
     }
 

@@ -58,4 +58,3 @@ impl AuthMask {
         masked
     }
 }
-

@@ -152,10 +152,8 @@ impl Security {
         let association = self.association(spi)?;
         association.check_step(spi, SaStep::Rekey)?;
         let parameters = &association.parameters;
-        let found = self
-            .keys
-            .usable(key, parameters.key_kind())
-            .map_err(|error| SaError::Key { spi, error })?;
+        let found =
+            self.keys.usable(key, parameters.key_kind()).map_err(|error| SaError::Key { spi, error })?;
         if found.octets().len() != parameters.key_octets {
             let (needed, found) = (parameters.key_octets, found.octets().len());
             return Err(SaError::KeyLength { spi, key, needed, found });

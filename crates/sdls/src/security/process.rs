@@ -72,7 +72,9 @@ pub enum ProcessError {
         spi: u16,
     },
     /// The frame is authentic, but came before, or too far ahead.
-    #[error("a frame under security association {spi} is outside of the window of {window}: sent before, or too far ahead")]
+    #[error(
+        "a frame under security association {spi} is outside of the window of {window}: sent before, or too far ahead"
+    )]
     Replay {
         /// The association.
         spi: u16,
@@ -80,7 +82,9 @@ pub enum ProcessError {
         window: u64,
     },
     /// The pad length is above the octets there are, or what the association never adds.
-    #[error("the pad length of a frame under security association {spi} is {padding}, but its text has {text} octets")]
+    #[error(
+        "the pad length of a frame under security association {spi} is {padding}, but its text has {text} octets"
+    )]
     BadPadding {
         /// The association.
         spi: u16,
@@ -229,10 +233,14 @@ impl Security {
         let whole_iv = association.iv.whole(iv_field);
         let whole_sequence = association.sequence.whole(sequence_field);
         let replay = ProcessError::Replay { spi, window: association.window };
-        if association.iv.octets() > 0 && whole_iv.is_none() && association.iv.transmitted() < association.iv.octets() {
+        if association.iv.octets() > 0
+            && whole_iv.is_none()
+            && association.iv.transmitted() < association.iv.octets()
+        {
             return Err(replay);
         }
-        let iv_value = whole_iv.unwrap_or_else(|| iv_field.iter().fold(0, |n, octet| n << 8 | u128::from(*octet)));
+        let iv_value =
+            whole_iv.unwrap_or_else(|| iv_field.iter().fold(0, |n, octet| n << 8 | u128::from(*octet)));
         let (iv, iv_from) = association.iv.write(iv_value);
 
         let text_from = sections.header + security_header;
