@@ -172,7 +172,7 @@ pub struct Uslp {
 
 /// One thing that is done; `gives` or `refused` says what comes of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "do", rename_all = "kebab-case")]
 pub enum Step {
     /// The frame is written without security.
     Encode {

@@ -61,21 +61,21 @@ fn vector(name: &str, about: &str, steps: Vec<Step>) -> Vector {
 }
 
 fn keys() -> Vector {
-    let (one, two) = ([0x11; 32], [0x22; 32]);
-    let mut forged = block(1, &[(200, &one)]);
+    let (one, two): (&[u8], &[u8]) = (&[0x11; 32], &[0x22; 32]);
+    let mut forged = block(1, &[(200, one)]);
     forged.sealed[3] ^= 1;
-    let mut no_master = block(2, &[(200, &one)]);
+    let mut no_master = block(2, &[(200, one)]);
     no_master.master = 2;
     let challenge = |key, octet| (key, [octet; 16]);
     let steps = vec![
         step(&Command::Otar(forged), Some("otar-mac")),
         step(&Command::Otar(no_master), Some("key-kind")),
-        step(&Command::Otar(block(3, &[(200, &one), (200, &two)])), Some("otar-contents")),
+        step(&Command::Otar(block(3, &[(200, one), (200, two)])), Some("otar-contents")),
         step(&Command::Otar(block(4, &[(200, &one[..31])])), Some("otar-contents")),
         step(&Command::Otar(block(5, &[])), Some("otar-contents")),
-        step(&Command::Otar(block(6, &[(2, &one)])), Some("key-exists")),
+        step(&Command::Otar(block(6, &[(2, one)])), Some("key-exists")),
         step(&Command::KeyInventory { first: 0, last: 65_535 }, None),
-        step(&Command::Otar(block(7, &[(200, &one), (201, &two)])), None),
+        step(&Command::Otar(block(7, &[(200, one), (201, two)])), None),
         step(&Command::KeyInventory { first: 2, last: 201 }, None),
         step(&Command::KeyInventory { first: 3, last: 2 }, Some("pdu-value")),
         step(&Command::VerifyKeys(vec![challenge(200, 1), challenge(2, 2)]), None),
@@ -90,7 +90,7 @@ fn keys() -> Vector {
         step(&Command::DeactivateKeys(vec![201]), None),
         step(&Command::VerifyKeys(vec![challenge(201, 1)]), Some("key-state")),
         step(&Command::DestroyKeys(vec![201]), None),
-        step(&Command::Otar(block(8, &[(201, &one)])), None),
+        step(&Command::Otar(block(8, &[(201, one)])), None),
         step(&Command::KeyInventory { first: 0, last: 255 }, None),
     ];
     vector(
@@ -208,13 +208,14 @@ fn malformed() -> Vector {
         raw("1e0018000707", "pdu-value"),
         raw("020008aa", "pdu-value"),
         raw("04001000ff", "pdu-value"),
-        raw("1b00280007000000", "pdu-length"),
+        raw("1b00280007000000", "pdu-value"),
         raw("1b00280007000000aa", "pdu-length"),
-        raw("1b0018000700", "pdu-length"),
+        raw("1b0018000700", "pdu-value"),
         raw("01001000010000", "pdu-length"),
         raw("0100100001", "pdu-value"),
         raw("11001000070000", "pdu-length"),
-        raw("1100280007cc0010ff", "pdu-value"),
+        raw("1100280007cc0010ff", "pdu-length"),
+        raw("1100300007cc0010ff", "pdu-value"),
     ];
     vector("ep-malformed", "commands that are none are refused, and change nothing", steps)
 }

@@ -2,7 +2,7 @@
 
 use sdls::crypto::default_engine;
 use sdls::ep::{LengthUnit, Reply};
-use sdls::frame::{AosFrame, TcFrame, TmFrame, TransferFrame, UslpFrame};
+use sdls::frame::{AosFrame, TcFrame, TmFrame, UslpFrame};
 use sdls::security::Security;
 
 use super::convert::{Convert, channel, hex, key_kind, octets, parameters};

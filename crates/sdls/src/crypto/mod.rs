@@ -61,7 +61,7 @@ pub struct Shape {
 #[non_exhaustive]
 pub enum CryptoError {
     /// The engine does not have the algorithm, or not with these lengths.
-    #[error("{engine} has no {} with a key of {} octets, an IV of {} and a MAC of {}", algorithm.name(), shape.key, shape.iv, shape.mac)]
+    #[error("{engine} has no {} with a key of {} octets, an IV of {} and a MAC of {}", .algorithm.name(), .shape.key, .shape.iv, .shape.mac)]
     Unsupported {
         /// Engine.
         engine: &'static str,

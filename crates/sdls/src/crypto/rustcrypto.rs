@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 
-use aes::cipher::typenum::{U8, U12, U13, U16};
 use aes::{Aes128, Aes256};
 use aes_gcm::AesGcm;
+use aes_gcm::aead::consts::{U8, U12, U13, U16};
 use aes_gcm::aead::{AeadInOut, KeyInit, Nonce, Tag};
 use ccm::Ccm;
 use cmac::{Cmac, Mac};

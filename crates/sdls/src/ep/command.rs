@@ -378,7 +378,7 @@ impl SaCreate {
     fn of(value: &mut Reader<'_>) -> Result<Self, PduError> {
         let spi = value.u16()?;
         let [services, lengths, mac_octets] = value.chunk()?;
-        let mut counted = |value: &mut Reader<'_>| {
+        let counted = |value: &mut Reader<'_>| {
             let octets = value.u8()?;
             value.take(octets.into()).map(<[u8]>::to_vec)
         };

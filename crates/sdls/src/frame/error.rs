@@ -7,7 +7,7 @@ use super::FrameKind;
 #[non_exhaustive]
 pub enum FrameError {
     /// Fewer octets than header, OCF and FECF take.
-    #[error("the {} frame has {octets} octets, but header and check fields alone take {needed}", kind.name())]
+    #[error("the {} frame has {octets} octets, but header and check fields alone take {needed}", .kind.name())]
     TooShort {
         /// Protocol.
         kind: FrameKind,
@@ -17,7 +17,7 @@ pub enum FrameError {
         needed: usize,
     },
     /// More octets than a frame of the channel may have.
-    #[error("the {} frame has {octets} octets, but frames of this channel have at most {largest}", kind.name())]
+    #[error("the {} frame has {octets} octets, but frames of this channel have at most {largest}", .kind.name())]
     TooLong {
         /// Protocol.
         kind: FrameKind,
@@ -27,7 +27,7 @@ pub enum FrameError {
         largest: usize,
     },
     /// A channel of frames of one length has one of another.
-    #[error("the {} frame has {octets} octets, but every frame of this channel has {expected}", kind.name())]
+    #[error("the {} frame has {octets} octets, but every frame of this channel has {expected}", .kind.name())]
     NotFixedLength {
         /// Protocol.
         kind: FrameKind,
@@ -37,7 +37,7 @@ pub enum FrameError {
         expected: usize,
     },
     /// The length field disagrees with the octets there are.
-    #[error("the {} frame's length field says {says} octets, but there are {octets}", kind.name())]
+    #[error("the {} frame's length field says {says} octets, but there are {octets}", .kind.name())]
     LengthField {
         /// Protocol.
         kind: FrameKind,
@@ -47,7 +47,7 @@ pub enum FrameError {
         octets: usize,
     },
     /// Another protocol's version number.
-    #[error("the transfer frame version is {version}, which is not that of {}", kind.name())]
+    #[error("the transfer frame version is {version}, which is not that of {}", .kind.name())]
     Version {
         /// Protocol expected.
         kind: FrameKind,
@@ -55,7 +55,7 @@ pub enum FrameError {
         version: u8,
     },
     /// The frame error control field does not hold: the frame was damaged on its way.
-    #[error("the {} frame's FECF is {found:#06x}, but its octets give {computed:#06x}", kind.name())]
+    #[error("the {} frame's FECF is {found:#06x}, but its octets give {computed:#06x}", .kind.name())]
     BadFecf {
         /// Protocol.
         kind: FrameKind,
@@ -73,7 +73,7 @@ pub enum FrameError {
         computed: u16,
     },
     /// A field's value is too large.
-    #[error("{field} is {value}, but this field of a {} frame holds at most {largest}", kind.name())]
+    #[error("{field} is {value}, but this field of a {} frame holds at most {largest}", .kind.name())]
     OutOfRange {
         /// Protocol.
         kind: FrameKind,
@@ -85,7 +85,7 @@ pub enum FrameError {
         largest: u64,
     },
     /// A combination that the protocol does not have.
-    #[error("a {} frame cannot have {what}", kind.name())]
+    #[error("a {} frame cannot have {what}", .kind.name())]
     Invalid {
         /// Protocol.
         kind: FrameKind,
@@ -93,7 +93,7 @@ pub enum FrameError {
         what: &'static str,
     },
     /// OCF, insert zone or segment header is there although the channel has none, or the other way round.
-    #[error("the {} frame's {what} does not agree with its channel's managed parameters", kind.name())]
+    #[error("the {} frame's {what} does not agree with its channel's managed parameters", .kind.name())]
     NotAsManaged {
         /// Protocol.
         kind: FrameKind,

@@ -259,7 +259,7 @@ pub enum SaError {
         spi: u16,
     },
     /// The step is not legal in the association's state.
-    #[error("security association {spi} is {state}; it can be {step} only when {}", step.from())]
+    #[error("security association {spi} is {state}; it can be {step} only when {}", .step.from())]
     Transition {
         /// Its number.
         spi: u16,

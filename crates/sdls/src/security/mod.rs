@@ -172,7 +172,8 @@ impl Security {
             .engine
             .prepare(parameters.algorithm, found.octets(), parameters.shape())
             .map_err(|error| SaError::Crypto { spi, error })?;
-        self.keys.bind(key, parameters.key_kind());
+        let kind = parameters.key_kind();
+        self.keys.bind(key, kind);
         let association = self.association_mut(spi)?;
         association.iv = iv;
         association.key = Some(key);
