@@ -175,13 +175,14 @@ impl Security {
                 return Ok(Some(Reply::Status { spi: *spi, tag }));
             }
             Command::Ping => return Ok(Some(Reply::Ping)),
-            Command::LogStatus | Command::EraseLog => {
-                if *command == Command::EraseLog {
-                    self.log.erase();
-                }
-                let count = |entries| u16::try_from(entries).unwrap_or(u16::MAX);
-                let (entries, room) = (count(self.log.entries().len()), count(self.log.room()));
+            Command::LogStatus => {
+                let (entries, room) = self.log_counts();
                 return Ok(Some(Reply::LogStatus { entries, room }));
+            }
+            Command::EraseLog => {
+                self.log.erase();
+                let (entries, room) = self.log_counts();
+                return Ok(Some(Reply::LogErased { entries, room }));
             }
             Command::DumpLog => return Ok(Some(Reply::Log(self.log.entries().to_vec()))),
             Command::SelfTest => {
@@ -190,6 +191,12 @@ impl Security {
             Command::ResetAlarm => self.reset_alarm(),
         }
         Ok(None)
+    }
+
+    /// Entries of the log, and those that still fit.
+    fn log_counts(&self) -> (u16, u16) {
+        let count = |entries| u16::try_from(entries).unwrap_or(u16::MAX);
+        (count(self.log.entries().len()), count(self.log.room()))
     }
 
     /// Over-the-air rekeying: session keys, each as long as the master key.

@@ -68,6 +68,13 @@ pub enum Reply {
         /// Entries that still fit.
         room: u16,
     },
+    /// How full the log is after it was emptied.
+    LogErased {
+        /// Entries in it.
+        entries: u16,
+        /// Entries that still fit.
+        room: u16,
+    },
     /// The log.
     Log(Vec<LogEntry>),
     /// Whether every known answer came out: 0 for yes.
@@ -83,6 +90,7 @@ impl Reply {
             Self::Status { .. } => Procedure::SaStatus,
             Self::Ping => Procedure::Ping,
             Self::LogStatus { .. } => Procedure::LogStatus,
+            Self::LogErased { .. } => Procedure::EraseLog,
             Self::Log(_) => Procedure::DumpLog,
             Self::SelfTest(_) => Procedure::SelfTest,
         }
@@ -111,7 +119,9 @@ impl Reply {
             Self::Sequence { spi, last } => [&spi.to_be_bytes()[..], last].concat(),
             Self::Status { spi, tag } => [&spi.to_be_bytes()[..], &[*tag]].concat(),
             Self::Ping => Vec::new(),
-            Self::LogStatus { entries, room } => [entries.to_be_bytes(), room.to_be_bytes()].concat(),
+            Self::LogStatus { entries, room } | Self::LogErased { entries, room } => {
+                [entries.to_be_bytes(), room.to_be_bytes()].concat()
+            }
             Self::Log(entries) => entries.iter().flat_map(entry_octets).collect(),
             Self::SelfTest(result) => alloc::vec![*result],
         };
@@ -157,6 +167,7 @@ impl Reply {
             Procedure::SaStatus => Self::Status { spi: value.u16()?, tag: value.u8()? },
             Procedure::Ping => Self::Ping,
             Procedure::LogStatus => Self::LogStatus { entries: value.u16()?, room: value.u16()? },
+            Procedure::EraseLog => Self::LogErased { entries: value.u16()?, room: value.u16()? },
             Procedure::DumpLog => {
                 let mut entries = Vec::new();
                 while !value.is_empty() {
