@@ -1,7 +1,7 @@
 """The dissector of space data link frames against the vectors of the crate `sdls`.
 
-Run with `pytest wireshark`. Every frame that the vectors process is written to a capture of its protocol; tshark must
-show the fields that the vector says, or the reason why it is refused, as far as that can be told without keys.
+Run with `pytest wireshark`. Every frame that the vectors process is written to a capture; tshark must show the
+fields that the vector says, or the reason why it is refused, as far as that can be told without keys.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from test_dissector import ip_packet, write_capture
 
 HERE = Path(__file__).resolve().parent
@@ -23,7 +24,20 @@ pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark i
 
 Json = dict[str, Any]
 
-FIELDS = ["spacecraft", "channel", "count", "spi", "iv", "sequence", "data", "mac", "ocf", "insert", "secondary", "refused"]
+FIELDS = [
+    "spacecraft",
+    "channel",
+    "count",
+    "spi",
+    "iv",
+    "sequence",
+    "data",
+    "mac",
+    "ocf",
+    "insert",
+    "secondary",
+    "refused",
+]
 #: What only a receiver with keys and memory can tell.
 NEEDS_KEYS = {"mac", "replay", "sa-not-operational", "sa-wrong-channel", "key-state", "padding"}
 
@@ -61,7 +75,15 @@ def show(vector: Json, folder: Path) -> list[dict[str, str]]:
         datagrams.append(ip_packet("192.0.2.10", "192.0.2.20", 17, udp))
     capture = folder / "frames.pcap"
     write_capture(capture, datagrams)
-    command = ["tshark", "-n", "-r", str(capture), "-X", f"lua_script:{HERE / 'sdls.lua'}", *preferences(vector)]
+    command = [
+        "tshark",
+        "-n",
+        "-r",
+        str(capture),
+        "-X",
+        f"lua_script:{HERE / 'sdls.lua'}",
+        *preferences(vector),
+    ]
     command += ["-T", "fields", "-E", "separator=|"] + [w for name in FIELDS for w in ("-e", f"sdls.{name}")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "Lua" not in done.stderr, done.stderr
@@ -71,7 +93,9 @@ def show(vector: Json, folder: Path) -> list[dict[str, str]]:
 def vectors() -> list[Json]:
     """Vectors with frames to open: one of each protocol and of each kind of header, and all foreign ones."""
     own = json.loads((VECTORS / "own.json").read_text())["vectors"]
-    chosen = [v for v in own if v["name"].endswith(("-gcm-256", "-cmac-128", "-damaged", "iv-in-part", "padding"))]
+    chosen = [
+        v for v in own if v["name"].endswith(("-gcm-256", "-cmac-128", "-damaged", "iv-in-part", "padding"))
+    ]
     foreign = json.loads((VECTORS / "foreign.json").read_text())["vectors"]
     return [vector for vector in [*chosen, *foreign] if processed(vector)]
 
@@ -92,7 +116,11 @@ def test_frames_are_shown_as_the_vector_says(vector: Json, tmp_path: Path) -> No
         frame = step["gives"]
         assert (int(row["spacecraft"]), int(row["channel"])) == (frame["spacecraft"], frame["channel"])
         assert int(row["spi"]) == association["spi"]
-        for name, octets in (("iv", "iv_transmitted"), ("sequence", "sequence_transmitted"), ("mac", "mac_octets")):
+        for name, octets in (
+            ("iv", "iv_transmitted"),
+            ("sequence", "sequence_transmitted"),
+            ("mac", "mac_octets"),
+        ):
             assert len(row[name]) == 2 * association[octets]
         assert row["secondary"] == (frame.get("secondary") or "")
         assert row["insert"] == (frame.get("insert") or "")

@@ -61,8 +61,21 @@ def test_a_changed_key_is_noticed() -> None:
 
 def example(*arguments: str) -> Json:
     """What the crate's example `vectors` prints, built as `cargo test` builds it."""
-    command = ["cargo", "run", "--quiet", "--profile", "test", "--package", "sdls", "--example", "vectors", "--"]
-    done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=900)
+    command = [
+        "cargo",
+        "run",
+        "--quiet",
+        "--profile",
+        "test",
+        "--package",
+        "sdls",
+        "--example",
+        "vectors",
+        "--",
+    ]
+    done = subprocess.run(
+        [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=900
+    )
     printed: Json = json.loads(done.stdout)
     return printed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from tests.sdls.reference.ciphers import ENCRYPTING, Suite
@@ -16,7 +17,7 @@ KEY_STATES = {"pre-active": 1, "active": 2, "deactivated": 3, "destroyed": 4}
 
 @dataclass
 class Key:
-    """A key: what it is for, its octets, where it is in its life, and the first IV that was never used with it."""
+    """A key: what it is for, its octets, its state, and the first IV that was never used with it."""
 
     kind: str
     octets: bytes
@@ -150,7 +151,7 @@ class End:
         self.report = {"alarm": 0, "sequence": 0, "mac": 0, "association": 0, "spi": 0, "number": 0}
         self.proofs = 0
 
-    # Keys ---------------------------------------------------------------------------------------------------------
+    # Keys -----------------------------------------------------------------------------------------
 
     def load(self, number: int, kind: str, octets: bytes) -> None:
         """Takes a key."""
@@ -167,7 +168,11 @@ class End:
 
     def check_key_step(self, number: int, to: str) -> Key:
         """The key, if it can go to the state `to`."""
-        before = {"active": ("pre-active",), "deactivated": ("active",), "destroyed": ("pre-active", "deactivated")}
+        before = {
+            "active": ("pre-active",),
+            "deactivated": ("active",),
+            "destroyed": ("pre-active", "deactivated"),
+        }
         key = self.find_key(number)
         require(key.state in before[to], "key-state")
         owned = any(association.key == number for association in self.associations.values())
@@ -188,7 +193,7 @@ class End:
         require(key.state == "active", "key-state")
         return key
 
-    # Associations -------------------------------------------------------------------------------------------------
+    # Associations ---------------------------------------------------------------------------------
 
     def find(self, spi: int) -> Association:
         """An association by its number."""
@@ -249,7 +254,7 @@ class End:
         self._stepped(spi, "delete")
         del self.associations[spi]
 
-    # Frames -------------------------------------------------------------------------------------------------------
+    # Frames ---------------------------------------------------------------------------------------
 
     def _ready(self, spi: int, frame: Json) -> tuple[Association, Suite]:
         association = self.associations.get(spi)
@@ -325,7 +330,11 @@ class End:
         except Refused as refusal:
             code = refusal.code
         tag = tags.get(code) if code else None
-        self.report |= {"sequence": int(tag == 6), "mac": int(tag == 5), "association": int(tag in (1, 2, 3, 4))}
+        self.report |= {
+            "sequence": int(tag == 6),
+            "mac": int(tag == 5),
+            "association": int(tag in (1, 2, 3, 4)),
+        }
         if code:
             if tag is not None and self.spi is not None:
                 self.report |= {"alarm": 1, "spi": self.spi}
@@ -347,7 +356,7 @@ class End:
         cuts = [start + 2]
         for name in ("iv_transmitted", "sequence_transmitted", "pad_length_octets"):
             cuts.append(cuts[-1] + p[name])
-        iv_low, sequence_low, pad = (octets[a:b] for a, b in zip(cuts, cuts[1:], strict=False))
+        iv_low, sequence_low, pad = (octets[a:b] for a, b in pairwise(cuts))
         text_at, text_end = cuts[-1], end - p["mac_octets"]
 
         iv_number = association.iv.complete(iv_low)
@@ -367,7 +376,11 @@ class End:
         number = sequence_number if association.sequence.octets else iv_number
         guard = association.guard
         if association.window:
-            fresh = number is not None and guard.next is not None and 0 <= number - guard.next < association.window
+            fresh = (
+                number is not None
+                and guard.next is not None
+                and 0 <= number - guard.next < association.window
+            )
             require(fresh, "replay")
         padding = int.from_bytes(pad, "big")
         require(padding <= len(text) and padding < p["padding_block"], "padding")

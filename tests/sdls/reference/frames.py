@@ -1,7 +1,6 @@
 """Transfer frames of TC, TM, AOS and USLP.
 
-A frame is a dictionary with the fields of the vector files. Writing goes through integers that are as wide as the
-header; reading checks version, lengths, check fields and reserved bits, in that order.
+A frame is a dictionary with the fields of the vector files. Writing goes through integers as wide as the header; reading checks version, lengths, check fields and reserved bits, in that order.
 """
 
 from __future__ import annotations
@@ -42,9 +41,7 @@ def fhec(identifier: bytes, signalling: int) -> bytes:
         for _ in range(exponent):
             root = gf16(root, 2)
         shifted = [*generator, 0]
-        generator = [
-            high ^ gf16(root, low) for high, low in zip(shifted, [0, *generator], strict=True)
-        ]
+        generator = [high ^ gf16(root, low) for high, low in zip(shifted, [0, *generator], strict=True)]
     digits = [int(digit, 16) for digit in (identifier + bytes([signalling])).hex()] + [0] * 4
     for place in range(6):
         factor = digits[place]
@@ -76,11 +73,16 @@ class Link:
         self.kind: str = parameters["kind"]
         self.fecf: bool = parameters["fecf"]
 
-    # Writing ------------------------------------------------------------------------------------------------------
+    # Writing --------------------------------------------------------------------------------------
 
     def header(self, frame: Json, field_octets: int) -> bytes:
         """The header in front of a data field (with security header and trailer) of so many octets."""
-        write = {"tc": self._tc_header, "tm": self._tm_header, "aos": self._aos_header, "uslp": self._uslp_header}
+        write = {
+            "tc": self._tc_header,
+            "tm": self._tm_header,
+            "aos": self._aos_header,
+            "uslp": self._uslp_header,
+        }
         return write[self.kind](frame, field_octets)
 
     def finish(self, frame: Json, octets: bytes) -> bytes:
@@ -149,7 +151,9 @@ class Link:
             return first
         insert = bytes.fromhex(frame["insert"])
         require(len(insert) == self.parameters["insert_zone"], "frame-not-as-managed")
-        count = fits(frame["count"], 8 * fits(frame["count_octets"], 3)).to_bytes(frame["count_octets"], "big")
+        count = fits(frame["count"], 8 * fits(frame["count_octets"], 3)).to_bytes(
+            frame["count_octets"], "big"
+        )
         total = self._total(frame, 7 + len(count) + len(insert), field)
         self._uslp_length(total)
         rest = pack(
@@ -163,7 +167,7 @@ class Link:
             self._fixed(total, self.parameters["fixed"])
         require(total <= (self.parameters["largest"] or 65536), "frame-too-long")
 
-    # Reading ------------------------------------------------------------------------------------------------------
+    # Reading --------------------------------------------------------------------------------------
 
     def read(self, octets: bytes) -> tuple[Json, int, int]:
         """A frame, whose data are the whole data field, and where the data field begins and ends."""
@@ -290,7 +294,7 @@ class Link:
         }
         return frame, header, end
 
-    # What security needs to know ----------------------------------------------------------------------------------
+    # What security needs to know ------------------------------------------------------------------
 
     def channel(self, frame: Json) -> tuple[int, int, int, int | None]:
         """Version, spacecraft, virtual channel and access point of a frame."""
@@ -317,5 +321,3 @@ class Link:
         else:
             mask[2:4] = b"\x07\xfe"
         return bytes(mask) + b"\xff\xff" + bytes(iv) + b"\xff" * rest
-
-

@@ -31,30 +31,30 @@ def expected(vector: Json) -> list[Json]:
 
 
 def _do(step: Json, link: Link, ends: dict[str, End], vector: Json) -> str | Json:
-    receiver = ends["receiver"]
     octets = bytes.fromhex(step.get("octets", ""))
+    result: bytes | Json = b""
     match step["do"]:
         case "encode":
-            return link.encode(step["frame"]).hex()
+            result = link.encode(step["frame"])
         case "decode":
-            return link.read(octets)[0]
+            result = link.read(octets)[0]
         case "apply":
-            return ends["sender"].apply(step["spi"], step["frame"]).hex()
+            result = ends["sender"].apply(step["spi"], step["frame"])
         case "process":
-            return receiver.process(octets)
+            result = ends["receiver"].process(octets)
         case "command":
-            return execute(receiver, octets, step["unit"], step["carried_by"]).hex()
+            result = execute(ends["receiver"], octets, step["unit"], step["carried_by"])
         case "proof":
             keys = {key["id"]: bytes.fromhex(key["octets"]) for key in vector["keys"]}
             proofs_hold(octets, keys, [bytes.fromhex(challenge) for challenge in step["challenges"]])
-            return ""
         case "report":
-            return receiver.report_octets().hex()
+            result = ends["receiver"].report_octets()
         case "operate":
             ((what, arguments),) = step["what"].items()
             _operate(ends[step["end"]], what, arguments)
-            return ""
-    raise ValueError(f"no step is called {step['do']}")
+        case unknown:
+            raise ValueError(f"no step is called {unknown}")
+    return result.hex() if isinstance(result, bytes) else result
 
 
 def _operate(end: End, what: str, a: Json) -> None:

@@ -13,7 +13,12 @@ from tests.sdls.reference.errors import Refused, require
 
 Json = dict[str, Any]
 
-CIPHERS = {b"\x01": ("aes-gcm", 32), b"\x04": ("aes-ccm", 32), b"\x81": ("aes-gcm", 16), b"\x84": ("aes-ccm", 16)}
+CIPHERS = {
+    b"\x01": ("aes-gcm", 32),
+    b"\x04": ("aes-ccm", 32),
+    b"\x81": ("aes-gcm", 16),
+    b"\x84": ("aes-ccm", 16),
+}
 CODES = {b"\x01": ("aes-cmac", 32), b"\x02": ("hmac-sha-256", 32), b"\x81": ("aes-cmac", 16)}
 
 READ_ONLY = (0x10, 0x1F)
