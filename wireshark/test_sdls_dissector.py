@@ -1,7 +1,7 @@
 """The dissector of space data link frames against the vectors of the crate `sdls`.
 
-Run with `pytest wireshark`. Every frame that the vectors process is written to a capture; tshark must show the
-fields that the vector says, or the reason why it is refused, as far as that can be told without keys.
+Run with `pytest wireshark`. Every frame that the vectors process is written to a capture; tshark must show
+the fields that the vector says, or the reason why it is refused, as far as it can be told without keys.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Transfer frames of TC, TM, AOS and USLP.
 
-A frame is a dictionary with the fields of the vector files. Writing goes through integers as wide as the header; reading checks version, lengths, check fields and reserved bits, in that order.
+A frame is a dictionary with the fields of the vector files. Writing goes through integers as wide as the
+header; reading checks version, lengths, check fields and reserved bits, in that order.
 """
 
 from __future__ import annotations
