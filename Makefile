@@ -40,7 +40,7 @@ help:
 	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
-	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
+	@echo "make fuzz    fuzz ResTP (decoder, connection, cookies) and sdls (frames, security, procedures, COP-1) for a while"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
@@ -117,6 +117,7 @@ advisories:
 test-rust:
 	cargo test --workspace --quiet
 	cargo test --quiet --no-default-features --package restp-proto --package restp-sim --package restp
+	cargo test --quiet --features aws-lc --package sdls
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 test-python: setup $(STAMPS)/docs
@@ -181,13 +182,15 @@ soak:
 	cargo run --release --package restp-sim --example soak -- 10000000 7
 
 FUZZ_SECONDS ?= 300
+FUZZED       ?= restp-proto sdls
 
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 	@case "$$(rustup toolchain list)" in *nightly*) ;; *) \
 	    echo "Fuzzing needs a nightly Rust: rustup toolchain install nightly"; exit 1;; esac
-	cd crates/restp-proto && for target in $$(cargo +nightly fuzz list); do \
-	    cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+	@for crate in $(FUZZED); do (cd crates/$$crate && for target in $$(cargo +nightly fuzz list); do \
+	    echo "$$crate: $$target"; \
+	    cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done) || exit 1; done
 
 # Coverage of the protocol core by its own tests, of which the simulations are the larger part.
 coverage:

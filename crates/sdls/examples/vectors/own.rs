@@ -1,0 +1,488 @@
+//! The library's own vectors: what a frame of each protocol becomes under each algorithm, and what must be refused.
+
+use serde_json::json;
+
+use super::convert::{hex, octets};
+use super::format::{Association, Channel, Expect, File, Frame, Key, Link, Operation, Source, Step, Vector};
+use super::runner::play;
+
+/// Cipher suites: name, algorithm, octets of the key, of the MAC and of the IV, service.
+pub const SUITES: [(&str, &str, usize, usize, usize, &str); 11] = [
+    ("gcm-128", "aes-gcm", 16, 16, 12, "authenticated-encryption"),
+    ("gcm-256", "aes-gcm", 32, 16, 12, "authenticated-encryption"),
+    ("gcm-256-iv16", "aes-gcm", 32, 16, 16, "authenticated-encryption"),
+    ("ccm-128", "aes-ccm", 16, 16, 12, "authenticated-encryption"),
+    ("ccm-256-mac8", "aes-ccm", 32, 8, 13, "authenticated-encryption"),
+    ("gmac-256", "aes-gcm", 32, 16, 12, "authentication"),
+    ("cmac-128", "aes-cmac", 16, 16, 0, "authentication"),
+    ("cmac-256-mac8", "aes-cmac", 32, 8, 0, "authentication"),
+    ("hmac", "hmac-sha-256", 32, 32, 0, "authentication"),
+    ("gcm-128-encryption", "aes-gcm", 16, 0, 12, "encryption"),
+    ("ccm-256-encryption", "aes-ccm", 32, 0, 13, "encryption"),
+];
+
+const SPI: u16 = 4;
+const KEY: u16 = 130;
+
+/// A key that counts up from `first`.
+pub fn key_of(id: u16, kind: &str, octets: usize, first: u8) -> Key {
+    let octets: Vec<u8> = (0..octets).map(|place| first.wrapping_add(place.to_le_bytes()[0])).collect();
+    Key { id, kind: kind.into(), octets: hex(&octets), state: "active".into() }
+}
+
+/// The association of a suite, on `channel`.
+pub fn association(suite: usize, channel: Channel) -> Association {
+    let (_, algorithm, key_octets, mac_octets, iv, service) = SUITES[suite];
+    let sequence = if iv == 0 { 4 } else { 0 };
+    Association {
+        spi: SPI,
+        service: service.into(),
+        algorithm: algorithm.into(),
+        key_octets,
+        mac_octets,
+        iv: "00".repeat(iv),
+        iv_transmitted: iv,
+        sequence: "00".repeat(sequence),
+        sequence_transmitted: sequence,
+        padding_block: 1,
+        pad_length_octets: 0,
+        mask: "standard".into(),
+        window: 5,
+        reserved_spi: false,
+        key: Some(KEY),
+        state: "operational".into(),
+        channels: vec![channel],
+    }
+}
+
+/// The key that a suite takes.
+pub fn suite_key(suite: usize, first: u8) -> Key {
+    let encrypts = SUITES[suite].4 > 0;
+    key_of(KEY, if encrypts { "cipher" } else { "mac" }, SUITES[suite].2, first)
+}
+
+/// Octets that protection adds.
+pub fn overhead(association: &Association) -> usize {
+    2 + association.iv_transmitted
+        + association.sequence_transmitted
+        + association.pad_length_octets
+        + association.mac_octets
+}
+
+fn frame(value: serde_json::Value) -> Frame {
+    serde_json::from_value(value).expect("a frame of the format")
+}
+
+/// The four protocols with a link, a channel and a frame with `data`.
+pub fn protocol(kind: usize, data: &[u8], overhead: usize, fecf: bool) -> (Link, Channel, Frame) {
+    let tail = usize::from(fecf) * 2;
+    let data_hex = hex(data);
+    match kind {
+        0 => (
+            Link::Tc { segment_header: true, fecf, largest: 1024 },
+            Channel { version: 0, spacecraft: 44, channel: 1, map: None },
+            frame(
+                json!({"service": "ad", "spacecraft": 44, "channel": 1, "sequence": 9, "segment": [3, 5], "data": data_hex}),
+            ),
+        ),
+        1 => (
+            Link::Tm { frame: 6 + 3 + data.len() + overhead + 4 + tail, fecf },
+            Channel { version: 0, spacecraft: 1000, channel: 6, map: None },
+            frame(
+                json!({"spacecraft": 1000, "channel": 6, "master_count": 200, "channel_count": 3, "status": 0x1800,
+                "secondary": "c1c2", "data": data_hex, "ocf": "01040000"}),
+            ),
+        ),
+        2 => (
+            Link::Aos {
+                frame: 8 + 2 + data.len() + overhead + 4 + tail,
+                fhec: true,
+                insert_zone: 2,
+                ocf: true,
+                fecf,
+            },
+            Channel { version: 1, spacecraft: 171, channel: 33, map: None },
+            frame(json!({"spacecraft": 171, "channel": 33, "count": 70000, "replay": false, "cycle": 2,
+                "insert": "1122", "data": data_hex, "ocf": "c0000400"})),
+        ),
+        _ => (
+            Link::Uslp { fixed: None, largest: Some(2000), insert_zone: 3, fecf, truncated: None },
+            Channel { version: 12, spacecraft: 50_000, channel: 40, map: Some(7) },
+            frame(
+                json!({"spacecraft": 50000, "destination": true, "channel": 40, "map": 7, "truncated": false,
+                "expedited": false, "control": false, "count_octets": 2, "count": 513, "insert": "aabbcc",
+                "data": data_hex, "ocf": "01040000"}),
+            ),
+        ),
+    }
+}
+
+pub const KINDS: [&str; 4] = ["tc", "tm", "aos", "uslp"];
+
+fn vector(name: String, about: &str, link: Link, key: Key, association: Association) -> Vector {
+    let source = Source::Own("own".into());
+    Vector {
+        name,
+        about: about.into(),
+        source,
+        link,
+        keys: vec![key],
+        associations: vec![association],
+        steps: vec![],
+    }
+}
+
+fn apply(frame: &Frame) -> Step {
+    Step::Apply { spi: SPI, frame: frame.clone(), expect: Expect::default() }
+}
+
+fn process(octets: String, refused: Option<&str>) -> Step {
+    Step::Process { octets, expect: Expect { gives: None, refused: refused.map(Into::into) } }
+}
+
+fn operate(end: &str, what: Operation, refused: Option<&str>) -> Step {
+    let gives = refused.is_none().then(String::new);
+    Step::Operate { end: end.into(), what, expect: Expect { gives, refused: refused.map(Into::into) } }
+}
+
+/// The octets that the sender of `vector` makes of `frames`.
+fn protected(vector: &Vector, frames: &[Frame]) -> Vec<String> {
+    let mut probe = vector.clone();
+    probe.steps = frames.iter().map(apply).collect();
+    let differences = play(&mut probe);
+    assert!(differences.is_empty(), "{differences:?}");
+    probe
+        .steps
+        .into_iter()
+        .map(|step| match step {
+            Step::Apply { expect: Expect { gives: Some(octets), .. }, .. } => octets,
+            _ => unreachable!("only frames were applied"),
+        })
+        .collect()
+}
+
+/// Each protocol under each suite: protected, opened, refused the second time and when changed.
+fn positive() -> Vec<Vector> {
+    let mut vectors = Vec::new();
+    for (kind, kind_name) in KINDS.iter().enumerate() {
+        for (suite, (suite_name, ..)) in SUITES.iter().enumerate() {
+            let data = b"sixteen octets and three".as_slice();
+            let probe = association(suite, Channel { version: 0, spacecraft: 0, channel: 0, map: None });
+            let (link, channel, frame) = protocol(kind, data, overhead(&probe), true);
+            let about = "two frames are protected and opened; neither is taken a second time";
+            let mut vector = vector(
+                format!("{kind_name}-{suite_name}"),
+                about,
+                link,
+                suite_key(suite, 7),
+                association(suite, channel),
+            );
+            let sent = protected(&vector, &[frame.clone(), frame.clone()]);
+            vector.steps = vec![
+                apply(&frame),
+                apply(&frame),
+                process(sent[0].clone(), None),
+                process(sent[1].clone(), None),
+                process(sent[0].clone(), Some("replay")),
+                process(sent[1].clone(), Some("replay")),
+                Step::Report { expect: Expect::default() },
+            ];
+            vectors.push(vector);
+        }
+    }
+    vectors
+}
+
+/// Counters at their ends, in part, and against replay.
+fn counters() -> Vec<Vector> {
+    let data = b"data";
+    let (link, channel, frame) = protocol(0, data, 0, true);
+    let mut vectors = Vec::new();
+    let mut make = |name: &str, about: &str, change: &dyn Fn(&mut Association), suite: usize| {
+        let mut association = association(suite, channel);
+        change(&mut association);
+        vectors.push(vector(name.into(), about, link.clone(), suite_key(suite, 9), association));
+        vectors.len() - 1
+    };
+    let partial = make(
+        "iv-in-part",
+        "the lower two octets of the IV are transmitted; the others carry over",
+        &|a| {
+            a.iv = "00000000000000000000fffe".into();
+            a.iv_transmitted = 2;
+        },
+        1,
+    );
+    let last_iv = make(
+        "iv-rollover",
+        "the last IV is used, and none after it",
+        &|a| a.iv = "fffffffffffffffffffffffe".into(),
+        1,
+    );
+    let last_sequence = make(
+        "sequence-rollover",
+        "the last sequence number is used, and none after it",
+        &|a| {
+            a.sequence = "fffe".into();
+            a.sequence_transmitted = 2;
+        },
+        6,
+    );
+    let window = make("window", "five numbers above the last one are taken, no less and no more", &|_| {}, 6);
+    let both = make(
+        "iv-and-sequence",
+        "the sequence number serves against replay where there are both",
+        &|a| {
+            a.sequence = "0000".into();
+            a.sequence_transmitted = 1;
+        },
+        1,
+    );
+    let padded = make(
+        "padding",
+        "text is filled up to blocks of 16 octets, and the filling taken off",
+        &|a| {
+            a.padding_block = 16;
+            a.pad_length_octets = 1;
+        },
+        1,
+    );
+    let all = make("mask-all", "every bit of the headers is authenticated", &|a| a.mask = "all".into(), 7);
+
+    for place in [partial, both, padded, all] {
+        let sent = protected(&vectors[place], &vec![frame.clone(); 4]);
+        let steps = &mut vectors[place].steps;
+        steps.extend((0..4).map(|_| apply(&frame)));
+        steps.extend([0, 2, 3].map(|number| process(sent[number].clone(), None)));
+        steps.push(process(sent[1].clone(), Some(if place == partial { "mac" } else { "replay" })));
+    }
+    for (place, code) in [(last_iv, "iv-exhausted"), (last_sequence, "sequence-exhausted")] {
+        let sent = protected(&vectors[place], &[frame.clone(), frame.clone()]);
+        let refused = Expect { gives: None, refused: Some(code.into()) };
+        let steps = &mut vectors[place].steps;
+        steps.extend([
+            apply(&frame),
+            apply(&frame),
+            Step::Apply { spi: SPI, frame: frame.clone(), expect: refused },
+        ]);
+        steps.extend(sent.iter().map(|octets| process(octets.clone(), None)));
+        steps.extend(sent.iter().map(|octets| process(octets.clone(), Some("replay"))));
+    }
+    let sent = protected(&vectors[window], &vec![frame.clone(); 12]);
+    let outcomes = [(5, false), (4, true), (10, false), (9, true), (4, false), (8, false), (10, true)];
+    vectors[window].steps = outcomes
+        .iter()
+        .map(|(number, taken)| process(sent[*number].clone(), (!taken).then_some("replay")))
+        .collect();
+    vectors
+}
+
+/// Damage at every place and of every length.
+fn damage() -> Vec<Vector> {
+    let mut vectors = Vec::new();
+    for (kind, kind_name) in KINDS.iter().enumerate() {
+        for suite in [1, 7] {
+            let probe = association(suite, Channel { version: 0, spacecraft: 0, channel: 0, map: None });
+            let (link, channel, frame) = protocol(kind, b"text", overhead(&probe), false);
+            let mut association = association(suite, channel);
+            association.mask = "all".into();
+            let name = format!("{kind_name}-{}-damaged", SUITES[suite].0);
+            let about =
+                "every bit of security header, text and trailer counts, and so does every octet of length";
+            let mut vector = vector(name, about, link.clone(), suite_key(suite, 7), association.clone());
+            let sent = octets(&protected(&vector, std::slice::from_ref(&frame))[0]);
+            let tail = if kind == 0 { 0 } else { 4 };
+            let field = sent.len() - tail - overhead(&association) - 4;
+            for place in field..sent.len() - tail {
+                let mut changed = sent.clone();
+                changed[place] ^= 1 << (place % 8);
+                let code = if place < field + 2 { "spi-unknown" } else { "mac" };
+                vector.steps.push(process(hex(&changed), Some(code)));
+            }
+            for length in 0..sent.len() + 4 {
+                if length == sent.len() {
+                    continue;
+                }
+                let mut resized = sent.clone();
+                resized.resize(length, 0);
+                let code = resize_code(kind, &mut resized, field, tail, overhead(&association));
+                vector.steps.push(process(hex(&resized), Some(code)));
+            }
+            vector.steps.push(process(hex(&sent), None));
+            vectors.push(vector);
+        }
+    }
+    vectors
+}
+
+/// Puts the length field right where there is one, and says why the frame is refused.
+fn resize_code(kind: usize, octets: &mut [u8], field: usize, tail: usize, overhead: usize) -> &'static str {
+    let length = octets.len();
+    let too_short = |octets: usize| if octets < 2 || octets < overhead { "field-too-short" } else { "mac" };
+    match kind {
+        0 if length < field => {
+            if length >= 5 {
+                set_length(&mut octets[2..4], length - 1);
+            }
+            "frame-too-short"
+        }
+        0 => {
+            set_length(&mut octets[2..4], length - 1);
+            too_short(length - field)
+        }
+        3 if length < 7 => "frame-too-short",
+        3 => {
+            set_length(&mut octets[4..6], length - 1);
+            if length < field + tail { "frame-too-short" } else { too_short(length - field - tail) }
+        }
+        _ if length < 6 => "frame-too-short",
+        _ => "frame-not-fixed-length",
+    }
+}
+
+fn set_length(octets: &mut [u8], length: usize) {
+    let [.., high, low] = length.to_be_bytes();
+    octets[1] = low;
+    // Of TC, the lower two bits are the length's; lengths here are short of that.
+    octets[0] = octets[0] & 0xFC | high & 3;
+}
+
+/// Associations and keys that do not go together, and frames that are nobody's.
+fn refusals() -> Vec<Vector> {
+    let (link, channel, frame) = protocol(0, b"data", 0, true);
+    let base = |name: &str, about: &str, suite: usize| {
+        vector(name.into(), about, link.clone(), suite_key(suite, 7), association(suite, channel))
+    };
+    let mut vectors = Vec::new();
+
+    let mut wrong_key = base("wrong-key", "a frame made with another key", 1);
+    let sent = protected(&wrong_key, std::slice::from_ref(&frame))[0].clone();
+    wrong_key.keys[0] = suite_key(1, 8);
+    wrong_key.steps = vec![process(sent.clone(), Some("mac")), Step::Report { expect: Expect::default() }];
+    vectors.push(wrong_key);
+
+    for (suite, name) in [(3, "wrong-engine-ccm-for-gcm"), (5, "wrong-service-authentication-for-both")] {
+        let mut wrong = base(name, "a frame made with another algorithm or service and the same key", 0);
+        wrong.keys = vec![suite_key(suite, 7)];
+        wrong.associations = vec![association(suite, channel)];
+        let sent = protected(&wrong, std::slice::from_ref(&frame))[0].clone();
+        let right = if suite == 3 { 0 } else { 1 };
+        wrong.associations = vec![association(right, channel)];
+        wrong.steps = vec![process(sent, Some("mac"))];
+        vectors.push(wrong);
+    }
+
+    let mut kinds = base(
+        "wrong-kind-of-key",
+        "authentication only takes a key for authentication, and encryption one for encryption",
+        6,
+    );
+    kinds.keys = vec![
+        key_of(1, "cipher", 16, 1),
+        key_of(2, "mac", 16, 2),
+        key_of(3, "master", 16, 3),
+        key_of(4, "mac", 32, 4),
+        key_of(5, "session", 16, 5),
+        key_of(6, "cipher", 16, 6),
+    ];
+    kinds.keys[5].state = "pre-active".into();
+    kinds.associations = vec![association(6, channel), association(0, channel), association(0, channel)];
+    for (place, association) in kinds.associations.iter_mut().enumerate() {
+        association.spi = 4 + u16::try_from(place).expect("a small number");
+        association.key = None;
+        association.state = "unkeyed".into();
+    }
+    let rekey = |spi, key, refused| operate("receiver", Operation::Rekey { spi, key, iv: None }, refused);
+    kinds.steps = vec![
+        rekey(4, 1, Some("key-kind")),
+        rekey(4, 3, Some("key-kind")),
+        rekey(4, 4, Some("sa-key-length")),
+        rekey(4, 9, Some("key-unknown")),
+        rekey(9, 2, Some("sa-unknown")),
+        rekey(5, 2, Some("key-kind")),
+        rekey(5, 6, Some("key-state")),
+        rekey(4, 2, None),
+        rekey(5, 5, None),
+        rekey(6, 5, Some("sa-key-taken")),
+        rekey(5, 1, Some("sa-transition")),
+        operate("receiver", Operation::Destroy { key: 5 }, Some("key-state")),
+        operate("receiver", Operation::Deactivate { key: 5 }, None),
+        operate("receiver", Operation::Destroy { key: 5 }, Some("key-in-use")),
+        operate("receiver", Operation::Expire { spi: 5 }, None),
+        operate("receiver", Operation::Destroy { key: 5 }, None),
+        operate("receiver", Operation::Destroy { key: 5 }, Some("key-state")),
+    ];
+    vectors.push(kinds);
+
+    let mut reuse =
+        base("iv-reuse", "no IV comes twice under one key, not even after the association was keyed anew", 1);
+    let back = |iv: Option<&str>, refused| {
+        operate("sender", Operation::Rekey { spi: SPI, key: KEY, iv: iv.map(Into::into) }, refused)
+    };
+    reuse.steps = vec![
+        apply(&frame),
+        apply(&frame),
+        operate("sender", Operation::Stop { spi: SPI }, None),
+        operate("sender", Operation::Expire { spi: SPI }, None),
+        back(Some("000000000000000000000001"), Some("sa-iv-reuse")),
+        back(Some("0001"), Some("sa-counter")),
+        back(None, None),
+        operate("sender", Operation::Start { spi: SPI, channels: vec![channel] }, None),
+        apply(&frame),
+    ];
+    vectors.push(reuse);
+
+    let mut states = base(
+        "association-states",
+        "an association protects only while it is operational and its key is active",
+        1,
+    );
+    let sent = protected(&states, std::slice::from_ref(&frame))[0].clone();
+    let refused = |code: &str| Step::Apply {
+        spi: SPI,
+        frame: frame.clone(),
+        expect: Expect { gives: None, refused: Some(code.into()) },
+    };
+    let mut elsewhere = octets(&sent);
+    elsewhere[2] ^= 0b1000;
+    let last = elsewhere.len() - 2;
+    let check = sdls::check::fecf(&elsewhere[..last]);
+    elsewhere[last..].copy_from_slice(&check.to_be_bytes());
+    let mut damaged = octets(&sent);
+    damaged[last] ^= 1;
+    states.steps = vec![
+        Step::Apply {
+            spi: 5,
+            frame: frame.clone(),
+            expect: Expect { gives: None, refused: Some("spi-unknown".into()) },
+        },
+        process(hex(&damaged), Some("frame-fecf")),
+        process(hex(&elsewhere), Some("sa-wrong-channel")),
+        operate("sender", Operation::Stop { spi: SPI }, None),
+        refused("sa-not-operational"),
+        operate("sender", Operation::Stop { spi: SPI }, Some("sa-transition")),
+        operate("sender", Operation::Start { spi: SPI, channels: vec![] }, None),
+        refused("sa-wrong-channel"),
+        operate("sender", Operation::Deactivate { key: KEY }, None),
+        operate("receiver", Operation::Stop { spi: SPI }, None),
+        process(sent.clone(), Some("sa-not-operational")),
+        operate("receiver", Operation::Start { spi: SPI, channels: vec![channel] }, None),
+        process(sent.clone(), None),
+        operate("receiver", Operation::Deactivate { key: KEY }, None),
+        process(sent, Some("key-state")),
+        Step::Report { expect: Expect::default() },
+    ];
+    vectors.push(states);
+    vectors
+}
+
+/// Every vector, with what comes of each step.
+pub fn file() -> File {
+    let mut vectors = [positive(), counters(), damage(), refusals(), super::procedures::vectors()].concat();
+    for vector in &mut vectors {
+        let differences = play(vector);
+        assert!(differences.is_empty(), "{differences:#?}");
+    }
+    let about = "Made by `cargo run -p sdls --example vectors -- own`; keys, data and codes of refusals are chosen by hand.";
+    File { format: 1, about: about.into(), vectors }
+}

@@ -1,0 +1,1 @@
+"""Link security: a second implementation, and the vectors that both play."""
