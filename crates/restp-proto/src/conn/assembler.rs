@@ -35,6 +35,15 @@ pub(crate) enum Inserted {
     Refused,
 }
 
+/// The wait for a hole to be filled.
+#[derive(Debug)]
+pub(crate) struct HoleWait {
+    /// How long, as the application set it.
+    pub patience: Duration,
+    /// When it is over.
+    pub at: Instant,
+}
+
 /// Messages between the network and the application.
 #[derive(Debug)]
 pub(crate) struct Assembler {

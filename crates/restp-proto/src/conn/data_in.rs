@@ -23,7 +23,7 @@ impl Connection {
     ) {
         let packet = &decoded.packet;
         let path = &mut self.paths[index];
-        if ecn == Ecn::Ce && self.ecn_agreed && !path.ack.echo {
+        if ecn == Ecn::Ce && self.negotiation.ecn && !path.ack.echo {
             path.ack.echo = true;
             path.ack.now = true;
         }

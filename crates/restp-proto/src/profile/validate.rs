@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::conn::multipath::asks_checks;
-
 use super::{
     AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
     Profile, Protection, Reliability,
@@ -70,6 +68,16 @@ impl Composition {
 }
 
 impl Profile {
+    /// True if nothing else would check the payloads of several paths (answer C4).
+    pub(crate) fn leaves_paths_unchecked(&self) -> bool {
+        self.paths != Paths::Single && !self.crc && self.protection == Protection::ClearText
+    }
+
+    /// Whether an end with this profile asks for a check of every payload.
+    pub(crate) fn asks_checks(&self) -> bool {
+        self.tuning.path_checks && self.leaves_paths_unchecked()
+    }
+
     /// Checks that the chosen services go together.
     ///
     /// # Errors
@@ -208,7 +216,7 @@ impl Profile {
 
     fn check_paths(&self, found: &mut Vec<Conflict>) {
         // Answer C4: encoded packets have no check of their own. R-DSS-4
-        if asks_checks(self) && self.reliability.fec().is_some() {
+        if self.asks_checks() && self.reliability.fec().is_some() {
             found.push(Conflict::new(
                 "tuning.path_checks forbids repair from encoded packets, which it does not cover: switch the CRC on \
                  instead, or leave out FEC.",
