@@ -24,7 +24,7 @@ DROPPED = sorted(set(VECTORS) - set(SENT))
 DAMAGED = [line.split() for line in (FOLDER / "damaged.txt").read_text().splitlines()]
 
 # Spellings of the vector files (chapter 20) for the bits of this decoder.
-ORDERS = {Order(0): "none", Order.PAR: "PAR", Order.FUL: "FUL"}
+ORDERS = {Order(0): "none", Order.PAR: "PAR", Order.FUL: "FUL", Order.PAR | Order.FUL: "streams"}
 PATH_MODES = {Paths(0): "single", Paths.MP: "standby", Paths.MP | Paths.MPM: "spreading"}
 SCHEDULERS = {Sched(0): "none", Sched.RRS: "RRS", Sched.FRS: "FRS", Sched.RRS | Sched.FRS: "both"}
 

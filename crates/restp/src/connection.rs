@@ -56,7 +56,7 @@ impl Connection {
     }
 
     /// Runs `step` under the lock at the present time.
-    fn with<T>(&self, step: impl FnOnce(&mut State, Instant, ConnId) -> T) -> T {
+    pub(crate) fn with<T>(&self, step: impl FnOnce(&mut State, Instant, ConnId) -> T) -> T {
         let mut state = self.inner.hold.lock();
         step(&mut state, self.inner.hold.clock.now(), self.inner.id)
     }

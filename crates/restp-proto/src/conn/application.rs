@@ -23,6 +23,9 @@ impl Connection {
         if payload.is_empty() {
             return Err(SendError::Empty);
         }
+        if self.streams.is_some() {
+            return Err(SendError::Streams);
+        }
         let profile = self.composition.profile();
         let limit_bytes = self.max_message_bytes();
         let full = match profile.framing {
@@ -49,6 +52,11 @@ impl Connection {
 
     /// The next message, or the next piece of the stream.
     pub fn recv(&mut self, cx: &mut Cx<'_>) -> Option<Message> {
+        if self.streams.is_some() { None } else { self.next_message(cx) }
+    }
+
+    /// The next payload in the order agreed on.
+    pub(super) fn next_message(&mut self, cx: &mut Cx<'_>) -> Option<Message> {
         if !self.assembler.has_ready() && self.composition.profile().ordering == Ordering::Partial {
             // The application asks: holes that have lasted long enough are passed over (answer J1). R-ORD-3
             let given_up = self.assembler.skip_hole(cx.now, self.hole.patience);
@@ -119,7 +127,7 @@ impl Connection {
                 }
             }
             Dial::LossCause(cause) => {
-                for path in &mut self.paths {
+                for path in self.paths.iter_mut() {
                     path.cause.hint(cause);
                 }
                 self.note_cause();

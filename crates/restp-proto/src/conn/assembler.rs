@@ -121,7 +121,8 @@ impl Assembler {
         self.bytes += payload.len();
         let message = Message { payload, early, index };
         let in_order = index == self.seen.next();
-        if self.ordering == Ordering::Unordered || (in_order && self.waiting.is_empty()) {
+        let as_it_comes = matches!(self.ordering, Ordering::Unordered | Ordering::Streams);
+        if as_it_comes || (in_order && self.waiting.is_empty()) {
             self.seen.insert(index);
             self.ready.push_back(message);
             self.note_hole(now);

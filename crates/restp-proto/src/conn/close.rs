@@ -137,7 +137,7 @@ impl Connection {
             None => self.paths[0].tx.iter().all(|(_, sent)| sent.fin),
         };
         self.closing.remote_finished
-            && self.outbox.is_empty()
+            && self.nothing_waits()
             && self.closing.local == LocalFin::Sent
             && only_fin
     }

@@ -133,8 +133,9 @@ impl Connection {
         }
         let period = self.composition.profile().tuning.standby_probe;
         let standby = !matches!(self.composition.profile().paths, Paths::Spreading(_));
+        let active = self.paths.active;
         for (index, path) in self.paths.iter_mut().enumerate() {
-            let watched = path.suspect || (standby && index != self.paths.active);
+            let watched = path.suspect || (standby && index != active);
             if watched && path.stage == Stage::Established && path.confirmed && path.outage.is_none() {
                 Self::timer_or_now(path, Timer::Probe, now + period);
             }

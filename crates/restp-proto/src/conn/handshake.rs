@@ -381,8 +381,9 @@ impl Connection {
         self.composition.profile().tuning.syn_first || !waits
     }
 
+    // R-CM-6, R-STR-12
     pub(super) fn wants_fin(&self) -> bool {
-        self.closing.local == LocalFin::Wanted && self.outbox.is_empty() && self.phase == Phase::Established
+        self.closing.local == LocalFin::Wanted && self.nothing_waits() && self.phase == Phase::Established
     }
 }
 

@@ -184,7 +184,7 @@ impl Connection {
             overhead += WORD_BYTES + super::fec::prefix_bytes(several);
         }
         // The first packet may carry a cookie and keys.
-        if smallest || self.next_data == 0 {
+        if smallest || self.outbox.next() == 0 {
             overhead += if profile.management == Management::Opportunistic { 4 * WORD_BYTES } else { 0 };
             overhead += if several { 5 * WORD_BYTES } else { 0 };
         }

@@ -147,6 +147,7 @@ impl Connection {
             self.on_bare(index, packet, numbers);
         } else if !Self::is_padded(packet) {
             self.on_payload(cx, index, ecn, decoded, numbers);
+            self.feed_streams(cx);
         }
         if flags.contains(Flags::FIN)
             && let Some(number) = numbers.own

@@ -34,9 +34,12 @@ pub(crate) mod shape;
 mod silence;
 mod size_search;
 pub(crate) mod sizes;
+mod stream_calls;
+mod streams;
 mod timers;
 
 pub use assembler::Message;
+pub(crate) use streams::Streams;
 
 use std::time::Duration;
 
@@ -119,6 +122,8 @@ pub(crate) struct Connection {
     negotiation: Negotiation,
     outbox: Outbox,
     assembler: Assembler,
+    /// Between the two and the application, where the connection carries streams.
+    streams: Option<Box<Streams>>,
     hole: HoleWait,
     ack_every: u32,
     cause: Cause,
@@ -146,6 +151,8 @@ impl Connection {
             negotiation: Negotiation::default(),
             outbox: Outbox::new(),
             assembler: Assembler::new(profile.ordering, t.receive_window_packets, limit_bytes),
+            streams: (profile.ordering == Ordering::Streams)
+                .then(|| Box::new(Streams::new(role == Role::Responder, t))),
             hole: HoleWait { patience: t.hold, at: Instant::FAR_FUTURE },
             ack_every: t.ack_every,
             cause: Cause::new(profile.loss_cause),
@@ -187,7 +194,9 @@ impl Connection {
 
     /// Nothing is left to be read or told.
     pub fn is_drained(&self) -> bool {
-        self.is_closed()
+        let unread = self.streams.as_ref().is_some_and(|streams| streams.has_unread());
+        !unread
+            && self.is_closed()
             && self.notices.is_empty()
             && !self.assembler.has_ready()
             && self.closing.reset.is_none()
@@ -239,7 +248,8 @@ impl Connection {
     }
 
     fn tell_readable(&mut self) {
-        if !self.notices.readable_told {
+        // Payloads with frames go to their streams at once.
+        if !self.notices.readable_told && self.streams.is_none() {
             self.notices.readable_told = true;
             self.tell(EventKind::Readable);
         }
@@ -266,7 +276,7 @@ impl Connection {
             return;
         }
         self.phase = Phase::Closed;
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             path.stop_all();
             path.stage = Stage::Closed;
         }

@@ -145,7 +145,7 @@ impl Connection {
     pub(super) fn acknowledged(&mut self, now: Instant, index: usize) {
         let granted = self.assembler.next() + u64::from(self.assembler.window());
         let repeats = self.composition.profile().duplicate_acks;
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             path.ack.granted = granted;
         }
         let path = &mut self.paths[index];

@@ -90,6 +90,7 @@ impl Connection {
         room: usize,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
+        self.fill_from_streams();
         if !self.has_new() {
             return None;
         }
@@ -160,7 +161,7 @@ impl Connection {
             self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: false }, &packet, out)?;
         }
         self.encode_later(cx, index, number, &sent);
-        let app_limited = self.outbox.is_empty();
+        let app_limited = self.nothing_waits();
         let numbered = self.numbered(Flags::empty()) || packet_is_numbered(number);
         let tracked = self.composition.acknowledges();
         let keeps_payload = self.composition.profile().reliability.retransmits();
@@ -190,9 +191,10 @@ impl Connection {
         if !profile.reliability.retransmits() || !profile.tuning.tail_fec {
             return true;
         }
-        let waiting = match profile.framing {
-            Framing::Fixed => self.outbox.len(),
-            Framing::Coalesce => self.outbox.bytes() / self.max_message_bytes().max(1),
+        let waiting = match (profile.framing, &self.streams) {
+            (_, Some(streams)) => streams.waiting_bytes() / self.max_message_bytes().max(1),
+            (Framing::Fixed, None) => self.outbox.len(),
+            (Framing::Coalesce, None) => self.outbox.bytes() / self.max_message_bytes().max(1),
         };
         let path = &self.paths[index];
         (waiting == 0 && path.has_room()) || waiting + (path.tx.in_flight() as usize) < TAIL_PACKETS

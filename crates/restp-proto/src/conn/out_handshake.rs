@@ -11,7 +11,7 @@ use crate::path::{Ecn, Transmit};
 use crate::profile::{Congestion, Management};
 use crate::seq;
 use crate::wire::{
-    Arq, ErrorBits, Fec, Flags, Flow, JoinStep, MpCapable, MpJoin, Multipath, Packet, Sequence,
+    Arq, ErrorBits, Fec, Flags, Flow, JoinStep, MpCapable, MpJoin, Multipath, Order, Packet, Sequence,
 };
 
 /// Width of the interval, as a share of the wait, from which the next transmission of a SYN is drawn (R-CM-4).
@@ -128,6 +128,11 @@ impl Connection {
         }
         packet.fec = self.offered_fec();
         packet.multipath = self.syn_multipath(index);
+        if index == 0 && packet.header.order == Order::Streams {
+            // Asked for so that who does not know streams answers without them. R-STR-1
+            packet.header.order = Order::None;
+            packet.header.flags |= Flags::URG;
+        }
         packet
     }
 

@@ -127,6 +127,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         self.clean_reinjections();
+        self.fill_from_streams();
         if !self.has_new() {
             if self.closing.local == LocalFin::Wanted && self.multi.is_some() && self.wants_fin() {
                 return self.send_data_fin(cx, out);
@@ -190,7 +191,7 @@ impl Connection {
 
     /// Early data without numbers cannot be told apart, so only the first packet, which is numbered, may leave.
     pub(super) fn early_limit(&self) -> bool {
-        self.phase == Phase::Established || self.next_data == 0 || self.numbered(Flags::empty())
+        self.phase == Phase::Established || self.outbox.next() == 0 || self.numbered(Flags::empty())
     }
 
     /// Data packets with `flags` carry a number.

@@ -7,6 +7,7 @@ mod handles;
 mod incoming;
 mod linger;
 mod opening;
+mod streams;
 mod table;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +15,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -23,7 +23,7 @@ use crate::config::EndpointConfig;
 use crate::conn::multipath::Multi;
 use crate::conn::{Connection, Cx, Role};
 use crate::crypto::{Purpose, Secret};
-use crate::error::{ConnectError, ListenError, SendError};
+use crate::error::{ConnectError, ListenError};
 use crate::event::{ConnId, Datagram, Event};
 use crate::log::Observer;
 use crate::path::{Ecn, PathAddr, Transmit};

@@ -7,6 +7,10 @@ use super::{
     AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
     Profile, Protection, Reliability,
 };
+use crate::stream::{INITIAL_BYTES, INITIAL_STREAM_BYTES, INITIAL_STREAMS};
+
+/// What a peer may be granted at a time, at most.
+const MOST_CREDIT: u64 = 1 << 40;
 
 /// Two services that contradict each other, or a number out of its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,12 +209,44 @@ impl Profile {
     }
 
     fn check_delivery(&self, found: &mut Vec<Conflict>) {
+        if self.ordering == Ordering::Streams {
+            self.check_streams(found);
+        }
         let stream = self.ordering == Ordering::Full && self.reliability.retransmits();
         if self.framing == Framing::Coalesce && !stream {
             found.push(Conflict::new(
                 "A coalesced byte stream has no boundaries, so a missing or displaced piece makes the rest unreadable: \
                  choose full ordering with ARQ or HARQ, or fixed framing.",
             ));
+        }
+    }
+
+    // R-STR-1
+    fn check_streams(&self, found: &mut Vec<Conflict>) {
+        if !self.reliability.retransmits() {
+            found.push(Conflict::new(
+                "Streams are sent once and rely on packets that are repeated until they arrive: choose ARQ or HARQ.",
+            ));
+        }
+        if self.management == Management::Opportunistic {
+            found.push(Conflict::new(
+                "Early data would leave before the peer has agreed to streams, and could be taken for a message: choose \
+                 the three-way handshake.",
+            ));
+        }
+        let t = &self.tuning;
+        let least = [
+            ("tuning.max_streams", t.max_streams, INITIAL_STREAMS),
+            ("tuning.stream_window_bytes", t.stream_window_bytes, INITIAL_STREAM_BYTES),
+            ("tuning.connection_window_bytes", t.connection_window_bytes, INITIAL_BYTES),
+            ("tuning.stream_send_bytes", t.stream_send_bytes as u64, 1),
+        ];
+        for (name, value, low) in least {
+            if !(low..=MOST_CREDIT).contains(&value) {
+                found.push(Conflict::new(format!(
+                    "{name} is {value}: choose a value from {low} to {MOST_CREDIT}."
+                )));
+            }
         }
     }
 
