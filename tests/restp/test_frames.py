@@ -44,7 +44,7 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
 )
 
 
-def in_words_of_the_files(frame: Frame) -> Json:
+def in_words_of_the_files(frame: Frame) -> Json:  # noqa: PLR0911 - one return a kind of frame
     """A frame as the vector files write it."""
     match frame:
         case Data(stream, offset, data, fin):
@@ -107,7 +107,9 @@ def test_numbers_are_those_of_rfc_9000(value: int) -> None:
             decode_frames(b"\x04" + longer)
 
 
-@pytest.mark.parametrize("payload", ["00", "1401", "070010", "0300c000000100000000", "0100ffffffffffffffff0107", "04"])
+@pytest.mark.parametrize(
+    "payload", ["00", "1401", "070010", "0300c000000100000000", "0100ffffffffffffffff0107", "04"]
+)
 def test_what_is_no_frame_is_refused(payload: str) -> None:
     with pytest.raises(DecodeError):
         decode_frames(bytes.fromhex(payload))

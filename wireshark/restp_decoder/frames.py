@@ -109,7 +109,7 @@ def _fault(sentence: str) -> DecodeError:
     return DecodeError(Reason.CONTRADICTION, sentence)
 
 
-def _frame(octets: _Octets) -> Frame:
+def _frame(octets: _Octets) -> Frame:  # noqa: PLR0911 - one return a kind of frame
     kind = octets.take(1)[0]
     match kind:
         case 0x01 | 0x11:
@@ -149,7 +149,7 @@ def encode_frames(frames: list[Frame]) -> bytes:
     return b"".join(_encode(frame) for frame in frames)
 
 
-def _encode(frame: Frame) -> bytes:
+def _encode(frame: Frame) -> bytes:  # noqa: PLR0911 - one return a kind of frame
     match frame:
         case Data(stream, offset, data, fin):
             head = number_octets(stream) + number_octets(offset) + number_octets(len(data))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from restp_decoder import rules
 from restp_decoder.extensions import Arq, Sack, Snack
-from restp_decoder.header import Error, Flags, Flow, Order, Paths
+from restp_decoder.header import Error, Flags, Flow, Header, Order, Paths
 from restp_decoder.packet import Packet
 from restp_decoder.paths import CapableFlags, MpCapable
 
