@@ -166,7 +166,9 @@ def test_files_and_document_show_the_same_octets(name: str) -> None:
 @pytest.mark.parametrize("name", SENT)
 def test_every_field_is_what_the_file_says(name: str) -> None:
     wanted = {
-        key: value for key, value in VECTORS[name].items() if key not in {"about", "pseudo_header", "sealing", "frames", "frames_fault"}
+        key: value
+        for key, value in VECTORS[name].items()
+        if key not in {"about", "pseudo_header", "sealing", "frames", "frames_fault"}
     }
     assert in_words_of_the_files(decode(octets(name), pseudo_header=pseudo_header(name))) == wanted
 

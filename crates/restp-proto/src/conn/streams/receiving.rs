@@ -110,10 +110,11 @@ impl ReceiveHalf {
     /// The peer ends the stream at `end` bytes, before its time.
     // R-STR-8
     pub fn on_reset(&mut self, code: u32, end: u64) -> Result<Arrived, Violation> {
+        let ended = self.is_whole();
         self.set_end(end)?;
         let grown = self.reach(end)?;
-        if self.is_whole() {
-            // Everything is here: that it was broken off makes no difference any more.
+        if ended {
+            // All of it is here, its end too: that it was broken off makes no difference any more.
             return Ok(Arrived { grown, held: 0 });
         }
         self.reset = Some(code);
