@@ -17,12 +17,17 @@ local function field(kind, name, label, ...)
   table.insert(restp.fields, made)
 end
 
-local ORDER = { [0] = "none", [1] = "FUL", [2] = "PAR", [3] = "invalid" }
+local ORDER = { [0] = "none", [1] = "FUL", [2] = "PAR", [3] = "streams" }
 local PATH_MODE = { [0] = "single", [1] = "invalid", [2] = "standby", [3] = "spreading" }
 local SCHEDULER = { [0] = "none", [1] = "FRS", [2] = "RRS", [3] = "both" }
 local CONG = { [0] = "none", [1] = "NewReno", [2] = "BIC", [3] = "CUBIC", [4] = "LIA", [5] = "BBR" }
 local MPT = { [0] = "none", [1] = "MP_CAPABLE", [2] = "MP_JOIN", [3] = "priority" }
 local FEC_TYPE = { [0] = "none", [1] = "basic XOR", [2] = "interleaved XOR" }
+
+local FRAME = {
+  [0x01] = "DATA", [0x11] = "DATA, FIN", [0x02] = "RESET", [0x03] = "STOP", [0x04] = "CREDIT",
+  [0x05] = "STREAM_CREDIT", [0x06] = "STREAMS", [0x16] = "STREAMS, one way", [0x07] = "PRIORITY",
+}
 
 restp.fields = {}
 field("uint8", "version", "Version", base.DEC, { [0] = "clear", [1] = "protected" })
@@ -88,6 +93,16 @@ field("bytes", "payload", "Payload")
 field("uint16", "part.offset", "Part: offset", base.DEC)
 field("uint16", "part.length", "Part: length of the whole", base.DEC)
 field("uint32", "code", "Number of the application", base.DEC)
+field("uint8", "frame.kind", "Frame", base.HEX, FRAME)
+field("uint64", "frame.stream", "Stream", base.DEC)
+field("uint64", "frame.offset", "Offset", base.DEC)
+field("uint64", "frame.code", "Number of the application", base.DEC)
+field("uint64", "frame.limit", "Limit", base.DEC)
+field("uint64", "frame.final_length", "Final length", base.DEC)
+field("uint8", "frame.urgency", "Urgency", base.DEC)
+field("bool", "frame.turns", "In turns")
+field("bytes", "frame.data", "Data")
+field("string", "frame.fault", "Not a sequence of frames")
 field("bytes", "tag", "AEAD tag")
 field("string", "drop", "A receiver drops this packet")
 
@@ -231,7 +246,9 @@ local function check_base(packet)
   for _, entry in ipairs(reserved) do
     if entry[1] ~= 0 then drop("reserved_bits", "Zero bits of the " .. entry[2] .. " are set") end
   end
-  if packet.order == 3 then drop("contradiction", "PAR and FUL exclude each other") end
+  if packet.order == 3 and not (packet.flow.CON and packet.error.ARQ) then
+    drop("contradiction", "PAR and FUL together are streams, which need CON and ARQ")
+  end
   if packet.path_mode == 1 then drop("contradiction", "MPM needs MP?") end
 end
 
@@ -497,6 +514,67 @@ local function read_payload(packet, tree)
   end
 end
 
+-- Frames (chapter 11.1) ---------------------------------------------------------------------------------------
+
+-- What a frame's numbers are, in their order.
+local FRAME_NUMBERS = {
+  [0x01] = { "stream", "offset" }, [0x11] = { "stream", "offset" }, [0x02] = { "stream", "code", "final_length" },
+  [0x03] = { "stream", "code" }, [0x04] = { "limit" }, [0x05] = { "stream", "limit" }, [0x06] = { "limit" },
+  [0x16] = { "limit" }, [0x07] = { "stream" },
+}
+
+-- The range and value of the number at `at`; nothing if it is cut or not spelled the shortest way (R-STR-2).
+local function frame_number(tvb, at, stop)
+  if at >= stop then return nil end
+  local size = 2 ^ tvb(at, 1):bitfield(0, 2)
+  if at + size > stop then return nil end
+  local range = tvb(at, size)
+  local value = size == 8 and range:bitfield(2, 62) or UInt64(range:bitfield(2, size * 8 - 2))
+  if size > 1 and value < UInt64(2 ^ (size * 4 - 2)) then return nil end
+  return range, value
+end
+
+-- Shows the frame at `at` under `tree`; returns where the next begins, or nothing if this is none.
+local function read_frame(tvb, tree, at, stop)
+  local kind = tvb(at, 1):uint()
+  local numbers = FRAME_NUMBERS[kind]
+  if not numbers then return nil end
+  tree:add(fields["frame.kind"], tvb(at, 1))
+  at = at + 1
+  for _, name in ipairs(numbers) do
+    local range, value = frame_number(tvb, at, stop)
+    if not range then return nil end
+    tree:add(fields["frame." .. name], range, value)
+    at = at + range:len()
+  end
+  if kind == 0x01 or kind == 0x11 then
+    local range, length = frame_number(tvb, at, stop)
+    if not range or at + range:len() + length:tonumber() > stop then return nil end
+    at = at + range:len()
+    if length:tonumber() > 0 then tree:add(fields["frame.data"], tvb(at, length:tonumber())) end
+    return at + length:tonumber()
+  elseif kind == 0x07 then
+    if at >= stop or tvb(at, 1):uint() > 15 then return nil end
+    tree:add(fields["frame.urgency"], tvb(at, 1), tvb(at, 1):bitfield(4, 3))
+    tree:add(fields["frame.turns"], tvb(at, 1), tvb(at, 1):bitfield(7, 1) == 1)
+    return at + 1
+  end
+  return at
+end
+
+-- The payload of a packet that carries frames: not a part, a sum, or what nobody can read.
+local function read_frames(packet, tree)
+  if packet.order ~= 3 or packet.sealed or packet.error.ENC or packet.payload_bytes == 0 then return end
+  local flags = packet.flags
+  if flags.URG or flags.SYN or flags.FIN or flags.RST or packet.flow.CKI then return end
+  local at, stop = packet.header_bytes, packet.header_bytes + packet.payload_bytes
+  while at and at < stop do
+    local next_at = read_frame(packet.tvb, tree, at, stop)
+    if not next_at then tree:add(fields["frame.fault"], packet.tvb(at, stop - at), "from here on") end
+    at = next_at
+  end
+end
+
 local function dissect(packet, tree, protocol)
   local tvb = packet.tvb
   if tvb:len() < 12 then drop("too_short", "A base header has 12 octets") end
@@ -532,6 +610,7 @@ local function dissect(packet, tree, protocol)
   check_payload(packet, tree)
   if packet.payload_bytes > 0 then tree:add(fields.payload, tvb(packet.header_bytes, packet.payload_bytes)) end
   read_payload(packet, tree)
+  read_frames(packet, tree)
   if tag_bytes > 0 then tree:add(fields.tag, tvb(tvb:len() - tag_bytes, tag_bytes)) end
 end
 

@@ -34,14 +34,15 @@ FIELDS = [
     "mp_join.mac", "dss.flags", "dss.data_fin", "dss.length", "dss.data_ack", "dss.data_sequence",
     "dss.subflow_sequence", "fec.type", "fec.range", "sequence", "acknowledgement", "sack.left",
     "sack.right", "snack.offset", "snack.size", "snack.vector", "snack.missing", "payload", "tag",
-    "drop",
+    "frame.kind", "frame.stream", "frame.offset", "frame.code", "frame.limit", "frame.final_length",
+    "frame.urgency", "frame.turns", "frame.data", "frame.fault", "drop",
 ]  # fmt: skip
 BITS = {
     "flags": ["CWR", "ECE", "URG", "ACK", "PSH", "RST", "SYN", "FIN"],
     "flow": ["CKI", "CON", "OPT", "CXF"],
     "error": ["ENC", "ARQ", "CRC", "FEC", "NAK", "SAK", "DEL"],
 }
-ORDER = {"none": 0, "FUL": 1, "PAR": 2}
+ORDER = {"none": 0, "FUL": 1, "PAR": 2, "streams": 3}
 PATH_MODE = {"single": 0, "standby": 2, "spreading": 3}
 SCHEDULER = {"none": 0, "FRS": 1, "RRS": 2}
 CAPABLE = {"A": 128, "G": 2, "H": 1}
@@ -149,6 +150,25 @@ def expected_multipath(extensions: Json) -> Json:
     return want
 
 
+KINDS = {
+    "data": 0x01, "reset": 0x02, "stop": 0x03, "credit": 0x04, "stream_credit": 0x05, "streams": 0x06,
+    "priority": 0x07,
+}  # fmt: skip
+
+
+def expected_frames(frames: list[Json]) -> Shown:
+    """The fields of frames, each with the values of all frames in their order."""
+    want: Shown = {}
+    for frame_of in frames:
+        ((name, values),) = frame_of.items()
+        mark = 0x10 if values.get("fin") or values.get("one_way") else 0
+        want.setdefault("frame.kind", []).append(f"0x{KINDS[name] | mark:02x}")
+        for key, value in values.items():
+            if key not in ("fin", "one_way") and value != "":
+                want.setdefault(f"frame.{key}", []).append(value if key == "data" else str(int(value)))
+    return want
+
+
 def expected(vector: Json) -> Shown:
     """Every field of a valid vector as tshark prints it."""
     header = vector["header"]
@@ -173,7 +193,9 @@ def expected(vector: Json) -> Shown:
     for name in ("payload", "tag"):
         if vector.get(name):
             want[name] = [vector[name]]
-    return want
+    if vector.get("frames_fault"):
+        want["frame.fault"] = ["from here on"]
+    return want | expected_frames(vector.get("frames", []))
 
 
 def test_every_field_of_every_valid_vector_is_shown(shown: dict[str, tuple[Json, Shown]]) -> None:

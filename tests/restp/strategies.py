@@ -54,12 +54,15 @@ def _headers(draw: Draw, has_payload: bool) -> Header:
         flow &= ~Flow.CKI
     if not has_payload or Error.FEC not in error or flags & (Flags.SYN | Flags.FIN | Flags.RST):
         error &= ~Error.ENC
+    orders = [Order(0), Order.PAR, Order.FUL]
+    if Flow.CON in flow and Error.ARQ in error:
+        orders.append(Order.PAR | Order.FUL)
     return Header(
         source_port=draw(PORTS),
         destination_port=draw(PORTS),
         version=draw(st.integers(0, 1)),
         flags=flags,
-        order=draw(st.sampled_from([Order(0), Order.PAR, Order.FUL])),
+        order=draw(st.sampled_from(orders)),
         flow=flow,
         error=error,
         paths=paths,

@@ -13,6 +13,7 @@ from restp_decoder.checks import PseudoHeader
 from restp_decoder.decode import decode
 from restp_decoder.encode import encode
 from restp_decoder.faults import DecodeError, EncodeError, Reason
+from restp_decoder.frames import decode_frames, encode_frames
 from restp_decoder.header import Header
 from restp_decoder.packet import Packet, PayloadCheck
 from restp_decoder.sender import sender_faults
@@ -26,6 +27,8 @@ __all__ = [
     "PseudoHeader",
     "Reason",
     "decode",
+    "decode_frames",
     "encode",
+    "encode_frames",
     "sender_faults",
 ]

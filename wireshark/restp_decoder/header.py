@@ -29,7 +29,7 @@ class Flags(IntFlag):
 
 
 class Order(IntFlag):
-    """Field Ord (chapter 18)."""
+    """Field Ord (chapter 18); both bits together are streams (R-STR-1)."""
 
     PAR = 0b10
     FUL = 0b01

@@ -10,8 +10,9 @@ _CONTROL = Flags.SYN | Flags.FIN | Flags.RST
 
 def check_codes(header: Header) -> None:
     """DecodeError `contradiction` for the code points that the registry calls invalid (first row of 3.12)."""
-    if header.order == Order.PAR | Order.FUL:
-        raise _contradiction("Both PAR and FUL are set; at most one order can be asked for (R-HDR-5).")
+    streams = header.order == Order.PAR | Order.FUL
+    if streams and not (Flow.CON in header.flow and Error.ARQ in header.error):
+        raise _contradiction("PAR and FUL together are streams, which need CON and ARQ (R-HDR-5).")
     if header.paths == Paths.MPM:
         raise _contradiction("MPM is set without MP?; spreading needs several paths (R-HDR-6).")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from restp_decoder import rules
 from restp_decoder.extensions import Arq, Sack, Snack
-from restp_decoder.header import Error, Flags, Flow, Order, Paths
+from restp_decoder.header import Error, Flags, Flow, Header, Order, Paths
 from restp_decoder.packet import Packet
 from restp_decoder.paths import CapableFlags, MpCapable
 
@@ -32,7 +32,10 @@ def sender_faults(packet: Packet) -> list[str]:
 def _header_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
     """Bits that a receiver ignores, and what a packet without connection cannot have."""
     header = packet.header
-    yield Flags.URG in header.flags and not _is_numbered_data(packet), "URG marks only data (R-HDR-7)."
+    yield (
+        Flags.URG in header.flags and not (_is_numbered_data(packet) or _asks_for_streams(header)),
+        "URG marks only data, and the SYN that asks for streams (R-HDR-7).",
+    )
     yield Flow.CXF in header.flow, "CXF must be sent as 0 (R-HDR-7)."
     yield not header.paths and header.k != 1, "k is 1 on a single path (R-HDR-7)."
     yield Error.DEL in header.error and header.order == Order.PAR, "DEL excludes PAR (R-ACK-3)."
@@ -75,6 +78,12 @@ def _number_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
             packet.numbers.acknowledgement != 0,
             "Without ACK the acknowledgement number must be 0 (R-ARQ-2).",
         )
+
+
+def _asks_for_streams(header: Header) -> bool:
+    """R-STR-1: the SYN of a connection whose Ord is none."""
+    opening = header.flags & (Flags.SYN | Flags.ACK) == Flags.SYN
+    return opening and Flow.CON in header.flow and not header.order
 
 
 def _is_numbered_data(packet: Packet) -> bool:

@@ -25,6 +25,9 @@ pub enum SendError {
         "the message is empty; an empty packet could not be told from an acknowledgement, so send at least a byte"
     )]
     Empty,
+    /// The connection carries streams, not messages.
+    #[error("the connection carries streams; open one and write to it")]
+    Streams,
     /// `close` was called or the peer is gone.
     #[error("the connection is closed for sending; open a new one")]
     Closed,

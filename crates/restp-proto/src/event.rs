@@ -40,6 +40,8 @@ pub enum EventKind {
     },
     /// Our connection attempt succeeded.
     Connected,
+    /// Something happened on streams: ask [`crate::Endpoint::poll_stream_event`] until it answers `None`.
+    Streams,
     /// `recv` has something. Not repeated until `recv` has answered `None`.
     Readable,
     /// `send` takes data again after it was full.
@@ -88,6 +90,8 @@ pub enum CloseReason {
     Idle,
     /// The link did not come back within the outage limit.
     Outage,
+    /// The peer broke a rule of streams (R-STR-11).
+    Violation,
     /// The Noise handshake failed: one end does not have a key that the other takes.
     Unauthenticated,
 }
@@ -107,6 +111,9 @@ impl fmt::Display for CloseReason {
             Self::Unreachable => "the network reports that nothing receives packets at this address and port",
             Self::Idle => "nothing was heard from the peer for the idle timeout",
             Self::Outage => "the link did not come back within the outage limit",
+            Self::Violation => {
+                "the peer broke a rule of streams; the two ends do not implement the same protocol"
+            }
             Self::Unauthenticated => {
                 "one end could not prove a key that the other takes; compare the keys of both"
             }

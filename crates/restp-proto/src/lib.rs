@@ -75,6 +75,7 @@ pub mod protected;
 mod rtt;
 pub mod seq;
 mod stats;
+mod stream;
 mod time;
 pub mod wire;
 
@@ -87,6 +88,7 @@ pub use path::{Ecn, PathAddr, PathId, Transmit};
 pub use profile::{Composition, Conflict, Profile};
 pub use rtt::RttEstimator;
 pub use stats::{ConnStats, EndpointStats, PathStats};
+pub use stream::{Priority, StreamError, StreamEvent, StreamId, StreamKind};
 pub use time::Instant;
 
 /// The examples of the read-me, as tests.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use restp_proto::wire::{
-    CapableFlags, DecodeError, Decoded, ErrorBits, Flags, Flow, JoinStep, MpCapable, Multipath, Order,
+    CapableFlags, DecodeError, Decoded, ErrorBits, Flags, Flow, Frame, JoinStep, MpCapable, Multipath, Order,
     Packet, PathMode, PayloadCheck, PseudoHeader, Report, Scheduler, Sequence, Version,
 };
 use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
@@ -90,7 +90,7 @@ fn describe(decoded: &Decoded<'_>) -> Value {
         "header": {
             "version": match header.version { Version::Clear => 0, Version::Protected => 1 },
             "flags": names::<Flags>(&header.flags),
-            "order": match header.order { Order::None => "none", Order::Partial => "PAR", Order::Full => "FUL" },
+            "order": match header.order { Order::None => "none", Order::Partial => "PAR", Order::Full => "FUL", Order::Streams => "streams" },
             "flow": names::<Flow>(&header.flow),
             "error": names::<ErrorBits>(&header.error),
             "path_mode": match header.path_mode {
@@ -299,6 +299,55 @@ fn damaged_datagrams_are_judged_as_the_file_says() {
         assert_eq!(found, verdict, "{octets}");
     }
     assert!(text.lines().count() > 400);
+}
+
+fn frame(frame: &Frame<'_>) -> Value {
+    match *frame {
+        Frame::Data { stream, offset, fin, data } => {
+            json!({ "data": { "stream": stream, "offset": offset, "fin": fin, "data": hex(data) } })
+        }
+        Frame::Reset { stream, code, final_bytes } => {
+            json!({ "reset": { "stream": stream, "code": code, "final_length": final_bytes } })
+        }
+        Frame::Stop { stream, code } => json!({ "stop": { "stream": stream, "code": code } }),
+        Frame::Credit { limit_bytes } => json!({ "credit": { "limit": limit_bytes } }),
+        Frame::StreamCredit { stream, limit_bytes } => {
+            json!({ "stream_credit": { "stream": stream, "limit": limit_bytes } })
+        }
+        Frame::Streams { one_way, limit } => json!({ "streams": { "limit": limit, "one_way": one_way } }),
+        Frame::Priority { stream, urgency, incremental } => {
+            json!({ "priority": { "stream": stream, "urgency": urgency, "turns": incremental } })
+        }
+        _ => panic!("a frame that no vector has: {frame:?}"),
+    }
+}
+
+/// R-STR-2, R-STR-3
+#[test]
+fn payloads_of_frames_are_read_and_written_as_their_json_files_say() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for vector in vectors() {
+        let Some(wanted) = vector.json.get("frames").and_then(Value::as_array) else { continue };
+        let payload = from_hex(vector.json["payload"].as_str().unwrap());
+        let (mut rest, mut found, mut written) = (&payload[..], Vec::new(), Vec::new());
+        let fault = loop {
+            if rest.is_empty() {
+                break false;
+            }
+            match Frame::decode(&mut rest) {
+                Ok(next) => {
+                    next.encode(&mut written);
+                    found.push(frame(&next));
+                }
+                Err(_) => break true,
+            }
+        };
+        assert_eq!(&found, wanted, "{}", vector.name);
+        assert_eq!(fault, vector.json.get("frames_fault").is_some(), "{}", vector.name);
+        assert!(payload.starts_with(&written) && (fault || payload == written), "{}", vector.name);
+        kinds.extend(found.iter().flat_map(|frame| frame.as_object().unwrap().keys().cloned()));
+    }
+    assert_eq!(kinds.len(), 7, "{kinds:?}");
 }
 
 /// R-PROT-5, R-PROT-6: nonce and associated data are those under which another implementation sealed the vectors.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use restp_proto::profile::Framing;
 #[cfg(feature = "protected")]
 use restp_proto::protected::PublicKey;
 use restp_proto::{
@@ -18,7 +17,6 @@ use restp_proto::{
 
 use crate::error::Error;
 use crate::state::{Hold, Slot, State};
-use crate::stream::Stream;
 
 /// A connection. Clones are handles of the same one, for instance to send and receive in different tasks.
 ///
@@ -58,7 +56,7 @@ impl Connection {
     }
 
     /// Runs `step` under the lock at the present time.
-    fn with<T>(&self, step: impl FnOnce(&mut State, Instant, ConnId) -> T) -> T {
+    pub(crate) fn with<T>(&self, step: impl FnOnce(&mut State, Instant, ConnId) -> T) -> T {
         let mut state = self.inner.hold.lock();
         step(&mut state, self.inner.hold.clock.now(), self.inner.id)
     }
@@ -230,19 +228,6 @@ impl Connection {
                 }
             }
         })
-    }
-
-    /// This connection as a byte stream with `AsyncRead` and `AsyncWrite`.
-    ///
-    /// # Errors
-    /// [`Error::WrongService`] unless the framing is coalescing.
-    pub fn into_stream(self) -> Result<Stream, Error> {
-        match self.composition().map(|composition| composition.profile().framing) {
-            Some(Framing::Coalesce) => Ok(Stream::new(self)),
-            _ => Err(Error::WrongService(
-                "the profile keeps message boundaries: use send and recv, or a profile with coalescing framing",
-            )),
-        }
     }
 
     /// Ends our direction after everything that was sent. The peer may go on; read until `recv` answers `None`.

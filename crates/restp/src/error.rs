@@ -2,7 +2,7 @@
 
 use std::io;
 
-use restp_proto::{CloseReason, Conflict, ConnectError, ListenError, PathError, SendError};
+use restp_proto::{CloseReason, Conflict, ConnectError, ListenError, PathError, SendError, StreamError};
 use thiserror::Error;
 
 /// Why something did not work.
@@ -45,6 +45,9 @@ pub enum Error {
     /// A path could not be opened, closed or changed.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// Something could not be done with a stream of the connection.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
     /// The connection ended.
     #[error("the connection ended: {0}")]
     Closed(CloseReason),
@@ -128,6 +131,9 @@ impl From<Error> for io::Error {
             Error::Closed(_) | Error::TimedOut(_) => io::ErrorKind::TimedOut,
             Error::Send(SendError::Closed | SendError::Unknown) => io::ErrorKind::BrokenPipe,
             Error::Send(_) | Error::Path(_) | Error::Record(_) => io::ErrorKind::InvalidInput,
+            Error::Stream(StreamError::Reset(_)) => io::ErrorKind::ConnectionReset,
+            Error::Stream(StreamError::Stopped(_) | StreamError::Unknown) => io::ErrorKind::BrokenPipe,
+            Error::Stream(_) => io::ErrorKind::InvalidInput,
             Error::Stopped(_) => io::ErrorKind::NotConnected,
         };
         Self::new(kind, error)

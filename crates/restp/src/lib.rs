@@ -58,6 +58,39 @@
 //! # }
 //! ```
 //!
+//! # Streams
+//! A profile with streams ([`Profile::with_streams`]) gives a connection many streams in the place of messages, each in order
+//! for itself, with flow control and a priority of its own: a loss in one holds up no other.
+//! ```
+//! use restp::{Endpoint, Profile};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let profile = Profile::file_arq().with_streams();
+//! let server = Endpoint::bind("127.0.0.1:0").await?;
+//! let listener = server.listen(7, &profile)?;
+//! let client = Endpoint::bind("127.0.0.1:0").await?;
+//! let (outgoing, incoming) =
+//!     tokio::try_join!(client.connect(server.local_addr(), 7, &profile), listener.accept())?;
+//!
+//! let (mut question, mut answer) = outgoing.open_stream().await?;
+//! question.write_all(b"how much?").await?;
+//! question.shutdown().await?;
+//!
+//! let mut stream = incoming.accept_stream().await?.expect("a stream was opened");
+//! let mut text = String::new();
+//! stream.recv.read_to_string(&mut text).await?;
+//! assert_eq!(text, "how much?");
+//! stream.send.take().expect("both ends send on it").send("42").await?;
+//!
+//! text.clear();
+//! answer.read_to_string(&mut text).await?;
+//! assert_eq!(text, "42");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Addresses and ports
 //! An endpoint has one outer address (UDP, 61253 unless chosen otherwise, or raw IP without port). Inside it many services
 //! and connections are told apart by *inner* ports, which is what [`Endpoint::listen`] and the second argument of
@@ -107,6 +140,8 @@ mod services;
 mod socket;
 mod state;
 mod stream;
+mod streams;
+mod waiters;
 
 pub use connection::Connection;
 pub use datagram::{DatagramPort, Peer};
@@ -118,6 +153,7 @@ pub use listener::Listener;
 pub use records::{MAX_RECORD_BYTES, Records};
 pub use services::Services;
 pub use stream::Stream;
+pub use streams::{IncomingStream, RecvStream, SendStream};
 
 pub use bytes::Bytes;
 pub use restp_proto::profile;
@@ -128,7 +164,7 @@ pub use restp_proto::wire::UDP_PORT;
 pub use restp_proto::{
     CloseReason, Composition, Conflict, ConnId, ConnStats, ConnectError, Dial, Ecn, Encapsulation,
     EndpointConfig, EndpointStats, EventKind, Instant, Knob, ListenError, Message, PathAddr, PathError,
-    PathId, PathStats, Profile, SendError, SendOptions, log,
+    PathId, PathStats, Priority, Profile, SendError, SendOptions, StreamError, StreamId, StreamKind, log,
 };
 
 #[doc = include_str!("../PROGRAMS.md")]

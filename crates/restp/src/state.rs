@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use crate::Error;
 use crate::clock::Clock;
 use crate::socket::Socket;
+use crate::waiters::{StreamWaiters, Waiters};
 
 /// How long after the beginning of a connection reports of the network are looked for: they come within a round trip,
 /// and are heeded when the SYN would be repeated.
@@ -27,33 +28,6 @@ const MAX_BACKLOG: usize = 1024;
 const MAX_EVENTS: usize = 64;
 /// Connectionless messages that wait for `recv_from`, per port; what comes when all are taken is dropped.
 const MAX_DATAGRAMS: usize = 1024;
-
-/// Tasks that wait for the same thing. Waking forgets them; who still waits comes again.
-///
-/// Nearly always there is one, which needs no memory of its own.
-#[derive(Default)]
-pub(crate) struct Waiters {
-    first: Option<Waker>,
-    others: Option<Box<Waiters>>,
-}
-
-impl Waiters {
-    pub fn add(&mut self, waker: &Waker) {
-        match &self.first {
-            None => self.first = Some(waker.clone()),
-            Some(first) if first.will_wake(waker) => {}
-            Some(_) => self.others.get_or_insert_default().add(waker),
-        }
-    }
-
-    pub fn wake(&mut self) {
-        let mut next = Some(std::mem::take(self));
-        while let Some(Waiters { first, others }) = next {
-            first.into_iter().for_each(Waker::wake);
-            next = others.map(|others| *others);
-        }
-    }
-}
 
 /// What is left of a connection when it ended.
 pub(crate) struct Ended {
@@ -76,8 +50,17 @@ pub(crate) struct Slot {
     pub finished: bool,
     pub ended: Option<Box<Ended>>,
     pub events: VecDeque<EventKind>,
+    pub streams: Option<Box<StreamWaiters>>,
     /// All handles were dropped: nobody will read or send.
     orphan: bool,
+}
+
+impl Slot {
+    fn wake_streams(&mut self) {
+        if let Some(mut streams) = self.streams.take() {
+            streams.wake_all();
+        }
+    }
 }
 
 /// Accepted connections that nobody has taken yet.
@@ -262,6 +245,7 @@ impl State {
             slot.readers.wake();
             slot.writers.wake();
             slot.watchers.wake();
+            slot.wake_streams();
         }
         self.listeners.values_mut().for_each(|backlog| backlog.acceptors.wake());
         self.inboxes.values_mut().for_each(|inbox| inbox.readers.wake());
@@ -328,9 +312,15 @@ impl State {
             }
             EventKind::Readable => slot.readers.wake(),
             EventKind::Writable => slot.writers.wake(),
+            EventKind::Streams => {
+                while let Some(event) = self.proto.poll_stream_event(now, conn) {
+                    slot.streams.get_or_insert_default().on_event(event);
+                }
+            }
             EventKind::Finished => {
                 slot.finished = true;
                 slot.readers.wake();
+                slot.wake_streams();
             }
             EventKind::Closed(reason) => {
                 if slot.orphan {
@@ -349,6 +339,7 @@ impl State {
                 slot.readers.wake();
                 slot.writers.wake();
                 slot.watchers.wake();
+                slot.wake_streams();
             }
             other => {
                 if slot.events.len() == MAX_EVENTS {

@@ -6,9 +6,11 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use restp_proto::SendOptions;
+use restp_proto::profile::Framing;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
+use crate::error::Error;
 
 /// Bytes that one write takes at most, so that a full send buffer costs no large copy.
 const WRITE_BYTES: usize = 64 << 10;
@@ -26,6 +28,21 @@ pub struct Stream {
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stream").field("connection", &self.connection).finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// This connection as a byte stream with `AsyncRead` and `AsyncWrite`.
+    ///
+    /// # Errors
+    /// [`Error::WrongService`] unless the framing is coalescing.
+    pub fn into_stream(self) -> Result<Stream, Error> {
+        match self.composition().map(|composition| composition.profile().framing) {
+            Some(Framing::Coalesce) => Ok(Stream::new(self)),
+            _ => Err(Error::WrongService(
+                "the profile keeps message boundaries: use send and recv, or a profile with coalescing framing",
+            )),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use restp::Connection;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::figures::{Delays, Moved};
+use crate::outcome::Outcome;
 use crate::profile_args::ProfileArgs;
 
 /// Inner port of the control connection.
@@ -89,7 +90,7 @@ impl Control {
     }
 
     /// Sends one line.
-    pub async fn say(&self, what: &impl Serialize) -> crate::outcome::Outcome {
+    pub async fn say(&self, what: &impl Serialize) -> Outcome {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
         Ok(self.connection.send(Bytes::from(line)).await?)

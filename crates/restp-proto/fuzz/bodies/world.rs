@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use restp_proto::{ConnId, Ecn, Endpoint, EndpointConfig, Event, EventKind, Instant, PathAddr, Profile};
+use restp_proto::wire::Packet;
+use restp_proto::{
+    ConnId, Ecn, Endpoint, EndpointConfig, Event, EventKind, Instant, PathAddr, Priority, Profile, StreamId,
+    StreamKind,
+};
 
 const PORT: u16 = 7;
 /// Datagrams under way at the same time, at most; more are dropped, as a network would.
@@ -46,6 +50,36 @@ impl World {
         }
     }
 
+    /// Does something with a stream; nothing comes of it where the connection has none.
+    fn stream(&mut self, end: usize, what: u8, argument: u8) {
+        let (Some(conn), now) = (self.conns[end], self.now) else { return };
+        let endpoint = &mut self.ends[end];
+        let id = StreamId(u64::from(argument & 0x1F));
+        let kind = if argument & 1 == 0 { StreamKind::BothWays } else { StreamKind::OneWay };
+        match what {
+            0 => drop(endpoint.open_stream(now, conn, kind)),
+            1 => {
+                let mut data = vec![argument; 1 + usize::from(argument) * 40].into();
+                let _ = endpoint.write_stream(now, conn, id, &mut data);
+            }
+            2 => drop(endpoint.finish_stream(now, conn, id)),
+            3 => drop(endpoint.reset_stream(now, conn, id, argument.into())),
+            4 => drop(endpoint.stop_stream(now, conn, id, argument.into())),
+            5 => {
+                while let Ok(Some(_)) = endpoint.read_stream(now, conn, id, 1 + usize::from(argument) * 8) {}
+            }
+            6 => {
+                let priority = Priority::new(argument >> 5, argument & 1 != 0);
+                let _ = endpoint.set_stream_priority(now, conn, id, priority);
+                let _ = endpoint.ask_stream_priority(now, conn, id, priority);
+            }
+            _ => {
+                while endpoint.accept_stream(now, conn).is_some() {}
+                while endpoint.poll_stream_event(now, conn).is_some() {}
+            }
+        }
+    }
+
     /// Delivers a datagram; with `moved` it comes from where the peer has not been before.
     fn deliver(&mut self, end: usize, moved: bool, datagram: &[u8]) {
         let mut path = path(end);
@@ -59,6 +93,20 @@ impl World {
             datagram,
         );
     }
+}
+
+/// `datagram` with another payload, as far as it has one that anybody can write.
+fn with_payload(datagram: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok(decoded) = Packet::decode(datagram, None)
+        && !decoded.packet.is_sealed()
+        && !decoded.packet.payload.is_empty()
+        && !payload.is_empty()
+        && (Packet { payload, ..decoded.packet }).encode(&mut bytes, None).is_ok()
+    {
+        return bytes;
+    }
+    datagram.to_vec()
 }
 
 /// Plays `script` between two ends with these settings.
@@ -75,6 +123,9 @@ pub fn play(profile: Profile, configs: [EndpointConfig; 2], mut script: &[u8]) {
         script = rest;
         let (end, moved) = (usize::from(op >> 7), op & 0x40 != 0);
         let argument = script.first().copied().unwrap_or(0);
+        if op & 0x20 != 0 {
+            world.stream(end, op & 7, argument);
+        }
         match op & 7 {
             0 => world.now += Duration::from_millis(u64::from(argument) * 10),
             1 | 2 if !world.wires[end].is_empty() => {
@@ -88,6 +139,13 @@ pub fn play(profile: Profile, configs: [EndpointConfig; 2], mut script: &[u8]) {
                 let place = usize::from(argument) % datagram.len();
                 datagram[place] ^= script.get(1).copied().unwrap_or(1);
                 world.deliver(end, moved, &datagram);
+            }
+            4 if op & 0x10 != 0 && !world.wires[end].is_empty() => {
+                // Another payload in the place of the peer's: what a peer says that breaks the rules.
+                let datagram = world.wires[end].remove(0);
+                let length = usize::from(argument).min(script.len());
+                world.deliver(end, moved, &with_payload(&datagram, &script[..length]));
+                script = &script[length..];
             }
             4 => {
                 let length = usize::from(argument).min(script.len());

@@ -1,13 +1,11 @@
 //! Acknowledgements in: what arrived, what was lost, and how the sender reacts.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::path::{Stage, Timer};
 use super::sender::Acked;
 use super::{Connection, Cx, LocalFin};
 use crate::cc::{AckSample, Controller, Coupling, PathShare};
-use crate::event::EventKind;
 use crate::log::LogEvent;
 use crate::profile::{AckReport, AckTiming, Congestion, LossCause, Ordering};
 use crate::seq;
@@ -57,7 +55,7 @@ impl Connection {
         self.grow(cx, index, &acked);
         self.settle(cx, index);
         let path = &self.paths[index];
-        if fin_was && path.tx.is_empty() && self.multi.is_none() && self.local_fin == LocalFin::Sent {
+        if fin_was && path.tx.is_empty() && self.multi.is_none() && self.closing.local == LocalFin::Sent {
             self.on_fin_acked(cx);
         }
     }
@@ -77,7 +75,7 @@ impl Connection {
                 None => return,
             },
         };
-        self.flow_limit = self.flow_limit.max(base + u64::from(window));
+        self.outbox.grant(base + u64::from(window));
     }
 
     /// Takes SACK, NACK or SNACK; returns the first hole if one was reported.
@@ -220,7 +218,7 @@ impl Connection {
             return;
         }
         self.stats.lost += u64::from(found);
-        let configured = self.configured_cause;
+        let configured = self.cause.configured;
         let path = &mut self.paths[index];
         path.cause.on_loss(&path.rtt);
         let cause = path.cause(configured);
@@ -242,8 +240,8 @@ impl Connection {
     // R-CC-7, R-HARQ-2
     fn on_echo(&mut self, cx: &mut Cx<'_>, index: usize) {
         self.stats.ecn_echoes += 1;
-        let configured = self.configured_cause;
-        let repaired = self.composition.profile().reliability.fec().is_some() && !self.ecn_agreed;
+        let configured = self.cause.configured;
+        let repaired = self.composition.profile().reliability.fec().is_some() && !self.negotiation.ecn;
         let path = &mut self.paths[index];
         if repaired {
             // The mark reports a repair: a loss like any other (answer G7). R-HARQ-2
@@ -279,11 +277,8 @@ impl Connection {
             return;
         }
         self.stats.abandoned += messages;
-        self.abandoned_untold += messages;
-        let waits = self.events.iter().any(|event| matches!(event, EventKind::Abandoned { .. }));
-        if !waits {
-            let messages = std::mem::take(&mut self.abandoned_untold);
-            self.tell(EventKind::Abandoned { messages });
+        if let Some(event) = self.notices.note_abandoned(messages) {
+            self.tell(event);
         }
     }
 
@@ -334,10 +329,7 @@ impl Connection {
             path.stop(Timer::Retransmit);
             path.stop(Timer::Tail);
             path.stop(Timer::Loss);
-            if self.queue.is_empty() {
-                // An idle connection keeps no memory.
-                self.queue = VecDeque::new();
-            }
+            self.outbox.release_if_empty();
         } else if !path.is_running(Timer::Retransmit) {
             self.arm_retransmit(cx.now, index);
         }

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::{Connection, Cx, LocalFin, Message, Phase, Queued};
+use super::outbox::Queued;
+use super::{Connection, Cx, LocalFin, Message, Phase};
 use crate::error::SendError;
 use crate::event::{Dial, Knob, SendOptions};
 use crate::profile::{Framing, Ordering};
@@ -16,11 +17,14 @@ impl Connection {
 
     /// Takes a message (fixed framing) or bytes of the stream (coalescing).
     pub fn send(&mut self, now: Instant, payload: Bytes, options: SendOptions) -> Result<(), SendError> {
-        if self.phase == Phase::Closed || self.local_fin != LocalFin::Open {
+        if self.phase == Phase::Closed || self.closing.local != LocalFin::Open {
             return Err(SendError::Closed);
         }
         if payload.is_empty() {
             return Err(SendError::Empty);
+        }
+        if self.streams.is_some() {
+            return Err(SendError::Streams);
         }
         let profile = self.composition.profile();
         let limit_bytes = self.max_message_bytes();
@@ -29,29 +33,33 @@ impl Connection {
                 if payload.len() > limit_bytes {
                     return Err(SendError::TooLong { size_bytes: payload.len(), limit_bytes });
                 }
-                self.queue.len() >= profile.tuning.send_buffer_packets as usize
+                self.outbox.len() >= profile.tuning.send_buffer_packets as usize
             }
             Framing::Coalesce => {
                 let limit = profile.tuning.send_buffer_packets as usize;
-                self.queue_bytes >= limit * limit_bytes || self.queue.len() >= limit * 4
+                self.outbox.bytes() >= limit * limit_bytes || self.outbox.len() >= limit * 4
             }
         };
         if full {
-            self.wants_writable = true;
+            self.outbox.wants_room = true;
             return Err(SendError::Full(payload));
         }
         let expires = profile.ordering == Ordering::Partial;
         let deadline = options.lifetime.filter(|_| expires).map_or(Instant::FAR_FUTURE, |life| now + life);
-        self.queue_bytes += payload.len();
-        self.queue.push_back(Queued { payload, push: options.push, deadline });
+        self.outbox.push(Queued { payload, push: options.push, deadline });
         Ok(())
     }
 
     /// The next message, or the next piece of the stream.
     pub fn recv(&mut self, cx: &mut Cx<'_>) -> Option<Message> {
+        if self.streams.is_some() { None } else { self.next_message(cx) }
+    }
+
+    /// The next payload in the order agreed on.
+    pub(super) fn next_message(&mut self, cx: &mut Cx<'_>) -> Option<Message> {
         if !self.assembler.has_ready() && self.composition.profile().ordering == Ordering::Partial {
             // The application asks: holes that have lasted long enough are passed over (answer J1). R-ORD-3
-            let given_up = self.assembler.skip_hole(cx.now, self.hold);
+            let given_up = self.assembler.skip_hole(cx.now, self.hole.patience);
             if given_up > 0 {
                 self.stats.passed_over += given_up;
                 self.after_skip();
@@ -65,7 +73,7 @@ impl Connection {
                 self.offer_window();
             }
             None => {
-                self.readable_told = false;
+                self.notices.readable_told = false;
                 self.arm_hole_timer();
             }
         }
@@ -80,7 +88,7 @@ impl Connection {
         }
         let limit = u64::from(self.composition.profile().tuning.receive_window_packets);
         let (next, window) = (self.assembler.next(), u64::from(self.assembler.window()));
-        let index = self.main_path();
+        let index = self.paths.main();
         let path = &mut self.paths[index];
         if !path.is_open() {
             return;
@@ -99,7 +107,7 @@ impl Connection {
             let path = &mut self.paths[0];
             path.rx.skip_to(target);
         }
-        let index = self.main_path();
+        let index = self.paths.main();
         self.paths[index].ack.now = true;
         self.arm_hole_timer();
     }
@@ -109,17 +117,17 @@ impl Connection {
     pub fn dial(&mut self, cx: &mut Cx<'_>, dial: Dial) {
         match dial {
             Dial::PathDown(addr) => {
-                if let Some(index) = self.paths.iter().position(|path| path.addr == addr) {
+                if let Some(index) = self.paths.at(addr) {
                     self.path_failed(cx, index);
                 }
             }
             Dial::PathUp(addr) => {
-                if let Some(index) = self.paths.iter().position(|path| path.addr == addr) {
+                if let Some(index) = self.paths.at(addr) {
                     self.path_recovered(cx, index);
                 }
             }
             Dial::LossCause(cause) => {
-                for path in &mut self.paths {
+                for path in self.paths.iter_mut() {
                     path.cause.hint(cause);
                 }
                 self.note_cause();
@@ -132,16 +140,16 @@ impl Connection {
     pub fn turn(&mut self, knob: Knob) {
         match knob {
             Knob::Hold(hold) => {
-                self.hold = hold;
+                self.hole.patience = hold;
                 self.arm_hole_timer();
             }
             Knob::LossCause(cause) => {
-                self.configured_cause = cause;
+                self.cause.configured = cause;
                 self.note_cause();
             }
             Knob::PreferPath(id) => {
                 if let Some(index) = self.paths.iter().position(|path| path.id == id && path.is_usable()) {
-                    self.active = index;
+                    self.paths.active = index;
                 }
             }
             Knob::AckEvery(packets) => self.ack_every = packets.clamp(1, 256),

@@ -35,6 +35,15 @@ pub(crate) enum Inserted {
     Refused,
 }
 
+/// The wait for a hole to be filled.
+#[derive(Debug)]
+pub(crate) struct HoleWait {
+    /// How long, as the application set it.
+    pub patience: Duration,
+    /// When it is over.
+    pub at: Instant,
+}
+
 /// Messages between the network and the application.
 #[derive(Debug)]
 pub(crate) struct Assembler {
@@ -112,7 +121,8 @@ impl Assembler {
         self.bytes += payload.len();
         let message = Message { payload, early, index };
         let in_order = index == self.seen.next();
-        if self.ordering == Ordering::Unordered || (in_order && self.waiting.is_empty()) {
+        let as_it_comes = matches!(self.ordering, Ordering::Unordered | Ordering::Streams);
+        if as_it_comes || (in_order && self.waiting.is_empty()) {
             self.seen.insert(index);
             self.ready.push_back(message);
             self.note_hole(now);

@@ -20,6 +20,24 @@ const JITTER: Duration = Duration::from_millis(2);
 /// Timeouts in a row, with nothing from the peer, that mean an outage. A queue explains one of them.
 const SILENCES: u32 = 2;
 
+/// What losses mean to a connection: what its application says, and what the application was told last.
+#[derive(Debug)]
+pub(crate) struct Cause {
+    pub configured: LossCause,
+    reported: LossCause,
+}
+
+impl Cause {
+    pub fn new(configured: LossCause) -> Self {
+        Self { configured, reported: LossCause::Congestion }
+    }
+
+    /// True if `cause` is news to the application.
+    pub fn is_news(&mut self, cause: LossCause) -> bool {
+        std::mem::replace(&mut self.reported, cause) != cause
+    }
+}
+
 /// The running verdict on one path.
 // R-LOSS-6
 #[derive(Clone, Debug)]

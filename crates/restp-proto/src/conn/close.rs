@@ -15,14 +15,13 @@ pub(super) const UNRELIABLE_FIN_TRIES: u32 = 3;
 impl Connection {
     /// Ends our direction after everything that was sent.
     pub fn close(&mut self, cx: &mut Cx<'_>) {
-        if self.local_fin != LocalFin::Open || self.phase == Phase::Closed {
+        if self.closing.local != LocalFin::Open || self.phase == Phase::Closed {
             return;
         }
-        self.local_fin = LocalFin::Wanted;
-        self.closed_first = self.remote_fin.is_none();
+        self.closing.want();
         let connectionless =
             self.composition.profile().management == crate::profile::Management::Connectionless;
-        if (self.phase == Phase::CookieRequest || connectionless) && self.queue.is_empty() {
+        if (self.phase == Phase::CookieRequest || connectionless) && self.outbox.is_empty() {
             self.finish(cx, CloseReason::Graceful);
         }
     }
@@ -36,7 +35,7 @@ impl Connection {
     // R-CM-11
     pub fn abort_saying(&mut self, cx: &mut Cx<'_>, code: u32) {
         if self.phase != Phase::Closed {
-            self.reset_code = Some(code);
+            self.closing.reset_code = Some(code);
             self.abort(cx);
         }
     }
@@ -47,7 +46,7 @@ impl Connection {
         }
         let connected = self.composition.profile().management != crate::profile::Management::Connectionless;
         if connected {
-            self.reset = Some(self.active.min(self.paths.len() - 1));
+            self.closing.reset = Some(self.paths.active.min(self.paths.len() - 1));
         }
         self.finish(cx, reason);
     }
@@ -62,12 +61,15 @@ impl Connection {
         pseudo: fn(&PathAddr) -> Option<PseudoHeader>,
     ) -> Vec<(PathAddr, Instant, Vec<u8>)> {
         // On several paths either end may have forgone the farewell of a path that the other still waits for.
-        let lingers = self.closed_first || self.multi.is_some();
-        if self.phase != Phase::Closed || !lingers || self.local_fin != LocalFin::Acked || self.farewell_said
+        let lingers = self.closing.first || self.multi.is_some();
+        if self.phase != Phase::Closed
+            || !lingers
+            || self.closing.local != LocalFin::Acked
+            || self.closing.farewell_said
         {
             return Vec::new();
         }
-        self.farewell_said = true;
+        self.closing.farewell_said = true;
         let until = now + self.composition.profile().tuning.msl * 2;
         (0..self.paths.len())
             .filter_map(|index| {
@@ -82,7 +84,7 @@ impl Connection {
     pub(super) fn fin_packet(&mut self, index: usize) -> Option<Sent> {
         if self.multi.is_some() {
             // On several paths DATA_FIN ends the data; the FIN of each path follows when all has arrived (answer H10).
-            let done = self.is_complete();
+            let done = self.closing.is_complete();
             let path = &mut self.paths[index];
             if !done || path.fin_sent || path.stage != Stage::Established {
                 return None;
@@ -93,9 +95,9 @@ impl Connection {
                 return None;
             }
             self.paths[index].fin_sent = true;
-            self.local_fin = LocalFin::Sent;
+            self.closing.local = LocalFin::Sent;
         }
-        Some(Sent::new(self.next_data, Bytes::new(), true, false, Instant::FAR_FUTURE))
+        Some(Sent::new(self.outbox.next(), Bytes::new(), true, false, Instant::FAR_FUTURE))
     }
 
     /// The peer's FIN on path `index` has number `number` there.
@@ -105,7 +107,7 @@ impl Connection {
         if path.rx.accepts(number) {
             path.rx.insert(number);
             if self.multi.is_none() {
-                self.remote_fin = Some(number - 1);
+                self.closing.remote = Some(number - 1);
                 self.assembler.insert_end(cx.now, number - 1);
                 self.arm_hole_timer();
             }
@@ -115,11 +117,7 @@ impl Connection {
 
     /// Everything before the peer's FIN has arrived or was passed over: its direction is over.
     pub(super) fn check_fin(&mut self, cx: &mut Cx<'_>) {
-        if let Some(fin) = self.remote_fin
-            && !self.remote_finished
-            && self.assembler.next() > fin
-        {
-            self.remote_finished = true;
+        if self.closing.finishes(self.assembler.next()) {
             self.tell(EventKind::Finished);
             self.tell_readable();
         }
@@ -128,14 +126,8 @@ impl Connection {
 
     /// Our FIN was acknowledged.
     pub(super) fn on_fin_acked(&mut self, cx: &mut Cx<'_>) {
-        self.local_fin = LocalFin::Acked;
-        self.data_fin_at = Instant::FAR_FUTURE;
+        self.closing.on_acked();
         self.check_closed(cx);
-    }
-
-    /// Everything of both directions has arrived; only farewells of paths may be missing.
-    pub(super) fn is_complete(&self) -> bool {
-        self.local_fin == LocalFin::Acked && self.remote_finished
     }
 
     /// Nothing but the acknowledgement of our end of data can be missing.
@@ -144,11 +136,14 @@ impl Connection {
             Some(multi) => multi.store.is_empty(),
             None => self.paths[0].tx.iter().all(|(_, sent)| sent.fin),
         };
-        self.remote_finished && self.queue.is_empty() && self.local_fin == LocalFin::Sent && only_fin
+        self.closing.remote_finished
+            && self.nothing_waits()
+            && self.closing.local == LocalFin::Sent
+            && only_fin
     }
 
     pub(super) fn check_closed(&mut self, cx: &mut Cx<'_>) {
-        if self.phase == Phase::Closed || !self.is_complete() {
+        if self.phase == Phase::Closed || !self.closing.is_complete() {
             return;
         }
         if self.multi.is_some() {

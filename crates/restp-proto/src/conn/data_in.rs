@@ -23,7 +23,7 @@ impl Connection {
     ) {
         let packet = &decoded.packet;
         let path = &mut self.paths[index];
-        if ecn == Ecn::Ce && self.ecn_agreed && !path.ack.echo {
+        if ecn == Ecn::Ce && self.negotiation.ecn && !path.ack.echo {
             path.ack.echo = true;
             path.ack.now = true;
         }
@@ -225,7 +225,7 @@ impl Connection {
         let acknowledges = self.composition.acknowledges();
         let target = self.assembler.next() + 1;
         let several = self.multi.is_some();
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             let target = if several { path.rx.after_hole().unwrap_or(0) } else { target };
             path.rx.skip_to(target);
             path.ack.now |= acknowledges && path.is_open();

@@ -45,16 +45,11 @@ impl Connection {
         }
         let to = rescue.id;
         self.tell(EventKind::PathDown(id));
-        if self.active == index {
-            self.active = other;
+        if self.paths.active == index {
+            self.paths.active = other;
             self.stats.switch_overs += 1;
             cx.log(LogEvent::SwitchOver { from: id.0, to: to.0 });
         }
-    }
-
-    /// Whether data can go by another path than `index`.
-    pub(super) fn has_another(&self, index: usize) -> bool {
-        (0..self.paths.len()).any(|other| other != index && self.paths[other].is_usable())
     }
 
     /// A path has become usable: what is frozen on others need not wait any longer.
@@ -97,10 +92,10 @@ impl Connection {
         self.tell(EventKind::PathUp(id));
         self.rescue_frozen(cx);
         let standby = matches!(self.composition.profile().paths, Paths::HotStandby | Paths::Overflow);
-        let better = !backup && (self.paths[self.active].backup || index == 0);
+        let better = !backup && (self.paths[self.paths.active].backup || index == 0);
         if standby && better {
-            let from = self.paths[self.active].id;
-            self.active = index;
+            let from = self.paths[self.paths.active].id;
+            self.paths.active = index;
             self.stats.switch_overs += 1;
             cx.log(LogEvent::SwitchOver { from: from.0, to: id.0 });
         }
@@ -126,7 +121,7 @@ impl Connection {
             && path.healthy_since.is_some_and(|since| cx.now.saturating_since(since) >= patience);
         if recovered {
             self.path_recovered(cx, index);
-        } else if path.probe_misses >= PROBE_MISSES && !path.suspect && index != self.active {
+        } else if path.probe_misses >= PROBE_MISSES && !path.suspect && index != self.paths.active {
             self.path_failed(cx, index);
         }
     }
@@ -138,8 +133,9 @@ impl Connection {
         }
         let period = self.composition.profile().tuning.standby_probe;
         let standby = !matches!(self.composition.profile().paths, Paths::Spreading(_));
+        let active = self.paths.active;
         for (index, path) in self.paths.iter_mut().enumerate() {
-            let watched = path.suspect || (standby && index != self.active);
+            let watched = path.suspect || (standby && index != active);
             if watched && path.stage == Stage::Established && path.confirmed && path.outage.is_none() {
                 Self::timer_or_now(path, Timer::Probe, now + period);
             }
@@ -152,7 +148,7 @@ impl Connection {
         let others = || (0..count).filter(|other| *other != index);
         let suspect = others()
             .find(|other| self.paths[*other].stage == Stage::Established && self.paths[*other].suspect);
-        if let Some(other) = suspect.filter(|_| !self.has_another(index)) {
+        if let Some(other) = suspect.filter(|_| !self.paths.has_another(index)) {
             // A path that is suspected is better than one that is gone for good.
             self.path_recovered(cx, other);
         }
@@ -171,8 +167,8 @@ impl Connection {
         }
         let next = others().find(|other| self.paths[*other].is_usable());
         let next = next.or_else(|| others().find(|other| self.paths[*other].stage == Stage::Established));
-        if let Some(other) = next.filter(|_| index == self.active) {
-            self.active = other;
+        if let Some(other) = next.filter(|_| index == self.paths.active) {
+            self.paths.active = other;
             self.stats.switch_overs += 1;
             cx.log(LogEvent::SwitchOver { from: id.0, to: self.paths[other].id.0 });
         }
@@ -181,10 +177,10 @@ impl Connection {
     /// Closes one path of several at the application's wish.
     pub fn close_path(&mut self, cx: &mut Cx<'_>, id: PathId) -> Result<(), PathError> {
         let open = self.paths.iter().filter(|path| path.stage == Stage::Established).count();
-        let index = self.paths.iter().position(|path| path.id == id && path.stage != Stage::Closed);
+        let index = self.paths.named(id);
         match index {
             Some(index) if self.paths[index].stage != Stage::Established || open > 1 => {
-                self.reset = Some(index);
+                self.closing.reset = Some(index);
                 self.drop_path(cx, index);
                 Ok(())
             }

@@ -16,8 +16,6 @@ use crate::seq;
 use crate::time::Instant;
 use crate::wire::{CapableFlags, Cookie, Flags, Flow, MpCapable, Multipath, Packet, Sequence};
 
-/// Fresh cookies that a client takes before it gives up: a server that refuses its own cookies is broken.
-const MAX_COOKIE_REFRESHES: u32 = 2;
 /// Bytes that may be answered per byte received before an address is proven (answer D10).
 pub(super) const AMPLIFICATION: usize = 3;
 
@@ -92,7 +90,7 @@ impl Connection {
             conn.tell(EventKind::Connected);
         }
         conn.paths[0].early = cookie.is_some();
-        conn.cookie = cookie;
+        conn.negotiation.cookie = cookie;
         if conn.composition.several_paths() {
             conn.multi = Some(Box::new(Multi::new(&conn.composition, local_key)));
         }
@@ -141,16 +139,16 @@ impl Connection {
         conn.multi = multi;
         conn.seal = seal;
         // Only what is authentic moves it.
-        conn.idle_at = conn.idle_at.min(unproven_until);
+        conn.silence.idle_at = conn.silence.idle_at.min(unproven_until);
         if acknowledged {
             conn.phase = Phase::Established;
         }
-        conn.announced = false;
+        conn.notices.keep_secret();
         if !protected {
             conn.announce();
         }
         // The window of the first packet counts from our first message.
-        conn.flow_limit = window.map_or(u64::MAX, u64::from);
+        conn.outbox.set_limit(window.map_or(u64::MAX, u64::from));
         conn
     }
 
@@ -195,12 +193,10 @@ impl Connection {
     // Answers D6 and D7. R-OPT-1, R-OPT-5
     fn on_cookie(&mut self, cx: &mut Cx<'_>, packet: &Packet<'_>) -> Option<Cookie> {
         let cookie = packet.cookie?;
-        self.cookie_refreshes += 1;
-        if self.cookie_refreshes > MAX_COOKIE_REFRESHES {
+        if !self.negotiation.refresh(cookie) {
             self.finish(cx, CloseReason::Refused);
             return None;
         }
-        self.cookie = Some(cookie);
         self.phase = Phase::Handshake;
         let path = &mut self.paths[0];
         path.wants.syn = true;
@@ -243,9 +239,9 @@ impl Connection {
             && packet.header.flags.contains(Flags::ECE)
             && !packet.header.flags.contains(Flags::CWR);
         if profile.flow_control == FlowControl::Window {
-            self.flow_limit = 0;
+            self.outbox.set_limit(0);
         }
-        self.ecn_agreed = ecn;
+        self.negotiation.ecn = ecn;
         let path = &mut self.paths[0];
         path.peer_isn = peer_isn;
         path.stage = Stage::Established;
@@ -313,7 +309,7 @@ impl Connection {
         self.search_sizes(cx, index);
         if index == 0 {
             self.phase = Phase::Established;
-            if !self.announced {
+            if !self.notices.is_announced() {
                 self.announce();
             }
             if self.role == Role::Initiator && self.multi.is_some() {
@@ -372,7 +368,7 @@ impl Connection {
             // Early data: the client shows its cookie, the server has seen one.
             Phase::Handshake => {
                 self.composition.profile().management == Management::Opportunistic
-                    && (self.role == Role::Responder || self.cookie.is_some())
+                    && (self.role == Role::Responder || self.negotiation.cookie.is_some())
             }
             Phase::CookieRequest | Phase::Closed => false,
         }
@@ -385,8 +381,9 @@ impl Connection {
         self.composition.profile().tuning.syn_first || !waits
     }
 
+    // R-CM-6, R-STR-12
     pub(super) fn wants_fin(&self) -> bool {
-        self.local_fin == LocalFin::Wanted && self.queue.is_empty() && self.phase == Phase::Established
+        self.closing.local == LocalFin::Wanted && self.nothing_waits() && self.phase == Phase::Established
     }
 }
 

@@ -1,12 +1,10 @@
 //! Headers of outgoing packets, and how much payload fits behind them.
 
-use bytes::BytesMut;
-
 use super::out_data::CONFIRMING_PACKETS;
 use super::path::Stage;
 use super::sender::Sent;
 use super::{Connection, Role};
-use crate::profile::{Congestion, Framing, Management};
+use crate::profile::{Congestion, Management};
 use crate::seq;
 use crate::wire::{
     Arq, BASE_WORDS, Dss, DssMapping, ErrorBits, Flags, Packet, Protection, Sequence, TAG_BYTES, Version,
@@ -76,7 +74,7 @@ impl Connection {
             packet.fec = self.offered_fec();
             packet.multipath = self.syn_multipath(index);
             if self.role == Role::Initiator {
-                packet.cookie = self.cookie;
+                packet.cookie = self.negotiation.cookie;
             }
             if self.composition.profile().tuning.ecn
                 && self.composition.profile().congestion != Congestion::None
@@ -114,7 +112,7 @@ impl Connection {
     pub(super) fn base(&self, flags: Flags) -> Packet<'static> {
         let mut header = self.shape.header;
         header.flags = flags;
-        header.k = self.established_paths().max(1);
+        header.k = self.paths.established().max(1);
         let window = self.shape.window.then(|| self.assembler.window().min(65_535) as u16);
         let ack = flags.contains(Flags::ACK);
         let multi = self.multi.as_ref().filter(|_| !flags.intersects(Flags::SYN | Flags::RST));
@@ -186,58 +184,15 @@ impl Connection {
             overhead += WORD_BYTES + super::fec::prefix_bytes(several);
         }
         // The first packet may carry a cookie and keys.
-        if smallest || self.next_data == 0 {
+        if smallest || self.outbox.next() == 0 {
             overhead += if profile.management == Management::Opportunistic { 4 * WORD_BYTES } else { 0 };
             overhead += if several { 5 * WORD_BYTES } else { 0 };
         }
-        let packet_bytes = if smallest { profile.tuning.max_packet_bytes } else { self.packet_bytes() };
+        let packet_bytes = if smallest {
+            profile.tuning.max_packet_bytes
+        } else {
+            self.paths.packet_bytes(profile.tuning.max_packet_bytes)
+        };
         packet_bytes - overhead.min(packet_bytes - 1)
-    }
-
-    /// Payload bytes that the next segment will have.
-    pub(super) fn next_segment_bytes(&self, limit: usize) -> usize {
-        match self.composition.profile().framing {
-            Framing::Fixed => self.queue.front().map_or(0, |queued| queued.payload.len()),
-            Framing::Coalesce => self.queue_bytes.min(limit),
-        }
-    }
-
-    /// Takes the next segment from the queue: a message, or as much of the stream as fits.
-    // R-FRM-1, R-FRM-2
-    pub(super) fn cut_segment(&mut self, limit: usize) -> Option<super::Queued> {
-        let mut first = self.queue.pop_front()?;
-        if self.composition.profile().framing == Framing::Coalesce {
-            if first.payload.len() > limit {
-                let rest = super::Queued {
-                    payload: first.payload.split_off(limit),
-                    push: std::mem::replace(&mut first.push, false),
-                    deadline: first.deadline,
-                };
-                self.queue.push_front(rest);
-            } else if first.payload.len() < limit && !self.queue.is_empty() {
-                first = self.join_small(first, limit);
-            }
-        }
-        self.queue_bytes -= first.payload.len();
-        Some(first)
-    }
-
-    /// Fills a segment from several small writes.
-    pub(super) fn join_small(&mut self, first: super::Queued, limit: usize) -> super::Queued {
-        let mut joined = BytesMut::with_capacity(limit);
-        joined.extend_from_slice(&first.payload);
-        let mut push = first.push;
-        while joined.len() < limit {
-            let Some(next) = self.queue.front_mut() else { break };
-            let room = limit - joined.len();
-            if next.payload.len() > room {
-                joined.extend_from_slice(&next.payload.split_to(room));
-                break;
-            }
-            joined.extend_from_slice(&next.payload);
-            push |= next.push;
-            self.queue.pop_front();
-        }
-        super::Queued { payload: joined.freeze(), push, deadline: first.deadline }
     }
 }

@@ -11,10 +11,6 @@ use crate::time::Instant;
 use crate::wire::{
     Cookie, Decoded, Flags, Flow, MpCapable, Multipath, Packet, PayloadCheck, Sequence, Version,
 };
-use std::time::Duration;
-
-/// Least time between challenge acknowledgements, so that injected packets cannot be turned into a flood (RFC 5961).
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The numbers of a packet, unwrapped.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +147,7 @@ impl Connection {
             self.on_bare(index, packet, numbers);
         } else if !Self::is_padded(packet) {
             self.on_payload(cx, index, ecn, decoded, numbers);
+            self.feed_streams(cx);
         }
         if flags.contains(Flags::FIN)
             && let Some(number) = numbers.own
@@ -158,7 +155,7 @@ impl Connection {
             // A FIN carries no payload; its number is its own.
             self.on_fin(cx, index, number);
         }
-        if self.remote_fin.is_some() || self.multi.is_some() {
+        if self.closing.remote.is_some() || self.multi.is_some() {
             self.check_fin(cx);
         }
     }
@@ -206,8 +203,8 @@ impl Connection {
 
     /// Asks the peer, if it is the peer, to show the right numbers.
     pub(super) fn challenge(&mut self, now: Instant, index: usize) {
-        if now >= self.challenge_at && self.paths[index].is_open() {
-            self.challenge_at = now + CHALLENGE_INTERVAL;
+        if self.silence.may_challenge(now) && self.paths[index].is_open() {
+            self.silence.on_challenge(now);
             self.paths[index].ack.now = true;
         }
     }
@@ -239,7 +236,7 @@ impl Connection {
         };
         let alone = self.paths.iter().filter(|path| path.is_open()).count() <= 1;
         if whole || alone {
-            let reason = if self.is_complete() || self.is_last_ack() {
+            let reason = if self.closing.is_complete() || self.is_last_ack() {
                 // The peer had nothing left to do and has forgotten the connection already.
                 CloseReason::Graceful
             } else if self.phase == Phase::Handshake && self.role == Role::Initiator {
@@ -261,10 +258,7 @@ impl Connection {
 
     /// A packet with credible numbers arrived: the path and the peer are alive.
     fn heard(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
-        let profile = self.composition.profile();
-        let (idle, keepalive) = (profile.tuning.idle_timeout, profile.tuning.keepalive);
-        self.idle_at = idle.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
-        self.keepalive_at = keepalive.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
+        self.silence.broken(cx.now, &self.composition.profile().tuning);
         let path = &mut self.paths[index];
         path.heard_at = cx.now;
         path.cause.on_packet();

@@ -48,7 +48,7 @@ impl Connection {
         if self.role != Role::Initiator {
             return Err(PathError::NotInitiator);
         }
-        let open = self.paths.iter().filter(|path| path.stage != Stage::Closed).count();
+        let open = self.paths.live().count();
         let Some(multi) = &mut self.multi else { return Err(PathError::SinglePath) };
         // Joins prove knowledge of both keys, which the handshake exchanges (answer H11).
         if self.phase != Phase::Established || multi.peer_key.is_none() || !self.paths[0].confirmed {
@@ -87,7 +87,7 @@ impl Connection {
         };
         let Sequence::Arq(arq) = packet.sequence else { return None };
         let pending = self.paths.iter().filter(|path| path.stage == Stage::SynReceived).count();
-        let open = self.paths.iter().filter(|path| path.stage != Stage::Closed).count();
+        let open = self.paths.live().count();
         let possible =
             self.phase == Phase::Established && self.role == Role::Responder && self.multi.is_some();
         if !possible || pending >= MAX_PENDING_JOINS || open >= MAX_PATHS {

@@ -5,7 +5,9 @@ mod application;
 mod assembler;
 mod cause;
 mod close;
+mod closing;
 mod data_in;
+mod data_level;
 mod failover;
 mod fec;
 pub(crate) mod handshake;
@@ -14,25 +16,33 @@ mod input;
 mod joins;
 pub(crate) mod moving;
 pub(crate) mod multipath;
+mod negotiation;
+mod notices;
 mod out_ack;
 mod out_data;
 mod out_handshake;
+mod outbox;
 mod output;
 mod pacer;
 pub(crate) mod path;
+mod path_set;
+mod proof;
 mod protection;
 mod receiver;
 mod sender;
 pub(crate) mod shape;
+mod silence;
+mod size_search;
 pub(crate) mod sizes;
+mod stream_calls;
+mod streams;
 mod timers;
 
 pub use assembler::Message;
+pub(crate) use streams::Streams;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use bytes::Bytes;
 use rand_chacha::ChaCha12Rng;
 
 use crate::arena::Arena;
@@ -45,14 +55,19 @@ use crate::profile::{Composition, Management, Ordering};
 use crate::protected::Seal;
 use crate::stats::{ConnStats, PathStats};
 use crate::time::Instant;
-use crate::wire::{Cookie, PseudoHeader};
-use assembler::Assembler;
+use crate::wire::PseudoHeader;
+use assembler::{Assembler, HoleWait};
+use cause::Cause;
+use closing::{Closing, LocalFin};
 use multipath::Multi;
+use negotiation::Negotiation;
+use notices::Notices;
+use outbox::Outbox;
 use path::{Path, Stage, Timer};
+use path_set::PathSet;
 use shape::Shape;
+use silence::Silence;
 
-/// Events that wait to be polled, at most; further news of paths and losses are counted and dropped.
-const MAX_EVENTS: usize = 64;
 /// Outer MTU that received messages are budgeted with, in bytes.
 const BUDGET_BYTES_PER_PACKET: usize = 1500;
 
@@ -95,78 +110,28 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// A message, or a piece of the stream, that has not been numbered yet.
-#[derive(Debug)]
-struct Queued {
-    payload: Bytes,
-    push: bool,
-    deadline: Instant,
-}
-
-/// What became of our FIN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LocalFin {
-    Open,
-    /// `close` was called; the FIN follows the queued data.
-    Wanted,
-    Sent,
-    Acked,
-}
-
 /// A connection.
 pub(crate) struct Connection {
     composition: Composition,
     shape: Shape,
     role: Role,
     phase: Phase,
-    paths: Vec<Path>,
-    /// Path in use in hot standby, first choice in overflow, next in turn when spreading.
-    active: usize,
-    queue: VecDeque<Queued>,
-    queue_bytes: usize,
-    /// Number of the next new message.
-    next_data: u64,
-    /// First message number that the peer has not granted.
-    flow_limit: u64,
-    /// Send one packet although the peer grants none.
-    window_probe: bool,
-    local_fin: LocalFin,
-    /// Message number of the peer's FIN.
-    remote_fin: Option<u64>,
-    remote_finished: bool,
-    /// We closed first, so that we keep the memory of the connection (answer D12).
-    closed_first: bool,
-    farewell_said: bool,
-    assembler: Assembler,
-    /// The receiving half of the wait for a hole, as the application set it.
-    hold: Duration,
-    ack_every: u32,
-    configured_cause: crate::profile::LossCause,
-    reported_cause: crate::profile::LossCause,
+    paths: PathSet,
     multi: Option<Box<Multi>>,
-    cookie: Option<Cookie>,
-    cookie_refreshes: u32,
-    ecn_agreed: bool,
-    link_rate_pps: Option<f64>,
-    events: VecDeque<EventKind>,
-    readable_told: bool,
-    wants_writable: bool,
-    abandoned_untold: u64,
-    idle_at: Instant,
-    keepalive_at: Instant,
-    hole_at: Instant,
-    data_fin_at: Instant,
-    data_fin_tries: u32,
-    /// The path by which the end of the data left.
-    data_fin_path: usize,
-    challenge_at: Instant,
-    reset: Option<usize>,
-    /// What the application says in it.
-    reset_code: Option<u32>,
-    stats: ConnStats,
     seal: Option<Box<Seal>>,
-    /// The application has heard of the connection; the responder of a protected handshake waits for proof first.
-    announced: bool,
+    negotiation: Negotiation,
+    outbox: Outbox,
+    assembler: Assembler,
+    /// Between the two and the application, where the connection carries streams.
+    streams: Option<Box<Streams>>,
+    hole: HoleWait,
+    ack_every: u32,
+    cause: Cause,
+    link_rate_pps: Option<f64>,
+    silence: Silence,
+    closing: Closing,
+    notices: Notices,
+    stats: ConnStats,
 }
 
 impl Connection {
@@ -180,45 +145,22 @@ impl Connection {
             shape: Shape::new(&composition, ports.0, ports.1),
             role,
             phase: Phase::Handshake,
-            paths: vec![path],
-            active: 0,
-            queue: VecDeque::new(),
-            queue_bytes: 0,
-            next_data: 0,
-            flow_limit: u64::MAX,
-            window_probe: false,
-            local_fin: LocalFin::Open,
-            remote_fin: None,
-            remote_finished: false,
-            closed_first: false,
-            farewell_said: false,
-            assembler: Assembler::new(profile.ordering, t.receive_window_packets, limit_bytes),
-            hold: t.hold,
-            ack_every: t.ack_every,
-            configured_cause: profile.loss_cause,
-            reported_cause: crate::profile::LossCause::Congestion,
+            paths: PathSet::new(path),
             multi: None,
-            cookie: None,
-            cookie_refreshes: 0,
-            ecn_agreed: false,
-            link_rate_pps: None,
-            events: VecDeque::new(),
-            readable_told: false,
-            wants_writable: false,
-            abandoned_untold: 0,
-            // Without a connection nobody answers, so silence says nothing.
-            idle_at: t.idle_timeout.filter(|_| connected).map_or(Instant::FAR_FUTURE, |after| now + after),
-            keepalive_at: t.keepalive.filter(|_| connected).map_or(Instant::FAR_FUTURE, |after| now + after),
-            hole_at: Instant::FAR_FUTURE,
-            data_fin_at: Instant::FAR_FUTURE,
-            data_fin_tries: 0,
-            data_fin_path: 0,
-            challenge_at: Instant::ZERO,
-            reset: None,
-            reset_code: None,
-            stats: ConnStats::default(),
             seal: None,
-            announced: true,
+            negotiation: Negotiation::default(),
+            outbox: Outbox::new(),
+            assembler: Assembler::new(profile.ordering, t.receive_window_packets, limit_bytes),
+            streams: (profile.ordering == Ordering::Streams)
+                .then(|| Box::new(Streams::new(role == Role::Responder, t))),
+            hole: HoleWait { patience: t.hold, at: Instant::FAR_FUTURE },
+            ack_every: t.ack_every,
+            cause: Cause::new(profile.loss_cause),
+            link_rate_pps: None,
+            silence: Silence::new(now, t, connected),
+            closing: Closing::new(),
+            notices: Notices::new(),
+            stats: ConnStats::default(),
             composition,
         }
     }
@@ -252,7 +194,12 @@ impl Connection {
 
     /// Nothing is left to be read or told.
     pub fn is_drained(&self) -> bool {
-        self.is_closed() && self.events.is_empty() && !self.assembler.has_ready() && self.reset.is_none()
+        let unread = self.streams.as_ref().is_some_and(|streams| streams.has_unread());
+        !unread
+            && self.is_closed()
+            && self.notices.is_empty()
+            && !self.assembler.has_ready()
+            && self.closing.reset.is_none()
     }
 
     pub fn stats(&self) -> &ConnStats {
@@ -270,7 +217,7 @@ impl Connection {
     }
 
     pub fn agree_ecn(&mut self, agreed: bool) {
-        self.ecn_agreed = agreed;
+        self.negotiation.ecn = agreed;
     }
 
     pub fn path_stats(&self) -> Vec<(PathId, PathStats)> {
@@ -288,63 +235,38 @@ impl Connection {
             pacing_rate_pps: self.pacing_rate_pps(path),
             in_flight_packets: path.tx.in_flight(),
             delivered_bytes: path.tx.delivered_bytes(),
-            cause: path.cause(self.configured_cause),
+            cause: path.cause(self.cause.configured),
             outage: path.outage.is_some(),
             packet_bytes: path.sizes.as_ref().map_or(base_bytes, |sizes| sizes.carried_bytes()),
         };
-        self.paths
-            .iter()
-            .filter(|path| path.stage != Stage::Closed)
-            .map(|path| (path.id, describe(path)))
-            .collect()
+        self.paths.live().map(|path| (path.id, describe(path))).collect()
     }
 
-    /// Queues an event. What the application waits for is never dropped: it is queued once, however often it is told.
+    /// Queues an event, or counts it where there is no room.
     fn tell(&mut self, event: EventKind) {
-        let repeatable = matches!(
-            event,
-            EventKind::PathUp(_)
-                | EventKind::PathDown(_)
-                | EventKind::CauseChanged(_)
-                | EventKind::Abandoned { .. }
-        );
-        if repeatable && self.events.len() >= MAX_EVENTS {
-            self.stats.events_dropped += 1;
-        } else if repeatable || !self.events.contains(&event) {
-            self.events.push_back(event);
-        }
+        self.stats.events_dropped += u64::from(!self.notices.tell(event));
     }
 
     fn tell_readable(&mut self) {
-        if !self.readable_told {
-            self.readable_told = true;
+        // Payloads with frames go to their streams at once.
+        if !self.notices.readable_told && self.streams.is_none() {
+            self.notices.readable_told = true;
             self.tell(EventKind::Readable);
         }
     }
 
-    // R-PROT-11
     pub fn poll_event(&mut self) -> Option<EventKind> {
-        if !self.announced {
-            return None;
-        }
-        let event = self.events.pop_front();
-        if event.is_none() {
-            // An idle connection keeps no memory.
-            self.events = VecDeque::new();
-        }
-        event
+        self.notices.poll()
     }
 
     /// Tells the application of a connection that a peer opened, before everything else.
     fn announce(&mut self) {
-        self.announced = true;
-        self.events.push_front(EventKind::Accepted { port: self.ports().0 });
+        self.notices.announce(self.ports().0);
     }
 
     fn note_cause(&mut self) {
-        let cause = self.paths[self.main_path()].cause(self.configured_cause);
-        if cause != self.reported_cause {
-            self.reported_cause = cause;
+        let cause = self.paths[self.paths.main()].cause(self.cause.configured);
+        if self.cause.is_news(cause) {
             self.tell(EventKind::CauseChanged(cause));
         }
     }
@@ -354,42 +276,21 @@ impl Connection {
             return;
         }
         self.phase = Phase::Closed;
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             path.stop_all();
             path.stage = Stage::Closed;
         }
-        self.queue.clear();
-        self.queue_bytes = 0;
-        self.idle_at = Instant::FAR_FUTURE;
-        self.keepalive_at = Instant::FAR_FUTURE;
-        self.hole_at = Instant::FAR_FUTURE;
-        self.data_fin_at = Instant::FAR_FUTURE;
-        if !self.announced {
-            // Nobody has heard of it, so nobody needs to hear of its end.
-            self.events.clear();
-            cx.log(LogEvent::Closed { reason });
-            return;
-        }
-        // The last event must not be lost, whatever the queue holds.
-        self.events.push_back(EventKind::Closed(reason));
+        self.outbox.clear();
+        self.silence.stop();
+        self.hole.at = Instant::FAR_FUTURE;
+        self.closing.data_fin.at = Instant::FAR_FUTURE;
+        self.notices.end(EventKind::Closed(reason));
         cx.log(LogEvent::Closed { reason });
     }
 
     // R-OPT-8
     fn is_early(&self) -> bool {
         self.phase != Phase::Established && self.composition.profile().management == Management::Opportunistic
-    }
-
-    fn established_paths(&self) -> u8 {
-        self.paths.iter().filter(|path| path.stage == Stage::Established).count().min(15) as u8
-    }
-
-    /// The path for what concerns the whole connection: the one in use, or the first that is open.
-    fn main_path(&self) -> usize {
-        if self.paths[self.active].is_open() {
-            return self.active;
-        }
-        self.paths.iter().position(Path::is_open).unwrap_or(self.active)
     }
 
     fn ack_delay(&self) -> Duration {
@@ -401,7 +302,7 @@ impl Connection {
         self.paths
             .iter()
             .map(Path::deadline)
-            .chain([self.idle_at, self.keepalive_at, self.hole_at, self.data_fin_at])
+            .chain([self.silence.idle_at, self.silence.keepalive_at, self.hole.at, self.closing.data_fin.at])
             .min()
             .unwrap_or(Instant::FAR_FUTURE)
     }
@@ -409,11 +310,13 @@ impl Connection {
     /// Starts the wait for the oldest hole.
     fn arm_hole_timer(&mut self) {
         let profile = self.composition.profile();
-        self.hole_at = match self.assembler.hole_since() {
+        self.hole.at = match self.assembler.hole_since() {
             None => Instant::FAR_FUTURE,
             Some(since) if !profile.reliability.retransmits() => since + self.hole_patience(),
             // Only news for the application: it decides when to ask.
-            Some(since) if profile.ordering == Ordering::Partial && !self.readable_told => since + self.hold,
+            Some(since) if profile.ordering == Ordering::Partial && !self.notices.readable_told => {
+                since + self.hole.patience
+            }
             Some(_) => Instant::FAR_FUTURE,
         };
     }
@@ -421,7 +324,7 @@ impl Connection {
     /// How long a receiver without retransmission waits for a hole: reordering, or the encoded packet, may fill it.
     fn hole_patience(&self) -> Duration {
         let profile = self.composition.profile();
-        let base = self.hold.max(self.ack_delay());
+        let base = self.hole.patience.max(self.ack_delay());
         if profile.reliability.fec().is_none() {
             return base;
         }
@@ -453,7 +356,7 @@ mod tests {
         }
         conn.tell(EventKind::Writable);
         conn.tell(EventKind::Finished);
-        assert!(conn.events.len() <= MAX_EVENTS + 3 && conn.stats.events_dropped > 0);
+        assert!(conn.notices.len() <= Notices::MOST + 3 && conn.stats.events_dropped > 0);
         let told: Vec<EventKind> =
             std::iter::from_fn(|| endpoint.poll_event()).map(|event| event.kind).collect();
         for (event, times) in [(EventKind::Readable, 1), (EventKind::Writable, 1), (EventKind::Finished, 1)] {

@@ -1,28 +1,14 @@
 //! Peers that speak from another address: they are asked for proof there before anything else is sent to it.
 
-use std::time::Duration;
-
 use super::handshake::AMPLIFICATION;
 use super::output::Outgoing;
 use super::path::Stage;
+use super::proof::Moving;
 use super::{Connection, Cx, Phase};
 use crate::path::{Ecn, PathAddr, PathId, Transmit};
 use crate::seq;
 use crate::time::Instant;
 use crate::wire::{Cookie, Flags, Flow, Packet, Sequence};
-
-/// Least time between two challenges to the same address.
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(100);
-
-/// An address that the peer has not proven to be at.
-#[derive(Debug)]
-pub(crate) struct Moving {
-    addr: PathAddr,
-    challenge: Cookie,
-    asked_at: Instant,
-    /// The challenge has not left yet.
-    due: bool,
-}
 
 impl Connection {
     /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions, or
@@ -57,13 +43,11 @@ impl Connection {
     ) {
         let packet = self.cookie_packet(index, challenge);
         let Some(path) = self.paths.get_mut(index) else { return };
-        let asked = path.moving.as_ref().is_some_and(|moving| {
-            moving.addr == addr && now.saturating_since(moving.asked_at) < CHALLENGE_INTERVAL
-        });
+        let asked = path.moving.as_ref().is_some_and(|moving| moving.was_asked(addr, now));
         // The tag of a sealed packet comes on top of what is counted here.
         let fits = packet.encoded_len() + crate::wire::TAG_BYTES <= received_bytes * AMPLIFICATION;
         if !asked && fits {
-            path.moving = Some(Box::new(Moving { addr, challenge, asked_at: now, due: true }));
+            path.moving = Some(Box::new(Moving::new(addr, challenge, now)));
         }
     }
 
@@ -79,7 +63,7 @@ impl Connection {
 
     /// The path with this name, unless it was closed.
     pub fn live_path(&self, id: PathId) -> Option<(usize, PathAddr)> {
-        let index = self.paths.iter().position(|path| path.id == id && path.stage != Stage::Closed)?;
+        let index = self.paths.named(id)?;
         Some((index, self.paths[index].addr))
     }
 
@@ -119,9 +103,7 @@ impl Connection {
             let packet = self.cookie_packet(index, *answer);
             return self.emit(cx, what, &packet, out);
         }
-        let moving = self.paths[index].moving.as_mut().filter(|moving| moving.due)?;
-        moving.due = false;
-        let (addr, challenge) = (moving.addr, moving.challenge);
+        let (addr, challenge) = self.paths[index].moving.as_mut()?.take()?;
         let packet = self.cookie_packet(index, challenge);
         self.emit_to(cx, what, addr, &packet, out)
     }

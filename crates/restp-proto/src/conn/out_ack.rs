@@ -64,7 +64,7 @@ impl Connection {
             packet.multipath =
                 Some(Multipath::Priority(MpPriority { backup: path.backup, address_id: path.id.0 }));
         }
-        if self.local_fin == LocalFin::Sent && self.multi.is_some() {
+        if self.closing.local == LocalFin::Sent && self.multi.is_some() {
             self.add_data_fin(index, &mut packet);
         }
         // The third message of a protected handshake takes the place of everything that is not needed yet.
@@ -145,7 +145,7 @@ impl Connection {
     pub(super) fn acknowledged(&mut self, now: Instant, index: usize) {
         let granted = self.assembler.next() + u64::from(self.assembler.window());
         let repeats = self.composition.profile().duplicate_acks;
-        for path in &mut self.paths {
+        for path in self.paths.iter_mut() {
             path.ack.granted = granted;
         }
         let path = &mut self.paths[index];
@@ -190,7 +190,7 @@ impl Connection {
     pub(super) fn add_data_fin(&self, index: usize, packet: &mut Packet<'_>) {
         let (Some(multi), Some(dss)) = (&self.multi, &mut packet.dss) else { return };
         dss.mapping = Some(DssMapping {
-            data_sequence: multi.local_number(self.next_data),
+            data_sequence: multi.local_number(self.outbox.next()),
             subflow_sequence: seq::to_wire(self.paths[index].local_isn, self.paths[index].tx.next()),
             length: 0,
             data_fin: true,

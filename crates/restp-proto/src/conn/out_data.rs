@@ -90,6 +90,7 @@ impl Connection {
         room: usize,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
+        self.fill_from_streams();
         if !self.has_new() {
             return None;
         }
@@ -102,23 +103,22 @@ impl Connection {
             return Some(length);
         }
         let segment = self.segment_bytes(false);
-        if room != usize::MAX && self.header_bytes(index) + self.next_segment_bytes(segment) > room {
+        let framing = self.composition.profile().framing;
+        if room != usize::MAX && self.header_bytes(index) + self.outbox.next_bytes(framing, segment) > room {
             return None;
         }
-        let queued = self.cut_segment(segment)?;
-        let sent = Sent::new(self.next_data, queued.payload.clone(), false, queued.push, queued.deadline);
+        let queued = self.outbox.cut(framing, segment)?;
+        let sent = Sent::new(self.outbox.next(), queued.payload.clone(), false, queued.push, queued.deadline);
         let Some(length) = self.send_new(cx, index, sent, usize::MAX, out) else {
             // The peer's address is not proven and may not be sent more for now.
-            self.queue_bytes += queued.payload.len();
-            self.queue.push_front(queued);
+            self.outbox.put_back(queued);
             return None;
         };
         let stored = Stored { payload: queued.payload, push: queued.push, deadline: queued.deadline };
         if let Some(multi) = &mut self.multi {
             multi.store.push_back(stored);
         }
-        self.next_data += 1;
-        self.window_probe = false;
+        self.outbox.count();
         self.stats.data_sent += 1;
         self.tell_writable();
         Some(length)
@@ -127,9 +127,9 @@ impl Connection {
     pub(super) fn tell_writable(&mut self) {
         let t = &self.composition.profile().tuning;
         let half = (t.send_buffer_packets as usize).div_ceil(2);
-        let roomy = self.queue.len() <= half && self.queue_bytes <= half * self.max_message_bytes();
-        if self.wants_writable && roomy {
-            self.wants_writable = false;
+        let roomy = self.outbox.len() <= half && self.outbox.bytes() <= half * self.max_message_bytes();
+        if self.outbox.wants_room && roomy {
+            self.outbox.wants_room = false;
             self.tell(crate::event::EventKind::Writable);
         }
     }
@@ -161,7 +161,7 @@ impl Connection {
             self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: false }, &packet, out)?;
         }
         self.encode_later(cx, index, number, &sent);
-        let app_limited = self.queue.is_empty();
+        let app_limited = self.nothing_waits();
         let numbered = self.numbered(Flags::empty()) || packet_is_numbered(number);
         let tracked = self.composition.acknowledges();
         let keeps_payload = self.composition.profile().reliability.retransmits();
@@ -191,9 +191,10 @@ impl Connection {
         if !profile.reliability.retransmits() || !profile.tuning.tail_fec {
             return true;
         }
-        let waiting = match profile.framing {
-            Framing::Fixed => self.queue.len(),
-            Framing::Coalesce => self.queue_bytes / self.max_message_bytes().max(1),
+        let waiting = match (profile.framing, &self.streams) {
+            (_, Some(streams)) => streams.waiting_bytes() / self.max_message_bytes().max(1),
+            (Framing::Fixed, None) => self.outbox.len(),
+            (Framing::Coalesce, None) => self.outbox.bytes() / self.max_message_bytes().max(1),
         };
         let path = &self.paths[index];
         (waiting == 0 && path.has_room()) || waiting + (path.tx.in_flight() as usize) < TAIL_PACKETS
@@ -256,11 +257,11 @@ impl Connection {
 
     /// Announces the end of the data of several paths (answer H10).
     pub(super) fn send_data_fin(&mut self, cx: &mut Cx<'_>, out: &mut Vec<u8>) -> Option<Transmit> {
-        self.local_fin = LocalFin::Sent;
-        let index = self.pick_path(|_| true).unwrap_or(self.active);
+        self.closing.local = LocalFin::Sent;
+        let index = self.pick_path(|_| true).unwrap_or(self.paths.active);
         let path = &mut self.paths[index];
-        self.data_fin_at = cx.now + path.rtt.rto();
-        self.data_fin_path = index;
+        self.closing.data_fin.at = cx.now + path.rtt.rto();
+        self.closing.data_fin.path = index;
         self.send_ack(cx, index, AckNumber::Next, out)
     }
 }

@@ -11,7 +11,7 @@ use crate::path::{Ecn, Transmit};
 use crate::profile::{Congestion, Management};
 use crate::seq;
 use crate::wire::{
-    Arq, ErrorBits, Fec, Flags, Flow, JoinStep, MpCapable, MpJoin, Multipath, Packet, Sequence,
+    Arq, ErrorBits, Fec, Flags, Flow, JoinStep, MpCapable, MpJoin, Multipath, Order, Packet, Sequence,
 };
 
 /// Width of the interval, as a share of the wait, from which the next transmission of a SYN is drawn (R-CM-4).
@@ -109,18 +109,18 @@ impl Connection {
         packet.sequence = Sequence::Arq(Arq { sequence: self.paths[index].local_isn, acknowledgement: 0 });
         let opportunistic = self.composition.profile().management == Management::Opportunistic;
         if opportunistic && index == 0 {
-            match self.cookie {
+            match self.negotiation.cookie {
                 Some(cookie) => packet.cookie = Some(cookie),
                 None => packet.header.flow |= Flow::CKI,
             }
         }
-        if let Some(cookie) = self.cookie.filter(|_| self.seal.is_some() && index == 0) {
+        if let Some(cookie) = self.negotiation.cookie.filter(|_| self.seal.is_some() && index == 0) {
             packet.cookie = Some(cookie);
             packet.header.flow |= Flow::CKI;
         }
         if opportunistic && index != 0 {
             // Presence of a cookie follows from the bits alone; a join shows the one of its connection.
-            packet.cookie = self.cookie;
+            packet.cookie = self.negotiation.cookie;
         }
         if self.composition.profile().tuning.ecn && self.composition.profile().congestion != Congestion::None
         {
@@ -128,6 +128,11 @@ impl Connection {
         }
         packet.fec = self.offered_fec();
         packet.multipath = self.syn_multipath(index);
+        if index == 0 && packet.header.order == Order::Streams {
+            // Asked for so that who does not know streams answers without them. R-STR-1
+            packet.header.order = Order::None;
+            packet.header.flags |= Flags::URG;
+        }
         packet
     }
 
@@ -212,7 +217,7 @@ impl Connection {
         });
         packet.window = self.shape.window.then_some(0);
         // R-CM-11
-        let code = self.reset_code.filter(|_| knows_peer).map(u32::to_be_bytes);
+        let code = self.closing.reset_code.filter(|_| knows_peer).map(u32::to_be_bytes);
         packet.payload = code.as_ref().map_or(&[], |code| code);
         if packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) && knows_peer && code.is_none() {
             packet.fec = self.offered_fec();

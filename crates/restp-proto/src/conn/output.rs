@@ -36,7 +36,7 @@ impl Connection {
         max_segments: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        if let Some(index) = self.reset.take() {
+        if let Some(index) = self.closing.reset.take() {
             return self.send_reset(cx, index, out);
         }
         if self.phase == Phase::Closed {
@@ -127,11 +127,12 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         self.clean_reinjections();
+        self.fill_from_streams();
         if !self.has_new() {
-            if self.local_fin == LocalFin::Wanted && self.multi.is_some() && self.wants_fin() {
+            if self.closing.local == LocalFin::Wanted && self.multi.is_some() && self.wants_fin() {
                 return self.send_data_fin(cx, out);
             }
-            if self.local_fin == LocalFin::Wanted && !self.connected() && self.queue.is_empty() {
+            if self.closing.local == LocalFin::Wanted && !self.connected() && self.outbox.is_empty() {
                 self.finish(cx, crate::event::CloseReason::Graceful);
             }
             self.await_window(cx.now);
@@ -163,10 +164,9 @@ impl Connection {
     /// The peer grants nothing and nothing is under way that would bring news: probe after a while (answer J6).
     // R-FC-3
     pub(super) fn await_window(&mut self, now: Instant) {
-        let index = self.main_path();
+        let index = self.paths.main();
         let path = &mut self.paths[index];
-        let blocked =
-            !self.queue.is_empty() && self.next_data >= self.flow_limit && path.stage == Stage::Established;
+        let blocked = self.outbox.is_blocked() && path.stage == Stage::Established;
         if blocked && path.tx.is_empty() && !path.is_running(Timer::Retransmit) {
             path.set(Timer::Retransmit, now + path.rtt.rto());
         }
@@ -186,13 +186,12 @@ impl Connection {
     /// A message waits, and the peer grants it.
     pub(super) fn has_new(&self) -> bool {
         let reinject = self.multi.as_ref().is_some_and(|multi| !multi.reinject.is_empty());
-        let granted = self.next_data < self.flow_limit || self.window_probe;
-        reinject || (!self.queue.is_empty() && granted && self.early_limit())
+        reinject || (!self.outbox.is_empty() && self.outbox.may_number() && self.early_limit())
     }
 
     /// Early data without numbers cannot be told apart, so only the first packet, which is numbered, may leave.
     pub(super) fn early_limit(&self) -> bool {
-        self.phase == Phase::Established || self.next_data == 0 || self.numbered(Flags::empty())
+        self.phase == Phase::Established || self.outbox.next() == 0 || self.numbered(Flags::empty())
     }
 
     /// Data packets with `flags` carry a number.
@@ -282,7 +281,7 @@ impl Connection {
 
     // R-ENCAP-4, R-CC-7
     pub(super) fn data_ecn(&self) -> Ecn {
-        if self.ecn_agreed && self.composition.profile().congestion != Congestion::None {
+        if self.negotiation.ecn && self.composition.profile().congestion != Congestion::None {
             Ecn::Ect0
         } else {
             Ecn::NotEct

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::cause::CauseEstimator;
 use super::fec::{Decoder, Encoder};
+use super::multipath::Join;
 use super::pacer::Pacer;
+use super::proof::Moving;
 use super::receiver::ReceiveWindow;
 use super::sender::SendWindow;
 use super::sizes::{Partial, Sizes};
@@ -144,7 +146,7 @@ pub(crate) struct Path {
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
     pub allowance_bytes: Option<usize>,
     /// Another address from which the peer seems to speak, until it has proven to be there.
-    pub moving: Option<Box<super::moving::Moving>>,
+    pub moving: Option<Box<Moving>>,
     /// What is known of its MTU, where it is searched for.
     pub sizes: Option<Box<Sizes>>,
     /// Packets of which parts have arrived.
@@ -153,7 +155,7 @@ pub(crate) struct Path {
     pub proof: Option<Box<Cookie>>,
     /// Control packets to be sent when possible.
     pub wants: Wants,
-    pub join: Option<Box<super::multipath::Join>>,
+    pub join: Option<Box<Join>>,
     pub fin_sent: bool,
     /// A cookie is at hand, so that data need not wait for the handshake.
     pub early: bool,

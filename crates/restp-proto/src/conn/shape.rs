@@ -4,7 +4,7 @@ use crate::profile::{
     AckReport, AckTiming, Composition, Congestion, FecKind, FlowControl, Framing, LossCause, Management,
     Ordering, Paths, Profile, Protection, Reliability, Scheduler,
 };
-use crate::wire::{self, Cong, ErrorBits, Fec, Flow, Header, Order, Packet, PathMode, Version};
+use crate::wire::{self, Cong, ErrorBits, Fec, Flags, Flow, Header, Order, Packet, PathMode, Version};
 
 /// The parts of a header that all packets of a connection share.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,7 @@ impl Shape {
                 Ordering::Unordered => Order::None,
                 Ordering::Partial => Order::Partial,
                 Ordering::Full => Order::Full,
+                Ordering::Streams => Order::Streams,
             },
             flow: match p.management {
                 Management::Connectionless => Flow::empty(),
@@ -117,7 +118,13 @@ fn requested_profile(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<
     } else {
         return None;
     };
+    let begins = header.flags.contains(Flags::SYN) && !header.flags.contains(Flags::ACK);
+    let streams = own.ordering == Ordering::Streams;
     let ordering = match header.order {
+        // R-STR-1
+        Order::None if begins && streams && header.flags.contains(Flags::URG) => Ordering::Streams,
+        Order::Streams if !begins && streams => Ordering::Streams,
+        Order::Streams => return None,
         Order::None => Ordering::Unordered,
         Order::Partial => Ordering::Partial,
         Order::Full => Ordering::Full,

@@ -25,21 +25,21 @@ impl Connection {
                 self.path_timers(cx, index);
             }
         }
-        if self.idle_at <= cx.now {
-            self.idle_at = Instant::FAR_FUTURE;
+        if self.silence.idle_at <= cx.now {
+            self.silence.idle_at = Instant::FAR_FUTURE;
             self.finish(cx, CloseReason::Idle);
         }
-        if self.keepalive_at <= cx.now {
+        if self.silence.keepalive_at <= cx.now {
             let period = self.composition.profile().tuning.keepalive;
-            self.keepalive_at = period.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
-            let index = self.main_path();
+            self.silence.keepalive_at = period.map_or(Instant::FAR_FUTURE, |after| cx.now + after);
+            let index = self.paths.main();
             self.paths[index].wants.probe |= self.paths[index].stage == Stage::Established;
         }
-        if self.hole_at <= cx.now {
-            self.hole_at = Instant::FAR_FUTURE;
+        if self.hole.at <= cx.now {
+            self.hole.at = Instant::FAR_FUTURE;
             self.on_hole_timer(cx);
         }
-        if self.data_fin_at <= cx.now {
+        if self.closing.data_fin.at <= cx.now {
             self.on_data_fin_timer(cx);
         }
     }
@@ -89,33 +89,36 @@ impl Connection {
     /// Nobody has acknowledged the end of the data in time.
     // R-MP-7, R-MP-10
     fn on_data_fin_timer(&mut self, cx: &mut Cx<'_>) {
-        self.data_fin_at = Instant::FAR_FUTURE;
-        if self.local_fin != LocalFin::Sent {
+        self.closing.data_fin.at = Instant::FAR_FUTURE;
+        if self.closing.local != LocalFin::Sent {
             return;
         }
-        self.data_fin_tries += 1;
-        if self.data_fin_tries > self.composition.profile().tuning.max_retries {
+        self.closing.data_fin.tries += 1;
+        if self.closing.data_fin.tries > self.composition.profile().tuning.max_retries {
             self.finish(cx, CloseReason::TimedOut);
             return;
         }
-        let left_by = &self.paths[self.data_fin_path];
+        let left_by = &self.paths[self.closing.data_fin.path];
         let silent = cx.now.saturating_since(left_by.heard_at) >= left_by.rtt.base_rto();
-        if silent && self.data_fin_tries >= SWITCH_TIMEOUTS && self.has_another(self.data_fin_path) {
-            self.path_failed(cx, self.data_fin_path);
+        if silent
+            && self.closing.data_fin.tries >= SWITCH_TIMEOUTS
+            && self.paths.has_another(self.closing.data_fin.path)
+        {
+            self.path_failed(cx, self.closing.data_fin.path);
         }
-        let index = self.pick_path(|_| true).unwrap_or(self.active);
-        self.data_fin_path = index;
+        let index = self.pick_path(|_| true).unwrap_or(self.paths.active);
+        self.closing.data_fin.path = index;
         let path = &mut self.paths[index];
         path.ack.now = true;
-        let wait = path.rtt.rto().saturating_mul(1 << self.data_fin_tries.min(6));
-        self.data_fin_at = cx.now + wait;
+        let wait = path.rtt.rto().saturating_mul(1 << self.closing.data_fin.tries.min(6));
+        self.closing.data_fin.at = cx.now + wait;
     }
 
     /// The oldest packet in flight lies beyond what the peer grants: it probes the window.
     pub(super) fn probes_window(&self, index: usize) -> bool {
         let tx = &self.paths[index].tx;
         self.shape.window
-            && tx.get(tx.first()).is_some_and(|sent| !sent.fin && sent.data_index >= self.flow_limit)
+            && tx.get(tx.first()).is_some_and(|sent| !sent.fin && sent.data_index >= self.outbox.limit())
     }
 
     /// Nothing was acknowledged for a while: a few packets more, so that a burst of losses does not end the flow.
@@ -147,7 +150,7 @@ impl Connection {
         if path.tx.is_empty() {
             // A closed window: one packet asks whether it has opened (answer J6).
             path.rtt.back_off();
-            self.window_probe = true;
+            self.outbox.probe = true;
             return;
         }
         let profile = self.composition.profile();
@@ -176,14 +179,14 @@ impl Connection {
     // R-ARQ-4
     fn on_timeout(&mut self, cx: &mut Cx<'_>, index: usize, silent: bool, retransmits: bool) {
         self.stats.timeouts += 1;
-        let configured = self.configured_cause;
+        let configured = self.cause.configured;
         let t = &self.composition.profile().tuning;
         let (max_retries, tail_probe, probes) = (t.max_retries, t.tail_probe, t.probe_packets);
         let path = &mut self.paths[index];
         path.retries += 1;
         let (id, retries) = (path.id.0, path.retries);
         cx.log(LogEvent::Timeout { path: id });
-        if self.is_complete() && retries >= super::close::UNRELIABLE_FIN_TRIES {
+        if self.closing.is_complete() && retries >= super::close::UNRELIABLE_FIN_TRIES {
             self.forgo_farewell(cx, index);
             return;
         }
@@ -200,9 +203,9 @@ impl Connection {
             _ => false,
         };
         let suspect = path.suspect;
-        if self.has_another(index) && (gone || retries >= SWITCH_TIMEOUTS) {
+        if self.paths.has_another(index) && (gone || retries >= SWITCH_TIMEOUTS) {
             self.path_failed(cx, index);
-        } else if gone && retransmits && !suspect && !self.is_complete() {
+        } else if gone && retransmits && !suspect && !self.closing.is_complete() {
             let path = &mut self.paths[index];
             if let Some(before) = path.before_silence.take() {
                 path.cc = *before;
@@ -276,7 +279,7 @@ impl Connection {
             self.finish(cx, CloseReason::Outage);
             return;
         }
-        if self.is_complete() {
+        if self.closing.is_complete() {
             self.forgo_farewell(cx, index);
             return;
         }

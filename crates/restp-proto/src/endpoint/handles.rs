@@ -73,6 +73,7 @@ impl Endpoint {
         self.with(now, conn, |conn, cx| {
             conn.abort(cx);
             while conn.recv(cx).is_some() {}
+            conn.discard_streams();
             while conn.poll_event().is_some() {}
         });
     }

@@ -1,8 +1,10 @@
 //! Datagrams in: to their connection, or, without one, to the handshake that keeps no state.
 
-use super::Endpoint;
+use bytes::Bytes;
+
 use super::budget::Answer;
 use super::table::Key;
+use super::{Endpoint, Stateless};
 use crate::conn::handshake::Refusal;
 use crate::conn::shape;
 use crate::error::SendError;
@@ -24,75 +26,92 @@ pub(super) struct Stranger<'a> {
     pub datagram: &'a [u8],
 }
 
-// R-ERR-1, R-PROT-1
-pub(super) fn handle(endpoint: &mut Endpoint, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
-    endpoint.stats.datagrams += 1;
-    let pseudo = (endpoint.config.encapsulation.incoming())(&path);
-    let Ok(decoded) = Packet::decode(datagram, pseudo.as_ref()) else {
-        // Answers A6, A12, C3: no reaction of any kind. R-CRC-5, R-HDR-2
-        endpoint.stats.undecodable += 1;
-        return;
-    };
-    let header = &decoded.packet.header;
-    let key = Key { addr: path, local_port: header.destination_port, remote_port: header.source_port };
-    if let Some((id, index)) = endpoint.table.find(&key) {
-        if endpoint.table.get(id).is_some_and(|conn| conn.owns(index, &path)) {
-            deliver(endpoint, now, id, index, ecn, &decoded, datagram);
-            return;
-        }
-        endpoint.table.unbind(&key);
-    }
-    let stranger = Stranger { now, key, ecn, decoded: &decoded, datagram };
-    if header.flow.intersects(Flow::CON | Flow::OPT) {
-        endpoint.on_stranger(&stranger);
-    } else {
-        endpoint.on_datagram(&stranger);
-    }
-}
-
-pub(super) fn deliver(
-    endpoint: &mut Endpoint,
-    now: Instant,
-    id: ConnId,
-    index: usize,
-    ecn: Ecn,
-    decoded: &Decoded<'_>,
-    datagram: &[u8],
-) {
-    let cookie = endpoint.with(now, id, |conn, cx| conn.handle(cx, index, ecn, decoded, datagram)).flatten();
-    if let Some(cookie) = cookie
-        && let Some(server) = endpoint.table.get(id).and_then(|conn| conn.path_addrs().next())
-    {
-        endpoint.remember_cookie(server.1.remote, cookie);
-    }
-}
-
-// R-CM-1
-pub(super) fn send_datagram(endpoint: &mut Endpoint, datagram: &Datagram) -> Result<(), SendError> {
-    let listener = endpoint.listeners.get(&datagram.local_port).ok_or(SendError::Unknown)?;
-    let profile = listener.composition.profile();
-    if profile.management != Management::Connectionless {
-        return Err(SendError::Unknown);
-    }
-    let shape = shape::Shape::new(&listener.composition, datagram.local_port, datagram.remote_port);
-    let packet = Packet { payload: &datagram.payload, ..Packet::new(shape.header) };
-    let header_bytes = packet.encoded_len() - datagram.payload.len();
-    let limit_bytes = profile.tuning.max_packet_bytes.saturating_sub(header_bytes);
-    if datagram.payload.len() > limit_bytes {
-        return Err(SendError::TooLong { size_bytes: datagram.payload.len(), limit_bytes });
-    }
-    if endpoint.stateless.len() >= endpoint.config.max_datagrams {
-        return Err(SendError::Full(datagram.payload.clone()));
-    }
-    let pseudo = (endpoint.config.encapsulation.outgoing())(&datagram.path);
-    let mut bytes = Vec::with_capacity(packet.encoded_len());
-    if packet.encode(&mut bytes, pseudo.as_ref()).is_ok() {
-        endpoint.stateless.push_back(super::Stateless { path: datagram.path, bytes });
-    }
-    Ok(())
-}
-
 impl Endpoint {
+    /// Takes a datagram that arrived on `path` with the ECN field `ecn`.
+    // R-ERR-1, R-PROT-1
+    pub fn handle(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
+        self.stats.datagrams += 1;
+        let pseudo = (self.config.encapsulation.incoming())(&path);
+        let Ok(decoded) = Packet::decode(datagram, pseudo.as_ref()) else {
+            // Answers A6, A12, C3: no reaction of any kind. R-CRC-5, R-HDR-2
+            self.stats.undecodable += 1;
+            return;
+        };
+        let header = &decoded.packet.header;
+        let key = Key { addr: path, local_port: header.destination_port, remote_port: header.source_port };
+        if let Some((id, index)) = self.table.find(&key) {
+            if self.table.get(id).is_some_and(|conn| conn.owns(index, &path)) {
+                self.deliver(now, id, index, ecn, &decoded, datagram);
+                return;
+            }
+            self.table.unbind(&key);
+        }
+        let stranger = Stranger { now, key, ecn, decoded: &decoded, datagram };
+        if header.flow.intersects(Flow::CON | Flow::OPT) {
+            self.on_stranger(&stranger);
+        } else {
+            self.on_datagram(&stranger);
+        }
+    }
+
+    /// Takes datagrams that arrived together: `train` cut into pieces of `stride` bytes, the last of which may be shorter.
+    ///
+    /// What [`Endpoint::handle`] would copy stays where it is: messages that the application holds hold all of `train`. So
+    /// lend what is full, and bound what is lent at a time, since a peer decides how much of a train is worth keeping.
+    pub fn handle_train(&mut self, now: Instant, path: PathAddr, ecn: Ecn, train: &Bytes, stride: usize) {
+        self.arena.lend(train.clone());
+        for datagram in train.chunks(stride.max(1)) {
+            self.handle(now, path, ecn, datagram);
+        }
+        self.arena.take_back();
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        now: Instant,
+        id: ConnId,
+        index: usize,
+        ecn: Ecn,
+        decoded: &Decoded<'_>,
+        datagram: &[u8],
+    ) {
+        let cookie = self.with(now, id, |conn, cx| conn.handle(cx, index, ecn, decoded, datagram)).flatten();
+        if let Some(cookie) = cookie
+            && let Some(server) = self.table.get(id).and_then(|conn| conn.path_addrs().next())
+        {
+            self.remember_cookie(server.1.remote, cookie);
+        }
+    }
+
+    /// Sends a message without a connection, from a connectionless port that is listened on.
+    ///
+    /// # Errors
+    /// [`SendError`] if the port is not connectionless or the message does not fit.
+    // R-CM-1
+    pub fn send_datagram(&mut self, datagram: &Datagram) -> Result<(), SendError> {
+        let listener = self.listeners.get(&datagram.local_port).ok_or(SendError::Unknown)?;
+        let profile = listener.composition.profile();
+        if profile.management != Management::Connectionless {
+            return Err(SendError::Unknown);
+        }
+        let shape = shape::Shape::new(&listener.composition, datagram.local_port, datagram.remote_port);
+        let packet = Packet { payload: &datagram.payload, ..Packet::new(shape.header) };
+        let header_bytes = packet.encoded_len() - datagram.payload.len();
+        let limit_bytes = profile.tuning.max_packet_bytes.saturating_sub(header_bytes);
+        if datagram.payload.len() > limit_bytes {
+            return Err(SendError::TooLong { size_bytes: datagram.payload.len(), limit_bytes });
+        }
+        if self.stateless.len() >= self.config.max_datagrams {
+            return Err(SendError::Full(datagram.payload.clone()));
+        }
+        let pseudo = (self.config.encapsulation.outgoing())(&datagram.path);
+        let mut bytes = Vec::with_capacity(packet.encoded_len());
+        if packet.encode(&mut bytes, pseudo.as_ref()).is_ok() {
+            self.stateless.push_back(Stateless { path: datagram.path, bytes });
+        }
+        Ok(())
+    }
+
     // Answer D16. R-HDR-11
     fn on_datagram(&mut self, stranger: &Stranger<'_>) {
         let limit = self.config.max_datagrams;
@@ -280,7 +299,7 @@ impl Endpoint {
         // Its numbers are those of the peer; under protection it must open, too, before anything follows from it.
         let taken = |endpoint: &Self| endpoint.table.get(id).map(|conn| conn.stats().packets_received);
         let before = taken(self);
-        deliver(self, stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
+        self.deliver(stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
         if taken(self) == before {
             return true;
         }

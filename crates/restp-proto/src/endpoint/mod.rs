@@ -7,6 +7,7 @@ mod handles;
 mod incoming;
 mod linger;
 mod opening;
+mod streams;
 mod table;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +15,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -23,7 +23,7 @@ use crate::config::EndpointConfig;
 use crate::conn::multipath::Multi;
 use crate::conn::{Connection, Cx, Role};
 use crate::crypto::{Purpose, Secret};
-use crate::error::{ConnectError, ListenError, SendError};
+use crate::error::{ConnectError, ListenError};
 use crate::event::{ConnId, Datagram, Event};
 use crate::log::Observer;
 use crate::path::{Ecn, PathAddr, Transmit};
@@ -298,23 +298,6 @@ impl Endpoint {
         }
     }
 
-    /// Takes a datagram that arrived on `path` with the ECN field `ecn`.
-    pub fn handle(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
-        incoming::handle(self, now, path, ecn, datagram);
-    }
-
-    /// Takes datagrams that arrived together: `train` cut into pieces of `stride` bytes, the last of which may be shorter.
-    ///
-    /// What [`Endpoint::handle`] would copy stays where it is: messages that the application holds hold all of `train`. So
-    /// lend what is full, and bound what is lent at a time, since a peer decides how much of a train is worth keeping.
-    pub fn handle_train(&mut self, now: Instant, path: PathAddr, ecn: Ecn, train: &Bytes, stride: usize) {
-        self.arena.lend(train.clone());
-        for datagram in train.chunks(stride.max(1)) {
-            incoming::handle(self, now, path, ecn, datagram);
-        }
-        self.arena.take_back();
-    }
-
     /// Appends the next packets to `out`, at most `max_segments` of equal length for one path (the last may be shorter).
     ///
     /// Call it until it answers `None`.
@@ -429,14 +412,6 @@ impl Endpoint {
     /// The next message without a connection that came to the connectionless `port`.
     pub fn recv_datagram(&mut self, port: u16) -> Option<Datagram> {
         self.listeners.get_mut(&port)?.datagrams.pop_front()
-    }
-
-    /// Sends a message without a connection, from a connectionless port that is listened on.
-    ///
-    /// # Errors
-    /// [`SendError`] if the port is not connectionless or the message does not fit.
-    pub fn send_datagram(&mut self, datagram: &Datagram) -> Result<(), SendError> {
-        incoming::send_datagram(self, datagram)
     }
 
     /// Bytes that a peer without state gets back, if the budget allows.

@@ -3,13 +3,13 @@
 use rand_core::Rng;
 
 use super::budget::Answer;
-use super::incoming::{Stranger, deliver};
+use super::incoming::Stranger;
 use super::table::Key;
 use super::{Endpoint, ISN_SLOT, Listener, Share};
 use crate::cc::INITIAL_WINDOW;
 use crate::conn::handshake::Refusal;
 use crate::conn::handshake::{Keys, Opening, Proof, agreed_hash};
-use crate::conn::multipath::{asks_checks, checks_flag};
+use crate::conn::multipath::checks_flag;
 use crate::conn::{Connection, shape};
 use crate::crypto::{self, Purpose};
 use crate::profile::Composition;
@@ -196,7 +196,7 @@ impl Endpoint {
                 return;
             }
             reply.multipath = Some(Multipath::Capable(MpCapable::OneKey {
-                flags: crypto::capable_flags(profile.join_hash) | checks_flag(asks_checks(profile)),
+                flags: crypto::capable_flags(profile.join_hash) | checks_flag(profile.asks_checks()),
                 key: self.responder_key(&stranger.key, peer_isn, key),
             }));
         }
@@ -329,7 +329,7 @@ impl Endpoint {
         let id = self.table.insert(conn);
         self.table.bind(key, id, 0);
         self.note_ports(key.local_port, key.remote_port, id);
-        deliver(self, stranger.now, id, 0, stranger.ecn, stranger.decoded, stranger.datagram);
+        self.deliver(stranger.now, id, 0, stranger.ecn, stranger.decoded, stranger.datagram);
         true
     }
 }

@@ -95,6 +95,7 @@ fn ordering(ordering: Ordering) -> &'static str {
         Ordering::Unordered => "Unordered: delivered as it arrives.",
         Ordering::Partial => "Partially ordered: in order unless a hole lasts too long.",
         Ordering::Full => "Fully ordered.",
+        Ordering::Streams => "Streams: each is ordered for itself and has its own flow control and priority.",
     }
 }
 

@@ -59,6 +59,8 @@ pub enum Ordering {
     Partial,
     /// Strictly in order.
     Full,
+    /// Many streams in one connection, each in order for itself, so that a loss in one does not hold up the others.
+    Streams,
 }
 
 /// Which packets one encoded packet covers.

@@ -152,6 +152,17 @@ impl Profile {
         }
     }
 
+    /// This profile with streams in the place of messages: its reliability must be ARQ or HARQ, its handshake three-way.
+    #[must_use]
+    pub fn with_streams(self) -> Self {
+        Self {
+            name: format!("{}, streams", self.name),
+            ordering: Ordering::Streams,
+            framing: Framing::Fixed,
+            ..self
+        }
+    }
+
     /// This profile with the dissertation's own algorithms and timers instead of ours.
     ///
     /// Voice ran over BIC and passed over holes as soon as the application asked; everything else ran NewReno; several

@@ -98,6 +98,14 @@ pub struct Tuning {
     pub fail_back_after: Duration,
     /// Maximum segment lifetime; a closed connection lingers twice as long (answer D12).
     pub msl: Duration,
+    /// Streams of each kind that the peer may have open, 16 at least (R-STR-4).
+    pub max_streams: u64,
+    /// Bytes of one stream that may wait for the application, 65,536 at least (R-STR-6).
+    pub stream_window_bytes: u64,
+    /// Bytes of all streams together that may wait for the application, 262,144 at least (R-STR-6).
+    pub connection_window_bytes: u64,
+    /// Bytes of one stream that may wait to be sent.
+    pub stream_send_bytes: usize,
 }
 
 impl Default for Tuning {
@@ -142,6 +150,10 @@ impl Default for Tuning {
             standby_probe: Duration::from_secs(1),
             fail_back_after: Duration::from_secs(5),
             msl: Duration::from_secs(30),
+            max_streams: 100,
+            stream_window_bytes: 1 << 20,
+            connection_window_bytes: 4 << 20,
+            stream_send_bytes: 256 << 10,
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::conn::multipath::asks_checks;
-
 use super::{
     AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
     Profile, Protection, Reliability,
 };
+use crate::stream::{INITIAL_BYTES, INITIAL_STREAM_BYTES, INITIAL_STREAMS};
+
+/// What a peer may be granted at a time, at most.
+const MOST_CREDIT: u64 = 1 << 40;
 
 /// Two services that contradict each other, or a number out of its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +72,16 @@ impl Composition {
 }
 
 impl Profile {
+    /// True if nothing else would check the payloads of several paths (answer C4).
+    pub(crate) fn leaves_paths_unchecked(&self) -> bool {
+        self.paths != Paths::Single && !self.crc && self.protection == Protection::ClearText
+    }
+
+    /// Whether an end with this profile asks for a check of every payload.
+    pub(crate) fn asks_checks(&self) -> bool {
+        self.tuning.path_checks && self.leaves_paths_unchecked()
+    }
+
     /// Checks that the chosen services go together.
     ///
     /// # Errors
@@ -197,6 +209,9 @@ impl Profile {
     }
 
     fn check_delivery(&self, found: &mut Vec<Conflict>) {
+        if self.ordering == Ordering::Streams {
+            self.check_streams(found);
+        }
         let stream = self.ordering == Ordering::Full && self.reliability.retransmits();
         if self.framing == Framing::Coalesce && !stream {
             found.push(Conflict::new(
@@ -206,9 +221,38 @@ impl Profile {
         }
     }
 
+    // R-STR-1
+    fn check_streams(&self, found: &mut Vec<Conflict>) {
+        if !self.reliability.retransmits() {
+            found.push(Conflict::new(
+                "Streams are sent once and rely on packets that are repeated until they arrive: choose ARQ or HARQ.",
+            ));
+        }
+        if self.management == Management::Opportunistic {
+            found.push(Conflict::new(
+                "Early data would leave before the peer has agreed to streams, and could be taken for a message: choose \
+                 the three-way handshake.",
+            ));
+        }
+        let t = &self.tuning;
+        let least = [
+            ("tuning.max_streams", t.max_streams, INITIAL_STREAMS),
+            ("tuning.stream_window_bytes", t.stream_window_bytes, INITIAL_STREAM_BYTES),
+            ("tuning.connection_window_bytes", t.connection_window_bytes, INITIAL_BYTES),
+            ("tuning.stream_send_bytes", t.stream_send_bytes as u64, 1),
+        ];
+        for (name, value, low) in least {
+            if !(low..=MOST_CREDIT).contains(&value) {
+                found.push(Conflict::new(format!(
+                    "{name} is {value}: choose a value from {low} to {MOST_CREDIT}."
+                )));
+            }
+        }
+    }
+
     fn check_paths(&self, found: &mut Vec<Conflict>) {
         // Answer C4: encoded packets have no check of their own. R-DSS-4
-        if asks_checks(self) && self.reliability.fec().is_some() {
+        if self.asks_checks() && self.reliability.fec().is_some() {
             found.push(Conflict::new(
                 "tuning.path_checks forbids repair from encoded packets, which it does not cover: switch the CRC on \
                  instead, or leave out FEC.",

@@ -86,6 +86,8 @@ pub enum Order {
     Partial,
     /// FUL: ordered delivery.
     Full,
+    /// PAR and FUL: the payload consists of frames, and each stream is ordered for itself (R-STR-1).
+    Streams,
 }
 
 /// The P field: path mode.

@@ -141,7 +141,8 @@ impl RawHeader {
             0 => Order::None,
             1 => Order::Full,
             2 => Order::Partial,
-            _ => return Err(DecodeError::Contradiction { rule: "PAR and FUL exclude each other" }),
+            _ if flow.contains(Flow::CON) && error.contains(ErrorBits::ARQ) => Order::Streams,
+            _ => return Err(DecodeError::Contradiction { rule: "PAR with FUL needs CON and ARQ" }),
         };
         let path_mode = match self.word1 >> 30 {
             0 => PathMode::Single,
@@ -187,6 +188,7 @@ impl Header {
             Order::None => 0,
             Order::Full => 1,
             Order::Partial => 2,
+            Order::Streams => 3,
         };
         let path_mode: u32 = match self.path_mode {
             PathMode::Single => 0,

@@ -38,6 +38,7 @@ mod decode;
 mod encode;
 mod error;
 mod extension;
+mod frame;
 mod header;
 mod multipath;
 mod packet;
@@ -53,6 +54,7 @@ pub use bits::{Cong, ErrorBits, Flags, Flow, Order, PathMode, Scheduler, Version
 pub use crc::PseudoHeader;
 pub use error::{DecodeError, EncodeError, Extension};
 pub use extension::{Arq, COOKIE_MAX_BYTES, COOKIE_MIN_BYTES, Cookie, Fec, Sequence};
+pub use frame::{Frame, FrameError, MAX_NUMBER, number_bytes};
 pub use header::Header;
 pub use multipath::{CapableFlags, Dss, DssMapping, JoinStep, MpCapable, MpJoin, MpPriority, Multipath};
 pub use packet::{Decoded, Packet, PayloadCheck};

@@ -22,7 +22,7 @@ BEGIN, END = "<!-- vectors: begin -->\n", "<!-- vectors: end -->\n"
 FLAGS = {"CWR": 128, "ECE": 64, "URG": 32, "ACK": 16, "PSH": 8, "RST": 4, "SYN": 2, "FIN": 1}
 FLOW = {"CKI": 32, "CON": 16, "OPT": 8, "CXF": 4}
 ERROR = {"ENC": 128, "ARQ": 64, "CRC": 32, "FEC": 16, "NAK": 8, "SAK": 4, "DEL": 2}
-ORDER = {"none": 0, "FUL": 1, "PAR": 2}
+ORDER = {"none": 0, "FUL": 1, "PAR": 2, "streams": 3}
 PATH_MODE = {"single": 0, "standby": 2, "spreading": 3}
 SCHEDULER = {"none": 0, "FRS": 1, "RRS": 2}
 MP_FLAGS = {"A": 128, "C": 32, "D": 16, "E": 8, "F": 4, "G": 2, "H": 1}
@@ -122,10 +122,45 @@ def tail_extensions(extensions: Json, payload: bytes) -> bytes:
     return words
 
 
+def number(value: int) -> bytes:
+    """R-STR-2: a number of a frame in its shortest spelling."""
+    code = next(code for code in range(4) if value < 1 << (8 * 2**code - 2))
+    return (value | code << (8 * 2**code - 2)).to_bytes(2**code, "big")
+
+
+FRAMES = {
+    "data": (0x01, ["stream", "offset"]),
+    "reset": (0x02, ["stream", "code", "final_length"]),
+    "stop": (0x03, ["stream", "code"]),
+    "credit": (0x04, ["limit"]),
+    "stream_credit": (0x05, ["stream", "limit"]),
+    "streams": (0x06, ["limit"]),
+    "priority": (0x07, ["stream"]),
+}
+
+
+def frames(vector: Json) -> bytes:
+    """R-STR-3: the frames of a payload."""
+    octets = b""
+    for frame in vector["frames"]:
+        ((name, values),) = frame.items()
+        kind, numbers = FRAMES[name]
+        mark = 0x10 if values.get("fin") or values.get("one_way") else 0
+        octets += bytes([kind | mark]) + b"".join(number(values[key]) for key in numbers)
+        if name == "data":
+            data = bytes.fromhex(values["data"])
+            octets += number(len(data)) + data
+        elif name == "priority":
+            octets += bytes([values["urgency"] << 1 | values["turns"]])
+    return octets
+
+
 def encode(vector: Json) -> bytes:
     """The datagram that `vector` describes."""
     header, extensions = vector["header"], vector["extensions"]
     payload = bytes.fromhex(vector["payload"])
+    if "frames" in vector and not payload.startswith(frames(vector)):
+        raise SystemExit(f"the payload of {vector['about']!r} is not its frames: {frames(vector).hex()}")
     body = payload + bytes.fromhex(vector.get("tag", ""))
 
     before_crc = b""

@@ -7,6 +7,8 @@ mod cookie;
 #[cfg(feature = "protected")]
 #[path = "../../../restp-proto/fuzz/bodies/protected.rs"]
 mod protected;
+#[path = "../../../restp-proto/fuzz/bodies/streams.rs"]
+mod streams;
 #[path = "../../../restp-proto/fuzz/bodies/world.rs"]
 mod world;
 
@@ -59,6 +61,12 @@ fn scripts_for_connections_hold() {
 fn scripts_for_protected_connections_hold() {
     // A handshake takes a thousand times as long as any other packet.
     run("protected", 300, protected::protected);
+}
+
+// R-ERR-1, R-ERR-3, R-STR-11
+#[test]
+fn scripts_for_streams_hold() {
+    run("streams", 6000, streams::streams);
 }
 
 // R-OPT-6

@@ -22,4 +22,5 @@ mod snapshot;
 mod soak;
 #[cfg(feature = "protected")]
 mod strangers;
+mod streams;
 mod throughput;

@@ -201,7 +201,7 @@ fn check_order(flow: &mut Flow, number: u32, profile: &Profile, name: &str, seed
         Ordering::Partial => {
             assert!(number >= flow.next, "{name}, seed {seed}: {number} after {}", flow.next)
         }
-        Ordering::Unordered => {
+        Ordering::Unordered | Ordering::Streams => {
             assert!(flow.seen.insert(number), "{name}, seed {seed}: {number} came twice");
         }
     }

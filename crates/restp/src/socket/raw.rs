@@ -15,8 +15,8 @@ use restp_proto::{Ecn, PathAddr, Transmit};
 use socket2::{Domain, Protocol, Type};
 use tokio::io::unix::AsyncFd;
 
-use super::{ReceiveBuffer, Train, enlarge_buffers};
-use crate::Error;
+use super::parts::{ReceiveBuffer, Train, enlarge_buffers};
+use crate::error::Error;
 use crate::fd::{Owned, register};
 
 /// Packets of one `sendmmsg`, and packets taken from the socket before others have their turn.

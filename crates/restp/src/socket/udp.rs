@@ -10,8 +10,9 @@ use restp_proto::{Ecn, PathAddr, Transmit};
 use socket2::{Domain, Protocol, Type};
 use tokio::io::Interest;
 
-use super::{MAX_DATAGRAM_BYTES, ReceiveBuffer, SocketOptions, Train, enlarge_buffers, family_of, reports};
-use crate::Error;
+use super::parts::{MAX_DATAGRAM_BYTES, ReceiveBuffer, SocketOptions, Train, enlarge_buffers, family_of};
+use super::reports;
+use crate::error::Error;
 
 /// Bytes that make a buffer worth lending: half of it.
 const LENT_BYTES: usize = MAX_DATAGRAM_BYTES / 2;
