@@ -35,7 +35,7 @@ class Counter:
     @property
     def top(self) -> int:
         """The greatest value."""
-        return 256**self.octets - 1
+        return (1 << 8 * self.octets) - 1
 
     def used(self, value: int) -> None:
         """Goes on behind `value`; there is nothing behind the greatest."""

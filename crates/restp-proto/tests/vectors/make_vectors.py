@@ -124,8 +124,9 @@ def tail_extensions(extensions: Json, payload: bytes) -> bytes:
 
 def number(value: int) -> bytes:
     """R-STR-2: a number of a frame in its shortest spelling."""
-    code = next(code for code in range(4) if value < 1 << (8 * 2**code - 2))
-    return (value | code << (8 * 2**code - 2)).to_bytes(2**code, "big")
+    code = next(code for code in range(4) if value < 1 << (8 * (1 << code) - 2))
+    octets = 1 << code
+    return (value | code << (8 * octets - 2)).to_bytes(octets, "big")
 
 
 FRAMES = {

@@ -174,7 +174,7 @@ fn a_loss_in_one_stream_holds_up_no_other() {
         let (client, server) = (pair.client, pair.server);
         // The first packet with application data is lost once; its repetition marks the time.
         let there = pair.links[0].0;
-        pair.net.add_rule(there, DropRule::first(1, |packet| restp_sim::pair::has_payload(packet)));
+        pair.net.add_rule(there, DropRule::first(1, restp_sim::pair::has_payload));
         let streams = ordering == Ordering::Streams;
         let ids: Vec<StreamId> = (0..10)
             .map(|_| if streams { open(&mut pair, client, conn, StreamKind::OneWay) } else { StreamId(0) })

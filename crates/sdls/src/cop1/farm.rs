@@ -64,7 +64,7 @@ impl Farm {
     /// # Errors
     /// If the window is odd, below 2 or above 254.
     pub fn new(channel: u8, window: u8) -> Result<Self, FarmError> {
-        if window % 2 != 0 || window == 0 {
+        if !window.is_multiple_of(2) || window == 0 {
             return Err(FarmError { window });
         }
         Ok(Self {
