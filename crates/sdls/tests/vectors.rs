@@ -14,6 +14,8 @@ mod own;
 mod procedures;
 #[path = "../examples/vectors/runner.rs"]
 mod runner;
+#[path = "../examples/vectors/suites.rs"]
+mod suites;
 
 use format::{File, Source};
 

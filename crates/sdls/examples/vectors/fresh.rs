@@ -2,8 +2,8 @@
 
 use super::convert::{hex, octets};
 use super::format::{Channel, Expect, File, Source, Step, Vector};
-use super::own::{KINDS, SUITES, association, overhead, protocol, suite_key};
 use super::runner::play;
+use super::suites::{KINDS, SUITES, association, overhead, protocol, suite_key};
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): enough for choices, and the same everywhere.
 struct Chance(u64);

@@ -12,6 +12,7 @@ mod fresh;
 mod own;
 mod procedures;
 mod runner;
+mod suites;
 
 use std::error::Error;
 use std::process::ExitCode;

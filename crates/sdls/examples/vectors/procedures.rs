@@ -6,7 +6,7 @@ use sdls::ep::{Command, KeyBlock, SaCreate};
 
 use super::convert::{hex, octets};
 use super::format::{Channel, Expect, Source, Step, Vector};
-use super::own::{association, key_of, protocol};
+use super::suites::{association, key_of, protocol};
 
 fn step(command: &Command, refused: Option<&str>) -> Step {
     carried(command, None, refused)
