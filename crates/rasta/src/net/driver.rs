@@ -10,6 +10,9 @@ use crate::config::Role;
 use crate::endpoint::{Endpoint, SendError};
 use crate::time::Instant;
 
+/// Who waits to hear whether a message was taken.
+type Answer = oneshot::Sender<Result<(), SendError>>;
+
 /// What the driver woke for.
 enum Next {
     Command(Option<Command>),
@@ -29,7 +32,7 @@ pub(super) struct Driver {
     /// Events for which the application has no place yet.
     backlog: VecDeque<PortEvent>,
     /// A message that waits for confirmations.
-    parked: Option<(Vec<u8>, oneshot::Sender<Result<(), SendError>>)>,
+    parked: Option<(Vec<u8>, Answer)>,
     /// A client that waits for its channels opens then, even without them.
     open_at: Option<Instant>,
     began: tokio::time::Instant,
@@ -120,7 +123,7 @@ impl Driver {
         let _ = self.endpoint.open(self.now());
     }
 
-    fn send(&mut self, message: Vec<u8>, answer: oneshot::Sender<Result<(), SendError>>) {
+    fn send(&mut self, message: Vec<u8>, answer: Answer) {
         match self.endpoint.send(self.now(), message.clone()) {
             Err(SendError::Full(_)) => self.parked = Some((message, answer)),
             // Who dropped the future does not want to know.

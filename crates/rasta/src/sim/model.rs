@@ -27,6 +27,9 @@ pub struct Flow {
     pub mwa: u16,
     /// T_seq of both ends.
     pub t_seq: Duration,
+    /// Places in the deferral queues. Below the window a loss leaves a second gap, of frames that found no place, and the
+    /// retransmission itself is deferred: several stalls for one loss, which the formula does not have.
+    pub n_defer_queue: usize,
     /// Probability that a frame is lost, 0 to 1, both ways.
     pub loss: f64,
 }
@@ -72,7 +75,7 @@ impl Flow {
 
     fn configs(&self) -> [Config; 2] {
         let [mut client, mut server] = Pair::configs(|config| {
-            config.t_seq = self.t_seq;
+            (config.t_seq, config.n_defer_queue) = (self.t_seq, self.n_defer_queue);
             config.max_message_bytes = config.max_message_bytes.max(self.message_bytes);
         });
         client.n_send_max = self.window;
