@@ -14,7 +14,7 @@ pub type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// RaSTA (DIN VDE V 0831-200 as publicly documented) over UDP, TCP and TLS. No conformance is claimed.
 #[derive(Parser)]
-#[command(version, about, after_help = EXAMPLES)]
+#[command(version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -48,7 +48,8 @@ impl Serve {
         show.bound(&self.common.kinds(), port.local_addresses())?;
         loop {
             port.begin_open().await?;
-            let outcome = if self.echo { echo(&mut port, show).await } else { talk(&mut port, show).await };
+            let outcome =
+                if self.echo { echo(&mut port, show).await } else { talk(&mut port, show, false).await };
             show.report(&port.report().await?)?;
             if !self.again || matches!(outcome, Err(Stop::Output(_))) {
                 return Ok(outcome?);
@@ -63,7 +64,7 @@ impl Connect {
         let mut port = bind(&self.common, Role::Client, show).await?;
         port.begin_open().await?;
         let outcome = match self.ping {
-            None => talk(&mut port, show).await,
+            None => talk(&mut port, show, true).await,
             Some(messages) => {
                 ping(&mut port, show, messages, Duration::from_millis(self.interval), self.bytes.into()).await
             }
@@ -124,8 +125,9 @@ fn ending(event: &PortEvent) -> Option<Result<(), Stop>> {
     })
 }
 
-/// Lines of standard input go to the peer once the connection is up; the end of the input closes it.
-async fn talk(port: &mut Port, show: Show) -> Result<(), Stop> {
+/// Lines of standard input go to the peer once the connection is up. The end of the input closes it if `closes`: a
+/// client has said what it wanted to say, a server without input goes on listening.
+async fn talk(port: &mut Port, show: Show, closes: bool) -> Result<(), Stop> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let (mut up, mut input) = (false, true);
     loop {
@@ -143,7 +145,9 @@ async fn talk(port: &mut Port, show: Show) -> Result<(), Stop> {
                 Ok(Some(line)) => port.send(line).await?,
                 Ok(None) => {
                     input = false;
-                    finish(port, show).await?;
+                    if closes {
+                        finish(port, show).await?;
+                    }
                 }
                 Err(error) => return Err(Stop::Output(format!("standard input: {error}").into())),
             },

@@ -1,7 +1,7 @@
 //! Throughput and delay of the simulation against the arithmetic of `rasta::sim::model`.
 //!
-//! Tolerances: 1 % without losses (whole windows in a finite time); 15 % with losses, whose stalls are taken as one
-//! T_seq and one round trip whatever is lost and whenever. `cargo run --release -p rasta --example model` prints both.
+//! Tolerances: 1 % without losses (whole windows in a finite time); 15 % with losses up to 1 %, whose stalls are taken as
+//! one T_seq and one round trip whatever is lost and whenever, and which end a connection now and then. `cargo run --release -p rasta --example model` prints both.
 
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ fn flow() -> Flow {
         t_h: MS(300),
         mwa: 10,
         t_seq: MS(50),
+        n_defer_queue: 64,
         loss: 0.0,
     }
 }
