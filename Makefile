@@ -40,7 +40,7 @@ help:
 	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
-	@echo "make fuzz    fuzz the ResTP decoder, connection and cookie path for a while"
+	@echo "make fuzz    fuzz decoders and connections of ResTP and RaSTA for a while"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
@@ -101,6 +101,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	$(BIN)/mypy
 	$(BIN)/python crates/restp-proto/compliance.py --check
 	$(BIN)/python crates/restp-proto/tests/vectors/make_vectors.py --check
+	$(BIN)/python crates/rasta/mutants.py --check
 
 test-rust:
 	cargo test --workspace --quiet
@@ -168,8 +169,8 @@ fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 	@case "$$(rustup toolchain list)" in *nightly*) ;; *) \
 	    echo "Fuzzing needs a nightly Rust: rustup toolchain install nightly"; exit 1;; esac
-	cd crates/restp-proto && for target in $$(cargo +nightly fuzz list); do \
-	    cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+	for crate in restp-proto rasta; do cd $(CURDIR)/crates/$$crate && for target in $$(cargo +nightly fuzz list); do \
+	    cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done; done
 
 # Coverage of the protocol core by its own tests, of which the simulations are the larger part.
 coverage:

@@ -1,6 +1,7 @@
 //! `rasta`: RaSTA connections from the command line.
 
 mod config;
+mod outcome;
 mod run;
 mod show;
 mod tls;
@@ -8,9 +9,6 @@ mod tls;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// What a command ends with: an error is a sentence for the user.
-pub type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// RaSTA (DIN VDE V 0831-200 as publicly documented) over UDP, TCP and TLS. No conformance is claimed.
 #[derive(Parser)]

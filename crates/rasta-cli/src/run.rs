@@ -8,8 +8,8 @@ use rasta::{DisconnectReason, Ending, Event, Role, State};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::Instant;
 
-use crate::Outcome;
 use crate::config::Common;
+use crate::outcome::{Failure, Outcome};
 use crate::show::Show;
 
 /// `rasta serve`.
@@ -80,7 +80,7 @@ enum Stop {
     /// The connection ended otherwise than by wish.
     Ended(NetError),
     /// Standard output cannot be written.
-    Output(Box<dyn std::error::Error + Send + Sync>),
+    Output(Failure),
 }
 
 impl From<NetError> for Stop {
@@ -89,13 +89,13 @@ impl From<NetError> for Stop {
     }
 }
 
-impl From<Box<dyn std::error::Error + Send + Sync>> for Stop {
-    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+impl From<Failure> for Stop {
+    fn from(error: Failure) -> Self {
         Self::Output(error)
     }
 }
 
-impl From<Stop> for Box<dyn std::error::Error + Send + Sync> {
+impl From<Stop> for Failure {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Ended(error) => error.into(),
@@ -104,11 +104,7 @@ impl From<Stop> for Box<dyn std::error::Error + Send + Sync> {
     }
 }
 
-async fn bind(
-    common: &Common,
-    role: Role,
-    show: Show,
-) -> Result<Port, Box<dyn std::error::Error + Send + Sync>> {
+async fn bind(common: &Common, role: Role, show: Show) -> Result<Port, Failure> {
     let config = common.config(role)?;
     if !config.safety_code.protects() && !show.json {
         eprintln!("rasta: without a safety code damaged messages are taken for good ones");

@@ -7,7 +7,7 @@ use rasta::net::{PortEvent, Report};
 use rasta::{ChannelReport, Disconnection, Ending, Event};
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// Where things are shown, and how.
 #[derive(Clone, Copy)]
