@@ -40,7 +40,7 @@ help:
 	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
-	@echo "make fuzz    fuzz ResTP (decoder, connection, cookies) and sdls (frames, security, procedures, COP-1) for a while"
+	@echo "make fuzz    fuzz ResTP, sdls and RaSTA: decoders, connections, procedures, for a while"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
@@ -106,6 +106,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	$(BIN)/mypy
 	$(BIN)/python crates/restp-proto/compliance.py --check
 	$(BIN)/python crates/restp-proto/tests/vectors/make_vectors.py --check
+	$(BIN)/python crates/rasta/mutants.py --check
 
 msrv:
 	@scripts/msrv.sh
