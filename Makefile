@@ -183,7 +183,7 @@ soak:
 	cargo run --release --package restp-sim --example soak -- 10000000 7
 
 FUZZ_SECONDS ?= 300
-FUZZED       ?= restp-proto sdls
+FUZZED       ?= restp-proto sdls rasta
 
 fuzz:
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
