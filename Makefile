@@ -26,7 +26,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint test-rust test-python golden soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -44,7 +44,10 @@ help:
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
-	@echo "make lint    formatters, linters and type checkers, of the shell scripts too"
+	@echo "make lint    formatters, linters and type checkers, of the shell scripts too; licences of libraries"
+	@echo "make additions        the guide's patches for a transport and an application, built and played"
+	@echo "make msrv    the Rust version that Cargo.toml states, checked where rustup has it"
+	@echo "make advisories       what is known against the Rust libraries (downloads RustSec's database)"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 
@@ -96,11 +99,20 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	scripts/lint-shell.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile test --quiet -- -D warnings
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny --log-level error check licenses bans sources; else \
+	    echo "Licences and sources of the Rust libraries are not checked: cargo install cargo-deny --locked"; fi
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python crates/restp-proto/compliance.py --check
 	$(BIN)/python crates/restp-proto/tests/vectors/make_vectors.py --check
+
+msrv:
+	@scripts/msrv.sh
+
+advisories:
+	@cargo deny --version >/dev/null 2>&1 || cargo install cargo-deny --locked
+	cargo deny check advisories
 
 test-rust:
 	cargo test --workspace --quiet
@@ -109,6 +121,12 @@ test-rust:
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 test-python: setup $(STAMPS)/docs
 	$(BIN)/pytest --numprocesses auto --maxprocesses 8
+
+# Builds the player with the guide's patches for a transport and an application, and plays them. It begins with what
+# `make setup` compiled; without that it takes as long again.
+additions: setup
+	@[ -d target/additions/target ] || { mkdir -p target/additions/target && cp -a target/release target/additions/target; }
+	$(BIN)/pytest -m slow tests/additions
 
 # Keeps the hashes of a small campaign for the present kernel and Cargo.lock: tests/guest/golden.py says what they hold.
 golden: setup

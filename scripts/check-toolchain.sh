@@ -2,7 +2,8 @@
 # Sees that Rust and Python are new enough, and says in one sentence what to do when they are not.
 set -euo pipefail
 
-rust_wanted=1.88
+[[ $(<"${BASH_SOURCE[0]%/*}/../Cargo.toml") =~ rust-version\ =\ \"([0-9.]+)\" ]]
+rust_wanted=${BASH_REMATCH[1]}
 python_wanted=3.11
 install_rust="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --component clippy,rustfmt"
 

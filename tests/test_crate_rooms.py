@@ -139,7 +139,7 @@ def roots() -> list[Path]:
     return sorted(found)
 
 
-LATER = {"restp", "restp-cli", "restp-proto"}
+LATER = {"restp", "restp-proto"}
 """Crates in which files do import each other in circles, still."""
 
 
@@ -161,9 +161,12 @@ def test_no_circle_of_imports(root: Path) -> None:
 
 
 def test_all_files_of_a_crate_are_read() -> None:
-    crates = {CRATES / name for name in ("transports", "workload", "netlab", "guest")}
-    read = {file for root in roots() if root.parents[1] in crates for file in files(root).values()}
+    read = {file for root in roots() for file in files(root).values()}
+    crates = [crate for crate in CRATES.iterdir() if crate.name not in LATER]
     there = {file for crate in crates for file in (crate / "src").rglob("*.rs")}
+    assert {"transports", "workload", "netlab", "player"} <= {
+        file.relative_to(CRATES).parts[0] for file in there
+    }
     # What is compiled for tests only is no part of the house.
     assert {file.name for file in there - read} <= {"tests.rs"}
 
@@ -173,10 +176,10 @@ CONTRACTS = ("transport", "params", "peers", "opening", "session", "context", "c
 
 def test_contracts_lie_below_the_transports_and_the_registry_above() -> None:
     found = dependencies(crate(CRATES / "transports/src/lib.rs"))
-    folders = {"kernel", "tls", "quic", "restp", "registry"}
+    folders = {"kernel", "stacks"}
     for name in CONTRACTS:
         assert not {other for other in found[name] if other.partition("::")[0] in folders}, name
-    assert {name for name, others in found.items() if "registry" in others} <= {""}
+    assert {name for name, others in found.items() if "stacks" in others} <= {""}
 
 
 @pytest.mark.parametrize("name", ["transport", "http::carrier"])
@@ -186,7 +189,7 @@ def test_no_contract_of_a_transport_names_a_library(name: str) -> None:
 
 
 def test_applications_know_no_transport() -> None:
-    named = re.compile(r"\btransports::(?:kernel|tls|quic|restp)\b|\b(?:quinn|quiche|s2n_quic|rustls)\w*::")
+    named = re.compile(r"\btransports::(?:kernel|stacks)\b|\b(?:quinn|quiche|s2n_quic|rustls)\w*::")
     texts = crate(CRATES / "workload/src/lib.rs").texts
     assert [name for name, text in texts.items() if named.search(text)] == []
 

@@ -35,9 +35,9 @@ pub enum Control {
 }
 
 /// TLS of both sides. The certificate is Ed25519: its signatures are all of the same length, as a replay demands.
-fn papers() -> &'static (Arc<QuicServerConfig>, Arc<QuicClientConfig>) {
-    static PAPERS: OnceLock<(Arc<QuicServerConfig>, Arc<QuicClientConfig>)> = OnceLock::new();
-    PAPERS.get_or_init(|| {
+fn credentials() -> &'static (Arc<QuicServerConfig>, Arc<QuicClientConfig>) {
+    static CREDENTIALS: OnceLock<(Arc<QuicServerConfig>, Arc<QuicClientConfig>)> = OnceLock::new();
+    CREDENTIALS.get_or_init(|| {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).expect("a key");
         let params = rcgen::CertificateParams::new(vec!["server".into()]).expect("a name");
         let certificate = CertificateDer::from(params.self_signed(&key).expect("a certificate"));
@@ -97,7 +97,7 @@ struct QuicHost {
 impl QuicHost {
     fn new(own: SocketAddr, server: Option<Control>, seed: [u8; 32]) -> Self {
         let server = server.map(|control| {
-            let mut config = ServerConfig::with_crypto(papers().0.clone());
+            let mut config = ServerConfig::with_crypto(credentials().0.clone());
             config.transport_config(transport(control));
             Arc::new(config)
         });
@@ -121,7 +121,7 @@ impl QuicHost {
     }
 
     fn connect(&mut self, now: Instant, remote: SocketAddr, control: Control) {
-        let mut config = ClientConfig::new(papers().1.clone());
+        let mut config = ClientConfig::new(credentials().1.clone());
         config.transport_config(transport(control));
         let now = self.at(now);
         self.connection =

@@ -148,8 +148,7 @@ impl Played {
             Played::Builtin(report) => report.write_into(flow, messages, sockets, exchanges),
             Played::External(outcome) => {
                 for message in &outcome.messages {
-                    let (sent_ns, received_ns) = (message.sent_ns, message.received_ns);
-                    messages.push(flow, message.seq, message.size_bytes, sent_ns, received_ns);
+                    messages.push(flow, *message);
                 }
                 for (seq, exchange) in (0..).zip(&outcome.exchanges) {
                     exchanges.push(flow, seq, exchange);

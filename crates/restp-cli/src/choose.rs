@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use restp::profile::{Gain, Link, Losses, Requirements};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LossesArg {

@@ -3,6 +3,7 @@
 mod choose;
 mod frames;
 mod netcat;
+mod outcome;
 mod perf;
 mod place;
 mod probe;
@@ -11,9 +12,6 @@ mod profile_args;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// What a command ends with: an error is a sentence for the user.
-pub type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// ResTP, a transport whose services are chosen one by one.
 #[derive(Parser)]

@@ -8,7 +8,7 @@ use restp::profile::Framing;
 use restp::{Connection, UDP_PORT};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
 use crate::profile_args::ProfileArgs;
 

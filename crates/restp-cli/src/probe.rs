@@ -6,7 +6,7 @@ use clap::Args;
 use restp::{Composition, Endpoint, Error};
 use serde::Serialize;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
 use crate::profile_args::ProfileArgs;
 

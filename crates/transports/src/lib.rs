@@ -1,14 +1,15 @@
 //! Transports that load a network, one file or folder each, behind one contract.
 //!
 //! ```text
-//!   registry                               names, parameters, what is not built in
-//!   kernel/  tls/  quic/  restp/           the transports
+//!   stacks/                                the transports, a file or folder each, and their registry
 //!   http/                                  HTTP over them, by the libraries that programs use
 //!   transport  params  peers  opening      what each of them is to the rest of the program
-//!   session  context  clock  secure  sys   what they stand on
+//!   session  context  clock  secure        what they stand on
+//!   kernel  sys                            sockets and system calls
 //! ```
 //!
-//! Contracts lie below the registry, which is a list and nothing else: a new transport is a file and a line there.
+//! Contracts lie below the registry, which is a list and nothing else: a new transport is a file beside it and a line in
+//! it (and the line `mod` that Rust asks for).
 #![deny(unsafe_code)]
 
 mod clock;
@@ -20,27 +21,24 @@ mod opening;
 mod params;
 mod peers;
 mod qlog;
-mod quic;
-mod registry;
-mod restp;
 mod sample;
 pub mod secure;
 mod session;
+mod stacks;
 mod sys;
-mod tls;
 mod transport;
 
 pub use clock::Clock;
 pub use context::{Context, OnProgress, Progress};
-pub use error::{Failure, SpecError};
+pub use error::{Failure, OrFailure, SpecError};
 pub use http::carrier::{Browser, Content, HttpCarrier, Opened, Site, Version};
 pub use opening::{HeaderByte, Opening};
 pub use params::{nanoseconds, parameters, parse_params};
 pub use qlog::Qlogs;
-pub use quic::LIBRARIES;
-pub use registry::{Description, Entry, Feature, build, describe, names};
 pub use sample::SocketSample;
 pub use session::{SenderEnd, Session};
+pub use stacks::quic::LIBRARIES;
+pub use stacks::{Description, Entry, Feature, build, describe, names};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;
 pub use transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Service, Stack, Take};

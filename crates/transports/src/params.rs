@@ -77,15 +77,16 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Refuses sizes that mean nothing.
-    pub(crate) fn check(self) -> Result<Self, SpecError> {
-        for (key, size) in
-            [("send_buffer_bytes", self.send_bytes), ("receive_buffer_bytes", self.receive_bytes)]
-        {
+    /// Sizes that a plan gives.
+    ///
+    /// # Errors
+    /// A sentence: one of them means nothing.
+    pub(crate) fn new(send_bytes: Option<u32>, receive_bytes: Option<u32>) -> Result<Self, SpecError> {
+        for (key, size) in [("send_buffer_bytes", send_bytes), ("receive_buffer_bytes", receive_bytes)] {
             if size.is_some_and(|bytes| bytes == 0 || bytes > 1 << 30) {
                 return Err(SpecError::new(format!("`{key}` must be from 1 to 1073741824 bytes")));
             }
         }
-        Ok(self)
+        Ok(Self { send_bytes, receive_bytes })
     }
 }

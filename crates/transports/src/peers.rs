@@ -21,9 +21,11 @@ pub(crate) fn same_end(peer: &SockAddr, source: SocketAddr) -> bool {
 pub(crate) fn connect_failure(to: SocketAddr, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
-            Failure::new(format!("refused: nothing listens at {to} or it turned the connection down"))
+            Failure::Refused(format!("refused: nothing listens at {to} or it turned the connection down"))
         }
-        ErrorKind::TimedOut => Failure::new(format!("timed out: {to} did not answer the connection request")),
+        ErrorKind::TimedOut => {
+            Failure::TimedOut(format!("timed out: {to} did not answer the connection request"))
+        }
         _ => Failure::system(format!("no connection to {to}"), error),
     }
 }
@@ -33,18 +35,12 @@ pub(crate) fn broken(session: &Session, doing: &str, error: &io::Error) -> Failu
     if let Some(failure) = session.failure() {
         return failure;
     }
-    match error.kind() {
-        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
-            Failure::new(format!("reset: the other side broke the connection off while {doing}"))
-        }
-        ErrorKind::TimedOut => {
-            Failure::new(format!("timed out: the other side stopped answering while {doing}"))
-        }
-        ErrorKind::ConnectionRefused => Failure::new(format!(
+    Failure::broken(format!("while {doing}"), error, || match error.kind() {
+        ErrorKind::ConnectionRefused => Failure::Refused(format!(
             "refused: nothing listens at {} (noticed while {doing})",
             session.ctx.destination
         )),
         ErrorKind::WouldBlock => session.limit_reached(doing),
         _ => Failure::system(format!("the connection broke while {doing}"), error),
-    }
+    })
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use socket2::Socket;
 
 use crate::context::{Context, Progress};
-use crate::error::Failure;
+use crate::error::{Failure, OrFailure};
 use crate::secure::KeyLines;
 use crate::sys::poll::{self, Switch, Woken};
 
@@ -100,8 +100,9 @@ impl Session {
     /// Records the first failure and ends both halves. What one end heard of the other's failure gives way to the
     /// failure itself: in real time it may be noticed first.
     pub fn fail(&self, failure: Failure) {
+        let is_echo = |failure: &Failure| matches!(failure, Failure::Echo(_));
         let mut state = self.state();
-        if state.failure.as_ref().is_none_or(|known| known.is_echo() && !failure.is_echo()) {
+        if state.failure.as_ref().is_none_or(|known| is_echo(known) && !is_echo(&failure)) {
             state.failure = Some(failure);
         }
         state.shut_sockets();
@@ -239,9 +240,18 @@ impl Session {
         self.failure().unwrap_or_else(|| Failure::new("the flow was called off"))
     }
 
+    /// The time now.
+    ///
+    /// # Errors
+    /// That the limit was reached while `doing`.
+    pub fn now_before_limit(&self, doing: &str) -> Result<i64, Failure> {
+        let now_ns = self.ctx.clock.now_ns();
+        if now_ns < self.ctx.limit_ns { Ok(now_ns) } else { Err(self.limit_reached(doing)) }
+    }
+
     /// The failure of a flow that is not done in time.
     pub fn limit_reached(&self, doing: &str) -> Failure {
-        Failure::new(format!("the limit of {} s was reached: {doing}", self.ctx.limit_ns as f64 / 1e9))
+        Failure::Limit(format!("the limit of {} s was reached: {doing}", self.ctx.limit_ns as f64 / 1e9))
     }
 
     /// Tells the caller how far the receiver is.
@@ -256,14 +266,14 @@ impl Session {
 pub(crate) fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
     socket
         .set_read_timeout(Some(socket_timeout(timeout_ns)))
-        .map_err(|e| Failure::system("the receive timeout of a socket could not be set", &e))
+        .or_failure("the receive timeout of a socket could not be set")
 }
 
 /// Bounds how long a blocking send on this socket may take.
 pub(crate) fn bound_send(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
     socket
         .set_write_timeout(Some(socket_timeout(timeout_ns)))
-        .map_err(|e| Failure::system("the send timeout of a socket could not be set", &e))
+        .or_failure("the send timeout of a socket could not be set")
 }
 
 /// A timeout of zero would mean for ever.
@@ -280,7 +290,7 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     pub(crate) fn new(socket: Socket, session: &Arc<Session>) -> Result<Self, Failure> {
-        let copy = socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;
+        let copy = socket.try_clone().or_failure("a socket could not be duplicated")?;
         let key = copy.as_raw_fd();
         let mut state = session.state();
         if let Some(failure) = &state.failure {

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::rc::Rc;
 use std::time::Duration;
 
-use conformance::ensure;
+use conformance::{all_arrived, ensure};
 use harness::{
     CLOCK_READINGS_NS, Line, Options, Outcome, check_same_instants, context, flow, in_virtual_time,
     run_as_first_process,
@@ -147,18 +147,6 @@ fn run_ok(line: Line, spec: &FlowSpec, options: &Options) -> Outcome<FlowReport>
     let report = run_one(line, spec, options)?;
     ensure(report.result.outcome == "ok", || format!("{:?}", report.result))?;
     Ok(report)
-}
-
-fn all_arrived(report: &FlowReport) -> Outcome<()> {
-    let result = &report.result;
-    ensure(
-        result.sent_bytes == result.received_bytes && result.sent_messages == result.received_messages,
-        || format!("{result:?}"),
-    )?;
-    for message in report.messages() {
-        ensure(message.received_ns > Some(message.sent_ns), || format!("{message:?} did not take any time"))?;
-    }
-    Ok(())
 }
 
 /// Runs only the sender of a flow; `server` happens in the receiving node meanwhile.

@@ -10,9 +10,13 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-/// Makes a table: its columns with their builders, and whether they may hold nothing.
+/// Makes a table from what a row is made of: its columns with their builders, whether they may hold nothing, and the value
+/// in a row or nothing.
 macro_rules! table {
-    ($(#[$doc:meta])* $name:ident { $($column:ident: $builder:ty, $nullable:literal;)* }) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident($($given:ident: $kind:ty),*) { $($column:ident: $builder:ty, $nullable:literal, $value:expr;)* }
+    ) => {
         $(#[$doc])*
         #[derive(Debug, Default)]
         pub struct $name {
@@ -24,6 +28,12 @@ macro_rules! table {
             /// An empty table.
             pub fn new() -> Self {
                 Self::default()
+            }
+
+            /// Adds a row; `flow` is the flow's place in the run.
+            pub fn push(&mut self, $($given: $kind),*) {
+                $(self.$column.append_option($value);)*
+                self.rows += 1;
             }
 
             /// Whether nothing was added.
@@ -42,14 +52,6 @@ macro_rules! table {
                 ])
             }
         }
-    };
-}
-
-/// Adds a row to a table: the values of all its columns, in their order.
-macro_rules! add_row {
-    ($table:ident, $($column:ident: $value:expr),* $(,)?) => {
-        $($table.$column.append_option(Option::from($value));)*
-        $table.rows += 1;
     };
 }
 

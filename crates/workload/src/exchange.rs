@@ -50,36 +50,17 @@ impl Exchange {
 }
 
 table! {
-    /// Collects the exchanges of the flows of one run.
-    ExchangeLog {
-        flow: UInt16Builder, false;
-        seq: UInt32Builder, false;
-        object: StringBuilder, false;
-        size_bytes: UInt64Builder, false;
-        requested_ns: Int64Builder, false;
-        connected_ns: Int64Builder, true;
-        secured_ns: Int64Builder, true;
-        first_byte_ns: Int64Builder, true;
-        completed_ns: Int64Builder, true;
-        outcome: StringBuilder, false;
-    }
-}
-
-impl ExchangeLog {
-    /// Adds one exchange; `flow` is the flow's place in the run, `seq` the exchange's in the flow.
-    pub fn push(&mut self, flow: u16, seq: u32, exchange: &Exchange) {
-        self.object.append_value(&exchange.object);
-        self.outcome.append_value(&exchange.outcome);
-        add_row!(
-            self,
-            flow: flow,
-            seq: seq,
-            size_bytes: exchange.size_bytes,
-            requested_ns: exchange.requested_ns,
-            connected_ns: exchange.connected_ns,
-            secured_ns: exchange.secured_ns,
-            first_byte_ns: exchange.first_byte_ns,
-            completed_ns: exchange.completed_ns,
-        );
+    /// Collects the exchanges of the flows of one run; `seq` is the exchange's place in its flow.
+    ExchangeLog(flow: u16, seq: u32, exchange: &Exchange) {
+        flow: UInt16Builder, false, Some(flow);
+        seq: UInt32Builder, false, Some(seq);
+        object: StringBuilder, false, Some(&exchange.object);
+        size_bytes: UInt64Builder, false, Some(exchange.size_bytes);
+        requested_ns: Int64Builder, false, Some(exchange.requested_ns);
+        connected_ns: Int64Builder, true, exchange.connected_ns;
+        secured_ns: Int64Builder, true, exchange.secured_ns;
+        first_byte_ns: Int64Builder, true, exchange.first_byte_ns;
+        completed_ns: Int64Builder, true, exchange.completed_ns;
+        outcome: StringBuilder, false, Some(&exchange.outcome);
     }
 }

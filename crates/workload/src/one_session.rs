@@ -1,11 +1,64 @@
 //! Halves of a flow that has one session, and the watch over a sender.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use transports::{Connection, Failure, Sampler, Service, Session, SocketSample, SpecError, Stack};
+use transports::{
+    Arrival, Connection, Failure, OrFailure, Sampler, Service, Session, SocketSample, SpecError, Stack, Take,
+};
 
 use crate::application::Application;
 use crate::ledger::{ClientResult, Received, Sent, ServerResult};
+use crate::payload::Outbox;
+
+/// One end of a session that is open.
+pub(crate) struct End<'a> {
+    pub(crate) connection: &'a mut dyn Connection,
+    pub(crate) session: &'a Session,
+}
+
+impl End<'_> {
+    /// Hands over a range of a stream, in which a message has the number `seq` and `message_bytes` (None: it is one
+    /// message, whatever its length), waiting while the transport has no room.
+    ///
+    /// # Errors
+    /// A sentence: the session broke, or the limit came while `doing`.
+    pub(crate) fn hand_over(
+        &mut self,
+        outbox: &mut Outbox,
+        mut range: Range<u64>,
+        message_bytes: Option<usize>,
+        seq: u64,
+        doing: &str,
+    ) -> Result<(), Failure> {
+        while !range.is_empty() {
+            let now_ns = self.session.now_before_limit(doing)?;
+            let block = outbox.bytes(range.clone());
+            let offered = block.len();
+            let taken = self.connection.offer(block, message_bytes.unwrap_or(offered), seq)?;
+            range.start += taken as u64;
+            if taken < offered {
+                self.connection.wait_until_writable(now_ns, i64::MAX)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives from a byte stream, at most `most_bytes`.
+    ///
+    /// # Errors
+    /// A sentence: the session broke, or what `take` returned.
+    pub(crate) fn receive_bytes(&mut self, most_bytes: u64, take: &mut Take<'_>) -> Result<Arrival, Failure> {
+        self.connection.receive(u64::MAX, most_bytes, take)
+    }
+
+    /// Tells how far the receiver is, if something has arrived.
+    pub(crate) fn report(&self, arrival: Arrival, received: &Received) {
+        if arrival == Arrival::Data {
+            self.session.report_progress(received.last_ns.unwrap_or(0), received.bytes);
+        }
+    }
+}
 
 /// An application that has one session: what its two ends do once that is open.
 pub(crate) trait OneSession: Send + Sync {
@@ -19,25 +72,13 @@ pub(crate) trait OneSession: Send + Sync {
     ///
     /// # Errors
     /// A sentence: the session broke or was called off.
-    fn send(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure>;
+    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure>;
 
     /// The receiving end, until the sender ends; writes what arrived into `received`, also when it fails.
     ///
     /// # Errors
     /// A sentence: the session broke, was called off, or brought what was never sent.
-    fn receive(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure>;
+    fn receive(&self, end: &mut End<'_>, service: Service, received: &mut Received) -> Result<(), Failure>;
 }
 
 impl<T: OneSession> Application for T {
@@ -56,9 +97,7 @@ impl<T: OneSession> Application for T {
         start_ns: i64,
         result: &mut ClientResult,
     ) -> Result<(), Failure> {
-        let send = &mut |connection: &mut dyn Connection, sent: &mut Sent| {
-            self.send(connection, session, start_ns, sent)
-        };
+        let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, sent);
         send_over_one_session(stack, session, OneSession::message_bytes(self), result, send)
     }
 
@@ -68,9 +107,8 @@ impl<T: OneSession> Application for T {
         session: &Arc<Session>,
         result: &mut ServerResult,
     ) -> Result<(), Failure> {
-        let receive = &mut |connection: &mut dyn Connection, received: &mut Received| {
-            self.receive(connection, session, stack.service(), received)
-        };
+        let service = stack.service();
+        let receive = &mut |end: &mut End<'_>, received: &mut Received| self.receive(end, service, received);
         receive_over_one_session(stack, session, OneSession::message_bytes(self), result, receive)
     }
 }
@@ -81,7 +119,7 @@ pub(crate) fn receive_over_one_session(
     session: &Arc<Session>,
     message_bytes: u32,
     result: &mut ServerResult,
-    receive: &mut dyn FnMut(&mut dyn Connection, &mut Received) -> Result<(), Failure>,
+    receive: &mut dyn FnMut(&mut End<'_>, &mut Received) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut listener = stack.listen(session, message_bytes)?;
     session.announce_listening();
@@ -89,7 +127,7 @@ pub(crate) fn receive_over_one_session(
     // Where a session uses several addresses, the rest of it comes in through the listener too.
     let _listener = (stack.homes() > 1).then_some(listener);
     result.instants = connection.instants();
-    let received = receive(connection.as_mut(), &mut result.received);
+    let received = receive(&mut End { connection: connection.as_mut(), session }, &mut result.received);
     result.records = connection.records();
     received
 }
@@ -100,14 +138,14 @@ pub(crate) fn send_over_one_session(
     session: &Arc<Session>,
     message_bytes: u32,
     result: &mut ClientResult,
-    send: &mut dyn FnMut(&mut dyn Connection, &mut Sent) -> Result<(), Failure>,
+    send: &mut dyn FnMut(&mut End<'_>, &mut Sent) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut connection = stack.connect(session, message_bytes)?;
     result.transport_established_ns = connection.transport_established_ns();
     result.established_ns = connection.established_ns();
     let sampler = connection.sampler()?;
     let (outcome, samples) = watched(session, sampler, || {
-        send(connection.as_mut(), &mut result.sent)?;
+        send(&mut End { connection: connection.as_mut(), session }, &mut result.sent)?;
         result.subflows = connection.subflows();
         result.finished_ns = connection.finish()?;
         Ok(())
@@ -160,6 +198,5 @@ fn watch(session: &Session, sampler: Option<Box<dyn Sampler>>) -> Vec<SocketSamp
 
 /// Sleeps are to end on time in every thread of a flow.
 pub(crate) fn prepare_thread() -> Result<(), Failure> {
-    transports::exact_sleeps()
-        .map_err(|e| Failure::system("the timer slack of a thread could not be set", &e))
+    transports::exact_sleeps().or_failure("the timer slack of a thread could not be set")
 }

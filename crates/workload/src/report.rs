@@ -7,23 +7,10 @@ use transports::{DeliveryInstants, Failure, Service, Session, SocketSample};
 
 use crate::exchange::{Exchange, ExchangeLog};
 use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
-use crate::log::{MessageLog, SocketLog};
+use crate::log::{Message, MessageLog, SocketLog};
 use crate::outcome::{Ending, FlowResult, Summary};
 use crate::spec::Flow;
 use crate::wire::StreamInstants;
-
-/// A message with its instants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    /// Its number, from 0.
-    pub seq: u32,
-    /// Its size.
-    pub size_bytes: u32,
-    /// When the transport had all of it.
-    pub sent_ns: i64,
-    /// When the receiving application had all of it; `None` if never.
-    pub received_ns: Option<i64>,
-}
 
 /// What both halves of a flow noted.
 #[derive(Debug)]
@@ -179,8 +166,8 @@ impl FlowReport {
         for (seq, exchange) in (0..).zip(&self.exchanges) {
             exchanges.push(flow, seq, exchange);
         }
-        for Message { seq, size_bytes, sent_ns, received_ns } in self.messages() {
-            messages.push(flow, seq, size_bytes, sent_ns, received_ns);
+        for message in self.messages() {
+            messages.push(flow, message);
         }
         for sample in &self.samples {
             sockets.push(flow, sample);

@@ -24,6 +24,10 @@ DESCRIPTION = _read()
 _TRANSPORTS = {transport["name"]: transport for transport in DESCRIPTION["transports"]}
 
 
+STACKS = tuple(_TRANSPORTS)
+"""The player's stacks, as it is shipped."""
+
+
 def parameters(stack: str) -> frozenset[str]:
     """The parameters that a stack takes; none of one that the player as it is shipped does not have."""
     return frozenset(_TRANSPORTS[stack]["parameters"] if stack in _TRANSPORTS else ())

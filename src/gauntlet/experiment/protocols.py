@@ -1,4 +1,5 @@
-"""The transport protocols an experiment can name: one line each, known here and nowhere else.
+"""The transport protocols an experiment can name: one line each, known here and nowhere else. A stack of the
+player without a line here is a protocol of its own name.
 
 A protocol is a stack of the guest (see the plan's "Flow") with its parameters. Which options it understands
 follows from what the player says of the stack. How it is drawn stands in
@@ -6,7 +7,7 @@ follows from what the player says of the stack. How it is drawn stands in
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -238,7 +239,27 @@ _ALL = (
     _aioquic("cubic", "CUBIC"),
 )
 
-PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({protocol.key: protocol for protocol in _ALL})
+
+def without_words(
+    named: Iterable[Protocol], stacks: Iterable[str], reliable: Collection[str]
+) -> list[Protocol]:
+    """Protocols for the stacks that none of the named ones uses: as they are by themselves, under the names
+    that the player gives them. So an experiment can name a new stack before anybody has a line for it here.
+    """
+    known = {protocol.stack for protocol in named}
+    return [
+        Protocol(stack, stack, stack, options=_options(stack), reliable=stack in reliable)
+        for stack in stacks
+        if stack not in known
+    ]
+
+
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
+    {
+        protocol.key: protocol
+        for protocol in (*_ALL, *without_words(_ALL, player.STACKS, player.stacks_with("reliable")))
+    }
+)
 """Every protocol by its key, in the order in which reports list them."""
 
 

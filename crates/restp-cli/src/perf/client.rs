@@ -11,8 +11,8 @@ use super::figures::{Delays, Moved, cpu_time};
 use super::plan::{Answer, CONTROL_PORT, Control, Request, Seen, Test};
 use super::server::control_profile;
 use super::traffic;
-use crate::Outcome;
 use crate::frames::Frames;
+use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
 use crate::profile_args::ProfileArgs;
 

@@ -11,7 +11,7 @@ mod traffic;
 
 use clap::{Args, Subcommand};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// Measure throughput, request rate and one-way delay.
 #[derive(Args)]

@@ -89,7 +89,7 @@ impl Control {
     }
 
     /// Sends one line.
-    pub async fn say(&self, what: &impl Serialize) -> crate::Outcome {
+    pub async fn say(&self, what: &impl Serialize) -> crate::outcome::Outcome {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
         Ok(self.connection.send(Bytes::from(line)).await?)

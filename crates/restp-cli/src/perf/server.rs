@@ -7,8 +7,8 @@ use restp::{Connection, Endpoint, Error, Listener, Profile, UDP_PORT};
 
 use super::plan::{Answer, CONTROL_PORT, Control, Request, Seen, Test};
 use super::traffic;
-use crate::Outcome;
 use crate::frames::Frames;
+use crate::outcome::Outcome;
 use crate::place::{Place, warn_if_clear};
 use crate::profile_args::ProfileArgs;
 

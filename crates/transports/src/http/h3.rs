@@ -13,10 +13,10 @@ use super::carrier::{Browser, HttpCarrier, Opened, Site, Version};
 use super::sentence::failure;
 use super::tasks::{Tasks, Waits, run};
 use crate::error::Failure;
-use crate::quic::quinn::Quinn;
-use crate::quic::quinn::web::{WebConnection, WebEndpoint};
 use crate::secure::SERVER_NAME;
 use crate::session::Session;
+use crate::stacks::quic::quinn::Quinn;
+use crate::stacks::quic::quinn::web::{WebConnection, WebEndpoint};
 
 /// The protocol's name (ALPN: RFC 9114, section 3.1).
 const HTTP3: &[u8] = b"h3";

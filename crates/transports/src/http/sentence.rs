@@ -13,18 +13,10 @@ pub(super) fn failure(doing: &str, error: &(dyn Error + 'static)) -> Failure {
         return tls_failure(doing, tls);
     }
     if let Some(io) = causes().find_map(|error| error.downcast_ref::<io::Error>()) {
-        return match io.kind() {
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
-                Failure::new(format!(
-                    "reset: the other side broke the connection off while {doing} was under way"
-                ))
-            }
-            ErrorKind::TimedOut => Failure::new(format!(
-                "timed out: the other side stopped answering while {doing} was under way"
-            )),
+        return Failure::broken(format!("while {doing} was under way"), io, || match io.kind() {
             ErrorKind::UnexpectedEof => closed(doing),
             _ => Failure::system(format!("{doing} failed"), io),
-        };
+        });
     }
     match causes().find_map(|error| error.downcast_ref::<hyper::Error>()) {
         Some(http) if http.is_incomplete_message() || http.is_closed() || http.is_canceled() => closed(doing),

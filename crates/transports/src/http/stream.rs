@@ -14,7 +14,7 @@ use socket2::Socket;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::tasks::Waits;
-use crate::error::Failure;
+use crate::error::{Failure, OrFailure};
 use crate::peers::{connect_failure, same_end};
 use crate::session::Session;
 
@@ -144,8 +144,7 @@ impl Stream {
         reactor: &Rc<Reactor>,
         longest_write: usize,
     ) -> Result<Self, Failure> {
-        let stream = Self::new(socket, reactor, longest_write)
-            .map_err(|e| Failure::system("a socket could not be set up", &e))?;
+        let stream = Self::new(socket, reactor, longest_write).or_failure("a socket could not be set up")?;
         match stream.socket.connect(&to.into()) {
             Ok(()) => return Ok(stream),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
@@ -243,7 +242,7 @@ impl Listener {
         socket
             .listen(BACKLOG)
             .and_then(|()| socket.set_nonblocking(true))
-            .map_err(|error| Failure::system("the server could not listen", &error))?;
+            .or_failure("the server could not listen")?;
         Ok(Self { socket: Rc::new(socket), reactor: Rc::clone(reactor), longest_write })
     }
 
@@ -270,6 +269,6 @@ impl Listener {
             }
         })
         .await
-        .map_err(|error| Failure::system("the server could not accept a connection", &error))
+        .or_failure("the server could not accept a connection")
     }
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
+use libc::{TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_FASTOPEN_NO_COOKIE};
 use socket2::Socket;
 
 use crate::error::Failure;
@@ -16,11 +17,6 @@ use crate::sys::options;
 /// The kernel's setting, one a network namespace, and its bit for servers (ip-sysctl.rst).
 const SETTING: &str = "/proc/sys/net/ipv4/tcp_fastopen";
 const SERVERS: u32 = 2;
-
-/// Values of include/uapi/linux/tcp.h.
-const TCP_FASTOPEN: i32 = 23;
-const TCP_FASTOPEN_CONNECT: i32 = 30;
-const TCP_FASTOPEN_NO_COOKIE: i32 = 34;
 
 /// Connections that may have brought data before their handshake was over. The senders of a run open one at a time.
 const WAITING: i32 = 16;

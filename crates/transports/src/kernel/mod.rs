@@ -1,10 +1,7 @@
-//! Transports of the kernel: sockets.
+//! What transports of the kernel have in common: their sockets.
 
-mod fast_open;
-pub(crate) mod mptcp;
-pub(crate) mod sctp;
+pub(crate) mod datagram;
+pub(crate) mod fast_open;
 pub(crate) mod socket;
-mod stream;
-pub(crate) mod tcp;
+pub(crate) mod stream;
 pub(crate) mod tcp_info;
-pub(crate) mod udp;

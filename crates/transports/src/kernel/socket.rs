@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::error::Failure;
+use crate::error::{Failure, OrFailure};
 use crate::params::Buffers;
 use crate::peers::{connect_failure, same_end};
 use crate::session::{Guarded, Session};
@@ -14,22 +14,18 @@ use crate::session::{Guarded, Session};
 /// Applies buffer sizes. The kernel silently caps them, which would be a wrong experiment: that is an error here.
 pub(crate) fn size_buffers(socket: &Socket, buffers: Buffers) -> Result<(), Failure> {
     if let Some(bytes) = buffers.send_bytes {
-        socket
-            .set_send_buffer_size(bytes as usize)
-            .map_err(|e| Failure::system("the send buffer could not be set", &e))?;
+        socket.set_send_buffer_size(bytes as usize).or_failure("the send buffer could not be set")?;
         check_buffer("send_buffer_bytes", bytes, socket.send_buffer_size(), "net.core.wmem_max")?;
     }
     if let Some(bytes) = buffers.receive_bytes {
-        socket
-            .set_recv_buffer_size(bytes as usize)
-            .map_err(|e| Failure::system("the receive buffer could not be set", &e))?;
+        socket.set_recv_buffer_size(bytes as usize).or_failure("the receive buffer could not be set")?;
         check_buffer("receive_buffer_bytes", bytes, socket.recv_buffer_size(), "net.core.rmem_max")?;
     }
     Ok(())
 }
 
 fn check_buffer(key: &str, asked: u32, got: io::Result<usize>, sysctl: &str) -> Result<(), Failure> {
-    let got = got.map_err(|e| Failure::system("a buffer size could not be read", &e))?;
+    let got = got.or_failure("a buffer size could not be read")?;
     // The kernel doubles what is asked, for its own book-keeping (socket(7)).
     if got < 2 * asked as usize {
         return Err(Failure::new(format!(
@@ -62,16 +58,13 @@ pub(crate) fn open(
     socket
         .set_reuse_address(kind == Type::STREAM)
         .and_then(|()| socket.bind(&at.into()))
-        .map_err(|error| Failure::system(format!("{at} could not be bound for `{name}`"), &error))?;
+        .or_failure(format_args!("{at} could not be bound for `{name}`"))?;
     Ok(socket)
 }
 
 /// Listens for the connections of one sender, of which it opens one at a time.
 pub(crate) fn listen(socket: &Socket) -> Result<(), Failure> {
-    socket
-        .listen(1)
-        .and_then(|()| socket.set_nonblocking(true))
-        .map_err(|error| Failure::system("the receiver could not listen", &error))
+    socket.listen(1).and_then(|()| socket.set_nonblocking(true)).or_failure("the receiver could not listen")
 }
 
 /// Waits for the connection that the sender opens; others are closed. The new socket blocks.
@@ -86,9 +79,7 @@ pub(crate) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarde
         )?;
         match listener.accept() {
             Ok((socket, peer)) if same_end(&peer, session.ctx.source) => {
-                socket
-                    .set_nonblocking(false)
-                    .map_err(|e| Failure::system("an accepted socket could not be set up", &e))?;
+                socket.set_nonblocking(false).or_failure("an accepted socket could not be set up")?;
                 return Guarded::new(socket, session);
             }
             Ok(_) => {}
@@ -102,7 +93,7 @@ pub(crate) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarde
 pub(crate) fn connect(socket: Socket, session: &Arc<Session>) -> Result<Guarded, Failure> {
     let to = session.ctx.destination;
     let describe = |error: &io::Error| connect_failure(to, error);
-    socket.set_nonblocking(true).map_err(|e| Failure::system("a socket could not be set up", &e))?;
+    socket.set_nonblocking(true).or_failure("a socket could not be set up")?;
     match socket.connect(&to.into()) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {

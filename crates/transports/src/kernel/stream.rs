@@ -7,7 +7,7 @@ use std::sync::Arc;
 use socket2::Socket;
 
 use super::socket::accept;
-use crate::error::Failure;
+use crate::error::{Failure, OrFailure};
 use crate::peers::broken;
 use crate::session::{Guarded, Session, bound_receive};
 use crate::sys::batch;
@@ -182,8 +182,7 @@ impl Connection for StreamConnection {
     }
 
     fn sampler(&self) -> Result<Option<Box<dyn Sampler>>, Failure> {
-        let copy =
-            self.socket.try_clone().map_err(|e| Failure::system("a socket could not be duplicated", &e))?;
+        let copy = self.socket.try_clone().or_failure("a socket could not be duplicated")?;
         Ok(Some((self.make_sampler)(copy)))
     }
 }

@@ -2,64 +2,16 @@
 
 use std::os::fd::AsFd;
 
+use libc::tcp_info;
 use socket2::Socket;
 
 use crate::sample::SocketSample;
 use crate::sys::options::{self, Plain};
 use crate::transport::Sampler;
 
-/// `struct tcp_info` of linux/tcp.h up to the fields used here. Older kernels fill less of it.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-struct TcpInfo {
-    state: u8,
-    ca_state: u8,
-    retransmits: u8,
-    probes: u8,
-    backoff: u8,
-    options: u8,
-    window_scales: u8,
-    flags: u8,
-    rto: u32,
-    ato: u32,
-    snd_mss: u32,
-    rcv_mss: u32,
-    unacked: u32,
-    sacked: u32,
-    lost: u32,
-    retrans: u32,
-    fackets: u32,
-    last_data_sent: u32,
-    last_ack_sent: u32,
-    last_data_recv: u32,
-    last_ack_recv: u32,
-    pmtu: u32,
-    rcv_ssthresh: u32,
-    rtt_us: u32,
-    rttvar_us: u32,
-    snd_ssthresh: u32,
-    snd_cwnd: u32,
-    advmss: u32,
-    reordering: u32,
-    rcv_rtt: u32,
-    rcv_space: u32,
-    total_retrans: u32,
-    pacing_rate: u64,
-    max_pacing_rate: u64,
-    bytes_acked: u64,
-    bytes_received: u64,
-    segs_out: u32,
-    segs_in: u32,
-    notsent_bytes: u32,
-    min_rtt_us: u32,
-    data_segs_in: u32,
-    data_segs_out: u32,
-    delivery_rate: u64,
-}
-
 // SAFETY: `repr(C)` and integers only.
 #[allow(unsafe_code)]
-unsafe impl Plain for TcpInfo {}
+unsafe impl Plain for tcp_info {}
 
 /// The kernel's "not set yet" for the slow start threshold (TCP_INFINITE_SSTHRESH, net/tcp.h).
 const UNSET_SSTHRESH: u32 = 0x7fff_ffff;
@@ -67,26 +19,27 @@ const UNSET_SSTHRESH: u32 = 0x7fff_ffff;
 const UNSET_U32: u32 = u32::MAX;
 const UNLIMITED_RATE: u64 = u64::MAX;
 
-impl TcpInfo {
-    fn sample(&self) -> SocketSample {
-        let mss = u64::from(self.snd_mss);
-        let in_flight = (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost);
-        let measured = |value_us: u32| (self.rtt_us > 0).then_some(i64::from(value_us) * 1000);
-        SocketSample {
-            t_ns: 0,
-            cwnd_bytes: u64::from(self.snd_cwnd) * mss,
-            ssthresh_bytes: (self.snd_ssthresh < UNSET_SSTHRESH).then(|| u64::from(self.snd_ssthresh) * mss),
-            srtt_ns: measured(self.rtt_us),
-            rttvar_ns: measured(self.rttvar_us),
-            min_rtt_ns: (self.min_rtt_us != UNSET_U32).then_some(i64::from(self.min_rtt_us) * 1000),
-            in_flight_bytes: u64::from(in_flight) * mss,
-            retransmitted_packets: u64::from(self.total_retrans),
-            lost_packets: Some(u64::from(self.lost)),
-            // The kernel counts the SYN as a byte that was acknowledged.
-            delivered_bytes: Some(self.bytes_acked.saturating_sub(1)),
-            delivery_rate_bps: Some(self.delivery_rate as f64 * 8.0),
-            pacing_rate_bps: (self.pacing_rate != UNLIMITED_RATE).then_some(self.pacing_rate as f64 * 8.0),
-        }
+/// What a `tcp_info` (linux/tcp.h) means. Older kernels fill less of it.
+fn sample(info: &tcp_info) -> SocketSample {
+    let mss = u64::from(info.tcpi_snd_mss);
+    let in_flight = (info.tcpi_unacked + info.tcpi_retrans).saturating_sub(info.tcpi_sacked + info.tcpi_lost);
+    let measured = |value_us: u32| (info.tcpi_rtt > 0).then_some(i64::from(value_us) * 1000);
+    let paced = info.tcpi_pacing_rate != UNLIMITED_RATE;
+    SocketSample {
+        t_ns: 0,
+        cwnd_bytes: u64::from(info.tcpi_snd_cwnd) * mss,
+        ssthresh_bytes: (info.tcpi_snd_ssthresh < UNSET_SSTHRESH)
+            .then(|| u64::from(info.tcpi_snd_ssthresh) * mss),
+        srtt_ns: measured(info.tcpi_rtt),
+        rttvar_ns: measured(info.tcpi_rttvar),
+        min_rtt_ns: (info.tcpi_min_rtt != UNSET_U32).then_some(i64::from(info.tcpi_min_rtt) * 1000),
+        in_flight_bytes: u64::from(in_flight) * mss,
+        retransmitted_packets: u64::from(info.tcpi_total_retrans),
+        lost_packets: Some(u64::from(info.tcpi_lost)),
+        // The kernel counts the SYN as a byte that was acknowledged.
+        delivered_bytes: Some(info.tcpi_bytes_acked.saturating_sub(1)),
+        delivery_rate_bps: Some(info.tcpi_delivery_rate as f64 * 8.0),
+        pacing_rate_bps: paced.then_some(info.tcpi_pacing_rate as f64 * 8.0),
     }
 }
 
@@ -104,9 +57,9 @@ impl TcpSampler {
 
 impl Sampler for TcpSampler {
     fn sample(&self) -> Option<SocketSample> {
-        let mut info = TcpInfo::zeroed();
+        let mut info = tcp_info::zeroed();
         options::get(self.0.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).ok()?;
-        (info.state != STATE_CLOSED).then(|| info.sample())
+        (info.tcpi_state != STATE_CLOSED).then(|| sample(&info))
     }
 }
 
@@ -120,7 +73,7 @@ struct SubflowInfos {
     subflows: u32,
     kernel_bytes: u32,
     element_bytes: u32,
-    infos: [TcpInfo; MOST_SUBFLOWS],
+    infos: [tcp_info; MOST_SUBFLOWS],
 }
 
 // SAFETY: `repr(C)` and integers only.
@@ -144,7 +97,7 @@ impl MptcpSampler {
     fn subflow_infos(&self) -> Option<SubflowInfos> {
         let mut infos = SubflowInfos::zeroed();
         infos.header_bytes = 16;
-        infos.element_bytes = size_of::<TcpInfo>() as u32;
+        infos.element_bytes = size_of::<tcp_info>() as u32;
         options::get(self.0.as_fd(), SOL_MPTCP, MPTCP_TCPINFO, &mut infos).ok()?;
         Some(infos)
     }
@@ -162,7 +115,7 @@ impl Sampler for MptcpSampler {
             return TcpSampler(self.0.try_clone().ok()?).sample();
         };
         let used = (infos.subflows as usize).min(MOST_SUBFLOWS);
-        infos.infos[..used].iter().filter(|info| info.state != STATE_CLOSED).map(TcpInfo::sample).reduce(add)
+        infos.infos[..used].iter().filter(|info| info.tcpi_state != STATE_CLOSED).map(sample).reduce(add)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::Failure;
 pub fn tls_failure(doing: &str, error: &Error) -> Failure {
     let why = match error {
         Error::AlertReceived(alert) => {
-            return Failure::echo(format!(
+            return Failure::Echo(format!(
                 "{doing} failed: the other side turned it down: {}",
                 alert_meaning(*alert)
             ));

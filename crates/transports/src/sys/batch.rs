@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use nix::sys::socket::MsgFlags;
 use socket2::{SockAddr, SockAddrStorage};
 
 use super::clock::timespec_ns;
@@ -275,9 +276,7 @@ fn send_batch(
 
 /// Reads from a stream; `flags` as for recv(2).
 pub(crate) fn read(fd: BorrowedFd<'_>, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
-    // SAFETY: the buffer is writable for its length.
-    let count = unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
-    if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+    Ok(nix::sys::socket::recv(fd.as_raw_fd(), buffer, MsgFlags::from_bits_retain(flags))?)
 }
 
 /// A control buffer with one control message.

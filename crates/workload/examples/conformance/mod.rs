@@ -105,7 +105,10 @@ fn went_well(report: &FlowReport) -> Outcome<()> {
 }
 
 /// Bytes are compared with those that were sent as they arrive: an altered one fails the flow.
-fn all_arrived(report: &FlowReport) -> Outcome<()> {
+///
+/// # Errors
+/// It went wrong, something is missing, or a message took no time.
+pub fn all_arrived(report: &FlowReport) -> Outcome<()> {
     went_well(report)?;
     let result = &report.result;
     ensure(

@@ -51,7 +51,7 @@ pub(crate) fn build(name: &str, params: &Map<String, Value>) -> Result<Box<dyn A
         Some((.., build)) => build(params),
         None => {
             let known: Vec<_> = names().collect();
-            Err(SpecError::new(format!(
+            Err(SpecError::Unknown(format!(
                 "unknown application `{name}`; the applications are {}",
                 known.join(", ")
             )))

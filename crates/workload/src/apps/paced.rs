@@ -3,18 +3,14 @@
 //! A sender stamps many messages with one system call: whatever the transport takes in one call it takes at one
 //! instant. It sleeps between calls, so that virtual time can go on.
 
-use std::sync::Arc;
-
-use transports::{
-    Arrival, Connection, DeliveryInstants, Failure, SenderEnd, Service, Session, SpecError, Stack, Take,
-};
+use transports::{Arrival, DeliveryInstants, Failure, SenderEnd, Service, Session, SpecError, Stack, Take};
 
 use super::checks::{check_count, check_greedy, check_message_size};
 use super::in_order::InOrder;
 use super::on_off::OnOff;
 use super::timetable::{Period, Timetable};
 use crate::ledger::{NEVER, Received, Sent};
-use crate::one_session::OneSession;
+use crate::one_session::{End, OneSession};
 use crate::payload::{Outbox, Payload};
 
 /// Messages of one size, at a rate or as fast as the transport takes them.
@@ -72,24 +68,12 @@ impl OneSession for Paced {
         }
     }
 
-    fn send(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure> {
-        self.traffic(session.ctx.seed).send(connection, session, start_ns, sent)
+    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure> {
+        self.traffic(end.session.ctx.seed).send(end, start_ns, sent)
     }
 
-    fn receive(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure> {
-        self.traffic(session.ctx.seed).receive(connection, session, service, received)
+    fn receive(&self, end: &mut End<'_>, service: Service, received: &mut Received) -> Result<(), Failure> {
+        self.traffic(end.session.ctx.seed).receive(end, service, received)
     }
 }
 
@@ -136,27 +120,21 @@ impl Traffic {
     }
 
     /// The sending end.
-    fn send(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure> {
-        let payload = Payload::new(session.ctx.seed, self.message_bytes);
+    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure> {
+        let payload = Payload::new(end.session.ctx.seed, self.message_bytes);
         let mut outbox = Outbox::new(&payload);
-        let result = if connection.takes_release_times() && !self.timetable.is_greedy() {
-            self.send_ahead(connection, start_ns, &mut outbox, sent)
+        let result = if end.connection.takes_release_times() && !self.timetable.is_greedy() {
+            self.send_ahead(end, start_ns, &mut outbox, sent)
         } else {
-            self.send_when_ready(connection, session, start_ns, &mut outbox, sent)
+            self.send_when_ready(end, start_ns, &mut outbox, sent)
         };
         let last_ns = sent.last_ns.unwrap_or(start_ns);
-        session.announce_sender_end(SenderEnd { messages: sent.messages, last_ns });
-        result.and_then(|()| self.check_sent(session, start_ns, sent))
+        end.session.announce_sender_end(SenderEnd { messages: sent.messages, last_ns });
+        result.and_then(|()| self.check_sent(end.session, start_ns, sent))
     }
 
     /// A flow that had something to send and whose time was over before it could has failed.
-    fn check_sent(&self, session: &Arc<Session>, start_ns: i64, sent: &Sent) -> Result<(), Failure> {
+    fn check_sent(&self, session: &Session, start_ns: i64, sent: &Sent) -> Result<(), Failure> {
         if sent.bytes > 0 || self.total_bytes() == 0 {
             return Ok(());
         }
@@ -169,8 +147,7 @@ impl Traffic {
     /// Hands every message over when it is ready, or as soon as the transport takes it.
     fn send_when_ready(
         &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
+        End { connection, session }: &mut End<'_>,
         start_ns: i64,
         outbox: &mut Outbox,
         sent: &mut Sent,
@@ -231,7 +208,7 @@ impl Traffic {
     /// Hands messages over ahead of time; the kernel holds each until it is ready.
     fn send_ahead(
         &self,
-        connection: &mut dyn Connection,
+        End { connection, .. }: &mut End<'_>,
         start_ns: i64,
         outbox: &mut Outbox,
         sent: &mut Sent,
@@ -259,36 +236,27 @@ impl Traffic {
     }
 
     /// The receiving end.
-    fn receive(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure> {
-        let payload = Payload::new(session.ctx.seed, self.message_bytes);
+    fn receive(&self, end: &mut End<'_>, service: Service, received: &mut Received) -> Result<(), Failure> {
+        let payload = Payload::new(end.session.ctx.seed, self.message_bytes);
         match service {
-            Service::Stream => self.receive_stream(connection, session, &payload, received),
-            Service::Messages { .. } => {
-                self.receive_messages(connection, session, &payload, InOrder::new(service), received)
-            }
-            Service::Datagrams => self.receive_datagrams(connection, session, &payload, received),
+            Service::Stream => self.receive_stream(end, &payload, received),
+            Service::Messages { .. } => self.receive_messages(end, &payload, InOrder::new(service), received),
+            Service::Datagrams => self.receive_datagrams(end, &payload, received),
         }
     }
 
     fn receive_stream(
         &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
+        end: &mut End<'_>,
         payload: &Payload,
         received: &mut Received,
     ) -> Result<(), Failure> {
         let size = u64::from(self.message_bytes);
         let total = self.total_bytes();
-        let each = connection.instants() == DeliveryInstants::Application;
+        let each = end.connection.instants() == DeliveryInstants::Application;
         loop {
             let left = total.saturating_sub(received.bytes);
-            let arrival = connection.receive(u64::MAX, left, &mut |bytes, t_ns| {
+            let arrival = end.receive_bytes(left, &mut |bytes, t_ns| {
                 let before = received.bytes;
                 if !payload.matches(before, bytes) {
                     return Err(altered(before / size));
@@ -301,24 +269,22 @@ impl Traffic {
                 received.note_arrival(t_ns.unwrap_or(NEVER));
                 Ok(())
             })?;
-            match arrival {
-                Arrival::Data => session.report_progress(received.last_ns.unwrap_or(0), received.bytes),
-                Arrival::Silence => {}
-                Arrival::End => return self.check_complete(session, received),
+            if arrival == Arrival::End {
+                return self.check_complete(end.session, received);
             }
+            end.report(arrival, received);
         }
     }
 
     fn receive_messages(
         &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
+        end: &mut End<'_>,
         payload: &Payload,
         mut order: InOrder,
         received: &mut Received,
     ) -> Result<(), Failure> {
         let last_seq = self.total_bytes().div_ceil(u64::from(self.message_bytes)) - 1;
-        let only_totals = self.only_totals(session);
+        let only_totals = self.only_totals(end.session);
         loop {
             let left = (last_seq + 1).saturating_sub(received.messages);
             let later = only_totals && received.messages > 0;
@@ -332,27 +298,25 @@ impl Traffic {
                 Ok(())
             };
             let arrival = if later {
-                connection.receive_all(left, take)?
+                end.connection.receive_all(left, take)?
             } else {
-                connection.receive(left, u64::MAX, take)?
+                end.connection.receive(left, u64::MAX, take)?
             };
-            match arrival {
-                Arrival::Data => session.report_progress(received.last_ns.unwrap_or(0), received.bytes),
-                Arrival::Silence => {}
-                Arrival::End => return self.check_complete(session, received),
+            if arrival == Arrival::End {
+                return self.check_complete(end.session, received);
             }
+            end.report(arrival, received);
         }
     }
 
     fn receive_datagrams(
         &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
+        end: &mut End<'_>,
         payload: &Payload,
         received: &mut Received,
     ) -> Result<(), Failure> {
         let scheduled = self.total_bytes() / u64::from(self.message_bytes);
-        let ctx = &session.ctx;
+        let session = end.session;
         loop {
             let sender_end = session.sender_end();
             let expected = sender_end.map_or(scheduled, |end| end.messages);
@@ -360,7 +324,7 @@ impl Traffic {
                 return Ok(());
             }
             let arrival =
-                connection.receive(expected - received.messages, u64::MAX, &mut |bytes, t_ns| {
+                end.connection.receive(expected - received.messages, u64::MAX, &mut |bytes, t_ns| {
                     let seq =
                         payload.recognise(bytes, None).filter(|seq| u64::from(*seq) < scheduled).ok_or_else(
                             || Failure::new("a datagram arrived that this flow's sender did not send"),
@@ -368,28 +332,29 @@ impl Traffic {
                     received.note_numbered(seq, bytes.len() as u64, t_ns.unwrap_or(NEVER));
                     Ok(())
                 })?;
+            end.report(arrival, received);
             if arrival == Arrival::Data {
-                session.report_progress(received.last_ns.unwrap_or(0), received.bytes);
                 continue;
             }
             if let Some(failure) = session.failure() {
                 return Err(failure);
             }
-            let now_ns = ctx.clock.now_ns();
+            let now_ns = session.ctx.clock.now_ns();
             let quiet = sender_end.is_some_and(|end| {
-                now_ns - received.last_ns.map_or(end.last_ns, |at| at.max(end.last_ns)) >= ctx.quiet_ns
+                now_ns - received.last_ns.map_or(end.last_ns, |at| at.max(end.last_ns))
+                    >= session.ctx.quiet_ns
             });
             if arrival == Arrival::End || quiet {
                 return Ok(());
             }
-            if now_ns >= ctx.limit_ns {
+            if now_ns >= session.ctx.limit_ns {
                 return Err(session.limit_reached("the receiver was still waiting for datagrams"));
             }
         }
     }
 
     /// A reliable transport that ends in order has delivered everything, or the sender stopped half-way.
-    fn check_complete(&self, session: &Arc<Session>, received: &Received) -> Result<(), Failure> {
+    fn check_complete(&self, session: &Session, received: &Received) -> Result<(), Failure> {
         let expected = match self.amount {
             Amount::Bytes(bytes) => Some(bytes),
             Amount::For { .. } => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use transports::{
-    Arrival, Connection, Failure, SenderEnd, Service, Session, SpecError, Stack, nanoseconds, parse_params,
+    Arrival, Failure, SenderEnd, Service, Session, SpecError, Stack, nanoseconds, parse_params,
 };
 
 use super::checks::{check_count, check_message_size};
@@ -16,7 +16,7 @@ use super::in_order::InOrder;
 use crate::application::Application;
 use crate::exchange::{Exchange, OK};
 use crate::ledger::{ClientResult, Received, Sent, ServerResult};
-use crate::one_session::{receive_over_one_session, send_over_one_session, watched};
+use crate::one_session::{End, receive_over_one_session, send_over_one_session, watched};
 use crate::payload::{Outbox, Payload};
 
 /// What an exchange is called: all messages are alike.
@@ -93,9 +93,8 @@ impl Application for Periodic {
     ) -> Result<(), Failure> {
         match self.sessions {
             Sessions::Kept => {
-                send_over_one_session(stack, session, self.message_bytes, result, &mut |connection, sent| {
-                    self.send(connection, session, start_ns, sent)
-                })
+                let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, sent);
+                send_over_one_session(stack, session, self.message_bytes, result, send)
             }
             Sessions::Fresh => {
                 watched(session, None, || {
@@ -115,36 +114,30 @@ impl Application for Periodic {
         result: &mut ServerResult,
     ) -> Result<(), Failure> {
         match self.sessions {
-            Sessions::Kept => receive_over_one_session(
-                stack,
-                session,
-                self.message_bytes,
-                result,
-                &mut |connection, received| self.receive(connection, session, stack.service(), received),
-            ),
+            Sessions::Kept => {
+                let receive = &mut |end: &mut End<'_>, received: &mut Received| {
+                    self.receive(end, stack.service(), received)
+                };
+                receive_over_one_session(stack, session, self.message_bytes, result, receive)
+            }
             Sessions::Fresh => self.receive_over_fresh_sessions(stack, session, &mut result.received),
         }
     }
 }
 
 impl Periodic {
-    fn send(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure> {
+    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure> {
+        let session = end.session;
         let mut outbox = self.outbox(session);
         let clock = &session.ctx.clock;
         for seq in 0..self.count {
             let due_ns = self.due_ns(start_ns, seq, session)?;
             let mut now_ns = clock.now_ns();
             while now_ns < due_ns {
-                now_ns = connection.pause(clock, due_ns)?;
+                now_ns = end.connection.pause(clock, due_ns)?;
             }
             let mut exchange = self.exchange(now_ns);
-            let outcome = self.hand_over(connection, session, &mut outbox, seq);
+            let outcome = self.hand_over(end, &mut outbox, seq);
             if let Err(failure) = &outcome {
                 exchange.outcome = failure.to_string();
             }
@@ -157,26 +150,20 @@ impl Periodic {
         Ok(())
     }
 
-    fn receive(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure> {
+    fn receive(&self, end: &mut End<'_>, service: Service, received: &mut Received) -> Result<(), Failure> {
+        let session = end.session;
         let payload = Payload::new(session.ctx.seed, self.message_bytes);
         let mut inbox = Inbox::new(&payload, service);
         let clock = &session.ctx.clock;
         while service != Service::Datagrams || !self.datagrams_are_over(session, received)? {
             let lacking = self.message_bytes as usize - inbox.buffer.len();
-            let arrival = connection.receive(1, lacking as u64, &mut |bytes, t_ns| {
+            let arrival = end.connection.receive(1, lacking as u64, &mut |bytes, t_ns| {
                 inbox.take(bytes, t_ns.unwrap_or_else(|| clock.now_ns()), received)
             })?;
-            match arrival {
-                Arrival::Data => session.report_progress(received.last_ns.unwrap_or(0), received.bytes),
-                Arrival::Silence => {}
-                Arrival::End => return inbox.check_empty(),
+            if arrival == Arrival::End {
+                return inbox.check_empty();
             }
+            end.report(arrival, received);
         }
         Ok(())
     }
@@ -199,29 +186,10 @@ impl Periodic {
         Exchange::begun(OBJECT.to_owned(), u64::from(self.message_bytes), requested_ns, OK.to_owned())
     }
 
-    fn hand_over(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Session,
-        outbox: &mut Outbox,
-        seq: u64,
-    ) -> Result<(), Failure> {
+    fn hand_over(&self, end: &mut End<'_>, outbox: &mut Outbox, seq: u64) -> Result<(), Failure> {
         let size = u64::from(self.message_bytes);
-        let mut offset = seq * size;
-        while offset < (seq + 1) * size {
-            let now_ns = session.ctx.clock.now_ns();
-            if now_ns >= session.ctx.limit_ns {
-                return Err(session.limit_reached("a message was being handed over"));
-            }
-            let block = outbox.bytes(offset..(seq + 1) * size);
-            let offered = block.len();
-            let taken = connection.offer(block, size as usize, seq)?;
-            offset += taken as u64;
-            if taken < offered {
-                connection.wait_until_writable(now_ns, i64::MAX)?;
-            }
-        }
-        Ok(())
+        let range = seq * size..(seq + 1) * size;
+        end.hand_over(outbox, range, Some(size as usize), seq, "a message was being handed over")
     }
 
     fn send_over_fresh_sessions(
@@ -268,7 +236,7 @@ impl Periodic {
         if result.established_ns.is_none() {
             (result.transport_established_ns, result.established_ns) = (connected_ns, established_ns);
         }
-        self.hand_over(connection.as_mut(), session, outbox, seq)?;
+        self.hand_over(&mut End { connection: connection.as_mut(), session }, outbox, seq)?;
         result.finished_ns = connection.finish()?;
         Ok(())
     }
@@ -284,7 +252,8 @@ impl Periodic {
         let mut broken = 0;
         while !session.last_session_is_over() {
             let served = listener.accept().and_then(|mut connection| {
-                self.receive(connection.as_mut(), session, stack.service(), received)
+                let end = &mut End { connection: connection.as_mut(), session };
+                self.receive(end, stack.service(), received)
             });
             if let Some(failure) = session.failure() {
                 return Err(failure);
@@ -309,10 +278,7 @@ impl Periodic {
         if let Some(failure) = session.failure() {
             return Err(failure);
         }
-        let now_ns = session.ctx.clock.now_ns();
-        if now_ns >= session.ctx.limit_ns {
-            return Err(session.limit_reached("the receiver was still waiting for messages"));
-        }
+        let now_ns = session.now_before_limit("the receiver was still waiting for messages")?;
         let Some(end) = session.sender_end() else { return Ok(false) };
         let last_ns = received.last_ns.map_or(end.last_ns, |at| at.max(end.last_ns));
         let quiet = last_ns + session.ctx.quiet_ns.max(2 * self.interval_ns);

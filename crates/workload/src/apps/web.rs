@@ -4,18 +4,16 @@
 //! The sending half of the flow is the browser, the receiving half the server. Requests are the flow's messages; the
 //! server's answers are recorded as exchanges, one row an object, with instants as the browser sees them.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use transports::{Arrival, Connection, Failure, SenderEnd, Service, Session, SpecError, Stack, parse_params};
+use transports::{Arrival, Failure, SenderEnd, Service, Session, SpecError, Stack, parse_params};
 
 use super::checks::check_count;
 use super::web_pages::{Kind, Page, pages};
 use crate::application::Application;
 use crate::exchange::{Exchange, OK};
 use crate::ledger::{Received, Sent};
-use crate::one_session::OneSession;
+use crate::one_session::{End, OneSession};
 use crate::payload::{Outbox, Payload};
 
 /// Size of a request (dissertation, section 4.2.1).
@@ -23,6 +21,8 @@ const REQUEST_BYTES: u32 = 350;
 
 /// The pattern of the answers repeats with this size, the payload of one segment; it has no meaning beyond that.
 const ANSWER_PIECE_BYTES: u32 = 1448;
+
+const HANDING_OVER: &str = "an object was being handed over";
 
 /// Tells the bytes of the answers from those of the requests.
 const ANSWER_SALT: u64 = 0x0a5e_0e25;
@@ -93,43 +93,28 @@ impl OneSession for Web {
         )))
     }
 
-    fn send(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        start_ns: i64,
-        sent: &mut Sent,
-    ) -> Result<(), Failure> {
-        let mut browser = Browser {
-            session,
-            requests: Outbox::new(&Self::requests(session)),
-            answers: Self::answers(session),
-            asked: 0,
-            received_bytes: 0,
-        };
+    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure> {
+        let session = end.session;
+        let (requests, answers) = (Outbox::new(&Self::requests(session)), Self::answers(session));
+        let mut browser = Browser { end, requests, answers, asked: 0, received_bytes: 0 };
         let mut last_ns = start_ns;
         for (number, page) in self.pages(session).iter().enumerate() {
             if number > 0 {
-                browser.pause(connection, page.reading_ns)?;
+                browser.pause(page.reading_ns)?;
             }
             for (index, size_bytes) in page.objects_bytes.iter().enumerate() {
                 if index == 1 {
-                    browser.pause(connection, page.parsing_ns)?;
+                    browser.pause(page.parsing_ns)?;
                 }
-                last_ns = browser.load(connection, &object_name(number, index), *size_bytes, sent)?;
+                last_ns = browser.load(&object_name(number, index), *size_bytes, sent)?;
             }
         }
         session.announce_sender_end(SenderEnd { messages: sent.messages, last_ns });
         Ok(())
     }
 
-    fn receive(
-        &self,
-        connection: &mut dyn Connection,
-        session: &Arc<Session>,
-        _service: Service,
-        received: &mut Received,
-    ) -> Result<(), Failure> {
+    fn receive(&self, end: &mut End<'_>, _: Service, received: &mut Received) -> Result<(), Failure> {
+        let session = end.session;
         let requests = Self::requests(session);
         let mut answers = Outbox::new(&Self::answers(session));
         let size = u64::from(REQUEST_BYTES);
@@ -138,7 +123,7 @@ impl OneSession for Web {
             self.pages(session).iter().flat_map(|page| page.objects_bytes.clone()).collect();
         loop {
             let lacking = (answered + 1) * size - received.bytes;
-            let arrival = connection.receive(u64::MAX, lacking, &mut |bytes, t_ns| {
+            let arrival = end.receive_bytes(lacking, &mut |bytes, t_ns| {
                 if !requests.matches(received.bytes, bytes) {
                     return Err(Failure::new(format!("request {answered} arrived altered")));
                 }
@@ -146,11 +131,10 @@ impl OneSession for Web {
                 received.note_arrival(t_ns.unwrap_or_else(|| session.ctx.clock.now_ns()));
                 Ok(())
             })?;
-            match arrival {
-                Arrival::End => return Ok(()),
-                Arrival::Silence => continue,
-                Arrival::Data => session.report_progress(received.last_ns.unwrap_or(0), received.bytes),
+            if arrival == Arrival::End {
+                return Ok(());
             }
+            end.report(arrival, received);
             while received.bytes >= (answered + 1) * size {
                 received.note_next(received.last_ns);
                 let Some(size_bytes) = objects.get(answered as usize) else {
@@ -158,7 +142,7 @@ impl OneSession for Web {
                         "request {answered} asks for an object that there is not"
                     )));
                 };
-                hand_over(connection, session, &mut answers, offset..offset + size_bytes)?;
+                end.hand_over(&mut answers, offset..offset + size_bytes, None, 0, HANDING_OVER)?;
                 offset += size_bytes;
                 answered += 1;
             }
@@ -172,47 +156,42 @@ fn object_name(page: usize, index: usize) -> String {
 }
 
 /// The asking end.
-struct Browser<'a> {
-    session: &'a Arc<Session>,
+struct Browser<'a, 'b> {
+    end: &'a mut End<'b>,
     requests: Outbox,
     answers: Payload,
     asked: u64,
     received_bytes: u64,
 }
 
-impl Browser<'_> {
+impl Browser<'_, '_> {
     /// Does nothing for a while.
-    fn pause(&self, connection: &mut dyn Connection, for_ns: i64) -> Result<(), Failure> {
-        let clock = &self.session.ctx.clock;
+    fn pause(&mut self, for_ns: i64) -> Result<(), Failure> {
+        let End { connection, session } = &mut self.end;
+        let (clock, limit_ns) = (&session.ctx.clock, session.ctx.limit_ns);
         let mut now_ns = clock.now_ns();
         let until_ns = now_ns + for_ns;
         while now_ns < until_ns {
-            if now_ns >= self.session.ctx.limit_ns {
-                return Err(self.session.limit_reached("the browser was waiting"));
+            if now_ns >= limit_ns {
+                return Err(session.limit_reached("the browser was waiting"));
             }
-            now_ns = connection.pause(clock, until_ns.min(self.session.ctx.limit_ns))?;
+            now_ns = connection.pause(clock, until_ns.min(limit_ns))?;
         }
         Ok(())
     }
 
     /// Asks for an object and waits for the whole of it. Returns when it was there.
-    fn load(
-        &mut self,
-        connection: &mut dyn Connection,
-        name: &str,
-        size_bytes: u64,
-        sent: &mut Sent,
-    ) -> Result<i64, Failure> {
-        let requested_ns = self.session.ctx.clock.now_ns();
-        let start = self.asked * u64::from(REQUEST_BYTES);
+    fn load(&mut self, name: &str, size_bytes: u64, sent: &mut Sent) -> Result<i64, Failure> {
+        let requested_ns = self.end.session.ctx.clock.now_ns();
+        let request_bytes = u64::from(REQUEST_BYTES);
+        let range = self.asked * request_bytes..(self.asked + 1) * request_bytes;
         let mut exchange = Exchange::begun(name.to_owned(), size_bytes, requested_ns, OK.to_owned());
-        let outcome =
-            hand_over(connection, self.session, &mut self.requests, start..start + u64::from(REQUEST_BYTES))
-                .and_then(|()| {
-                    sent.note(1, u64::from(REQUEST_BYTES), requested_ns);
-                    self.asked += 1;
-                    self.await_answer(connection, size_bytes, &mut exchange)
-                });
+        let asked = self.end.hand_over(&mut self.requests, range, None, 0, HANDING_OVER);
+        let outcome = asked.and_then(|()| {
+            sent.note(1, request_bytes, requested_ns);
+            self.asked += 1;
+            self.await_answer(size_bytes, &mut exchange)
+        });
         if let Err(failure) = &outcome {
             exchange.outcome = failure.to_string();
         }
@@ -220,23 +199,18 @@ impl Browser<'_> {
         outcome
     }
 
-    fn await_answer(
-        &mut self,
-        connection: &mut dyn Connection,
-        size_bytes: u64,
-        exchange: &mut Exchange,
-    ) -> Result<i64, Failure> {
+    fn await_answer(&mut self, size_bytes: u64, exchange: &mut Exchange) -> Result<i64, Failure> {
         let end = self.received_bytes + size_bytes;
-        let clock = &self.session.ctx.clock;
+        let session = self.end.session;
         while self.received_bytes < end {
             let offset = &mut self.received_bytes;
             let answers = &self.answers;
-            let arrival = connection.receive(u64::MAX, end - *offset, &mut |bytes, t_ns| {
+            let arrival = self.end.receive_bytes(end - *offset, &mut |bytes, t_ns| {
                 if !answers.matches(*offset, bytes) {
                     return Err(Failure::new("an object arrived altered"));
                 }
                 *offset += bytes.len() as u64;
-                let t_ns = t_ns.unwrap_or_else(|| clock.now_ns());
+                let t_ns = t_ns.unwrap_or_else(|| session.ctx.clock.now_ns());
                 exchange.first_byte_ns.get_or_insert(t_ns);
                 exchange.completed_ns = (*offset >= end).then_some(t_ns);
                 Ok(())
@@ -244,34 +218,8 @@ impl Browser<'_> {
             if arrival == Arrival::End {
                 return Err(Failure::new("the server ended the session before the object was whole"));
             }
-            if clock.now_ns() >= self.session.ctx.limit_ns {
-                return Err(self.session.limit_reached("the browser was waiting for an object"));
-            }
+            session.now_before_limit("the browser was waiting for an object")?;
         }
         exchange.completed_ns.ok_or_else(|| Failure::new("an object has no bytes"))
     }
-}
-
-/// Hands over a range of a stream.
-fn hand_over(
-    connection: &mut dyn Connection,
-    session: &Session,
-    outbox: &mut Outbox,
-    range: std::ops::Range<u64>,
-) -> Result<(), Failure> {
-    let mut offset = range.start;
-    while offset < range.end {
-        let now_ns = session.ctx.clock.now_ns();
-        if now_ns >= session.ctx.limit_ns {
-            return Err(session.limit_reached("an object was being handed over"));
-        }
-        let block = outbox.bytes(offset..range.end);
-        let offered = block.len();
-        let taken = connection.offer(block, offered, 0)?;
-        offset += taken as u64;
-        if taken < offered {
-            connection.wait_until_writable(now_ns, i64::MAX)?;
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! Reads a TCP segment's addresses, place and length from the first bytes of an IPv4 or IPv6 packet.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{IpFragOffset, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
 
 /// What a packet says about a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,74 +14,45 @@ pub(super) struct Segment {
     pub(super) payload_bytes: u32,
 }
 
-/// IP protocol number of TCP (RFC 9293).
-const TCP: u8 = 6;
-/// The SYN bit in byte 13 of the TCP header (RFC 9293).
-const SYN: u8 = 0x02;
-/// Shortest headers: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293).
-const IPV4_BYTES: usize = 20;
-const IPV6_BYTES: usize = 40;
-const TCP_BYTES: usize = 20;
-
-/// The TCP segment in a packet; `None` when it holds none, or only a later fragment of one.
+/// The TCP segment in a packet; `None` when it holds none, or only a later fragment of one. Extension headers of IPv6 do
+/// not stand before the TCP header on any network of this project.
 pub(super) fn parse(packet: &[u8]) -> Option<Segment> {
-    match packet.first()? >> 4 {
-        4 => parse_ipv4(packet),
-        6 => parse_ipv6(packet),
-        _ => None,
+    if let Ok(ip) = Ipv4HeaderSlice::from_slice(packet) {
+        let (is_tcp, offset) = (ip.protocol() == IpNumber::TCP, ip.fragments_offset());
+        let (header_bytes, ends) =
+            (ip.slice().len(), [ip.source_addr().into(), ip.destination_addr().into()]);
+        let tcp_bytes = usize::from(ip.total_len()).checked_sub(header_bytes)?;
+        return (is_tcp && offset == IpFragOffset::ZERO)
+            .then(|| segment(&packet[header_bytes..], tcp_bytes, ends))?;
     }
+    let ip = Ipv6HeaderSlice::from_slice(packet).ok().filter(|ip| ip.next_header() == IpNumber::TCP)?;
+    let ends = [ip.source_addr().into(), ip.destination_addr().into()];
+    segment(&packet[ip.slice().len()..], usize::from(ip.payload_length()), ends)
 }
 
-fn parse_ipv4(packet: &[u8]) -> Option<Segment> {
-    let header = packet.get(..IPV4_BYTES)?;
-    let header_bytes = usize::from(header[0] & 0x0f) * 4;
-    let total_bytes = u32::from(u16::from_be_bytes([header[2], header[3]]));
-    let fragment_offset = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
-    if header[9] != TCP || fragment_offset != 0 || header_bytes < IPV4_BYTES {
-        return None;
-    }
-    let address =
-        |at: usize| IpAddr::from(Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]));
-    parse_tcp(
-        packet.get(header_bytes..)?,
-        total_bytes.checked_sub(header_bytes as u32)?,
-        address(12),
-        address(16),
-    )
-}
-
-/// Extension headers do not stand before the TCP header on any network of this project.
-fn parse_ipv6(packet: &[u8]) -> Option<Segment> {
-    let header = packet.get(..IPV6_BYTES)?;
-    if header[6] != TCP {
-        return None;
-    }
-    let address =
-        |at: usize| header[at..].first_chunk::<16>().map(|bytes| IpAddr::from(Ipv6Addr::from(*bytes)));
-    let length = u32::from(u16::from_be_bytes([header[4], header[5]]));
-    parse_tcp(packet.get(IPV6_BYTES..)?, length, address(8)?, address(24)?)
-}
-
-fn parse_tcp(tcp: &[u8], tcp_bytes: u32, source: IpAddr, destination: IpAddr) -> Option<Segment> {
-    let header = tcp.get(..TCP_BYTES)?;
-    let header_bytes = u32::from(header[12] >> 4) * 4;
+/// What stands in the beginning of `tcp_bytes` that one of the `ends` sends to the other.
+fn segment(captured: &[u8], tcp_bytes: usize, [source, destination]: [IpAddr; 2]) -> Option<Segment> {
+    let header = TcpHeaderSlice::from_slice(captured).ok()?;
     Some(Segment {
-        source: SocketAddr::new(source, u16::from_be_bytes([header[0], header[1]])),
-        destination: SocketAddr::new(destination, u16::from_be_bytes([header[2], header[3]])),
-        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-        syn: header[13] & SYN != 0,
-        payload_bytes: tcp_bytes.checked_sub(header_bytes)?,
+        source: SocketAddr::new(source, header.source_port()),
+        destination: SocketAddr::new(destination, header.destination_port()),
+        sequence: header.sequence_number(),
+        syn: header.syn(),
+        payload_bytes: tcp_bytes.checked_sub(header.slice().len())? as u32,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use super::*;
     use proptest::prelude::*;
 
-    const IPV4_SEGMENT: [u8; 40] = [
+    const IPV4_SEGMENT: [u8; 52] = [
         0x45, 0, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 1, 1, 10, 0, 2, 1, //
-        0x9c, 0x40, 0x13, 0x88, 1, 2, 3, 4, 0, 0, 0, 0, 0x80, 0x10, 0, 0, 0, 0, 0, 0,
+        0x9c, 0x40, 0x13, 0x88, 1, 2, 3, 4, 0, 0, 0, 0, 0x80, 0x10, 0, 0, 0, 0, 0, 0, //
+        1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2,
     ];
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use transports::{Clock, Context};
-use workload::{FlowReport, FlowSpec, join, prepare};
+use workload::{FlowReport, FlowSpec, join, join_alone, prepare};
 
 use crate::places::free_place;
 
@@ -46,6 +46,37 @@ pub fn run(spec: &FlowSpec, ctx: Context) -> FlowReport {
         (receiving.join().expect("the receiver does not panic"), sent)
     });
     join((server, received), (client, sent))
+}
+
+/// Runs a sender whose receiver is not there, or is another program.
+pub fn run_alone(spec: &FlowSpec, ctx: Context) -> FlowReport {
+    let flow = spec.check().expect("a flow of the tests makes sense");
+    let (_, client) = prepare(flow, ctx).expect("descriptors are left");
+    let sent = client.run_alone();
+    join_alone((client, sent))
+}
+
+/// Runs two flows at once, whose bytes are not the same, and checks that all of each arrived.
+pub fn two_at_once(spec: &FlowSpec, size_bytes: u64) {
+    let reports = std::thread::scope(|scope| {
+        let seeds = [1, 2].map(|seed| scope.spawn(move || run(spec, Context { seed, ..context() })));
+        seeds.map(|thread| thread.join().expect("a flow does not panic"))
+    });
+    for report in &reports {
+        ok(report);
+        assert_eq!(report.result.received_bytes, size_bytes);
+    }
+}
+
+/// Checks that nothing went wrong.
+pub fn ok(report: &FlowReport) {
+    assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
+}
+
+/// Why a flow failed.
+pub fn reason(report: &FlowReport) -> &str {
+    assert_eq!(report.result.outcome, "failed");
+    report.result.reason.as_deref().expect("a failed flow has a reason")
 }
 
 /// Checks that what was sent arrived, and that it was all of `messages` or nearly so: a source that the machine woke up

@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
 use transports::SocketSample;
-use workload::{MessageLog, SocketLog};
+use workload::{Message, MessageLog, SocketLog};
 
 fn read(name: &str, write: impl FnOnce(&std::path::Path)) -> RecordBatch {
     let path = std::env::temp_dir().join(format!("workload-{}-{name}", std::process::id()));
@@ -28,8 +28,8 @@ fn columns(batch: &RecordBatch) -> Vec<(String, DataType, bool)> {
 #[test]
 fn messages() {
     let mut log = MessageLog::new();
-    log.push(0, 0, 1448, -5, Some(25));
-    log.push(3, 7, 100, 10, None);
+    log.push(0, Message { seq: 0, size_bytes: 1448, sent_ns: -5, received_ns: Some(25) });
+    log.push(3, Message { seq: 7, size_bytes: 100, sent_ns: 10, received_ns: None });
     let batch = read("messages.arrow", |path| log.write(path).expect("the folder can be written"));
     let expected = [
         ("flow", DataType::UInt16, false),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use transports::Context;
 use workload::{Exchange, FlowReport, FlowSpec, OK, join_asking_alone, prepare};
 
-use crate::common::{context, flow, run};
+use crate::common::{context, flow, reason, run};
 
 const SIZES: [u64; 6] = [17_000, 300, 125_000, 0, 2_500, 800];
 
@@ -140,11 +140,6 @@ fn browser_alone(spec: &FlowSpec, ctx: Context) -> FlowReport {
     let (server, _) = prepare(flow, ctx).expect("descriptors are left");
     let received = server.run_alone();
     join_asking_alone((server, received))
-}
-
-fn reason(report: &FlowReport) -> &str {
-    assert_eq!(report.result.outcome, "failed");
-    report.result.reason.as_deref().expect("a failed flow has a reason")
 }
 
 #[test]

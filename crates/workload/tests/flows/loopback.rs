@@ -4,10 +4,15 @@ use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 
 use serde_json::{Value, json};
-use workload::{FlowReport, join_alone, prepare};
+use transports::Context;
+use workload::FlowReport;
 
-use crate::common::{all_in_time, context, flow, run};
+use crate::common::{all_in_time, context, flow, ok, reason, run, run_alone, two_at_once};
 use crate::places::free_place;
+
+fn cubic() -> Value {
+    json!({"congestion_control": "cubic"})
+}
 
 fn assert_every_message_once_and_in_order(report: &FlowReport) {
     let messages: Vec<_> = report.messages().collect();
@@ -23,18 +28,9 @@ fn assert_every_message_once_and_in_order(report: &FlowReport) {
     }
 }
 
-fn ok(report: &FlowReport) {
-    assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
-}
-
-fn reason(report: &FlowReport) -> &str {
-    assert_eq!(report.result.outcome, "failed");
-    report.result.reason.as_deref().expect("a failed flow has a reason")
-}
-
 #[test]
 fn tcp_bulk_arrives_whole_with_a_short_last_message() {
-    let spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 3_000_001}));
+    let spec = flow("tcp", cubic(), "bulk", json!({"size_bytes": 3_000_001}));
     let report = run(&spec, context());
     ok(&report);
     let result = &report.result;
@@ -50,7 +46,7 @@ fn tcp_bulk_arrives_whole_with_a_short_last_message() {
 #[test]
 fn totals_need_no_messages() {
     let spec = flow("tcp", json!({"congestion_control": "reno"}), "bulk", json!({"size_bytes": 3_000_000}));
-    let report = run(&spec, transports::Context { messages: false, ..context() });
+    let report = run(&spec, Context { messages: false, ..context() });
     ok(&report);
     assert_eq!(report.result.received_bytes, 3_000_000);
     assert!(report.result.last_received_s > report.result.first_received_s);
@@ -60,7 +56,7 @@ fn totals_need_no_messages() {
 #[test]
 fn paced_tcp_sends_each_message_when_it_is_ready() {
     let cbr = json!({"rate_bps": 800_000, "message_size_bytes": 1000, "duration_s": 0.5});
-    let report = run(&flow("tcp", json!({"congestion_control": "cubic"}), "cbr", cbr), context());
+    let report = run(&flow("tcp", cubic(), "cbr", cbr), context());
     ok(&report);
     all_in_time(&report, 50);
     for message in report.messages() {
@@ -74,7 +70,7 @@ fn paced_tcp_sends_each_message_when_it_is_ready() {
 #[test]
 fn greedy_cbr_ends_with_its_duration() {
     let cbr = json!({"rate_bps": null, "message_size_bytes": 1448, "duration_s": 0.3});
-    let report = run(&flow("tcp", json!({"congestion_control": "cubic"}), "cbr", cbr), context());
+    let report = run(&flow("tcp", cubic(), "cbr", cbr), context());
     ok(&report);
     assert!(report.result.received_bytes > 1_000_000);
     assert_eq!(report.result.received_bytes % 1448, 0);
@@ -84,7 +80,7 @@ fn greedy_cbr_ends_with_its_duration() {
 #[test]
 fn a_paced_transfer_takes_its_time_and_arrives_whole() {
     let bulk = json!({"size_bytes": 100_100, "message_size_bytes": 1000, "rate_bps": 2_000_000});
-    let report = run(&flow("tcp", json!({"congestion_control": "cubic"}), "bulk", bulk), context());
+    let report = run(&flow("tcp", cubic(), "bulk", bulk), context());
     ok(&report);
     assert_eq!((report.result.received_messages, report.result.received_bytes), (101, 100_100));
     assert_every_message_once_and_in_order(&report);
@@ -106,8 +102,8 @@ fn an_on_off_source_pauses_and_leaves_nothing_out() {
                "duration_s": 0.6})
     };
     let stacks = [
-        ("tcp", json!({"congestion_control": "cubic"}), json!(1_000_000)),
-        ("tcp", json!({"congestion_control": "cubic"}), Value::Null),
+        ("tcp", cubic(), json!(1_000_000)),
+        ("tcp", cubic(), Value::Null),
         ("udp", json!({}), json!(1_000_000)),
     ];
     let mut paced = Vec::new();
@@ -139,21 +135,13 @@ fn udp_datagrams_leave_at_their_rate_and_arrive() {
 #[test]
 fn udp_to_nobody_is_refused() {
     let cbr = json!({"rate_bps": 1_600_000, "message_size_bytes": 200, "duration_s": 0.2});
-    let flow = flow("udp", json!({}), "cbr", cbr).check().expect("a sound flow");
-    let (_, client) = prepare(flow, context()).expect("descriptors are left");
-    let sent = client.run_alone();
-    let report = join_alone((client, sent));
+    let report = run_alone(&flow("udp", json!({}), "cbr", cbr), context());
     assert!(reason(&report).starts_with("refused"), "{:?}", report.result.reason);
 }
 
 #[test]
 fn tcp_to_nobody_is_refused() {
-    let flow = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 1000}))
-        .check()
-        .expect("a sound flow");
-    let (_, client) = prepare(flow, context()).expect("descriptors are left");
-    let sent = client.run_alone();
-    let report = join_alone((client, sent));
+    let report = run_alone(&flow("tcp", cubic(), "bulk", json!({"size_bytes": 1000})), context());
     assert!(reason(&report).starts_with("refused"), "{:?}", report.result.reason);
     assert_eq!(report.result.sent_messages, 0);
 }
@@ -161,24 +149,17 @@ fn tcp_to_nobody_is_refused() {
 #[test]
 fn a_receiver_that_dies_is_a_reset() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
-    let ctx = transports::Context {
-        destination: listener.local_addr().expect("a bound socket has an address"),
-        ..context()
-    };
-    let flow =
-        flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 500_000_000}))
-            .check()
-            .expect("a sound flow");
-    let (_, client) = prepare(flow, ctx).expect("descriptors are left");
-    let sent = std::thread::scope(|scope| {
+    let ctx =
+        Context { destination: listener.local_addr().expect("a bound socket has an address"), ..context() };
+    let spec = flow("tcp", cubic(), "bulk", json!({"size_bytes": 500_000_000}));
+    let report = std::thread::scope(|scope| {
         scope.spawn(move || {
             let (mut connection, _) = listener.accept().expect("the sender connects");
             // Data that nobody read turns the closing into a reset.
             connection.read_exact(&mut [0; 10_000]).expect("the sender sends");
         });
-        client.run_alone()
+        run_alone(&spec, ctx)
     });
-    let report = join_alone((client, sent));
     assert!(reason(&report).starts_with("reset"), "{:?}", report.result.reason);
 }
 
@@ -186,8 +167,8 @@ fn a_receiver_that_dies_is_a_reset() {
 fn a_taken_port_fails_both_halves() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
     let destination = taken.local_addr().expect("a bound socket has an address");
-    let spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 1000}));
-    let report = run(&spec, transports::Context { destination, ..context() });
+    let spec = flow("tcp", cubic(), "bulk", json!({"size_bytes": 1000}));
+    let report = run(&spec, Context { destination, ..context() });
     assert!(reason(&report).contains(&destination.to_string()), "{:?}", report.result.reason);
 }
 
@@ -202,10 +183,10 @@ fn an_unknown_congestion_control_names_the_known_ones() {
 fn the_limit_ends_a_flow_that_would_go_on() {
     let cbr = json!({"rate_bps": 8000, "message_size_bytes": 100, "duration_s": 1000});
     for stack in ["tcp", "udp"] {
-        let params = if stack == "tcp" { json!({"congestion_control": "cubic"}) } else { json!({}) };
+        let params = if stack == "tcp" { cubic() } else { json!({}) };
         let ctx = context();
         let limit_ns = ctx.clock.now_ns() + 400_000_000;
-        let report = run(&flow(stack, params, "cbr", cbr.clone()), transports::Context { limit_ns, ..ctx });
+        let report = run(&flow(stack, params, "cbr", cbr.clone()), Context { limit_ns, ..ctx });
         assert!(reason(&report).starts_with("the limit of"), "{stack}: {:?}", report.result.reason);
         assert!(report.result.received_messages > 0, "{stack}");
     }
@@ -214,11 +195,9 @@ fn the_limit_ends_a_flow_that_would_go_on() {
 #[test]
 fn the_limit_ends_a_sender_that_sleeps_until_its_next_message() {
     let cbr = json!({"rate_bps": 8, "message_size_bytes": 100, "duration_s": 1000});
-    for (stack, params) in [("tcp", json!({"congestion_control": "cubic"})), ("udp", json!({}))] {
-        let report = run(
-            &flow(stack, params, "cbr", cbr.clone()),
-            transports::Context { limit_ns: 300_000_000, ..context() },
-        );
+    for (stack, params) in [("tcp", cubic()), ("udp", json!({}))] {
+        let report =
+            run(&flow(stack, params, "cbr", cbr.clone()), Context { limit_ns: 300_000_000, ..context() });
         assert!(reason(&report).starts_with("the limit of"), "{stack}: {:?}", report.result.reason);
         assert_eq!(report.result.sent_messages, 1, "{stack}");
     }
@@ -226,15 +205,15 @@ fn the_limit_ends_a_sender_that_sleeps_until_its_next_message() {
 
 #[test]
 fn a_start_beyond_the_limit_is_said() {
-    let mut spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 1000}));
+    let mut spec = flow("tcp", cubic(), "bulk", json!({"size_bytes": 1000}));
     spec.start_s = 1.0;
-    let report = run(&spec, transports::Context { limit_ns: 200_000_000, ..context() });
+    let report = run(&spec, Context { limit_ns: 200_000_000, ..context() });
     assert!(reason(&report).contains("not to start before"), "{:?}", report.result.reason);
 }
 
 #[test]
 fn a_transport_that_the_kernel_lacks_is_named() {
-    for (stack, params) in [("sctp", json!({})), ("mptcp", json!({"congestion_control": "cubic"}))] {
+    for (stack, params) in [("sctp", json!({})), ("mptcp", cubic())] {
         let report = run(&flow(stack, params, "bulk", json!({"size_bytes": 100_000})), context());
         if report.result.outcome == "ok" {
             assert_eq!(report.result.received_bytes, 100_000);
@@ -246,18 +225,8 @@ fn a_transport_that_the_kernel_lacks_is_named() {
 
 #[test]
 fn two_flows_at_once_do_not_mix() {
-    let spec = flow("tcp", json!({"congestion_control": "cubic"}), "bulk", json!({"size_bytes": 2_000_000}));
-    let reports = std::thread::scope(|scope| {
-        let seeds = [1, 2].map(|seed| {
-            let spec = &spec;
-            scope.spawn(move || run(spec, transports::Context { seed, ..context() }))
-        });
-        seeds.map(|thread| thread.join().expect("a flow does not panic"))
-    });
-    for report in &reports {
-        ok(report);
-        assert_eq!(report.result.received_bytes, 2_000_000);
-    }
+    let spec = flow("tcp", cubic(), "bulk", json!({"size_bytes": 2_000_000}));
+    two_at_once(&spec, 2_000_000);
 }
 
 #[test]
@@ -272,6 +241,6 @@ fn an_address_of_another_machine_cannot_be_bound() {
     let spec =
         flow("udp", json!({}), "cbr", json!({"rate_bps": 8000, "message_size_bytes": 100, "duration_s": 1}));
     let source = SocketAddr::from(([192, 0, 2, 1], free_place().port()));
-    let report = run(&spec, transports::Context { source, ..context() });
+    let report = run(&spec, Context { source, ..context() });
     assert!(reason(&report).contains("192.0.2.1"), "{}", reason(&report));
 }

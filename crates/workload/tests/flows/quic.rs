@@ -2,20 +2,11 @@
 
 use serde_json::{Value, json};
 use transports::Context;
-use workload::{FlowReport, join_alone, prepare};
+use workload::FlowReport;
 
-use crate::common::{all_in_time, context, flow, run};
+use crate::common::{all_in_time, context, flow, ok, reason, run, run_alone, two_at_once};
 
 const MEGABYTE: u64 = 1_000_000;
-
-fn ok(report: &FlowReport) {
-    assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
-}
-
-fn reason(report: &FlowReport) -> &str {
-    assert_eq!(report.result.outcome, "failed");
-    report.result.reason.as_deref().expect("a failed flow has a reason")
-}
 
 fn bulk(stack: &str, params: Value, size_bytes: u64) -> FlowReport {
     run(&flow(stack, params, "bulk", json!({"size_bytes": size_bytes})), context())
@@ -23,10 +14,7 @@ fn bulk(stack: &str, params: Value, size_bytes: u64) -> FlowReport {
 
 /// Runs a sender whose receiver is not there.
 fn alone(stack: &str, params: Value, ctx: Context) -> FlowReport {
-    let flow = flow(stack, params, "bulk", json!({"size_bytes": MEGABYTE})).check().expect("a sound flow");
-    let (_, client) = prepare(flow, ctx).expect("descriptors are left");
-    let sent = client.run_alone();
-    join_alone((client, sent))
+    run_alone(&flow(stack, params, "bulk", json!({"size_bytes": MEGABYTE})), ctx)
 }
 
 const STACKS: &[(&str, &[&str])] = &[
@@ -190,17 +178,7 @@ fn the_limit_ends_a_flow_that_would_go_on() {
 fn two_flows_at_once_do_not_mix() {
     for &(stack, _) in STACKS {
         let spec = flow(stack, json!({}), "bulk", json!({"size_bytes": 2 * MEGABYTE}));
-        let reports = std::thread::scope(|scope| {
-            let seeds = [1, 2].map(|seed| {
-                let spec = &spec;
-                scope.spawn(move || run(spec, Context { seed, ..context() }))
-            });
-            seeds.map(|thread| thread.join().expect("a flow does not panic"))
-        });
-        for report in &reports {
-            ok(report);
-            assert_eq!(report.result.received_bytes, 2 * MEGABYTE);
-        }
+        two_at_once(&spec, 2 * MEGABYTE);
     }
 }
 

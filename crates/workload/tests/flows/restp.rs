@@ -4,12 +4,8 @@ use serde_json::{Value, json};
 use transports::Context;
 use workload::{FlowReport, FlowSpec};
 
-use crate::common::{context, flow, run};
+use crate::common::{context, flow, ok, reason, run, run_alone};
 use crate::places::own_address;
-
-fn ok(report: &FlowReport) {
-    assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
-}
 
 fn bulk(stack_params: Value, size_bytes: u64) -> FlowReport {
     run(
@@ -145,13 +141,9 @@ fn a_path_beside_the_first_is_opened() {
 
 #[test]
 fn nobody_to_talk_to_is_said_at_the_limit() {
-    let spec = flow("restp", json!({}), "bulk", json!({"size_bytes": 1000})).check().expect("a sound flow");
-    let ctx = Context { limit_ns: 300_000_000, ..context() };
-    let (_, client) = workload::prepare(spec, ctx).expect("descriptors are left");
-    let sent = client.run_alone();
-    let report = workload::join_alone((client, sent));
-    let reason = report.result.reason.expect("nobody answered");
-    assert!(reason.contains("did not answer the connection request"), "{reason}");
+    let spec = flow("restp", json!({}), "bulk", json!({"size_bytes": 1000}));
+    let report = run_alone(&spec, Context { limit_ns: 300_000_000, ..context() });
+    assert!(reason(&report).contains("did not answer the connection request"), "{}", reason(&report));
 }
 
 #[test]
@@ -159,8 +151,7 @@ fn the_limit_ends_a_sender_that_pauses() {
     let cbr = json!({"rate_bps": 8, "message_size_bytes": 100, "duration_s": 1000});
     let ctx = Context { limit_ns: 400_000_000, ..context() };
     let report = run(&flow("restp", json!({}), "cbr", cbr), ctx);
-    let reason = report.result.reason.expect("the limit was reached");
-    assert!(reason.starts_with("the limit of"), "{reason}");
+    assert!(reason(&report).starts_with("the limit of"), "{}", reason(&report));
     assert_eq!(report.result.sent_messages, 1);
 }
 
@@ -168,8 +159,7 @@ fn the_limit_ends_a_sender_that_pauses() {
 fn a_message_that_fits_no_packet_is_refused() {
     let cbr = json!({"rate_bps": 100_000, "message_size_bytes": 1490, "duration_s": 1});
     let report = run(&flow("restp", json!({"profile": "voice"}), "cbr", cbr), context());
-    let reason = report.result.reason.expect("the message is too long");
-    assert!(reason.contains("1490 bytes does not fit"), "{reason}");
+    assert!(reason(&report).contains("1490 bytes does not fit"), "{}", reason(&report));
 }
 
 #[test]

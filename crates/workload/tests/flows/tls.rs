@@ -5,9 +5,9 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 use transports::Context;
-use workload::{FlowReport, join_alone, prepare};
+use workload::FlowReport;
 
-use crate::common::{context, flow, run};
+use crate::common::{context, flow, ok, reason, run, run_alone};
 
 fn tls(more: Value) -> Value {
     let mut params = json!({"congestion_control": "cubic"});
@@ -19,17 +19,12 @@ fn bulk(more: Value, size_bytes: u64) -> workload::FlowSpec {
     flow("tls", tls(more), "bulk", json!({"size_bytes": size_bytes}))
 }
 
-fn reason(report: &FlowReport) -> &str {
-    assert_eq!(report.result.outcome, "failed");
-    report.result.reason.as_deref().expect("a failed flow has a reason")
-}
-
 #[test]
 fn everything_arrives_whatever_is_kept() {
     for (messages, more) in [(true, json!({})), (false, json!({})), (true, json!({"client_auth": true}))] {
         let report = run(&bulk(more, 3_000_001), Context { messages, keys: true, ..context() });
         let result = &report.result;
-        assert_eq!((result.outcome, &result.reason), ("ok", &None));
+        ok(&report);
         assert_eq!((result.sent_bytes, result.received_bytes), (3_000_001, 3_000_001));
         assert_eq!((result.sent_messages, result.received_messages), (2072, 2072));
         assert!(Some(result.start_s) <= result.transport_established_s);
@@ -72,13 +67,10 @@ fn every_fault_has_its_sentence() {
 fn alone(size_bytes: u64, server: impl FnOnce(std::net::TcpStream) + Send) -> FlowReport {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback interface is up");
     let destination = listener.local_addr().expect("a bound socket has an address");
-    let spec = bulk(json!({}), size_bytes).check().expect("a sound flow");
-    let (_, client) = prepare(spec, Context { destination, ..context() }).expect("descriptors are left");
-    let sent = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(move || server(listener.accept().expect("the sender connects").0));
-        client.run_alone()
-    });
-    join_alone((client, sent))
+        run_alone(&bulk(json!({}), size_bytes), Context { destination, ..context() })
+    })
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Multipath TCP: one byte stream over every subflow that the nodes' path managers open.
+//!
+//! A receiver whose node has further addresses announces them, and the sender's kernel opens a subflow to each; on a
+//! network whose hosts have one address, nothing of this happens and there is one subflow.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use socket2::{Protocol, Socket, Type};
+
+use super::tcp::set_congestion_control;
+use crate::error::{Failure, OrFailure, SpecError};
+use crate::kernel::socket;
+use crate::kernel::stream::{StreamConnection, StreamListener};
+use crate::kernel::tcp_info::MptcpSampler;
+use crate::opening::Opening;
+use crate::params::parse_params;
+use crate::session::Session;
+use crate::sys::path_manager;
+use crate::transport::{Connection, Listener, Service, Stack};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mptcp {
+    congestion_control: String,
+}
+
+pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
+    Ok(Box::new(parse_params::<Mptcp>("stack_params", "mptcp", params)?))
+}
+
+impl Mptcp {
+    fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
+        let socket = socket::open("mptcp", Type::STREAM, Some(Protocol::MPTCP), at)?;
+        set_congestion_control(&socket, &self.congestion_control)?;
+        socket.set_tcp_nodelay(true).or_failure("TCP_NODELAY could not be set")?;
+        Ok(socket)
+    }
+}
+
+impl Stack for Mptcp {
+    fn name(&self) -> &'static str {
+        "mptcp"
+    }
+
+    fn service(&self) -> Service {
+        Service::Stream
+    }
+
+    fn opening(&self) -> Option<Opening> {
+        Some(Opening::TCP)
+    }
+
+    fn homes(&self) -> usize {
+        path_manager::MOST
+    }
+
+    fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
+        let further = &session.ctx.destination_further;
+        let mut at = session.ctx.destination;
+        if !further.is_empty() {
+            // Subflows come in at the further addresses, at the same port.
+            at.set_ip(if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() });
+            path_manager::announce(further)
+                .and_then(|()| path_manager::allow(further.len()))
+                .map_err(|e| no_subflows(further, &e))?;
+        }
+        let socket = self.open(at)?;
+        socket::listen(&socket)?;
+        let session = Arc::clone(session);
+        // Subflow sequence numbers do not tell where a byte stands in the MPTCP stream, so a capture does not help.
+        Ok(Box::new(StreamListener { socket, session, wire: false, make_sampler: MptcpSampler::boxed }))
+    }
+
+    fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
+        let further = &session.ctx.destination_further;
+        if !further.is_empty() {
+            path_manager::allow(further.len()).map_err(|e| no_subflows(further, &e))?;
+        }
+        let socket = socket::connect(self.open(session.ctx.source)?, session)?;
+        Ok(Box::new(StreamConnection::connected(socket, MptcpSampler::boxed, false)))
+    }
+}
+
+fn no_subflows(to: &[IpAddr], error: &std::io::Error) -> Failure {
+    let list: Vec<_> = to.iter().map(ToString::to_string).collect();
+    Failure::system(format!("the kernel's MPTCP path manager refused subflows to {}", list.join(", ")), error)
+}

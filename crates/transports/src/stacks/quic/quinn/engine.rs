@@ -1,0 +1,281 @@
+//! quinn's protocol core with its connections, tied to the clock of the run.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
+
+use bytes::Bytes;
+use quinn_proto::{
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
+    EndpointConfig, Event, StreamEvent, StreamId, Transmit, VarInt,
+};
+
+use super::events::Acceptor;
+use crate::error::Failure;
+use crate::peers::same_end;
+use crate::stacks::quic::driver::Engine;
+use crate::stacks::quic::epoch::Epoch;
+use crate::stacks::quic::socket::{Batch, Datagram, UdpSocket};
+
+/// What a future may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum On {
+    /// The end of the handshake.
+    Handshake,
+    /// A stream that the other side opens.
+    Arrival(Dir),
+    /// Permission to open a stream.
+    Room(Dir),
+    /// Something to read.
+    Read(StreamId),
+    /// Room to write.
+    Write(StreamId),
+}
+
+/// One connection of an endpoint.
+pub(super) struct Link {
+    pub(super) quic: Connection,
+    /// When the handshake was over.
+    pub(super) connected_ns: Option<i64>,
+    /// Why it is over.
+    pub(super) lost: Option<ConnectionError>,
+    /// What had no room may have some now.
+    pub(super) writable: bool,
+    /// Nobody asks for it any more.
+    abandoned: bool,
+    /// Futures that wait.
+    waiting: BTreeMap<On, Vec<Waker>>,
+}
+
+impl Link {
+    fn new(quic: Connection) -> Self {
+        let waiting = BTreeMap::new();
+        Self { quic, connected_ns: None, lost: None, writable: false, abandoned: false, waiting }
+    }
+
+    /// Wakes a future when `on` happens, or when the connection is over.
+    pub(super) fn wake_at(&mut self, on: On, waker: &Waker) {
+        let waiting = self.waiting.entry(on).or_default();
+        if !waiting.iter().any(|known| known.will_wake(waker)) {
+            waiting.push(waker.clone());
+        }
+    }
+
+    /// Wakes those who wait for what happened. Tells whether anybody did.
+    fn wake(&mut self, event: &Event) -> bool {
+        let mut over: Vec<On> = match event {
+            Event::Connected => vec![On::Handshake, On::Room(Dir::Bi), On::Room(Dir::Uni)],
+            Event::ConnectionLost { .. } => self.waiting.keys().copied().collect(),
+            Event::Stream(StreamEvent::Opened { dir }) => vec![On::Arrival(*dir)],
+            Event::Stream(StreamEvent::Available { dir }) => vec![On::Room(*dir)],
+            Event::Stream(StreamEvent::Readable { id }) => vec![On::Read(*id)],
+            Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
+                vec![On::Write(*id)]
+            }
+            _ => Vec::new(),
+        };
+        over.retain(|on| match self.waiting.remove(on) {
+            Some(wakers) => {
+                wakers.into_iter().for_each(Waker::wake);
+                true
+            }
+            None => false,
+        });
+        !over.is_empty()
+    }
+}
+
+/// An endpoint and its connections.
+pub(super) struct QuinnEngine {
+    endpoint: Endpoint,
+    /// Configures the connections that arrive.
+    server: Option<Acceptor>,
+    links: BTreeMap<ConnectionHandle, Link>,
+    arrived: VecDeque<ConnectionHandle>,
+    /// A future that waits for a connection to arrive.
+    waits_for_arrival: Option<Waker>,
+    /// A future was woken since this was asked for.
+    woken: bool,
+    /// Whose connections are taken, or to whom they are opened.
+    peer: SocketAddr,
+    epoch: Epoch,
+    /// Where transmissions are put together.
+    outbox: Vec<u8>,
+}
+
+impl QuinnEngine {
+    /// An endpoint that talks to `peer`; with a configuration for it, one that takes connections. Now is `now_ns`.
+    pub(super) fn new(
+        config: Arc<EndpointConfig>,
+        server: Option<Acceptor>,
+        peer: SocketAddr,
+        now_ns: i64,
+    ) -> Self {
+        Self {
+            endpoint: Endpoint::new(
+                config,
+                server.as_ref().map(|server| Arc::clone(&server.config)),
+                true,
+                None,
+            ),
+            server,
+            links: BTreeMap::new(),
+            arrived: VecDeque::new(),
+            waits_for_arrival: None,
+            woken: false,
+            peer,
+            epoch: Epoch::new(now_ns),
+            outbox: Vec::new(),
+        }
+    }
+
+    /// Opens a connection to the peer.
+    pub(super) fn connect(
+        &mut self,
+        config: ClientConfig,
+        name: &str,
+        now_ns: i64,
+    ) -> Result<ConnectionHandle, Failure> {
+        let (handle, quic) =
+            self.endpoint.connect(self.epoch.instant(now_ns), config, self.peer, name).map_err(|error| {
+                Failure::new(format!("no QUIC connection to {} could be opened: {error}", self.peer))
+            })?;
+        self.links.insert(handle, Link::new(quic));
+        Ok(handle)
+    }
+
+    /// The oldest connection that arrived and was not asked for yet.
+    pub(super) fn next_arrived(&self) -> Option<ConnectionHandle> {
+        self.arrived.front().copied()
+    }
+
+    /// Takes the connection that [`QuinnEngine::next_arrived`] tells off the list.
+    pub(super) fn take_arrived(&mut self) {
+        self.arrived.pop_front();
+    }
+
+    /// Wakes a future when a connection arrives.
+    pub(super) fn wake_at_arrival(&mut self, waker: &Waker) {
+        self.waits_for_arrival = Some(waker.clone());
+    }
+
+    /// Whether a future was woken since this was asked last.
+    pub(super) fn take_woken(&mut self) -> bool {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// A connection that was not abandoned.
+    pub(super) fn link(&mut self, handle: ConnectionHandle) -> &mut Link {
+        self.links.get_mut(&handle).expect("a connection stays until it is abandoned")
+    }
+
+    /// Ends a connection that nobody asks for any more, with `code` for the other side.
+    pub(super) fn abandon(&mut self, handle: ConnectionHandle, code: u32, now_ns: i64) {
+        self.close(handle, VarInt::from_u32(code), Bytes::new(), now_ns);
+        self.link(handle).abandoned = true;
+    }
+
+    /// Ends a connection, with `code` and `reason` for the other side.
+    pub(super) fn close(&mut self, handle: ConnectionHandle, code: VarInt, reason: Bytes, now_ns: i64) {
+        let now = self.epoch.instant(now_ns);
+        self.link(handle).quic.close(now, code, reason);
+    }
+
+    fn accept_or_refuse(&mut self, incoming: quinn_proto::Incoming, now: Instant, socket: &mut UdpSocket) {
+        if !same_end(&incoming.remote_address().into(), self.peer) {
+            self.endpoint.ignore(incoming);
+            return;
+        }
+        let own = self.server.as_ref().and_then(Acceptor::next);
+        match self.endpoint.accept(incoming, now, &mut self.outbox, own) {
+            Ok((handle, quic)) => {
+                self.links.insert(handle, Link::new(quic));
+                self.arrived.push_back(handle);
+                if let Some(waker) = self.waits_for_arrival.take() {
+                    self.woken = true;
+                    waker.wake();
+                }
+            }
+            Err(error) => {
+                if let Some(response) = error.response {
+                    socket.send(&batch(&response, &self.outbox));
+                }
+            }
+        }
+    }
+}
+
+impl Engine for QuinnEngine {
+    fn advance(&mut self, inbox: Vec<Datagram>, socket: &mut UdpSocket, now_ns: i64) {
+        let now = self.epoch.instant(now_ns);
+        for Datagram { from, ecn, bytes } in inbox {
+            self.outbox.clear();
+            let ecn = EcnCodepoint::from_bits(ecn);
+            match self.endpoint.handle(now, from, None, ecn, bytes, &mut self.outbox) {
+                Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                    if let Some(link) = self.links.get_mut(&handle) {
+                        link.quic.handle_event(event);
+                    }
+                }
+                Some(DatagramEvent::NewConnection(incoming)) => self.accept_or_refuse(incoming, now, socket),
+                Some(DatagramEvent::Response(response)) => socket.send(&batch(&response, &self.outbox)),
+                None => {}
+            }
+        }
+        for link in self.links.values_mut() {
+            if link.quic.poll_timeout().is_some_and(|due| due <= now) {
+                link.quic.handle_timeout(now);
+            }
+        }
+    }
+
+    fn settle(&mut self, socket: &mut UdpSocket, now_ns: i64) -> bool {
+        let now = self.epoch.instant(now_ns);
+        let mut told = false;
+        for (handle, link) in &mut self.links {
+            while let Some(event) = link.quic.poll_endpoint_events() {
+                if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                    link.quic.handle_event(event);
+                }
+            }
+            while let Some(event) = link.quic.poll() {
+                told = true;
+                self.woken |= link.wake(&event);
+                match event {
+                    Event::Connected => link.connected_ns = Some(now_ns),
+                    Event::ConnectionLost { reason } => link.lost = Some(reason),
+                    Event::Stream(StreamEvent::Writable { .. } | StreamEvent::Stopped { .. }) => {
+                        link.writable = true;
+                    }
+                    _ => {}
+                }
+            }
+            while socket.has_room() {
+                self.outbox.clear();
+                let Some(transmit) = link.quic.poll_transmit(now, socket.segments(), &mut self.outbox) else {
+                    break;
+                };
+                socket.send(&batch(&transmit, &self.outbox));
+            }
+        }
+        self.links.retain(|_, link| !(link.abandoned && link.quic.is_drained()));
+        told
+    }
+
+    fn due_ns(&mut self) -> i64 {
+        let epoch = self.epoch;
+        let due = self.links.values_mut().filter_map(|link| link.quic.poll_timeout()).min();
+        due.map_or(i64::MAX, |due| epoch.ns(due))
+    }
+}
+
+fn batch<'a>(transmit: &Transmit, contents: &'a [u8]) -> Batch<'a> {
+    Batch {
+        to: transmit.destination,
+        ecn: transmit.ecn.map_or(0, |ecn| ecn as u8),
+        segment_bytes: transmit.segment_size.unwrap_or(transmit.size),
+        bytes: &contents[..transmit.size],
+    }
+}
