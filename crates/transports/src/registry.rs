@@ -39,6 +39,8 @@ pub enum Feature {
     /// Carries HTTP/3.
     #[serde(rename = "http3")]
     Http3,
+    /// Messages stand in its packets as they are, so that rules of an in-path node can speak of them.
+    InClear,
     /// The packets that open its sessions can be told from others, and be dropped by script.
     Opening,
     /// Releases messages one by one at given instants.
@@ -47,7 +49,7 @@ pub enum Feature {
     SeveralAddresses,
 }
 
-use Feature::{Http, Http3, Opening, ReleaseTimes, SeveralAddresses};
+use Feature::{Http, Http3, InClear, Opening, ReleaseTimes, SeveralAddresses};
 
 /// A line of the registry.
 const fn entry(
@@ -61,9 +63,9 @@ const fn entry(
 
 /// Every transport.
 const REGISTRY: &[Entry] = &[
-    entry("tcp", tcp::parameters, &[Http, Opening], tcp::build),
+    entry("tcp", tcp::parameters, &[Http, InClear, Opening], tcp::build),
     entry("sctp", sctp::parameters, &[Http, Opening, SeveralAddresses], sctp::build),
-    entry("udp", udp::parameters, &[ReleaseTimes], udp::build),
+    entry("udp", udp::parameters, &[InClear, ReleaseTimes], udp::build),
     entry("mptcp", mptcp::parameters, &[Opening, SeveralAddresses], mptcp::build),
     entry("tls", tls::parameters, &[Http, Opening], tls::build),
     entry("quic-quinn", quic::quinn::parameters, &[Http3], quic::quinn::build),
@@ -149,6 +151,7 @@ mod tests {
             let found = [
                 (Http, http == Some(false)),
                 (Http3, http == Some(true)),
+                (InClear, stack.carries_in_clear()),
                 (Opening, stack.opening().is_some()),
                 (ReleaseTimes, stack.wants_release_times()),
                 (SeveralAddresses, stack.homes() > 1),
