@@ -48,8 +48,8 @@ pub use change::{GilbertElliott, LinkChange};
 pub use clock::RunClock;
 pub use error::Error;
 pub use in_path::{
-    ByteMatch, Dropped, InPathContext, InPathCounters, InPathLog, InPathNode, InPathSpec, PacketPattern, RuleSpec,
-    ScriptedDrop, ScriptedDrops,
+    ByteMatch, Dropped, InPathContext, InPathCounters, InPathLog, InPathNode, InPathSpec, PacketPattern,
+    RuleSpec, ScriptedDrop, ScriptedDrops,
 };
 pub use network::{BuildOptions, LinkCounters, Network};
 pub use node::Node;

@@ -60,7 +60,10 @@ impl Flow {
     /// Why they cannot be told there, as the second half of a sentence.
     pub fn framing(&self) -> Result<Framing, String> {
         if !self.stack.carries_in_clear() {
-            return Err(format!("`{}` does not carry them in the clear; `udp` and `tcp` do", self.spec.stack));
+            return Err(format!(
+                "`{}` does not carry them in the clear; `udp` and `tcp` do",
+                self.spec.stack
+            ));
         }
         match self.app.message_bytes() {
             0 => Err(format!("those of `{}` have no common size", self.spec.app)),

@@ -182,7 +182,7 @@ def _check_network(
     counters = {entry["link"]: entry for entry in record["links"]}
     if capture is None:
         return answers(planned, dict.fromkeys(planned, NO_PACKETS), findings)
-    check_nodes(nodes, plan_run, record, record_dir, capture, findings)
+    check_nodes(plan_run, record, record_dir, capture, findings)
     if nodes:
         capture = without_unsound(capture)
     routes = read_routes(record["flows"], record["paths"])

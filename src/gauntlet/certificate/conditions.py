@@ -1,7 +1,8 @@
-"""Did each rule of an in-path node match just the packets that the plan names? Read anew from the captured headers.
+"""Did each rule of an in-path node match just the packets that the plan names? Read anew from the captured
+headers.
 
-Judged are rules whose conditions the captured bytes tell, up to the first rule that may have altered what later
-ones saw. `probability` is judged as a share: too many or too few are told from chance.
+Judged are rules whose conditions the captured bytes tell, up to the first rule that may have altered what
+later ones saw. `probability` is judged as a share: too many or too few are told from chance.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class _Packet:
     source: str
     destination: str
     transport_at: int
-    ports: tuple[int, int] | None
+    ports: tuple[int, ...]
+    """Source and destination, where the protocol has any."""
 
 
 def check_conditions(
@@ -96,16 +98,17 @@ def _compared(name: str, conditions: Mapping[str, Any], meant: Sequence[int], ma
         if strangers:
             return [f"The rule {name!r} matched packet {min(strangers):,}, which its conditions do not name."]
         if not low <= len(matched) <= high:
-            return [
-                f"The rule {name!r} matched {len(matched):,} of {len(meant):,} packets; chance leaves {low:,} to {high:,}."
-            ]
+            found = f"{len(matched):,} of {len(meant):,} packets"
+            return [f"The rule {name!r} matched {found}; chance leaves {low:,} to {high:,}."]
         return []
     wrong = matched ^ set(meant)
     if not wrong:
         return []
     first_wrong = min(wrong)
     said = "matched" if first_wrong in matched else "did not match"
-    return [f"The rule {name!r} {said} packet {first_wrong:,}, against its conditions ({len(wrong):,} in all)."]
+    return [
+        f"The rule {name!r} {said} packet {first_wrong:,}, against its conditions ({len(wrong):,} in all)."
+    ]
 
 
 def _range(value: Any) -> tuple[int, int]:
@@ -133,7 +136,7 @@ def _read(row: Row, head: bytes) -> _Packet | None:
         return None
     source, destination = (str(ipaddress.ip_address(address)) for address in addresses)
     transport = inner[header:]
-    ports = None
+    ports: tuple[int, ...] = ()
     if protocol in _WITH_PORTS and len(transport) >= 4 and not later_fragment:
         ports = int.from_bytes(transport[:2], "big"), int.from_bytes(transport[2:4], "big")
     return _Packet(row, head, at, protocol, source, destination, at + header, ports)
@@ -158,30 +161,52 @@ def _test(
 
 
 def _single(key: str, value: Any, node: Standing) -> _Test | None:
-    if key == "towards":
-        side = node.between.index(value)
-        return lambda packet: packet.row.towards == side
-    if key == "protocol":
-        number = _PROTOCOLS.get(value, value)
-        return lambda packet: packet.protocol == number
-    if key in ("source", "destination"):
-        net = ipaddress.ip_network(value, strict=False)
-        return lambda packet: ipaddress.ip_address(getattr(packet, key)) in net
-    if key in ("source_port", "destination_port", "port"):
+    made = _TESTS.get(key)
+    return None if made is None else made(value, node)
+
+
+_Make = Callable[[Any, Standing], _Test]
+
+
+def _ports(chosen: slice) -> _Make:
+    def made(value: Any, _: Standing) -> _Test:
         first, last = _range(value)
-        chosen = {"source_port": slice(0, 1), "destination_port": slice(1, 2), "port": slice(0, 2)}[key]
-        return lambda packet: packet.ports is not None and any(first <= port <= last for port in packet.ports[chosen])
-    if key == "length_bytes":
-        least, most = _range(value)
-        return lambda packet: least <= packet.row.length_bytes <= most
-    if key == "from_s":
-        return lambda packet: packet.row.t_ns >= round(value * 1e9)
-    if key == "until_s":
-        return lambda packet: packet.row.t_ns < round(value * 1e9)
-    return None
+        return lambda packet: any(first <= port <= last for port in packet.ports[chosen])
+
+    return made
 
 
-def _of_message(value: Mapping[str, Any], plan_run: Mapping[str, Any], record: Mapping[str, Any]) -> _Test | None:
+def _address(end: Callable[[_Packet], str]) -> _Make:
+    def made(value: Any, _: Standing) -> _Test:
+        net = ipaddress.ip_network(value, strict=False)
+        return lambda packet: ipaddress.ip_address(end(packet)) in net
+
+    return made
+
+
+def _length(value: Any, _: Standing) -> _Test:
+    least, most = _range(value)
+    return lambda packet: least <= packet.row.length_bytes <= most
+
+
+_TESTS: Mapping[str, _Make] = {
+    "towards": lambda value, node: lambda packet: node.between[packet.row.towards] == value,
+    "protocol": lambda value, _: lambda packet: packet.protocol == _PROTOCOLS.get(value, value),
+    "source": _address(lambda packet: packet.source),
+    "destination": _address(lambda packet: packet.destination),
+    "source_port": _ports(slice(0, 1)),
+    "destination_port": _ports(slice(1, 2)),
+    "port": _ports(slice(0, 2)),
+    "length_bytes": _length,
+    "from_s": lambda value, _: lambda packet: packet.row.t_ns >= round(value * 1e9),
+    "until_s": lambda value, _: lambda packet: packet.row.t_ns < round(value * 1e9),
+}
+"""Conditions that one packet's captured bytes tell."""
+
+
+def _of_message(
+    value: Mapping[str, Any], plan_run: Mapping[str, Any], record: Mapping[str, Any]
+) -> _Test | None:
     """Messages of UDP alone: where those of a stream begin hangs on all that came before."""
     flow = next((flow for flow in plan_run["flows"] if flow["id"] == value["flow"]), None)
     told = next((flow for flow in record["flows"] if flow["id"] == value["flow"]), None)
@@ -193,7 +218,7 @@ def _of_message(value: Mapping[str, Any], plan_run: Mapping[str, Any], record: M
     numbers = _range(value["number"]) if "number" in value else (1, 2**32)
 
     def of_flow(packet: _Packet) -> bool:
-        if packet.protocol != 17 or packet.ports is None or (packet.source, packet.destination, *packet.ports) != ends:
+        if packet.protocol != 17 or (packet.source, packet.destination, *packet.ports) != ends:
             return False
         payload = packet.head[packet.transport_at + _UDP_BYTES :]
         return len(payload) >= 4 and numbers[0] <= int.from_bytes(payload[:4], "little") + 1 <= numbers[1]

@@ -66,7 +66,7 @@ def judged_apart(nodes: Sequence[Node]) -> dict[str, list[str]]:
 
 
 def whole_links(nodes: Sequence[Node]) -> dict[str, str]:
-    """By each link direction that begins or ends at a node: the one of the plan's network that the node cut."""
+    """By each link direction that begins or ends at a node: the one of the network that the node cut."""
     return {
         half: f"{node.between[1 - towards]}>{node.between[towards]}"
         for node in nodes
@@ -76,9 +76,8 @@ def whole_links(nodes: Sequence[Node]) -> dict[str, str]:
 
 
 def without_unsound(capture: Capture) -> Capture:
-    """The same with packets that the next router throws away told as of no flow: nobody has to see them again.
-
-    Those whose IPv4 header has a wrong checksum, whose time to live ends, or that are no IP.
+    """The same with packets that the next router throws away told as of no flow: nobody has to see them
+    again. They have an IPv4 header with a wrong checksum, no time to live, or are no IP.
     """
     taps = {}
     for link, tap in capture.taps.items():
@@ -89,14 +88,14 @@ def without_unsound(capture: Capture) -> Capture:
 
 
 def check_nodes(
-    nodes: Sequence[Node],
     plan_run: Mapping[str, Any],
     record: Mapping[str, Any],
     record_dir: Path,
     capture: Capture,
     findings: Findings,
 ) -> None:
-    """Judge every node: `seen`, `emitted` and `rules` of each link direction out of it."""
+    """Judge every node: `seen`, `emitted` and `rules` of each link direction out of it, and `conditions`."""
+    nodes = read_nodes(plan_run, record)
     if not nodes:
         return
     try:
@@ -118,8 +117,8 @@ def check_nodes(
                 findings.not_checked(
                     "seen",
                     node.out(towards),
-                    f"What {node.name} let through towards {node.between[towards]} was not checked: the run has "
-                    f"no tap on {absent[0]}.",
+                    f"What {node.name} let through towards {node.between[towards]} was not checked: the "
+                    f"run has no tap on {absent[0]}.",
                     missing=f"a tap on {absent[0]}",
                 )
                 continue
@@ -135,14 +134,13 @@ def check_nodes(
                 measured={"packets": len(log.seen_towards(towards)), "faults": len(failures)},
                 expected={"faults": 0},
             )
-        _check_conditions(node, log, plan_run, record, capture, findings)
+        _check_conditions(node, log, (plan_run, record), capture, findings)
 
 
 def _check_conditions(
     node: Node,
     log: Log,
-    plan_run: Mapping[str, Any],
-    record: Mapping[str, Any],
+    of_run: tuple[Mapping[str, Any], Mapping[str, Any]],
     capture: Capture,
     findings: Findings,
 ) -> None:
@@ -153,11 +151,11 @@ def _check_conditions(
     heads = _heads_of_seen(log, [tap for tap in taps if tap is not None], capture)
     if heads is None:
         return
-    judged, left, failures = check_conditions(node, log, heads, plan_run, record)
+    judged, left, failures = check_conditions(node, log, heads, *of_run)
     if left:
         findings.undecided.append(
-            f"Whether the right packets matched was not told of {node.name}'s {', '.join(left)}: their conditions "
-            "cannot be read from the captured headers alone."
+            f"Whether the right packets matched was not told of {node.name}'s {', '.join(left)}: their "
+            "conditions cannot be read from the captured headers alone."
         )
     if judged:
         findings.add(
@@ -197,7 +195,8 @@ def _check_seen(node: Node, towards: int, log: Log, capture: Capture, findings: 
         "seen",
         node.out(towards),
         failure,
-        f"Every one of {plural(len(rows), 'packet')} that came to {node.name} by {node.into(towards)} is in its log.",
+        f"Every one of {plural(len(rows), 'packet')} that came to {node.name} by {node.into(towards)} is in "
+        "its log.",
         measured={"logged_packets": len(rows)},
         expected={"captured_packets": int(needed)},
     )
@@ -212,17 +211,14 @@ def _check_emitted(node: Node, towards: int, log: Log, capture: Capture, finding
         "emitted",
         node.out(towards),
         failure,
-        f"Every one of {plural(len(rows), 'packet')} that left {node.name} by {node.out(towards)} is in its log: "
-        + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in how.items())
-        + ".",
+        f"Every one of {plural(len(rows), 'packet')} that left {node.name} by {node.out(towards)} is in "
+        "its log: " + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in how.items()) + ".",
         measured={"logged_packets": len(rows), **{f"{name}_packets": count for name, count in how.items()}},
         expected={"captured_packets": len(tap)},
     )
 
 
-def _compared(
-    rows: Sequence[Row], tap: TapPackets, needed: int, capture: Capture, words: str
-) -> str | None:
+def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Capture, words: str) -> str | None:
     """What is wrong where log and tap differ, packet by packet in their order; None where nothing is."""
     if len(rows) != needed:
         return f"{plural(needed, 'packet')} {words}, but the log tells of {len(rows):,}."
@@ -240,7 +236,8 @@ def _compared(
             right = sums_are_right(head)
             if right is not None and row.checksum_valid is not None and right != row.checksum_valid:
                 said = "right" if row.checksum_valid else "wrong"
-                return f"Packet {number:,} that {words}, at {when}: the log says that its checksums are {said}; not so."
+                what = f"Packet {number:,} that {words}, at {when}"
+                return f"{what}: its checksums are not {said}, as the log says."
     return None
 
 
@@ -254,5 +251,3 @@ def _counters(node: Node, log: Log) -> list[str]:
         for key, count in found.items()
         if int(node.told[key]) != count
     ]
-
-

@@ -73,11 +73,20 @@ class Log:
     def counts(self) -> dict[str, int]:
         """What the record's counters should say."""
         emitted = [row for row in self.rows if row.event == "emitted"]
-        how = {name: sum(row.how == name for row in emitted) for name in ("passed", "altered", "copied", "inserted")}
+        how = {
+            name: sum(row.how == name for row in emitted)
+            for name in ("passed", "altered", "copied", "inserted")
+        }
         came_ns = {row.packet: row.t_ns for row in self.seen}
-        late = sum(row.how in ("passed", "altered") and row.t_ns > came_ns.get(row.packet, row.t_ns) for row in emitted)
+        late = sum(
+            row.how in ("passed", "altered") and row.t_ns > came_ns.get(row.packet, row.t_ns)
+            for row in emitted
+        )
         events = {event: self._count(event) for event in ("seen", "dropped", "waiting", "refused")}
-        return {**{f"{name}_packets": count for name, count in {**how, **events}.items()}, "late_packets": late}
+        return {
+            **{f"{name}_packets": count for name, count in {**how, **events}.items()},
+            "late_packets": late,
+        }
 
     def doings(self, towards: int) -> dict[str, int]:
         """Of the packets that came and went towards a neighbour: what became of them; and what left for it
@@ -89,7 +98,9 @@ class Log:
             "seen": len(seen),
             "dropped": sum(row.event == "dropped" for row in fates),
             "altered": sum(row.how == "altered" for row in left),
-            "late": sum(row.how in ("passed", "altered") and row.t_ns > seen.get(row.packet, row.t_ns) for row in left),
+            "late": sum(
+                row.how in ("passed", "altered") and row.t_ns > seen.get(row.packet, row.t_ns) for row in left
+            ),
             "copied": sum(row.how == "copied" for row in left),
             "inserted": sum(row.how == "inserted" for row in left),
             "waiting": sum(row.event == "waiting" for row in fates),
@@ -115,4 +126,5 @@ def read_log(path: Path, nodes: int) -> list[Log]:
 def _row(values: Iterable[object]) -> Row:
     t_ns, event, how, *rest, valid = values
     numbers = [-1 if value is None else int(str(value)) for value in rest]
-    return Row(int(str(t_ns)), str(event), None if how is None else str(how), *numbers, valid)  # type: ignore[arg-type]
+    told = (int(str(t_ns)), str(event), None if how is None else str(how), *numbers, valid)
+    return Row(*told)  # type: ignore[arg-type]

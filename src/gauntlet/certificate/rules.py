@@ -23,7 +23,11 @@ def check_rules(rules: Rules, log: Log, towards: int) -> list[str]:
         for fault in _faults(rules, seen, log):
             found.append(f"Packet {seen.packet:,} of the log, at {seconds(seen.t_ns)}: {fault}.")
     for row in log.by_packet.get(-1, []):
-        if row.event == "emitted" and row.towards == towards and _action(rules, row.rule) not in ("insert", "release"):
+        if (
+            row.event == "emitted"
+            and row.towards == towards
+            and _action(rules, row.rule) not in ("insert", "release")
+        ):
             found.append(f"A packet left at {seconds(row.t_ns)} of which no rule of the plan speaks.")
     return found
 
@@ -65,14 +69,16 @@ def _takes_away(rule: Mapping[str, Any]) -> bool:
     return deed["action"] in _TAKE_AWAY and not deed.get("keep", False)
 
 
-def _passage(
-    rules: Rules, matched: Sequence[int], unfit: set[int], seen: Row, left: Row
-) -> Iterator[str]:
-    """Of a packet that went on: whether its bytes, its direction and its instant are those that they have to be."""
+def _passage(rules: Rules, matched: Sequence[int], unfit: set[int], seen: Row, left: Row) -> Iterator[str]:
+    """Of a packet that went on: whether its bytes, its direction and its instant are right."""
     actions = [_action(rules, rule) for rule in matched]
     same = left.fingerprint == seen.fingerprint
     if (left.how == "passed") != same:
-        yield "it is said to have left as it came, but has other bytes" if not same else "it is said to be altered"
+        yield (
+            "it is said to have left as it came, but has other bytes"
+            if not same
+            else "it is said to be altered"
+        )
     if not same and not _ALTER & set(actions):
         yield "it was altered by no rule"
     certain = [rule for rule in matched if _action(rules, rule) == "alter" and rule not in unfit]
@@ -110,6 +116,7 @@ def _additions(rules: Rules, rule: int, seen: Row, rows: Sequence[Row], end_ns: 
         return
     for row, instant_ns in zip(own, due, strict=False):
         if abs(row.t_ns - instant_ns) > tolerance.TIME_NS:
-            yield f"{rules[rule]['id']!r} added a packet at {seconds(row.t_ns)} instead of {seconds(instant_ns)}"
+            instants = f"{seconds(row.t_ns)} instead of {seconds(instant_ns)}"
+            yield f"{rules[rule]['id']!r} added a packet at {instants}"
         if deed["action"] == "reflect" and row.towards == seen.towards:
             yield f"{rules[rule]['id']!r} sent it on instead of back"

@@ -1,7 +1,8 @@
 """[[in_path]]: nodes that stand in a link and do with packets what their rules say.
 
-What rules can say the player tells itself (`player.json`): a key of a plan that ends in `_s` is written here
-without it and with a unit, one that ends in `_bytes` likewise. So a new condition or action needs nothing here.
+What rules can say the player tells itself (`player.json`): a key of a plan that ends in `_s` is written
+here without it and with a unit, one that ends in `_bytes` likewise. So a new condition or action needs
+nothing here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -140,5 +141,7 @@ def _of_flow(key: str, value: Any, flows: Sequence[FlowSpec], where: str) -> dic
     if flow.external is not None or protocol(flow.protocol).stack not in player.stacks_with(feature):
         able = ", ".join(sorted(player.stacks_with(feature)))
         what = "its messages" if key == "message" else "the packets that open its sessions"
-        raise UserError(f"{where}, {key}: nobody on the way knows {what} over {flow.protocol}; {able} can be told.")
+        raise UserError(
+            f"{where}, {key}: nobody on the way knows {what} over {flow.protocol}; {able} can be told."
+        )
     return {"flow": f"f{places[0]}", **told}

@@ -6,7 +6,7 @@ between the internet router and each trackside gateway.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
@@ -34,10 +34,10 @@ class Network:
     """By tunnel; the first is where programs of the user run."""
     second: frozenset[str] = frozenset()
     """Hops of a second line, which may have conditions of its own."""
-    in_path: Mapping[str, tuple[str, str]] = MappingProxyType({})
-    """By the side of the hosts (train, trackside): a link that carries no impairment, in which an in-path node
-    can stand; its end towards the train first. It carries what all hosts of the train send, or what goes to the
-    first trackside host."""
+    in_path: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By the side of the hosts (train, trackside): a link that carries no impairment, in which an in-path
+    node can stand; its end towards the train first. It carries what all hosts of the train send, or what goes
+    to the first trackside host."""
 
     def host(self, side: str) -> str:
         """The host of a side (train or trackside) in which programs of the user run."""

@@ -34,7 +34,9 @@ def doings(evaluation: Evaluation) -> list[Doing]:
     found: dict[tuple[str, str], Counter[str]] = {}
     for check in checks.to_pylist():
         sums = found.setdefault((protocol_of[check["run"]], check["link"]), Counter())
-        sums.update({key.removesuffix("_packets"): count for key, count in json.loads(check["measured"]).items()})
+        sums.update(
+            {key.removesuffix("_packets"): count for key, count in json.loads(check["measured"]).items()}
+        )
         sums["runs"] += 1
     labels = {style.key: style.label for style in evaluation.styles}
     order = {key: place for place, key in enumerate(labels)}

@@ -103,7 +103,8 @@ fn pseudo_header(headers: &Headers, packet: &[u8]) -> u64 {
         return 0;
     }
     let at = headers.innermost_at();
-    let addresses = if headers.version == 4 { &packet[at + 12..at + 20] } else { &packet[at + 8..at + IPV6_BYTES] };
+    let addresses =
+        if headers.version == 4 { &packet[at + 12..at + 20] } else { &packet[at + 8..at + IPV6_BYTES] };
     let length = headers.end - headers.transport_at.unwrap_or(headers.end);
     sum(addresses) + u64::from(headers.protocol) + length as u64
 }

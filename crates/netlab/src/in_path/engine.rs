@@ -119,7 +119,10 @@ impl Engine {
         let counters = InPathCounters {
             node: spec.node.clone(),
             between: spec.between.clone(),
-            rules: rules.iter().map(|rule| log::RuleCounters { id: rule.id.clone(), ..Default::default() }).collect(),
+            rules: rules
+                .iter()
+                .map(|rule| log::RuleCounters { id: rule.id.clone(), ..Default::default() })
+                .collect(),
             ..InPathCounters::default()
         };
         let mut engine = Engine {
@@ -261,10 +264,11 @@ impl Engine {
 
     /// The end: what has been done. `missed_packets` never got here.
     pub fn finish(mut self, now_ns: i64, missed_packets: u64) -> InPathLog {
-        let mut waiting: Vec<u32> =
-            self.stores.held.values().flatten().map(|held| held.packet).collect();
+        let mut waiting: Vec<u32> = self.stores.held.values().flatten().map(|held| held.packet).collect();
         waiting.extend(self.due.iter().filter_map(|Reverse(due)| match &due.what {
-            What::Leaves(leaving) if matches!(leaving.how, Emitted::Passed | Emitted::Altered) => leaving.packet,
+            What::Leaves(leaving) if matches!(leaving.how, Emitted::Passed | Emitted::Altered) => {
+                leaving.packet
+            }
             _ => None,
         }));
         waiting.sort_unstable();

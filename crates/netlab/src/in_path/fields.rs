@@ -117,7 +117,8 @@ impl Fields {
         };
         let given = |value: Option<u32>| value.map(|value| value.to_be_bytes().to_vec());
         let short = |value: Option<u16>| value.map(|value| value.to_be_bytes().to_vec());
-        let mut writes = vec![(short(self.source_port), 0, has_ports), (short(self.destination_port), 2, has_ports)];
+        let mut writes =
+            vec![(short(self.source_port), 0, has_ports), (short(self.destination_port), 2, has_ports)];
         writes.extend([
             (given(self.tcp_sequence), 4, tcp),
             (given(self.tcp_acknowledgment), 8, tcp),
@@ -242,4 +243,3 @@ pub(crate) fn made(protocol: &str, source: IpAddr, destination: IpAddr) -> Optio
     let addresses = Fields { source: Some(source), destination: Some(destination), ..Fields::default() };
     addresses.write(&mut packet, None).then_some(packet)
 }
-

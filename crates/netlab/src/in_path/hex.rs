@@ -6,7 +6,8 @@
 /// The second half of a sentence.
 pub(crate) fn decode(text: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<char> = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    let wrong = || format!("has \"{text}\" for bytes; write them as pairs of hexadecimal digits such as \"00ff\"");
+    let wrong =
+        || format!("has \"{text}\" for bytes; write them as pairs of hexadecimal digits such as \"00ff\"");
     if digits.is_empty() || digits.len() % 2 != 0 {
         return Err(wrong());
     }

@@ -173,7 +173,10 @@ impl Relay {
         match packet_socket::send(&self.socket, self.interfaces[towards], frame) {
             Ok(()) => Ok(true),
             // Longer than the link allows, or no IP any more: the only faults that packets themselves have.
-            Err(e) if [Errno::EMSGSIZE, Errno::EINVAL, Errno::ENOBUFS].contains(&Errno::from_raw(e.raw_os_error().unwrap_or(0))) => {
+            Err(e)
+                if [Errno::EMSGSIZE, Errno::EINVAL, Errno::ENOBUFS]
+                    .contains(&Errno::from_raw(e.raw_os_error().unwrap_or(0))) =>
+            {
                 Ok(false)
             }
             Err(e) => Err(e).attempt(|| format!("in-path node \"{}\": cannot send", self.name)),

@@ -140,7 +140,12 @@ fn conditions_tell_packets_by_their_headers_in_the_open_and_in_a_tunnel() {
 
 #[test]
 fn bytes_are_told_by_place_and_mask_and_never_beyond_the_part() {
-    let packets = [datagram(&[4, 0x81, 7, 7]), datagram(&[4, 0x01, 7, 7]), segment(1, 0x02, b""), segment(2, 0x12, b"")];
+    let packets = [
+        datagram(&[4, 0x81, 7, 7]),
+        datagram(&[4, 0x01, 7, 7]),
+        segment(1, 0x02, b""),
+        segment(2, 0x12, b""),
+    ];
     let at = |within: &str, offset: i64, hex: &str, mask: Option<&str>| {
         let mut place = json!({"within": within, "offset": offset, "hex": hex});
         if let Some(mask) = mask {
@@ -155,7 +160,8 @@ fn bytes_are_told_by_place_and_mask_and_never_beyond_the_part() {
     assert_eq!(dropped(at("payload", 3, "0700", None), &packets), [0_usize; 0]);
     assert_eq!(dropped(json!({"opening": {"flow": "f0", "packet": "syn"}}), &packets), [2]);
     // A message of the flow, by what stands in it.
-    let message = json!({"message": {"flow": "f0"}, "bytes": [{"within": "message", "offset": 1, "hex": "81"}]});
+    let message =
+        json!({"message": {"flow": "f0"}, "bytes": [{"within": "message", "offset": 1, "hex": "81"}]});
     assert_eq!(dropped(message, &packets), [0]);
 }
 
@@ -197,9 +203,8 @@ fn chance_follows_the_seed_and_is_as_likely_as_asked() {
 
 #[test]
 fn the_third_message_is_four_seconds_late_wherever_its_packets_are_cut() {
-    let rules = || {
-        rule(json!({"message": {"flow": "f0", "number": 3}}), json!({"action": "delay", "delay_s": 4.0}))
-    };
+    let rules =
+        || rule(json!({"message": {"flow": "f0", "number": 3}}), json!({"action": "delay", "delay_s": 4.0}));
     let mut bench = Bench::new(rules());
     let left: Vec<_> = (1..=4).map(|n| bench.packet(&datagram(&[n])).len()).collect();
     assert_eq!(left, [1, 1, 0, 1]);
@@ -332,7 +337,8 @@ fn rewritten_fields_stand_where_they_belong() {
 #[test]
 fn a_message_over_two_packets_is_rewritten_in_both() {
     let set = json!({"bytes": [{"within": "message", "offset": 2, "hex": "aabbcc"}]});
-    let rules = rule(json!({"message": {"flow": "f0", "number": 2}}), json!({"action": "rewrite", "set": set}));
+    let rules =
+        rule(json!({"message": {"flow": "f0", "number": 2}}), json!({"action": "rewrite", "set": set}));
     let mut bench = Bench::with(rules, Carriage::Stream, 1);
     bench.packet(&segment(0, 0x02, b""));
     let first = bench.packet(&segment(1, 0x10, &[2, 0, 5, 0, 0])).remove(0);
@@ -459,7 +465,10 @@ fn held_packets_wait_for_their_release_or_for_their_time() {
         assert_eq!(bench.packet(&datagram(&[1])).len(), 1);
         assert!(bench.packet(&datagram(&[2])).is_empty());
         assert!(bench.packet(&datagram(&[3])).is_empty());
-        assert_eq!(bench.packet(&datagram(&[9, 9])), [datagram(&[9, 9]), datagram(&[second]), datagram(&[third])]);
+        assert_eq!(
+            bench.packet(&datagram(&[9, 9])),
+            [datagram(&[9, 9]), datagram(&[second]), datagram(&[third])]
+        );
     }
     let deed = json!({"action": "hold", "as": "q", "most_s": 2.0});
     let mut bench = Bench::new(rule(json!({"nth": 1}), deed));
@@ -521,13 +530,19 @@ fn the_log_tells_of_every_packet_that_came_and_of_every_one_that_left() {
     let (left, log) = everything(5);
     let counters = &log.counters;
     assert_eq!(counters.seen_packets, 400);
-    let own = counters.passed_packets + counters.altered_packets + counters.dropped_packets + counters.waiting_packets;
+    let own = counters.passed_packets
+        + counters.altered_packets
+        + counters.dropped_packets
+        + counters.waiting_packets;
     assert_eq!(own, 400, "{counters:?}");
     let emitted: Vec<_> = log.rows.iter().filter(|row| matches!(row.event, Event::Emitted(_))).collect();
     assert_eq!(emitted.len(), left.len());
     for (row, packet) in emitted.iter().zip(&left) {
         let print = row.fingerprint.expect("it tells the packet");
-        assert_eq!((print.length_bytes as usize, print.packet_crc32), (packet.len(), checksums::crc32(packet)));
+        assert_eq!(
+            (print.length_bytes as usize, print.packet_crc32),
+            (packet.len(), checksums::crc32(packet))
+        );
         assert_eq!(print.checksum_valid, checksums::are_right(packet));
     }
     for count in [
@@ -559,7 +574,10 @@ fn what_the_kernel_refuses_is_told_apart() {
 fn wrong_rules_get_a_sentence_that_says_where_and_what_would_be_right() {
     let drop = json!({"action": "drop"});
     for (rules, expected) in [
-        (rule(json!({"sourceport": 1}), drop.clone()), "`match` has no key `sourceport`; its keys are towards,"),
+        (
+            rule(json!({"sourceport": 1}), drop.clone()),
+            "`match` has no key `sourceport`; its keys are towards,",
+        ),
         (rule(json!({"towards": "c"}), drop.clone()), "`towards` is \"c\"; it must be \"a\" or \"b\""),
         (rule(json!({"source": "10.0.1"}), drop.clone()), "`source` is \"10.0.1\"; it must be an address"),
         (rule(json!({"port": 70_000}), drop.clone()), "`port` is 70000; it must be a number from 0 to 65535"),
@@ -570,17 +588,32 @@ fn wrong_rules_get_a_sentence_that_says_where_and_what_would_be_right() {
         (rule(json!({"from_s": -1}), drop.clone()), "`from_s` is -1; it must be an instant"),
         (rule(json!({"message": {"flow": "f9"}}), drop.clone()), "`message` speaks of flow \"f9\""),
         (rule(json!({"opening": {"flow": "f0", "packet": "fin"}}), drop.clone()), "`opening` has a `packet`"),
-        (rule(json!({"bytes": [{"within": "payload", "offset": 0, "hex": "0"}]}), drop.clone()), "`bytes` has \"0\""),
+        (
+            rule(json!({"bytes": [{"within": "payload", "offset": 0, "hex": "0"}]}), drop.clone()),
+            "`bytes` has \"0\"",
+        ),
         (rule(json!({"at_s": 1.0}), drop.clone()), "`at_s` calls the action \"drop\", which needs a packet"),
         (rule(json!({"at_s": 1.0, "nth": 1}), drop.clone()), "`match` has `at_s` beside other keys"),
         (rule(json!({}), json!({})), "`do` names no `action`; the actions are drop, delay"),
         (rule(json!({}), json!({"action": "lose"})), "there is no action \"lose\"; the actions are"),
-        (rule(json!({}), json!({"action": "drop", "p": 1})), "the action \"drop\" has no parameter `p`; it has none"),
-        (rule(json!({}), json!({"action": "delay"})), "the action \"delay\" is not right: missing field `delay_s`"),
+        (
+            rule(json!({}), json!({"action": "drop", "p": 1})),
+            "the action \"drop\" has no parameter `p`; it has none",
+        ),
+        (
+            rule(json!({}), json!({"action": "delay"})),
+            "the action \"delay\" is not right: missing field `delay_s`",
+        ),
         (rule(json!({}), json!({"action": "delay", "delay_s": -1.0})), "has -1 for `delay_s`; it must be"),
         (rule(json!({}), json!({"action": "insert", "packet": {"hex": "45"}})), "needs `towards`"),
-        (rule(json!({}), json!({"action": "insert", "packet": {"made": "quic"}, "towards": "b",
-            "set": {"source": "10.0.0.1", "destination": "10.0.0.2"}})), "it must be \"matched\", {\"captured\""),
+        (
+            rule(
+                json!({}),
+                json!({"action": "insert", "packet": {"made": "quic"}, "towards": "b",
+            "set": {"source": "10.0.0.1", "destination": "10.0.0.2"}}),
+            ),
+            "it must be \"matched\", {\"captured\"",
+        ),
         (rule(json!({}), json!({"action": "rewrite", "set": {"color": 1}})), "unknown field `color`"),
         (json!([{"id": "x", "do": drop}, {"id": "x", "do": drop}]), "another rule of the node has this id"),
     ] {

@@ -20,7 +20,9 @@ pub fn write(logs: &[InPathLog], path: &Path) -> Result<()> {
     let (mut towards, mut length) = (UInt8Builder::new(), UInt32Builder::new());
     let (mut head, mut whole, mut valid) =
         (UInt32Builder::new(), UInt32Builder::new(), BooleanBuilder::new());
-    for (number, row) in (0_u16..).zip(logs).flat_map(|(number, log)| log.rows.iter().map(move |row| (number, row))) {
+    for (number, row) in
+        (0_u16..).zip(logs).flat_map(|(number, log)| log.rows.iter().map(move |row| (number, row)))
+    {
         let print = row.fingerprint;
         node.append_value(number);
         t_ns.append_value(row.t_ns);
@@ -47,5 +49,6 @@ pub fn write(logs: &[InPathLog], path: &Path) -> Result<()> {
         column("packet_crc32", true, &mut whole),
         column("checksum_valid", true, &mut valid),
     ];
-    write_file(path, columns).map_err(|error| Failure::new(format!("in_path.arrow cannot be written: {error}")))
+    write_file(path, columns)
+        .map_err(|error| Failure::new(format!("in_path.arrow cannot be written: {error}")))
 }

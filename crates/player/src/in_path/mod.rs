@@ -31,8 +31,11 @@ impl InPathNodes {
     pub fn start(run: &Run, flows: &[Flow], network: &Network, clock: RunClock) -> Result<InPathNodes> {
         let openings = |id: &str, packet: &str| opening(run, flows, id, packet);
         let nodes = run.in_path.iter().map(|spec| {
-            let context =
-                InPathContext { seed: run.seed, flows: message_flows(spec, run, flows, network)?, openings: &openings };
+            let context = InPathContext {
+                seed: run.seed,
+                flows: message_flows(spec, run, flows, network)?,
+                openings: &openings,
+            };
             Ok(InPathNode::start(network, clock, spec, context)?)
         });
         nodes.collect::<Result<_>>().map(InPathNodes)
@@ -85,8 +88,14 @@ fn opening(run: &Run, flows: &[Flow], id: &str, packet: &str) -> std::result::Re
 }
 
 /// The flows of whose messages the rules of a node speak.
-fn message_flows(spec: &InPathSpec, run: &Run, flows: &[Flow], network: &Network) -> Result<Vec<MessageFlow>> {
-    let spoken_of = spec.rules.iter().filter_map(|rule| rule.conditions.get("message")?.get("flow")?.as_str());
+fn message_flows(
+    spec: &InPathSpec,
+    run: &Run,
+    flows: &[Flow],
+    network: &Network,
+) -> Result<Vec<MessageFlow>> {
+    let spoken_of =
+        spec.rules.iter().filter_map(|rule| rule.conditions.get("message")?.get("flow")?.as_str());
     let ids: BTreeSet<&str> = spoken_of.collect();
     let found = ids.into_iter().map(|id| {
         message_flow(id, run, flows, network).map_err(|failure| {
@@ -129,4 +138,3 @@ impl Messages for OfWorkload {
 pub fn meddles(run: &Run) -> bool {
     run.in_path.iter().any(|node| !node.rules.is_empty())
 }
-

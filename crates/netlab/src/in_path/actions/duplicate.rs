@@ -13,7 +13,8 @@ pub(super) const DUPLICATE: Kind = Kind {
         if copies == 0 {
             return Err("has 0 for `copies`; it must be at least 1".into());
         }
-        let (after_ns, interval_ns) = (duration_ns("after_s", after_s)?, duration_ns("interval_s", interval_s)?);
+        let (after_ns, interval_ns) =
+            (duration_ns("after_s", after_s)?, duration_ns("interval_s", interval_s)?);
         Ok(Box::new(Duplicate { copies, after_ns, interval_ns }))
     },
 };

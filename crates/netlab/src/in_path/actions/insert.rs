@@ -215,6 +215,7 @@ impl Action for Insert {
 
 /// A packet with nothing in it.
 fn template(protocol: &str, source: IpAddr, destination: IpAddr) -> Result<Vec<u8>, String> {
-    made(protocol, source, destination)
-        .ok_or_else(|| format!("has {{\"made\": \"{protocol}\"}} for `packet`; it must be \"matched\", {KINDS}"))
+    made(protocol, source, destination).ok_or_else(|| {
+        format!("has {{\"made\": \"{protocol}\"}} for `packet`; it must be \"matched\", {KINDS}")
+    })
 }

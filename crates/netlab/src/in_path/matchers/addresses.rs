@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::{Found, Kind, Matcher, Seen, read};
 use crate::in_path::packet::Headers;
 
-pub(super) const SOURCE: Kind = Kind { key: "source", build: |value, _, _| build(value, |headers| headers.source) };
+pub(super) const SOURCE: Kind =
+    Kind { key: "source", build: |value, _, _| build(value, |headers| headers.source) };
 pub(super) const DESTINATION: Kind =
     Kind { key: "destination", build: |value, _, _| build(value, |headers| headers.destination) };
 

@@ -48,8 +48,10 @@ impl Matcher for Bytes {
         self.0.iter().all(|place| {
             let start = place.within.begins_at(seen.headers, found.part.as_ref());
             let at = start.and_then(|start| usize::try_from(start + place.offset).ok());
-            let end = place.within.range(seen.bytes.len(), seen.headers, found.part.as_ref()).map_or(0, |r| r.end);
-            let there = at.and_then(|at| seen.bytes.get(at..at + place.value.len()).filter(|b| at + b.len() <= end));
+            let end =
+                place.within.range(seen.bytes.len(), seen.headers, found.part.as_ref()).map_or(0, |r| r.end);
+            let there =
+                at.and_then(|at| seen.bytes.get(at..at + place.value.len()).filter(|b| at + b.len() <= end));
             there.is_some_and(|there| {
                 let expected = place.value.iter().zip(&place.mask);
                 there.iter().zip(expected).all(|(byte, (value, mask))| byte & mask == value & mask)

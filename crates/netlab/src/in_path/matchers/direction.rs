@@ -15,7 +15,10 @@ fn build(value: &Value, names: &Names<'_>, _: Random) -> Result<Box<dyn Matcher>
 /// Which of the two nodes is meant.
 pub(in crate::in_path) fn side(node: &str, between: &[String; 2]) -> Result<usize, String> {
     between.iter().position(|name| name == node).ok_or_else(|| {
-        format!("is \"{node}\"; it must be \"{}\" or \"{}\", between which this node stands", between[0], between[1])
+        format!(
+            "is \"{node}\"; it must be \"{}\" or \"{}\", between which this node stands",
+            between[0], between[1]
+        )
     })
 }
 

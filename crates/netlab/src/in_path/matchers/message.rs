@@ -29,9 +29,10 @@ fn yes() -> bool {
 fn build(value: &Value, names: &Names<'_>, _: Random) -> Result<Box<dyn Matcher>, String> {
     let right = "{\"flow\": its id} with or without \"number\" and \"repetitions\"";
     let params: Params = read(value, right)?;
-    let flow = names.flows.iter().position(|flow| *flow == params.flow).ok_or_else(|| {
-        format!("speaks of flow \"{}\", of whose messages nothing is known", params.flow)
-    })?;
+    let flow =
+        names.flows.iter().position(|flow| *flow == params.flow).ok_or_else(|| {
+            format!("speaks of flow \"{}\", of whose messages nothing is known", params.flow)
+        })?;
     let numbers = params.number.map(|number| OneOrRange::read(&number, 1, u64::from(u32::MAX)));
     let numbers = numbers.transpose().map_err(|wrong| format!("has a `number` that {wrong}"))?;
     Ok(Box::new(Message { flow, numbers, repetitions: params.repetitions, passed: None }))

@@ -131,4 +131,3 @@ impl OneOrRange {
         Ok(first..=last)
     }
 }
-

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::{Found, Kind, Matcher, OneOrRange, Seen};
 
-pub(super) const SOURCE_PORT: Kind =
-    Kind { key: "source_port", build: |value, _, _| build(value, |(source, _), range| range.contains(&source)) };
+pub(super) const SOURCE_PORT: Kind = Kind {
+    key: "source_port",
+    build: |value, _, _| build(value, |(source, _), range| range.contains(&source)),
+};
 pub(super) const DESTINATION_PORT: Kind = Kind {
     key: "destination_port",
     build: |value, _, _| build(value, |(_, destination), range| range.contains(&destination)),
@@ -31,6 +33,8 @@ struct Ports {
 impl Matcher for Ports {
     fn holds(&mut self, seen: &Seen<'_>, _: &mut Found) -> bool {
         let ports = seen.headers.and_then(|headers| headers.ports(seen.bytes));
-        ports.is_some_and(|(source, destination)| (self.test)((source.into(), destination.into()), &self.range))
+        ports.is_some_and(|(source, destination)| {
+            (self.test)((source.into(), destination.into()), &self.range)
+        })
     }
 }

@@ -9,8 +9,10 @@ pub(super) const FROM_S: Kind = Kind {
     key: "from_s",
     build: |value, _, _| Ok(Box::new(Window { from_ns: instant(value)?, until_ns: i64::MAX })),
 };
-pub(super) const UNTIL_S: Kind =
-    Kind { key: "until_s", build: |value, _, _| Ok(Box::new(Window { from_ns: i64::MIN, until_ns: instant(value)? })) };
+pub(super) const UNTIL_S: Kind = Kind {
+    key: "until_s",
+    build: |value, _, _| Ok(Box::new(Window { from_ns: i64::MIN, until_ns: instant(value)? })),
+};
 
 fn instant(value: &Value) -> Result<i64, String> {
     let right = "an instant in seconds from the start of the run, not below 0";
