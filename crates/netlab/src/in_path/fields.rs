@@ -167,7 +167,7 @@ fn put(packet: &mut [u8], at: usize, value: &[u8]) {
 }
 
 /// Puts another payload behind the transport's header, and the right lengths into all headers in front of it.
-fn replace_payload(packet: &mut Vec<u8>, headers: &Headers, payload: &[u8]) -> bool {
+pub(crate) fn replace_payload(packet: &mut Vec<u8>, headers: &Headers, payload: &[u8]) -> bool {
     let (Some(at), Some(transport_at)) = (headers.payload_at, headers.transport_at) else { return false };
     let end = at + payload.len();
     if headers.fragment || end > usize::from(u16::MAX) {

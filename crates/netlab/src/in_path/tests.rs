@@ -88,7 +88,12 @@ impl Bench {
     }
 }
 
-fn datagram(payload: &[u8]) -> Vec<u8> {
+/// What leaves when a packet comes from a and this is done with it: for tests that actions have themselves.
+pub(super) fn left_by(deed: Value, packet: &[u8]) -> Vec<Vec<u8>> {
+    Bench::new(rule(json!({}), deed)).packet(packet)
+}
+
+pub(super) fn datagram(payload: &[u8]) -> Vec<u8> {
     ipv4(UDP, &udp(40_000, 5000, payload))
 }
 
@@ -256,8 +261,7 @@ fn copies_follow_at_their_intervals() {
     let packet = datagram(b"twice");
     assert_eq!(bench.packet(&packet), [packet.clone()]);
     assert_eq!(bench.until(1000 * MS), [(500, TO_B, packet.clone()), (750, TO_B, packet.clone())]);
-    let mut bench = Bench::new(rule(json!({}), json!({"action": "duplicate"})));
-    assert_eq!(bench.packet(&packet), [packet.clone(), packet]);
+    assert_eq!(left_by(json!({"action": "duplicate"}), &packet), [packet.clone(), packet]);
 }
 
 #[test]
