@@ -78,7 +78,13 @@ def promised(name: str) -> int:
 
 
 def test_every_patch_is_tried() -> None:
-    assert {file.stem for file in (GUIDE / "patches").iterdir()} == set(USES) == set(SAYS)
+    # Those of the Rust crates are tried in test_crate_patches.py.
+    python = {
+        file.stem
+        for file in (GUIDE / "patches").iterdir()
+        if not any(name.startswith("crates/") for name in files_touched(file.read_text("utf-8")))
+    }
+    assert python == set(USES) == set(SAYS)
 
 
 @pytest.mark.parametrize("name", sorted(USES))

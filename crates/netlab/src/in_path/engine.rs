@@ -5,9 +5,12 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use serde_json::{Map, Value};
 
-use super::actions::{self, Action, ETHERNET_BYTES, Extra, Fate, Frame, Hand, Order};
+use super::action::{Action, Extra, Fate, Hand, Order};
+use super::actions;
+use super::frame::{ETHERNET_BYTES, Frame};
 use super::log::{self, Emitted, Event, Fingerprint, InPathCounters, InPathLog, Row};
-use super::matchers::{self, Found, Matcher, Names, Seen};
+use super::matcher::{Found, Matcher, Names, Seen};
+use super::matchers;
 use super::messages::{Part, Tracker};
 use super::packet::Headers;
 use super::random::Random;

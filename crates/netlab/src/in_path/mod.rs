@@ -15,12 +15,15 @@
 //!
 //! [`ScriptedDrops`] are the one rule that needs no node: a filter in the kernel's own forwarding path.
 
+mod action;
 mod actions;
 pub(crate) mod checksums;
 mod engine;
 mod fields;
+mod frame;
 mod hex;
 mod log;
+mod matcher;
 mod matchers;
 mod messages;
 mod node;

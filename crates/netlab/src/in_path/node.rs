@@ -9,10 +9,10 @@ use std::os::fd::OwnedFd;
 
 use nix::errno::Errno;
 
-use super::actions::{ETHERNET_BYTES, Frame};
 use super::engine::{Departure, Engine};
+use super::frame::{ETHERNET_BYTES, Frame};
 use super::log::InPathLog;
-use super::matchers::Names;
+use super::matcher::Names;
 use super::messages::{MessageFlow, Tracker};
 use super::spec::InPathSpec;
 use crate::background::Background;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::actions::Frame;
+use super::frame::Frame;
 
 /// Both kinds, by name.
 #[derive(Debug, Default)]

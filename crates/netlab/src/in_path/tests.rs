@@ -4,10 +4,12 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use super::actions::{self, Frame};
+use super::actions;
 use super::engine::{AT_S, Engine};
+use super::frame::Frame;
 use super::log::{Emitted, Event, InPathLog};
-use super::matchers::{self, Names};
+use super::matcher::Names;
+use super::matchers;
 use super::messages::tests::flow;
 use super::messages::{Carriage, Tracker};
 use super::packet::tests::{in_gre, ipv4, ipv6, tcp, udp};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Action, Checksums, Hand, Kind};
+use crate::in_path::action::{Action, Checksums, Hand, Kind};
 use crate::in_path::place::Within;
 use crate::in_path::random::Random;
 

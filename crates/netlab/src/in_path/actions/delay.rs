@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Action, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Hand, Kind, duration_ns};
 use crate::in_path::random::Random;
 
 pub(super) const DELAY: Kind = Kind {

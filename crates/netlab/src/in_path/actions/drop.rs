@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Action, Fate, Hand, Kind};
+use crate::in_path::action::{Action, Fate, Hand, Kind};
 
 pub(super) const DROP: Kind = Kind {
     name: "drop",

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Action, Extra, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Extra, Hand, Kind, duration_ns};
 
 pub(super) const DUPLICATE: Kind = Kind {
     name: "duplicate",

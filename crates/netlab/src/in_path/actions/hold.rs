@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Action, Fate, Hand, Kind, Order, duration_ns};
+use crate::in_path::action::{Action, Fate, Hand, Kind, Order, duration_ns};
 
 pub(super) const HOLD: Kind = Kind {
     name: "hold",

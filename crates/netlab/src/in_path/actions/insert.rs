@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use super::{Action, Checksums, Extra, Frame, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, duration_ns};
 use crate::in_path::fields::{Fields, made};
+use crate::in_path::frame::Frame;
 use crate::in_path::hex;
-use crate::in_path::matchers::side;
 use crate::in_path::random::Random;
 
 pub(super) const CAPTURE: Kind = Kind {
@@ -61,7 +61,7 @@ pub(super) const INSERT: Kind = Kind {
         if params.times == 0 {
             return Err("has 0 for `times`; it must be at least 1".into());
         }
-        let towards = params.towards.map(|node| side(&node, names.between)).transpose();
+        let towards = params.towards.map(|node| names.side(&node)).transpose();
         let towards = towards.map_err(|wrong| format!("has a `towards` that {wrong}"))?;
         let set = params.set.map(Fields::checked).transpose()?;
         let source = match params.packet {

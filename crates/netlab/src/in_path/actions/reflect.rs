@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Action, Checksums, Extra, Fate, Hand, Kind};
+use crate::in_path::action::{Action, Checksums, Extra, Fate, Hand, Kind};
 use crate::in_path::fields;
 
 pub(super) const REFLECT: Kind = Kind {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde_json::Value;
 
-use super::{Found, Kind, Matcher, Seen, read};
+use crate::in_path::matcher::{Found, Kind, Matcher, Seen, read};
 use crate::in_path::packet::Headers;
 
 pub(super) const SOURCE: Kind =

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Found, Kind, Matcher, Names, Seen, read};
 use crate::in_path::hex;
+use crate::in_path::matcher::{Found, Kind, Matcher, Names, Seen, read};
 use crate::in_path::place::Within;
 use crate::in_path::random::Random;
 

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::{Found, Kind, Matcher, Names, OneOrRange, Seen, read};
+use crate::in_path::matcher::{Found, Kind, Matcher, Names, OneOrRange, Seen, read};
 use crate::in_path::random::Random;
 
 pub(super) const NTH: Kind = Kind { key: "nth", build: nth };

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Found, Kind, Matcher, Names, OneOrRange, Seen, read};
+use crate::in_path::matcher::{Found, Kind, Matcher, Names, OneOrRange, Seen, read};
 use crate::in_path::random::Random;
 
 pub(super) const MESSAGE: Kind = Kind { key: "message", build };

@@ -11,59 +11,10 @@ mod ports;
 mod protocol;
 mod time;
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub(super) use direction::side;
-
-use super::PacketPattern;
-use super::messages::Part;
-use super::packet::Headers;
+use super::matcher::{Kind, Matcher, Names};
 use super::random::Random;
-
-/// A packet that a rule looks at.
-pub(crate) struct Seen<'a> {
-    pub now_ns: i64,
-    /// To which of the two nodes beside this one it goes.
-    pub towards: usize,
-    pub bytes: &'a [u8],
-    /// None of what is cut or no IP.
-    pub headers: Option<&'a Headers>,
-    /// Parts of messages of known flows in it.
-    pub parts: &'a [Part],
-}
-
-/// What a condition has found beside that it holds.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Found {
-    /// The message that was meant.
-    pub part: Option<Part>,
-}
-
-/// A condition, asked of packets for which all those before it in [`REGISTRY`] hold.
-pub(crate) trait Matcher: Send {
-    fn holds(&mut self, seen: &Seen<'_>, found: &mut Found) -> bool;
-}
-
-/// What names in conditions mean.
-pub(crate) struct Names<'a> {
-    /// The nodes beside this one.
-    pub between: &'a [String; 2],
-    /// Flows whose messages are known, by place.
-    pub flows: &'a [String],
-    /// How the packets that open a flow's sessions are told.
-    pub openings: &'a dyn Fn(&str, &str) -> Result<PacketPattern, String>,
-}
-
-/// A kind of condition.
-pub(crate) struct Kind {
-    /// Its key.
-    pub key: &'static str,
-    build: Build,
-}
-
-/// Makes one from what stands behind its key. Its own randomness is for it alone.
-type Build = fn(&Value, &Names<'_>, Random) -> Result<Box<dyn Matcher>, String>;
 
 /// Every condition, in the order in which they are asked: those that count or draw come last, so that they count and
 /// draw among the packets for which all others hold.
@@ -102,32 +53,4 @@ pub(crate) fn build(
             (kind.build)(value, names, random(kind.key)).map_err(|wrong| format!("`{}` {wrong}", kind.key))
         })
         .collect()
-}
-
-/// Reads what stands behind a key.
-fn read<T: DeserializeOwned>(value: &Value, right: &str) -> Result<T, String> {
-    T::deserialize(value).map_err(|_| format!("is {value}; it must be {right}"))
-}
-
-/// A number, or the first and last of several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(untagged)]
-enum OneOrRange {
-    One(u64),
-    Range([u64; 2]),
-}
-
-impl OneOrRange {
-    /// Reads `n` or `[first, last]`, within limits.
-    fn read(value: &Value, least: u64, most: u64) -> Result<std::ops::RangeInclusive<u64>, String> {
-        let right = format!("a number from {least} to {most}, or the first and the last of several");
-        let [first, last] = match read(value, &right)? {
-            OneOrRange::One(one) => [one, one],
-            OneOrRange::Range(range) => range,
-        };
-        if first < least || last > most || first > last {
-            return Err(format!("is {value}; it must be {right}"));
-        }
-        Ok(first..=last)
-    }
 }

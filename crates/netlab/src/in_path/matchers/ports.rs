@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::{Found, Kind, Matcher, OneOrRange, Seen};
+use crate::in_path::matcher::{Found, Kind, Matcher, OneOrRange, Seen};
 
 pub(super) const SOURCE_PORT: Kind = Kind {
     key: "source_port",

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Found, Kind, Matcher, Seen, read};
 use crate::clock::seconds_to_ns;
+use crate::in_path::matcher::{Found, Kind, Matcher, Seen, read};
 
 pub(super) const FROM_S: Kind = Kind {
     key: "from_s",
