@@ -87,7 +87,7 @@ def test_the_third_message_is_four_seconds_late(play: Play, tmp_path: Path, kind
         assert rest == pytest.approx([usual] * 47, abs=1e-3)
     else:
         # What is behind it in the stream waits for it.
-        assert all(usual + 2.9 < delay < usual + 4.0 for delay in rest)
+        assert all(usual + 2.9 < delay < usual + 4.5 for delay in rest)
     assert record["flows"][0]["delivery_instants"] == ("kernel" if kind == "udp" else "application")
 
 

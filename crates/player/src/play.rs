@@ -133,6 +133,12 @@ fn taps(run: &Run, ways: &[(String, Way)], network: &Network) -> Result<Vec<Stri
     let touched = touched(run);
     let mut taps = network.topology().default_taps(&pairs, &touched)?;
     network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &touched, &mut taps)?;
+    // Whether a flow passes or not: that nothing came to a node is to be seen as well.
+    for link in in_path::links(run) {
+        if !taps.contains(&link) {
+            taps.push(link);
+        }
+    }
     Ok(taps)
 }
 

@@ -152,8 +152,9 @@ impl Bytes {
         for (at, byte) in (first..).zip(&self.value) {
             if let Ok(at) = usize::try_from(at)
                 && range.contains(&at)
+                && let Some(place) = packet.get_mut(at)
             {
-                packet[at] = *byte;
+                *place = *byte;
                 written += 1;
             }
         }

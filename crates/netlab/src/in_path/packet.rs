@@ -13,6 +13,8 @@ pub(crate) const SCTP: u8 = 132;
 /// Shortest IPv4 header (RFC 791), header of IPv6 (RFC 8200).
 pub(crate) const IPV4_BYTES: usize = 20;
 pub(crate) const IPV6_BYTES: usize = 40;
+/// Shortest TCP header (RFC 9293).
+const TCP_BYTES: usize = 20;
 /// A GRE header without options (RFC 2784), as [`crate::TunnelSpec`] makes them.
 const GRE_BYTES: usize = 4;
 
@@ -88,7 +90,8 @@ fn at(packet: &[u8], start: usize) -> Option<Headers> {
     let transport_at = first.then_some(start + header_bytes);
     let payload_at = transport_at.and_then(|at| {
         let bytes = match protocol {
-            TCP => usize::from(packet.get(at + 12)? >> 4) * 4,
+            // A header that says it is shorter than one can be is none (RFC 9293, section 3.1).
+            TCP => Some(usize::from(packet.get(at + 12)? >> 4) * 4).filter(|bytes| *bytes >= TCP_BYTES)?,
             UDP | ICMP | ICMPV6 => 8,
             SCTP => 12,
             _ => 0,
@@ -182,6 +185,14 @@ pub(crate) mod tests {
         let packet = ipv4(UDP, &udp(1, 2, b"abc"));
         assert!((0..packet.len()).all(|length| Headers::of(&packet[..length]).is_none()));
         assert_eq!(Headers::of(&[0x10; 60]), None);
+    }
+
+    #[test]
+    fn a_tcp_header_that_is_too_short_has_no_payload() {
+        let mut packet = ipv4(TCP, &tcp((1, 2), 3, 0x10, b"xy"));
+        packet[32] = 0x40;
+        let headers = Headers::of(&packet).expect("it is whole");
+        assert_eq!((headers.payload_at, headers.payload(&packet)), (None, &b""[..]));
     }
 
     #[test]

@@ -197,10 +197,12 @@ impl Insert {
 impl Action for Insert {
     fn act(&mut self, hand: &mut Hand<'_>) -> bool {
         let mut fits = true;
+        // Where a message is, is known of the packet that matched alone.
+        let part = hand.part.clone().filter(|_| matches!(self.source, Source::Matched));
         for number in 0..self.times {
             let Some(mut frame) = self.next(hand) else { return false };
             if let Some(set) = &self.set {
-                fits &= set.write(&mut frame.bytes, hand.part.as_ref());
+                fits &= set.write(&mut frame.bytes, part.as_ref());
             }
             // What is left alone stays as it was caught, with whatever checksums it had.
             if self.set.is_some() {
