@@ -188,9 +188,10 @@ fn interface_of(topology: &Topology, address: &Address) -> u32 {
     interface_index(topology, Direction { link: address.link, from: address.node, to })
 }
 
-/// Nothing merges packets, and what goes to an in-path node has its checksums: else the kernel leaves them to the card,
-/// and a virtual card leaves them out.
+/// Nothing merges packets, and where there is an in-path node they have their checksums from the first host on: else the
+/// kernel leaves them to the card, and a virtual card leaves them out.
 fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error> {
+    let checksums_are_read = topology.nodes.iter().any(|node| node.in_path);
     let (mut merging, mut summing) = (None, None);
     for (index, node) in nodes.iter().enumerate() {
         let mut interfaces: Vec<String> =
@@ -207,13 +208,12 @@ fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error>
         for interface in &interfaces {
             offloads.switch_off(interface, features)?;
         }
-        for neighbour in topology.neighbours(index).filter(|&neighbour| topology.nodes[neighbour].in_path) {
-            let interface = topology.interface_to(neighbour);
+        for interface in interfaces.iter().filter(|_| checksums_are_read) {
             let features = match &summing {
                 Some(known) => known,
-                None => summing.insert(offloads.checksum_features(&interface)?),
+                None => summing.insert(offloads.checksum_features(interface)?),
             };
-            offloads.switch_off(&interface, features)?;
+            offloads.switch_off(interface, features)?;
         }
     }
     Ok(())

@@ -641,3 +641,41 @@ fn actions_take_the_parameters_that_they_name_and_no_others() {
     }
     assert!(matchers::REGISTRY.iter().all(|kind| kind.key != AT_S));
 }
+
+#[test]
+fn whatever_comes_is_no_reason_to_fall_over() {
+    let set = json!({"source": "10.9.9.9", "ttl": 3, "source_port": 1, "tcp_sequence_plus": 9, "tcp_window": 4, "payload": "00",
+                     "bytes": [{"within": "message", "offset": 3, "hex": "ff"}]});
+    let rules = json!([
+        {"id": "1", "match": {"probability": 0.5}, "do": {"action": "alter", "within": "transport", "bits": 9, "checksums": "repair"}},
+        {"id": "2", "match": {"message": {"flow": "f0"}}, "do": {"action": "alter", "within": "message", "bits": 3}},
+        {"id": "3", "match": {"probability": 0.5}, "do": {"action": "rewrite", "set": set}},
+        {"id": "4", "match": {"bytes": [{"within": "payload", "offset": -4, "hex": "00"}]}, "do": {"action": "duplicate"}},
+        {"id": "5", "match": {"every": 3}, "do": {"action": "capture", "as": "c", "most": 50}},
+        {"id": "6", "match": {"message": {"flow": "f0"}},
+         "do": {"action": "insert", "packet": {"captured": "c", "pick": "random"}, "set": set}},
+        {"id": "7", "match": {"probability": 0.3}, "do": {"action": "reflect", "keep": true}},
+    ]);
+    let whole = [
+        datagram(&[7; 60]),
+        segment(0, 0x02, b""),
+        segment(1, 0x10, &[9; 40]),
+        ipv6(TCP, &tcp((40_000, 5000), 1, 0x10, &[9; 40])),
+        in_gre(&segment(1, 0x10, &[9; 40])),
+        ipv4(SCTP, &[0; 40]),
+    ];
+    for carriage in [Carriage::Datagrams, Carriage::Stream] {
+        let mut random = super::random::Random::new(1, "damage");
+        let mut bench = Bench::with(rules.clone(), carriage, 1);
+        for number in 0..20_000 {
+            let mut packet = whole[number % whole.len()].clone();
+            for _ in 0..random.below(4) {
+                let at = random.below(packet.len());
+                packet[at] = random.below(256) as u8;
+            }
+            packet.truncate(packet.len() - random.below(packet.len()) * usize::from(number % 5 == 0));
+            bench.packet_to(number % 2, &packet);
+        }
+        assert_eq!(bench.log().counters.seen_packets, 20_000);
+    }
+}
