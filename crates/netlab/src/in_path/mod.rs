@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use log::{Event, Fingerprint, HEAD_BYTES, InPathCounters, InPathLog, Row, RuleCounters};
+pub use log::{Emitted, Event, Fingerprint, HEAD_BYTES, InPathCounters, InPathLog, Row, RuleCounters};
 pub use messages::{Carriage, Found, MessageFlow, Messages};
 pub use node::{InPathContext, InPathNode};
 pub(crate) use pattern::Key;

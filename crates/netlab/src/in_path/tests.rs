@@ -633,7 +633,7 @@ fn wrong_rules_get_a_sentence_that_says_where_and_what_would_be_right() {
 fn actions_take_the_parameters_that_they_name_and_no_others() {
     for kind in actions::REGISTRY {
         for name in kind.parameters {
-            let deed = json!({"action": kind.name, *name: {"nonsense": []}});
+            let deed = json!({"action": kind.name, *name: [[]]});
             let wrong = build(rule(json!({}), deed), Carriage::Datagrams, 1).err().unwrap_or_default();
             assert!(!wrong.contains("has no parameter") && !wrong.contains("unknown field"), "{wrong}");
             assert!(!wrong.is_empty(), "{} takes nonsense for `{name}`", kind.name);
