@@ -45,13 +45,15 @@ fn open_session(flow: &Flow, mut ctx: Context) -> io::Result<Session> {
     Session::new(ctx)
 }
 
-/// The receiving half.
+/// The receiving half. Copies are of the same flow.
+#[derive(Clone)]
 pub struct ServerHalf {
     flow: Arc<Flow>,
     session: Arc<Session>,
 }
 
-/// The sending half.
+/// The sending half. Copies are of the same flow.
+#[derive(Clone)]
 pub struct ClientHalf {
     flow: Arc<Flow>,
     session: Arc<Session>,
@@ -74,6 +76,19 @@ impl ServerHalf {
         self.run()
     }
 
+    /// What this half shares with the other one, unless they run in processes of their own.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// Makes what both halves must have in common, before they go into processes of their own.
+    ///
+    /// # Errors
+    /// A sentence: it could not be made.
+    pub fn prepare_to_part(&self) -> Result<(), Failure> {
+        self.flow.stack.prepare(&self.session)
+    }
+
     /// Ends this half from another thread, as if it were killed: its sockets are closed, whatever is in them.
     pub fn call_off(&self, why: &str) {
         self.session.fail(Failure::new(why));
@@ -91,6 +106,11 @@ impl ServerHalf {
 }
 
 impl ClientHalf {
+    /// As [`ServerHalf::session`].
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
     /// Waits for the receiver and for the start of the flow, then sends. Call it in a thread that is in the sending
     /// node. The socket is sampled from a second thread.
     pub fn run(&self) -> ClientResult {
