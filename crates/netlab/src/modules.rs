@@ -46,13 +46,8 @@ pub fn tried() -> Result<Vec<Module>, Error> {
         tried.push(asked(&mut netlink, "sch_fq", "release times", vec![queue(fq)]));
         let bridge = build::messages::bridge(INTERFACE + 2);
         tried.push(asked(&mut netlink, "bridge", "switches", vec![bridge]));
-        let gre = build::messages::gre(
-            INTERFACE + 3,
-            "try-gre",
-            [10, 0, 0, 1].into(),
-            [10, 0, 0, 2].into(),
-            1476,
-        );
+        let gre =
+            build::messages::gre(INTERFACE + 3, "try-gre", [10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 1476);
         tried.push(asked(&mut netlink, "ip_gre", "tunnels", vec![gre]));
         tried.push(asked(&mut netlink, "act_gact", "scripted drops", scripted_drop()));
         Ok(tried)
@@ -82,7 +77,7 @@ fn scripted_drop() -> Vec<Request> {
     let pattern =
         PacketPattern { protocol: 255, bytes: vec![ByteMatch::exactly(0, 255)], alternatives: Vec::new() };
     let place = queue(classifier::place(INTERFACE));
-    let filters = filters.new_messages(&pattern).into_iter().map(|message| Request {
+    let filters = filters.new_messages(&pattern).map(|message| Request {
         what: "cannot make a filter".into(),
         flags: NLM_F_CREATE,
         message,

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::build::numbers::interface_index;
 use crate::netlink::{Netlink, Request};
 use crate::node::{Node, lock};
-use crate::qdisc::{HostQueue, Impairment};
-use crate::topology::{Direction, Topology};
 use crate::options::BuildOptions;
+use crate::qdisc::{HostQueue, Impairment};
 use crate::relay::Relay;
+use crate::topology::{Direction, Topology};
 use crate::{Error, LinkChange, NetworkSpec, build, seed};
 
 /// Nodes and links in the running kernel. Dropping it removes them, once no socket or thread in a node is
@@ -217,7 +217,9 @@ impl Network {
         for (&link, relay) in &self.relays {
             let [a, b] = self.topology.links[link].ends;
             for (number, direction) in
-                [Direction { link, from: a, to: b }, Direction { link, from: b, to: a }].into_iter().enumerate()
+                [Direction { link, from: a, to: b }, Direction { link, from: b, to: a }]
+                    .into_iter()
+                    .enumerate()
             {
                 counters.push(RelayCounters {
                     link: self.topology.direction_name(direction),

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if virtual_time::is_here() {
-        virtual_time::leave_traces_nowhere();
+        virtual_time::prepare_the_process();
         if let Err(failure) = serve_in_the_guest() {
             tell(&Event::Refused { reason: &failure.to_string() });
         }
@@ -103,9 +103,12 @@ fn play_one(ground: &mut dyn Ground, run: Run, out: &Path) -> Result<()> {
             .spawn_scoped(scope, || play::play(ground, &run, &place))
             .map_err(|error| Failure::io("start the run's thread", &error))?
             .join()
-            .unwrap_or_else(|_| Err(Failure::new("the run was ended by a defect of gauntlet-player (a panic)")))
+            .unwrap_or_else(|_| {
+                Err(Failure::new("the run was ended by a defect of gauntlet-player (a panic)"))
+            })
     });
-    let record = played.unwrap_or_else(|failure| record::Record::failed(&id, seed, failure.to_string()));
+    let mut record = played.unwrap_or_else(|failure| record::Record::failed(&id, seed, failure.to_string()));
+    record.guest.ground = ground.name();
     let (outcome, reason) = (record.outcome, record.reason.clone());
     folder.finish(&record)?;
     tell(&Event::Finished { run: &id, outcome, reason: reason.as_deref() });

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use netlab::{
-    Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, LinkCounters, Network,
-    RunClock, Snap, Timeline, Way,
+    Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, LinkCounters, Network, RunClock,
+    Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
 use transports::{Clock, Context, DeliveryInstants, Qlogs};

@@ -56,7 +56,14 @@ impl Session {
     pub fn new(ctx: Context) -> io::Result<Self> {
         let state = Mutex::new(State::default());
         let keys = ctx.keys.then(Arc::default);
-        Ok(Self { ctx, state, changed: Condvar::new(), call_off: Switch::new()?, keys, on_news: OnceLock::new() })
+        Ok(Self {
+            ctx,
+            state,
+            changed: Condvar::new(),
+            call_off: Switch::new()?,
+            keys,
+            on_news: OnceLock::new(),
+        })
     }
 
     /// Where the sender of a secure session writes its secrets, when they are to be kept.

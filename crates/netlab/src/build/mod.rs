@@ -19,9 +19,9 @@ use self::numbers::{FIRST_INTERFACE, bridge_index, ethernet_address, interface_i
 use crate::netlink::Request;
 use crate::node::Node;
 use crate::offload::{self, Offloads};
+use crate::options::{BuildOptions, WholeKernel};
 use crate::relay::{self, Place, Relay};
 use crate::topology::{Address, Direction, NextHop, Topology};
-use crate::options::{BuildOptions, WholeKernel};
 use crate::{Error, Sysctls, seed, sysctl};
 
 /// Settings of every node that forwards, whatever the plan says: it is a router, answers nobody with

@@ -24,8 +24,7 @@ pub(crate) struct Received {
 pub(crate) fn open(interface: u32) -> io::Result<OwnedFd> {
     let socket = open_as(libc::SOCK_RAW | libc::SOCK_NONBLOCK)?;
     set_at(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32)?;
-    for (forced, usual) in
-        [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+    for (forced, usual) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
     {
         if set_at(&socket, libc::SOL_SOCKET, forced, &BUFFER_BYTES).is_err() {
             set_at(&socket, libc::SOL_SOCKET, usual, &BUFFER_BYTES)?;
@@ -55,7 +54,8 @@ pub(crate) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<
         let over = error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENETDOWN);
         return if over { Ok(None) } else { Err(error) };
     }
-    let realtime_ns = stamp_ns(&message).ok_or_else(|| io::Error::other("the kernel gave a frame no stamp"))?;
+    let realtime_ns =
+        stamp_ns(&message).ok_or_else(|| io::Error::other("the kernel gave a frame no stamp"))?;
     Ok(Some(Received { length: length as usize, realtime_ns }))
 }
 

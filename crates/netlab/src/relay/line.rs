@@ -278,6 +278,9 @@ mod tests {
         assert_eq!(line.counts(), Counts::default());
         line.arrive(1, &[0; 60]);
         assert!(line.leave(3).is_some());
-        assert_eq!(line.counts(), Counts { sent_packets: 1, sent_bytes: 46, latest_ns: 2, ..Counts::default() });
+        assert_eq!(
+            line.counts(),
+            Counts { sent_packets: 1, sent_bytes: 46, latest_ns: 2, ..Counts::default() }
+        );
     }
 }

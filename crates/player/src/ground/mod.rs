@@ -60,6 +60,9 @@ pub struct Time {
 
 /// What a run is played on.
 pub trait Ground: Send {
+    /// Its name in a record.
+    fn name(&self) -> &'static str;
+
     /// Starts the clock of a run; returns at its zero.
     ///
     /// # Errors

@@ -249,7 +249,9 @@ impl Desk {
         let mut cpu_ns = None;
         for message in inbox::<FromNode>(stream) {
             match message {
-                FromNode::Ready => drop(ready.send(())),
+                FromNode::Ready => {
+                    let _ = ready.send(());
+                }
                 FromNode::News { flow, news } => self.carry(node, flow, news),
                 FromNode::Heard { flow } => self.to_other(node, flow, &ToNode::Heard { flow }),
                 FromNode::Noted { flow, noted, keys } => self.answer(flow, *noted, &keys),

@@ -209,13 +209,15 @@ fn hierarchies(root: &Path) -> Vec<Hierarchy> {
     let mut found = Vec::new();
     for mount in mounts.lines() {
         let Some((before, behind)) = mount.split_once(" - ") else { continue };
-        let (fields, kind): (Vec<&str>, Vec<&str>) = (before.split(' ').collect(), behind.split(' ').collect());
+        let (fields, kind): (Vec<&str>, Vec<&str>) =
+            (before.split(' ').collect(), behind.split(' ').collect());
         let version = match kind.first() {
             Some(&"cgroup") => 1,
             Some(&"cgroup2") => 2,
             _ => continue,
         };
-        let (Some(mount_root), Some(place), Some(options)) = (fields.get(3), fields.get(4), kind.get(2)) else {
+        let (Some(mount_root), Some(place), Some(options)) = (fields.get(3), fields.get(4), kind.get(2))
+        else {
             continue;
         };
         let controllers: Vec<String> =
@@ -286,23 +288,23 @@ mod tests {
     #[test]
     fn a_host_that_allows_no_group_leaves_resource_usage() {
         // An ordinary folder gets no cgroup.procs.
-        let place = Place::new(
-            "none",
-            "0::/\n",
-            "32 1 0:3 / /cg rw - cgroup2 cgroup2 rw\n",
-            &["cg"],
-        );
+        let place = Place::new("none", "0::/\n", "32 1 0:3 / /cg rw - cgroup2 cgroup2 rw\n", &["cg"]);
         let mut groups = Groups::open_below(&place.0, "run");
         assert_eq!(groups.accounting, Accounting::Rusage);
         assert!(!place.0.join("cg/run").exists(), "what was tried is gone");
         let group = groups.of("client").expect("there is nothing to make");
-        assert_eq!((group.cpu_ns(), group.peak_memory_bytes(), group.socket_memory_bytes()), (None, None, None));
+        assert_eq!(
+            (group.cpu_ns(), group.peak_memory_bytes(), group.socket_memory_bytes()),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn the_files_of_either_version_are_read() {
         let place = Place::new("files", "", "", &["g"]);
-        let write = |name: &str, text: &str| fs::write(place.0.join("g").join(name), text).expect("it can be written");
+        let write = |name: &str, text: &str| {
+            fs::write(place.0.join("g").join(name), text).expect("it can be written")
+        };
         for (name, text) in [("cpuacct.usage", "5\n"), ("cpu.stat", "usage_usec 7\nuser_usec 1\n")] {
             write(name, text);
         }

@@ -23,6 +23,7 @@ mod rights;
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -38,6 +39,9 @@ use crate::failure::{Failure, Result};
 use crate::gate::Pass;
 use crate::plan::Run;
 use crate::record::{self, Guest, Load, NodeUsage};
+
+/// Its name in a record.
+const NAME: &str = "host";
 
 /// How long a receiver of datagrams goes on after the last one. In real time silence costs; datagrams that a link holds
 /// back for longer count as lost.
@@ -84,6 +88,10 @@ impl Host {
 }
 
 impl Ground for Host {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
     fn clock(&mut self) -> Result<Time> {
         let clock = RunClock::start()?;
         self.clock = Some(clock);
@@ -126,7 +134,7 @@ impl Ground for Host {
 
     fn enlist(&mut self, node: &str) -> Result<Enlist> {
         let procs = self.group(node)?.procs();
-        Ok(Arc::new(move |command| {
+        Ok(Arc::new(move |command: &mut Command| {
             let procs = procs.clone();
             // SAFETY: what is called between fork and exec opens, writes and closes a file, and allocates nothing.
             unsafe { command.pre_exec(move || Group::enter(&procs)) };
@@ -159,9 +167,9 @@ impl Ground for Host {
                 peak_memory_bytes: group
                     .and_then(Group::peak_memory_bytes)
                     .or(own.map(|own| own.peak_memory_bytes)),
-                peak_socket_memory_bytes: own.and_then(|own| own.peak_socket_memory_bytes).or_else(|| {
-                    group.and_then(Group::socket_memory_bytes)
-                }),
+                peak_socket_memory_bytes: own
+                    .and_then(|own| own.peak_socket_memory_bytes)
+                    .or_else(|| group.and_then(Group::socket_memory_bytes)),
                 voluntary_context_switches: own.map(|own| own.voluntary_context_switches),
                 involuntary_context_switches: own.map(|own| own.involuntary_context_switches),
                 queue_dropped_packets: here.map(|link| link.dropped_packets).sum(),
@@ -185,7 +193,7 @@ impl Ground for Host {
             relays: network.relay_counters(),
             whole_kernel_sysctls: std::mem::take(&mut self.whole_kernel_sysctls),
         };
-        Ok(Guest { ground: "host", host: Some(host), ..Guest::default() })
+        Ok(Guest { ground: NAME, host: Some(host), ..Guest::default() })
     }
 
     fn releases_ahead(&self) -> bool {

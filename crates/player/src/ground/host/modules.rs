@@ -98,8 +98,12 @@ fn has_congestion_control(name: &str) -> bool {
 
 /// The link directions to which the run's timeline gives a delay or a loss, each once.
 pub fn delayed(run: &Run) -> impl Iterator<Item = &str> {
-    let found: BTreeSet<&str> =
-        run.timeline.iter().filter(|change| change.touches_delay()).map(|change| change.link.as_str()).collect();
+    let found: BTreeSet<&str> = run
+        .timeline
+        .iter()
+        .filter(|change| change.touches_delay())
+        .map(|change| change.link.as_str())
+        .collect();
     found.into_iter()
 }
 
@@ -113,13 +117,14 @@ pub fn refusal(run: &Run, modules: &Modules) -> Result<Option<String>> {
     }
     run.network.resolve()?.check_timeline(&run.timeline)?;
     Ok(wanted(run).into_iter().find_map(|(module, why)| {
-        let (missing, load) = match module.strip_prefix("tcp_") {
-            Some(control) => (!has_congestion_control(control), true),
-            None => (!modules.has(&module), true),
+        let missing = match module.strip_prefix("tcp_") {
+            Some(control) => !has_congestion_control(control),
+            None => !modules.has(&module),
         };
-        let mend = if load { format!(" (as root: modprobe {module})") } else { String::new() };
         missing.then(|| {
-            format!("{why} needs the module {module}, which this host's kernel has not got{mend}")
+            format!(
+                "{why} needs the module {module}, which this host's kernel has not got (as root: modprobe {module})"
+            )
         })
     }))
 }
@@ -153,7 +158,10 @@ fn wanted(run: &Run) -> Vec<(String, String)> {
         if ["tcp", "tls", MPTCP].contains(&flow.stack.as_str())
             && let Some(control) = parameter("congestion_control")
         {
-            want(&format!("tcp_{control}"), format!("flow \"{}\" with congestion control {control}", flow.id));
+            want(
+                &format!("tcp_{control}"),
+                format!("flow \"{}\" with congestion control {control}", flow.id),
+            );
         }
     }
     wanted

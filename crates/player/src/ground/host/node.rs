@@ -53,7 +53,9 @@ pub fn live(stream: UnixStream, halves: Vec<(usize, Half)>) -> std::io::Result<(
     thread::spawn(move || {
         for message in inbox::<ToNode>(stream) {
             match message {
-                ToNode::Go => drop(go.send(())),
+                ToNode::Go => {
+                    let _ = go.send(());
+                }
                 ToNode::News { flow, news } => {
                     let end = matches!(news, News::SenderEnd(_));
                     if let Some((_, session)) = sessions.iter().find(|(other, _)| *other == flow) {

@@ -82,7 +82,10 @@ pub fn whole_kernel_sysctls(run: &Run) -> Result<BTreeMap<String, Option<String>
 pub fn socket_drops(node: &Node) -> Option<u64> {
     let read = || {
         let four = std::fs::read_to_string("/proc/thread-self/net/snmp")?;
-        Ok::<_, std::io::Error>((four, std::fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default()))
+        Ok::<_, std::io::Error>((
+            four,
+            std::fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default(),
+        ))
     };
     let (four, six) = node.enter(read).ok()?;
     Some(of_version_4(&four) + of_version_6(&six))
@@ -95,7 +98,10 @@ fn of_version_4(text: &str) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return 0 };
     let named = names.split_whitespace().zip(values.split_whitespace());
-    named.filter(|(name, _)| BUFFER_ERRORS.contains(name)).filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+    named
+        .filter(|(name, _)| BUFFER_ERRORS.contains(name))
+        .filter_map(|(_, value)| value.parse::<u64>().ok())
+        .sum()
 }
 
 /// A line for each.

@@ -5,6 +5,7 @@ mod boot;
 mod memory;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -19,6 +20,9 @@ use crate::gate::Pass;
 use crate::plan::Run;
 use crate::record::{Guest, NodeUsage};
 
+/// Its name in a record.
+const NAME: &str = "virtual";
+
 /// In memory, and at the same place in every run: a path on the host would differ from run to run, and with it the
 /// memory layout of the programs.
 const SCRATCH: &str = "/run/gauntlet";
@@ -32,7 +36,7 @@ pub fn is_here() -> bool {
 }
 
 /// What has to be done before anything else, while there is one thread.
-pub fn leave_traces_nowhere() {
+pub fn prepare_the_process() {
     #[cfg(feature = "quiche")]
     leave_the_processors_random_numbers_alone();
 }
@@ -72,6 +76,10 @@ pub fn power_off() -> ! {
 }
 
 impl Ground for Virtual {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
     fn clock(&mut self) -> Result<Time> {
         start_at_a_whole_second();
         Ok(Time { clock: RunClock::start()?, stands_still: true, quiet_ns: Context::DEFAULT_QUIET_NS })
@@ -113,7 +121,7 @@ impl Ground for Virtual {
     }
 
     fn enlist(&mut self, _node: &str) -> Result<Enlist> {
-        Ok(Arc::new(|_| {}))
+        Ok(Arc::new(|_: &mut Command| {}))
     }
 
     fn begin(&mut self, _network: &Network) -> Result<()> {
@@ -125,7 +133,7 @@ impl Ground for Virtual {
     }
 
     fn end(&mut self, _network: &Network) -> Result<Guest> {
-        Ok(Guest { ground: "virtual", ..Guest::default() })
+        Ok(Guest { ground: NAME, ..Guest::default() })
     }
 
     fn releases_ahead(&self) -> bool {
