@@ -111,7 +111,11 @@ CASES = (
     Case("tcp-cubic, 1 MB", _flow("tcp", _CUBIC, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
     Case("quic-quinn, 1 MB", _flow("quic-quinn", {}, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
     Case("tls over tcp, 1 MB", _flow("tls", {}, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
-    Case("tcp-cubic, 0.5 Mbit/s", _flow("tcp", _CUBIC, "cbr", _PACED), ("median delay [s]", "received messages")),
+    Case(
+        "tcp-cubic, 0.5 Mbit/s",
+        _flow("tcp", _CUBIC, "cbr", _PACED),
+        ("median delay [s]", "received messages"),
+    ),
     Case("udp, 0.5 Mbit/s", _flow("udp", {}, "cbr", _PACED), ("median delay [s]", "received messages")),
     Case("udp, 0.5 Mbit/s, 5 % loss", _flow("udp", {}, "cbr", _PACED), ("loss ratio",), loss=0.05),
 )
@@ -161,7 +165,9 @@ class Row:
         return self.real / self.virtual if self.virtual else math.nan
 
 
-def compare(case: Case, virtual: Sequence[Mapping[str, float]], real: Sequence[Mapping[str, float]]) -> list[Row]:
+def compare(
+    case: Case, virtual: Sequence[Mapping[str, float]], real: Sequence[Mapping[str, float]]
+) -> list[Row]:
     """The lines of one case; medians of its repetitions, and the loss ratio of all of them together."""
     rows = []
     for what in case.compared:
@@ -186,7 +192,9 @@ def _losses(case: Case, virtual: Sequence[Mapping[str, float]], real: Sequence[M
     return Row(case.name, "loss ratio", *ratios, f"{case.loss:g} ± {width:.3g}", agree)
 
 
-def play(engine: Engine, jobs: Sequence[tuple[Case, int]], tell: Callable[[str], None]) -> dict[str, list[Any]]:
+def play(
+    engine: Engine, jobs: Sequence[tuple[Case, int]], tell: Callable[[str], None]
+) -> dict[str, list[Any]]:
     """Play runs one after the other; the figures of each by its case, and how busy the host was."""
     found: dict[str, list[Any]] = {"load": []}
     for number, (case, seed) in enumerate(jobs, 1):
@@ -240,7 +248,9 @@ def main() -> int:
         print("Both grounds agree.")
         return 0
     if not idle:
-        print("Something differs, and the machine was not idle: this decides nothing. Play it on an idle one.")
+        print(
+            "Something differs, and the machine was not idle: this decides nothing. Play it on an idle one."
+        )
         return 2
     print("The grounds do not agree.")
     return 1

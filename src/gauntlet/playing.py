@@ -128,9 +128,7 @@ class Playing:
         following, under_way = enumerate(waiting), 0
         with Local(player, workers) as crew:
             while True:
-                while (
-                    under_way < _AHEAD * workers and (number_and_runs := next(following, None)) is not None
-                ):
+                while under_way < _AHEAD * workers and (number_and_runs := next(following, None)) is not None:
                     number, runs = number_and_runs
                     first = runs[0]
                     console = layout.console_file(self._out, first.spec.id)

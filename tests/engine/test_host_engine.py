@@ -82,7 +82,10 @@ def test_events_are_passed_on_and_the_record_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("""echo '{"event": "refused", "reason": "the plan is wrong."}'; exit 1""", "gave up: the plan is wrong."),
+        (
+            """echo '{"event": "refused", "reason": "the plan is wrong."}'; exit 1""",
+            "gave up: the plan is wrong.",
+        ),
         ("echo words; exit 3", r"died \(exit code 3\). Its words are kept in .*console"),
         ("kill -9 $$", r"died \(ended by SIGKILL\)"),
         ("exit 0", "without a record"),

@@ -84,7 +84,9 @@ def test_runs_in_real_time_are_interleaved(tmp_path: Path) -> None:
 
 def test_several_workers_are_refused(tmp_path: Path) -> None:
     experiment = parse_experiment(TEXT, "grounds.toml", Path())
-    with pytest.raises(UserError, match="2 workers were asked for, and runs in real time are played one at a time"):
+    with pytest.raises(
+        UserError, match="2 workers were asked for, and runs in real time are played one at a time"
+    ):
         campaign.play(experiment, tmp_path / "out", engine=Real(), workers=2)
 
 

@@ -63,11 +63,16 @@ impl ServerHalf {
     /// Listens, receives until the sender is done, the flow fails or its limit is reached. Call it in a thread that
     /// is in the receiving node.
     pub fn run(&self) -> ServerResult {
-        let mut result = ServerResult::new(self.session.ctx.messages);
+        let mut result = self.nothing_noted();
         if let Err(failure) = self.serve(&mut result) {
             self.session.fail(failure);
         }
         result
+    }
+
+    /// What it has noted when it never ran, or when whoever ran it has died with its notes.
+    pub fn nothing_noted(&self) -> ServerResult {
+        ServerResult::new(self.session.ctx.messages)
     }
 
     /// Asks a sender that is not the other half of this flow, in an application whose receiver asks: nothing is waited for.
@@ -114,11 +119,16 @@ impl ClientHalf {
     /// Waits for the receiver and for the start of the flow, then sends. Call it in a thread that is in the sending
     /// node. The socket is sampled from a second thread.
     pub fn run(&self) -> ClientResult {
-        let mut result = ClientResult::new(self.flow.app.message_bytes(), self.session.ctx.messages);
+        let mut result = self.nothing_noted();
         if let Err(failure) = self.work(&mut result) {
             self.session.fail(failure);
         }
         result
+    }
+
+    /// As [`ServerHalf::nothing_noted`].
+    pub fn nothing_noted(&self) -> ClientResult {
+        ClientResult::new(self.flow.app.message_bytes(), self.session.ctx.messages)
     }
 
     /// Sends to a receiver that is not the other half of this flow: nothing is waited for.

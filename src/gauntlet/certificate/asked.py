@@ -191,7 +191,9 @@ def _instants_ns(
         wrong = _difference(entry, made[number])
         if wrong is not None:
             failures.append(f"The change of {link} at {seconds(planned_ns)} set {wrong}.")
-        elif planned_ns > 0 and not -tolerance.current().time_ns <= late_ns <= tolerance.current().timeline_ns:
+        elif (
+            planned_ns > 0 and not -tolerance.current().time_ns <= late_ns <= tolerance.current().timeline_ns
+        ):
             how = f"{span(abs(late_ns))} {'later' if late_ns > 0 else 'earlier'} than planned"
             failures.append(f"The change of {link} at {seconds(planned_ns)} was made {how}.")
         instants.append(made_ns)

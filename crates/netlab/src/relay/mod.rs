@@ -50,7 +50,7 @@ pub(crate) struct Place {
 pub(crate) struct Relay {
     directions: [Arc<Mutex<Line>>; 2],
     missed: [Arc<AtomicU64>; 2],
-    threads: Vec<Background<Result<(), Error>>>,
+    _threads: Vec<Background<Result<(), Error>>>,
     /// The relay's ends of both links go with it, after the threads.
     _namespace: Namespace,
 }
@@ -101,7 +101,7 @@ impl Place {
             let (line, missed) = (Arc::clone(line), Arc::clone(missed));
             threads.push(Background::start("relay", move |alarm| carry(&from, &to, &line, &missed, alarm))?);
         }
-        Ok(Relay { directions, missed, threads, _namespace: self.namespace })
+        Ok(Relay { directions, missed, _threads: threads, _namespace: self.namespace })
     }
 }
 

@@ -50,7 +50,15 @@ struct OnDesk {
     session: Arc<Session>,
     /// Of the receiver and of the sender.
     nodes: [String; 2],
-    answers: [Option<(Sender<Noted>, Sender<()>)>; 2],
+    answers: [Option<Awaited>; 2],
+}
+
+/// Who waits for what a half notes.
+struct Awaited {
+    answer: Sender<Noted>,
+    ended: Sender<()>,
+    /// What stands for its notes if its process dies.
+    nothing: Noted,
 }
 
 /// A process that was forked.
@@ -88,7 +96,8 @@ impl Crew {
             answers: [None, None],
         });
         on_desk.nodes[side(&half)] = node.to_owned();
-        on_desk.answers[side(&half)] = Some((answer, ended.clone()));
+        let nothing = half.nothing_noted();
+        on_desk.answers[side(&half)] = Some(Awaited { answer, ended: ended.clone(), nothing });
         drop(flows);
         match self.waiting.iter_mut().find(|(known, _)| known == node) {
             Some((_, halves)) => halves.push((flow, half)),
@@ -301,7 +310,7 @@ impl Desk {
             own.add(keys);
         }
         let side = usize::from(matches!(noted, Noted::Sent(_)));
-        if let Some((answer, ended)) = on_desk.answers[side].take() {
+        if let Some(Awaited { answer, ended, .. }) = on_desk.answers[side].take() {
             let _ = answer.send(noted);
             let _ = ended.send(());
         }
@@ -312,14 +321,19 @@ impl Desk {
         let mut widowed = Vec::new();
         for (flow, on_desk) in self.flows().iter_mut() {
             for side in 0..2 {
-                if on_desk.nodes[side] == node && on_desk.answers[side].take().is_some() {
-                    widowed.push(*flow);
+                if on_desk.nodes[side] != node {
+                    continue;
+                }
+                if let Some(lost) = on_desk.answers[side].take() {
+                    widowed.push((*flow, lost));
                 }
             }
         }
-        for flow in widowed {
+        for (flow, Awaited { answer, ended, nothing }) in widowed {
             let failure = FlowFailure::new(format!("the process of node \"{node}\" has died"));
             self.carry(node, flow, News::Failed(failure));
+            let _ = answer.send(nothing);
+            let _ = ended.send(());
         }
     }
 }

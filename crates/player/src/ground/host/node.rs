@@ -26,6 +26,14 @@ impl Half {
         }
     }
 
+    /// What is known of it when its process has died.
+    pub fn nothing_noted(&self) -> Noted {
+        match self {
+            Half::Receiver(server) => Noted::Received(server.nothing_noted()),
+            Half::Sender(client) => Noted::Sent(client.nothing_noted()),
+        }
+    }
+
     fn run(&self) -> Noted {
         match self {
             Half::Receiver(server) => Noted::Received(server.run()),
