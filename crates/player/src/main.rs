@@ -68,8 +68,8 @@ fn serve_on_the_host() -> Result<()> {
     let arguments = Arguments::read(std::env::args_os().skip(1).map(PathBuf::from))?;
     if !arguments.on_host {
         return Err(Failure::new(format!(
-            "gauntlet-player plays on the virtual ground as the first process of the guest kernel, which `gauntlet run` \
-             boots; here it is not that. `gauntlet-player --describe` tells what it can play; {USAGE}"
+            "gauntlet-player is neither the first process of the guest kernel, as which `gauntlet run` boots it, nor was \
+             it asked to play on the host ground; {USAGE}"
         )));
     }
     let plan = arguments.plan.as_deref().map(Plan::read).transpose()?;
