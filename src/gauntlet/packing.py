@@ -1,6 +1,6 @@
 """A worker's part after a run: what is kept of its record, judged and measured where it was played.
 
-It stands between the executor, which knows nothing of records, and the results, which know nothing of workers.
+It stands between the executor, which knows nothing of records, and the results, which know no workers.
 """
 
 from collections.abc import Mapping

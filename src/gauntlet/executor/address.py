@@ -37,7 +37,9 @@ class Cluster:
         if missing and (found["kind"] == "tls" or len(missing) < len(files)):
             raise UserError(f"TLS needs {', '.join(files)}; {' and '.join(missing)} was not given.")
         if not missing and found["kind"] == "tcp":
-            raise UserError(f"{self.address} is an address without TLS; write tls:// to use the files of TLS.")
+            raise UserError(
+                f"{self.address} is an address without TLS; write tls:// to use the files of TLS."
+            )
         for name, file in files.items():
             if file is not None and not file.is_file():
                 raise UserError(f"{name}: there is no file {file}.")

@@ -81,9 +81,7 @@ class Station(WorkerPlugin):  # type: ignore[misc]
             return {"wants": unseen}
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         console = folder / "console.txt"
-        brought = {
-            path: Brought(self._files[sha256], order["own"][path]) for path, sha256 in own.items()
-        }
+        brought = {path: Brought(self._files[sha256], order["own"][path]) for path, sha256 in own.items()}
         try:
             plan = self._checked(order, brought)
             job = Job(plan, order["key"], folder / "bundle", console, order["capture"], brought)

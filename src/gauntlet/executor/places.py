@@ -9,9 +9,7 @@ from gauntlet.executor.local import Local
 from gauntlet.executor.play import Pack, Player
 
 
-def opened(
-    place: Cluster | int, engine: Engine, pack: Pack, code: Mapping[str, str], jobs: int
-) -> Executor:
+def opened(place: Cluster | int, engine: Engine, pack: Pack, code: Mapping[str, str], jobs: int) -> Executor:
     """An executor for so many jobs: on this machine with `place` workers at most, or on a cluster.
 
     `pack` and `code` are what packs records and what decides how (`gauntlet.packing`). Raises UserError for

@@ -19,7 +19,6 @@ from gauntlet.executor.plan import RunPlan
 from gauntlet.executor.view import Brought, View
 
 
-
 class Pack(Protocol):
     """Puts what is kept of a run's record into an empty folder, with its packets if they are wanted."""
 
