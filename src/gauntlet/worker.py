@@ -1,4 +1,4 @@
-"""A machine that plays runs for others: Dask workers, one a core, each with the engine that is installed here.
+"""A machine that plays runs for others: Dask workers, one a core, each with the engine installed here.
 
 `gauntlet worker` starts them. A cluster that starts Dask workers itself (dask-jobqueue) has them load this
 module: `--preload gauntlet.worker`.
@@ -87,8 +87,8 @@ async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             said = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise RunError(
-                f"No scheduler takes workers at {cluster.address} ({said}); is `dask scheduler` running there, "
-                "and does it speak TLS exactly when the address begins with tls://?"
+                f"No scheduler takes workers at {cluster.address} ({said}); is `dask scheduler` running "
+                "there, and does it speak TLS exactly when the address begins with tls://?"
             ) from None
         on_ready(workers)
         ends = [asyncio.ensure_future(nanny.finished()) for nanny in nannies]

@@ -1,7 +1,7 @@
 """Campaigns on the workers of a cluster: the same bytes as alone, whatever happens to workers.
 
-Workers here are processes on the same host; in the first test in namespaces of their own, at a bridge, without
-the client's folders. A campaign on a cluster starts slowly (a second for each new Python), and that is all.
+Workers here are processes on the same host; in the first test in namespaces of their own, at a bridge,
+without the client's folders.
 """
 
 import hashlib
@@ -188,7 +188,7 @@ def guests(worker: int) -> list[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                before, _, behind = (folder / "stat").read_text().rpartition(")")
+                _, _, behind = (folder / "stat").read_text().rpartition(")")
             except OSError:
                 continue
             parents[int(folder.name)] = int(behind.split()[1])
@@ -237,15 +237,13 @@ def test_tls_is_spoken_by_all_three_and_demanded(tmp_path: Path, started: Starte
     from distributed.security import Security
 
     made = Security.temporary()
-    (tmp_path / "ca.pem").write_text(made.tls_ca_file)
-    (tmp_path / "own.pem").write_text(made.tls_client_cert)
-    (tmp_path / "own.key").write_text(made.tls_client_key)
-    tls = (
-        "--tls-ca", tmp_path / "ca.pem", "--tls-cert", tmp_path / "own.pem", "--tls-key", tmp_path / "own.key",
-    )  # fmt: skip
+    ca, own, key = tmp_path / "ca.pem", tmp_path / "own.pem", tmp_path / "own.key"
+    for place, text in ((ca, made.tls_ca_file), (own, made.tls_client_cert), (key, made.tls_client_key)):
+        place.write_text(text)
+    tls = ("--tls-ca", ca, "--tls-cert", own, "--tls-key", key)
     file = written(tmp_path / "client")
     address = f"tls://127.0.0.1:{free_port}"
-    names = ("--tls-ca-file", *tls[1:2], "--tls-cert", *tls[3:4], "--tls-key", *tls[5:6])
+    names = ("--tls-ca-file", ca, "--tls-cert", own, "--tls-key", key)
     started("scheduler", scheduler("127.0.0.1", free_port, "--protocol", "tls", *names))
     started("worker", command("worker", address, "--workers", "1", *tls))
     started.wait("worker", "Ready")

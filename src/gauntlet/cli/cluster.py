@@ -49,8 +49,8 @@ def cluster(
         return None
     if workers is not None:
         raise UserError(
-            "--workers is for the cores of this machine; with --scheduler as many runs play as the cluster has "
-            "workers (`gauntlet worker --workers`)."
+            "--workers is for the cores of this machine; with --scheduler as many runs play as the cluster "
+            "has workers (`gauntlet worker --workers`)."
         )
     found = Cluster(scheduler, tls_ca, tls_cert, tls_key)
     found.check()

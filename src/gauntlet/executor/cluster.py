@@ -1,7 +1,8 @@
 """The workers of a Dask cluster as an executor: orders go to its scheduler, bundles come back.
 
-Which machine plays a run, and that it is played again when that machine is lost, is the scheduler's business;
-what is asked of it here is that only workers with the campaign's own engine get runs. Workers may come and go.
+Which machine plays a run, and that it is played again when that machine is lost, is the scheduler's
+business; what is asked of it here is that only workers with the campaign's own engine get runs. Workers may
+come and go.
 """
 
 import json
@@ -73,8 +74,8 @@ class Dask:
             )
         except (OSError, ValueError) as error:
             raise RunError(
-                f"No scheduler answers at {cluster.address} ({_first_line(error)}); is `dask scheduler` running "
-                "there, and does it speak TLS exactly when the address begins with tls://?"
+                f"No scheduler answers at {cluster.address} ({_first_line(error)}); is `dask scheduler` "
+                "running there, and does it speak TLS exactly when the address begins with tls://?"
             ) from None
         try:
             self._meet(first=True)
@@ -175,8 +176,8 @@ class Dask:
             _fail(
                 task,
                 RunError(
-                    f"{error.allowed_failures + 1} workers were lost one after the other while they had this run; "
-                    "what they said last tells why."
+                    f"{error.allowed_failures + 1} workers were lost one after the other while they had this "
+                    "run; what they said last tells why."
                 ),
             )
         except (CancelledError, OSError):

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
@@ -62,7 +62,7 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         worker.state.available_resources.update(offered)
         self.ready = True
 
-    def teardown(self, worker: Worker) -> None:  # noqa: ARG002
+    def teardown(self, worker: Worker) -> None:
         """End what is under way."""
         if self._crew is not None:
             self._crew.shutdown()
@@ -104,7 +104,7 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         stacks = [flow["stack_params"] for flow in flows if flow["stack"] == STACK]
         if lacks := attachments.lacking(stacks, plan.files, plan.libraries, brought):
             raise RunError(
-                f"{lacks} on the worker {_name()}; what lies in the experiment's folder is sent along, everything "
+                f"{lacks} on the worker {_name()}; what lies in the experiment's folder is sent along, all "
                 "else must be installed there, at the same place"
             )
         return plan
@@ -168,26 +168,27 @@ def greet(campaign: wire.Suit, dask_worker: Worker) -> str | None:
     return other
 
 
-_held: list[IO[bytes]] = []
+_held: list[int] = []
 """Locks of this process; the kernel lets go of them when it ends in any way."""
 
 
-def _own_core() -> int:
+def _own_core() -> None:
     """Keep this process, and what it starts, to a core that no other worker of this user is on."""
     cores = usable_cores()
-    folder = Path(tempfile.gettempdir()) / f"gauntlet-cores-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    chosen = cores[os.getpid() % len(cores)]  # where there are more workers than cores they share
     for core in cores:
-        lock = (folder / str(core)).open("wb")
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        place = Path(tempfile.gettempdir()) / f"gauntlet-core-{os.getuid()}-{core}"
+        with contextlib.suppress(OSError):  # it is taken, or the name is somebody else's
+            lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(lock)
+                continue
             _held.append(lock)
+            chosen = core
             break
-        lock.close()
-    else:
-        core = cores[os.getpid() % len(cores)]  # more workers than cores: they share
-    os.sched_setaffinity(0, {core})
-    return core
+    os.sched_setaffinity(0, {chosen})
 
 
 def _name() -> str:

@@ -1,7 +1,7 @@
 """What an executor is: something that has jobs done, several at a time, behind futures.
 
-There are two: the cores of this machine (`local`) and the workers of a Dask cluster (`cluster`). Neither knows
-what a run is of; both hand out complete plans and give back sealed bundles.
+There are two: the cores of this machine (`local`) and the workers of a Dask cluster (`cluster`). Neither
+knows what a run is of; both hand out complete plans and give back sealed bundles.
 """
 
 from collections.abc import Callable, Sequence

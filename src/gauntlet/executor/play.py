@@ -69,14 +69,7 @@ class Player:
 
     def __call__(self, job: Job, core: int, emit: Emit) -> Played:
         """Play a job. Raises RunError when there is no record of it."""
-        foreign = {path: it for path, it in job.brought.items() if not attachments.is_here(path, it.sha256)}
-        attachments.check({path: sha for path, sha in job.plan.files.items() if path not in foreign})
-        if foreign and not view.possible():
-            raise RunError(
-                f"{next(iter(foreign))} cannot be shown to the run, because {platform.node()} allows no mount "
-                "namespaces (`unshare --user --mount` fails there); allow them, or put the file there at this "
-                "place"
-            )
+        foreign = _foreign(job)
         run = job.plan.run()
         records = job.into.with_name(f"{job.into.name}.records")
         root = job.into.with_name(f"{job.into.name}.root")
@@ -92,3 +85,19 @@ class Player:
         finally:
             shutil.rmtree(records, ignore_errors=True)
             shutil.rmtree(root, ignore_errors=True)
+
+
+def _foreign(job: Job) -> dict[str, Brought]:
+    """What came with a job and is not here already; everything else that it needs is seen to be here.
+
+    Raises RunError for a file that is not, and where this machine cannot show files of another one.
+    """
+    foreign = {path: it for path, it in job.brought.items() if not attachments.is_here(path, it.sha256)}
+    attachments.check({path: sha256 for path, sha256 in job.plan.files.items() if path not in foreign})
+    if foreign and not view.possible():
+        raise RunError(
+            f"{next(iter(foreign))} cannot be shown to the run, because {platform.node()} allows no mount "
+            "namespaces (`unshare --user --mount` fails there); allow them, or put the file there at this "
+            "place"
+        )
+    return foreign

@@ -114,7 +114,7 @@ def _rebuild(of: Path, at: Path, tree: Mapping[str, Any], *, skip: Path) -> None
         # What others remove meanwhile (in /tmp) is not missed.
         with contextlib.suppress(FileNotFoundError):
             if entry.is_symlink():
-                place.symlink_to(os.readlink(entry.path))
+                place.symlink_to(Path(entry.path).readlink())
                 continue
             if entry.is_dir():
                 place.mkdir()

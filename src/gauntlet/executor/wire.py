@@ -1,8 +1,8 @@
-"""What goes between a campaign and the workers of a cluster: plain data (text, numbers, bytes) and nothing else.
+"""What goes between a campaign and the workers of a cluster: plain data (text, numbers, bytes), nothing else.
 
-Out goes an *order*: a complete plan, the engine that it is for, the files that came with it by hash. Back comes
-an *answer*: the run's record bundle, or why there is none, or the hashes of files that the worker has not seen
-yet, whereupon the order is sent again with their content.
+Out goes an *order*: a complete plan, the engine that it is for, the files that came with it by hash. Back
+comes an *answer*: the run's record bundle, or why there is none, or the hashes of files that the worker has
+not seen yet, whereupon the order is sent again with their content.
 """
 
 from collections.abc import Mapping, Sequence
