@@ -35,7 +35,7 @@ class Cluster:
         files = {"--tls-ca": self.tls_ca, "--tls-cert": self.tls_cert, "--tls-key": self.tls_key}
         missing = [name for name, file in files.items() if file is None]
         if missing and (found["kind"] == "tls" or len(missing) < len(files)):
-            raise UserError(f"TLS needs {', '.join(files)}; {' and '.join(missing)} was not given.")
+            raise UserError(f"TLS needs {', '.join(files)}; not given: {', '.join(missing)}.")
         if not missing and found["kind"] == "tcp":
             raise UserError(
                 f"{self.address} is an address without TLS; write tls:// to use the files of TLS."

@@ -74,7 +74,7 @@ class Dask:
             )
         except (OSError, ValueError) as error:
             raise RunError(
-                f"No scheduler answers at {cluster.address} ({_first_line(error)}); is `dask scheduler` "
+                f"No scheduler answers at {cluster.address} ({_cause(error)}); is `dask scheduler` "
                 "running there, and does it speak TLS exactly when the address begins with tls://?"
             ) from None
         try:
@@ -263,5 +263,6 @@ def _kept(came: Mapping[str, Any], place: Path | None) -> str:
     return reason.replace(str(came["console_path"]), str(place))
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _cause(error: Exception) -> str:
+    """The last part of what Dask says of a connection that failed: what the system said."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rpartition(": ")[2]
