@@ -86,8 +86,8 @@ async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]
             await asyncio.wait_for(asyncio.gather(*nannies), _ANSWER_S)
         except (OSError, TimeoutError, ValueError, RuntimeError):
             raise RunError(
-                f"No scheduler takes workers at {cluster.address}; is `dask scheduler` running there, and does "
-                "it speak TLS exactly when the address begins with tls://?"
+                f"No scheduler takes workers at {cluster.address}; is `dask scheduler` running there, and "
+                "does it speak TLS exactly when the address begins with tls://?"
             ) from None
         on_ready(workers)
         ends = [asyncio.ensure_future(nanny.finished()) for nanny in nannies]

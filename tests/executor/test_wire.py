@@ -1,4 +1,4 @@
-"""What goes to the workers of a cluster and comes back: plans by key, files by hash, bundles by their seal."""
+"""What goes to the workers of a cluster and comes back: plans by key, files by hash, bundles by seal."""
 
 from collections.abc import Mapping
 from dataclasses import replace

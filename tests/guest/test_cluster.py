@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -224,9 +225,10 @@ def test_a_worker_with_another_engine_plays_nothing_and_says_so(
     assert "has another guest program (" in refused.err
     assert finished(out) == 0
     started.wait("other", "This worker has another guest program (")
-    # A second one that fits plays everything; the first is named.
-    started("fits", command("worker", address, "--workers", "1"))
-    started.wait("fits", "Ready")
+    # One that fits plays everything; the first is named. It is a plain Dask worker, as a queue starts them.
+    plain = [sys.executable, "-m", "dask", "worker", address, "--nthreads", "1", "--no-dashboard"]
+    started("fits", [*plain, "--preload", "gauntlet.worker"], DASK_DISTRIBUTED__WORKER__DAEMON="False")
+    started.wait("fits", "Registered to")
     played = gauntlet("run", file, "--out", out, "--quiet", "--scheduler", address)
     assert played.code == 0, played.err
     assert finished(out) == 18

@@ -7,6 +7,7 @@ come and go.
 
 import json
 import logging
+import os
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
@@ -103,7 +104,7 @@ class Dask:
             flows = json.loads(job.plan.parts["flows"])
             stacks = [flow["stack_params"] for flow in flows if flow["stack"] == STACK]
             paths = attachments.own(stacks, job.plan.files)
-            own = {path: bool(Path(path).stat().st_mode & 0o111) for path in paths}
+            own = {path: os.access(path, os.X_OK) for path in paths}
         task = _Task(job, on_event or (lambda _event: None), own)
         self._send(task, ())
         return task.future
@@ -117,7 +118,7 @@ class Dask:
             left = list(self._tasks.values())
             self._tasks.clear()
         with suppress(Exception):  # a scheduler that is gone has nothing to be taken back from
-            self._client.cancel([task.sent for task in left], force=True)
+            self._client.cancel([task.sent for task in left if task.sent is not None], force=True)
         self._client.close()
         self._watch.join()
         for task in left:
@@ -220,13 +221,15 @@ class Dask:
         there = set(self._client.scheduler_info()["workers"])
         for address in self._known.keys() - there:
             if self._known.pop(address) is None:
-                self._notes.append(f"The worker {address} went away; its run was played again elsewhere.")
+                self._notes.append(f"The worker {address} went away; others play what it had under way.")
         if come := sorted(there - self._known.keys()):
             said = self._client.run(
                 cluster_worker.greet, self._suit, workers=come, on_error="return", wait=True
             )
             for address in come:
-                why = said.get(address, "went away")
+                why = said.get(address)
+                if isinstance(why, OSError):
+                    continue  # it is going, or not quite there: it is asked again, if it stays
                 self._known[address] = "is no worker of Gauntlet" if isinstance(why, Exception) else why
                 if self._known[address] is not None:
                     self._notes.append(f"The worker {address} {self._known[address]}: it was given no runs.")
