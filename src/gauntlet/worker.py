@@ -17,6 +17,7 @@ from gauntlet.errors import RunError, UserError
 from gauntlet.executor import engines
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.play import Player
+from gauntlet.executor.silence import silence
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -64,7 +65,7 @@ async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]
 
     # The processes of workers have one of their own each, in which runs are played.
     dask.config.set({"distributed.worker.daemon": False})
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    silence()
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)

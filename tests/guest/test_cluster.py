@@ -182,6 +182,42 @@ def test_a_campaign_that_is_stopped_stops_its_workers_and_continues(
     assert (told["present_before"], told["finished"], told["notes"]) == (there, 18 - there, [])
 
 
+def test_a_run_whose_process_is_killed_is_played_again(
+    tmp_path: Path, started: Started, free_port: int
+) -> None:
+    """By a worker that has begun anew; the scheduler's end then ends the worker and the next campaign."""
+    file = written(tmp_path / "client")
+    text = TEXT.replace('"2MB"', '"50MB"').replace("repetitions = 3", "repetitions = 1")
+    file.write_text(text.replace('["example", "tcp-cubic", "quic-quinn-cubic"]', '["tcp-cubic"]'))
+    address = f"tcp://127.0.0.1:{free_port}"
+    of_scheduler = started("scheduler", scheduler("127.0.0.1", free_port))
+    worker = started("worker", command("worker", address, "--workers", "1"))
+    started.wait("worker", "Ready")
+    out = tmp_path / "results"
+    play = started("play", command("run", file, "--out", out, "--quiet", "--scheduler", address))
+    wait_for("a guest", lambda: bool(guests(worker.pid)), started.logs)
+    os.kill(above(guests(worker.pid)[0]), signal.SIGKILL)
+    assert play.wait(timeout=300) == 0, started.logs["play"].read_text()
+    assert finished(out) == 2
+    assert "The worker process died (ended by SIGKILL)" in started.logs["worker"].read_text()
+    again = started("again", command("run", file, "--out", tmp_path / "b", "--scheduler", address))
+    wait_for("a guest", lambda: bool(guests(worker.pid)), started.logs)
+    of_scheduler.kill()
+    assert again.wait(timeout=300) == 1
+    said = started.logs["again"].read_text()
+    assert f"The scheduler at {address} is gone." in said
+    assert "Traceback" not in said
+    assert worker.wait(timeout=300) == 0
+
+
+def above(guest: int) -> int:
+    """The process that started a guest's kernel: the nearest one above that is no part of a guest."""
+    pid = guest
+    while b"umid=guest" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid
+
+
 def guests(worker: int) -> list[int]:
     """Process ids of guests that descend from a worker."""
     parents = {}

@@ -6,7 +6,6 @@ come and go.
 """
 
 import json
-import logging
 import os
 import threading
 import uuid
@@ -25,6 +24,7 @@ from gauntlet.executor import attachments, cluster_worker, wire
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.contract import Emit, ExecutorGone
 from gauntlet.executor.play import Job, Played
+from gauntlet.executor.silence import silence
 from gauntlet.experiment.external import STACK
 
 _ANSWER_S = 10.0
@@ -63,8 +63,7 @@ class Dask:
         self._notes: list[str] = []
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        # What Dask has to say is said here, in sentences.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        silence()
         try:
             self._client = Client(
                 cluster.address,
