@@ -143,7 +143,7 @@ def run(
         finally:
             outcome.wall_s = time.monotonic() - began
             progress = (outcome.finished, outcome.cached, outcome.wall_s)
-            crew = outcome.workers if cluster else None
+            crew = (outcome.workers or None) if cluster else None
             Manifest.read(out).with_progress(*progress, workers=crew).write(out)
         if outcome.finished or outcome.cached or changed or not (out / "tables").is_dir():
             finalize(out)
