@@ -176,7 +176,7 @@ def test_a_campaign_that_is_stopped_stops_its_workers_and_continues(
     again.send_signal(signal.SIGINT)
     assert again.wait(timeout=120) == 130
     there = finished(results)
-    answer = gauntlet(*whole[:-4], "--json", *whole[-2:])
+    answer = gauntlet(*whole[:-3], "--json", *whole[-2:])
     assert answer.code == 0, answer.err
     told = json.loads(answer.out)
     assert (told["present_before"], told["finished"], told["notes"]) == (there, 18 - there, [])
