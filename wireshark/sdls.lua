@@ -338,7 +338,7 @@ function sdls.dissector(buffer, pinfo, root)
 end
 
 local registered = {}
-function sdls.prefs_changed()
+local function register()
   local ports = DissectorTable.get("udp.port")
   for _, port in ipairs(registered) do
     ports:remove(port, sdls)
@@ -352,6 +352,5 @@ function sdls.prefs_changed()
   end
 end
 
-function sdls.init()
-  sdls.prefs_changed()
-end
+sdls.prefs_changed = register
+sdls.init = register

@@ -21,7 +21,9 @@ TABLES = ["pandas", "polars"]
 
 DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
 
-OURS = {"gauntlet", "studies", "tests", "scripts", "speed", "mutants", "restp_decoder"}
+OURS = {
+    "gauntlet", "studies", "tests", "scripts", "speed", "mutants", "restp_decoder", "test_dissector",
+}  # fmt: skip
 
 PARTS = {
     "markupsafe": "jinja2",  # what its templates take and return
