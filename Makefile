@@ -106,7 +106,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	$(BIN)/mypy
 	$(BIN)/python crates/restp-proto/compliance.py --check
 	$(BIN)/python crates/restp-proto/tests/vectors/make_vectors.py --check
-	$(BIN)/python crates/rasta/mutants.py --check
+	$(BIN)/python scripts/mutants.py rasta --check
 
 msrv:
 	@scripts/msrv.sh

@@ -19,9 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import mutants
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scripts.mutants import mutants  # noqa: E402
+
 SPEC = ROOT / "docs" / "restp-spec.md"
 CRATES = ["restp-proto", "restp-sim", "restp", "restp-cli"]
 BEGIN, END = "<!-- compliance: begin -->\n", "<!-- compliance: end -->\n"
@@ -137,22 +139,22 @@ def question_gaps(spec: str) -> list[str]:
 
 def mutant_gaps(requirements: list[str], found: dict[str, Evidence]) -> list[str]:
     """One sentence for each security clause without a mutant, and for each mutant that has rotted."""
-    known = mutants.mutants()
-    clauses = {mutant.clause for mutant in known}
+    known = mutants("restp-proto")
+    clauses = {mutant.rule for mutant in known}
     sentences = [
         f"{name} is a security clause and has no mutant in mutants.toml"
         for name in requirements
         if SECURITY.fullmatch(name) and name not in clauses
     ]
     for mutant in known:
-        tests = {place.rpartition(": ")[2] for place in found.get(mutant.clause, Evidence()).tests}
+        tests = {place.rpartition(": ")[2] for place in found.get(mutant.rule, Evidence()).tests}
         if mutant.test not in tests:
             sentences.append(
-                f"a mutant of {mutant.clause} counts on {mutant.test}, a test that does not name the clause"
+                f"a mutant of {mutant.rule} counts on {mutant.test}, a test that does not name the clause"
             )
         if (count := mutant.occurrences()) != 1:
             sentences.append(
-                f"a mutant of {mutant.clause} changes a text that stands {count} times in {mutant.file}"
+                f"a mutant of {mutant.rule} changes a text that stands {count} times in {mutant.file}"
             )
     return sentences
 
