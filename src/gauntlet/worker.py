@@ -1,0 +1,98 @@
+"""A machine that plays runs for others: Dask workers, one a core, each with the engine installed here.
+
+`gauntlet worker` starts them. A cluster that starts Dask workers itself (dask-jobqueue) has them load this
+module: `--preload gauntlet.worker`.
+"""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gauntlet import packing
+from gauntlet.engine.cores import usable_cores
+from gauntlet.errors import RunError, UserError
+from gauntlet.executor import engines
+from gauntlet.executor.address import Cluster
+from gauntlet.executor.play import Player
+from gauntlet.executor.silence import silence
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+_ANSWER_S = 30.0
+"""How long a scheduler is waited for."""
+
+
+def serve(
+    cluster: Cluster, workers: int | None = None, on_ready: Callable[[int], None] | None = None
+) -> None:
+    """Play runs for whoever asks the scheduler, until SIGTERM, SIGINT or the scheduler's end.
+
+    `workers` is how many runs play at a time (default: one a core); `on_ready` is told when they are known
+    to the scheduler. Raises UserError for a number or an address that cannot be, RunError when the engine is
+    not installed or no scheduler answers.
+    """
+    cores = len(usable_cores())
+    workers = cores if workers is None else workers
+    if not 1 <= workers <= cores:
+        raise UserError(
+            f"{workers} workers were asked for and this host lets us use {cores} cores; ask for 1 to {cores}."
+        )
+    cluster.check()
+    engines.installed().identity()  # what is missing is said here, and not by each worker
+    asyncio.run(_serve(cluster, workers, on_ready or (lambda _workers: None)))
+
+
+async def dask_setup(worker: "Worker") -> None:
+    """What Dask calls in each worker before it tells its scheduler of it."""
+    from gauntlet.executor.cluster_worker import Station
+
+    try:
+        player = Player(engines.installed(), packing.packed)
+        await worker.plugin_add(Station(player, packing.code()), catch_errors=False)
+    except Exception as error:
+        # Dask would go on without; who is asked for its suit says that it is no worker of Gauntlet.
+        print(f"This worker cannot play runs: {error}", file=sys.stderr, flush=True)
+        raise
+
+
+async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]) -> None:
+    import dask
+    from distributed import Nanny
+
+    # The processes of workers have one of their own each, in which runs are played.
+    dask.config.set({"distributed.worker.daemon": False})
+    silence()
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    nannies = [
+        Nanny(
+            cluster.address,
+            nthreads=1,
+            memory_limit=0,
+            preload=[__name__],
+            security=cluster.security(),
+            silence_logs=logging.CRITICAL,
+            death_timeout=_ANSWER_S,
+            dashboard=False,
+        )
+        for _ in range(workers)
+    ]
+    try:
+        try:
+            await asyncio.wait_for(asyncio.gather(*nannies), _ANSWER_S)
+        except (OSError, TimeoutError, ValueError, RuntimeError):
+            raise RunError(
+                f"No scheduler takes workers at {cluster.address}; is `dask scheduler` running there, and "
+                "does it speak TLS exactly when the address begins with tls://?"
+            ) from None
+        on_ready(workers)
+        ends = [asyncio.ensure_future(nanny.finished()) for nanny in nannies]
+        stop = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait([asyncio.ensure_future(asyncio.wait(ends)), stop], return_when="FIRST_COMPLETED")
+    finally:
+        await asyncio.gather(*(nanny.close(timeout=5) for nanny in nannies), return_exceptions=True)
