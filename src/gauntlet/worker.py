@@ -8,8 +8,8 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 from gauntlet import packing
 from gauntlet.engine.cores import usable_cores
@@ -20,16 +20,20 @@ from gauntlet.executor.play import Player
 from gauntlet.executor.silence import silence
 
 if TYPE_CHECKING:
-    from distributed import Worker
+    from distributed import Nanny, Worker
 
 _ANSWER_S = 30.0
 """How long a scheduler is waited for."""
 
+_START_S = 300.0
+"""How long workers may take to start once there is one; many of them start at a time, from slow disks too."""
+
 
 def serve(
     cluster: Cluster, workers: int | None = None, on_ready: Callable[[int], None] | None = None
-) -> None:
-    """Play runs for whoever asks the scheduler, until SIGTERM, SIGINT or the scheduler's end.
+) -> bool:
+    """Play runs for whoever asks the scheduler, until SIGTERM, SIGINT or the scheduler's end; returns whether
+    it was a signal.
 
     `workers` is how many runs play at a time (default: one a core); `on_ready` is told when they are known
     to the scheduler. Raises UserError for a number or an address that cannot be, RunError when the engine is
@@ -43,7 +47,7 @@ def serve(
         )
     cluster.check()
     engines.installed().identity()  # what is missing is said here, and not by each worker
-    asyncio.run(_serve(cluster, workers, on_ready or (lambda _workers: None)))
+    return asyncio.run(_serve(cluster, workers, on_ready or (lambda _workers: None)))
 
 
 async def dask_setup(worker: "Worker") -> None:
@@ -59,17 +63,64 @@ async def dask_setup(worker: "Worker") -> None:
         raise
 
 
-async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]) -> None:
+async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]) -> bool:
     import dask
-    from distributed import Nanny
 
     # The processes of workers have one of their own each, in which runs are played.
     dask.config.set({"distributed.worker.daemon": False})
     silence()
-    stopped = asyncio.Event()
+    stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    nannies = [
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stopped = asyncio.ensure_future(stop.wait())
+    nannies: list[Nanny] = []
+    try:
+        if await _before(stopped, _reach(cluster)) and await _before(
+            stopped, _start(nannies, cluster, workers)
+        ):
+            on_ready(workers)
+            await _before(stopped, asyncio.gather(*(nanny.finished() for nanny in nannies)))
+        return stopped.done()
+    finally:
+        await asyncio.gather(*(nanny.close(timeout=5) for nanny in nannies), return_exceptions=True)
+
+
+async def _before(stopped: "asyncio.Future[Any]", work: Awaitable[Any]) -> bool:
+    """Wait for work, at most until a signal comes; whether it was done. Raises what the work raises."""
+    doing = asyncio.ensure_future(work)
+    await asyncio.wait([doing, stopped], return_when=asyncio.FIRST_COMPLETED)
+    if not doing.done():
+        doing.cancel()
+        return False
+    doing.result()
+    return True
+
+
+async def _reach(cluster: Cluster) -> None:
+    """See that a scheduler answers. Raises RunError."""
+    from distributed.core import rpc
+
+    scheduler = rpc(
+        cluster.address,
+        timeout=_ANSWER_S,
+        connection_args=cluster.security().get_connection_args("worker"),
+    )
+    try:
+        await asyncio.wait_for(scheduler.identity(), _ANSWER_S)
+    except (OSError, ValueError, RuntimeError, AttributeError):
+        raise RunError(
+            f"No scheduler takes workers at {cluster.address}; is `dask scheduler` running there, and does "
+            "it speak TLS exactly when the address begins with tls://?"
+        ) from None
+    finally:
+        await scheduler.close_rpc()
+
+
+async def _start(nannies: "list[Nanny]", cluster: Cluster, workers: int) -> None:
+    """Start so many workers, have them known to the scheduler and add them to a list. Raises RunError."""
+    from distributed import Nanny
+
+    nannies += [
         Nanny(
             cluster.address,
             nthreads=1,
@@ -77,22 +128,15 @@ async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]
             preload=[__name__],
             security=cluster.security(),
             silence_logs=logging.CRITICAL,
-            death_timeout=_ANSWER_S,
+            death_timeout=_START_S,
             dashboard=False,
         )
         for _ in range(workers)
     ]
     try:
-        try:
-            await asyncio.wait_for(asyncio.gather(*nannies), _ANSWER_S)
-        except (OSError, TimeoutError, ValueError, RuntimeError):
-            raise RunError(
-                f"No scheduler takes workers at {cluster.address}; is `dask scheduler` running there, and "
-                "does it speak TLS exactly when the address begins with tls://?"
-            ) from None
-        on_ready(workers)
-        ends = [asyncio.ensure_future(nanny.finished()) for nanny in nannies]
-        stop = asyncio.ensure_future(stopped.wait())
-        await asyncio.wait([asyncio.ensure_future(asyncio.wait(ends)), stop], return_when="FIRST_COMPLETED")
-    finally:
-        await asyncio.gather(*(nanny.close(timeout=5) for nanny in nannies), return_exceptions=True)
+        await asyncio.wait_for(asyncio.gather(*nannies), _START_S)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise RunError(
+            f"The workers for {cluster.address} did not start within {_START_S:.0f} s "
+            f"({error or type(error).__name__}); try fewer (--workers)."
+        ) from None

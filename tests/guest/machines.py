@@ -17,21 +17,22 @@ import pytest
 _PATIENCE_S = 120.0
 """How long a test waits for what must come; only a broken cluster needs it."""
 
+_HIDING = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"')
+"""Before a folder and a command, which then sees an empty folder in the place of that one."""
+
 CLIENT = "10.77.0.1"
 
 
 class Machines:
     """Namespaces that end with the block: the client's, with the bridge, and any number of others."""
 
+    client: int
+    """The process that holds the client's namespace."""
+
     def __init__(self) -> None:
         self._as_user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
         self._into_user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
         self._started: list[subprocess.Popen[bytes]] = []
-        self.client = self._hold(["unshare", *self._as_user, "--net"])
-        self._ip(self.client, "link", "set", "lo", "up")
-        self._ip(self.client, "link", "add", "bridge", "type", "bridge")
-        self._ip(self.client, "address", "add", f"{CLIENT}/24", "dev", "bridge")
-        self._ip(self.client, "link", "set", "bridge", "up")
         self._count = 1
 
     def add(self) -> int:
@@ -53,16 +54,28 @@ class Machines:
         """A command on a machine, which sees an empty folder in the place of `hidden`."""
         alone: list[str] = []
         if hidden is not None:
-            mount = 'mount -t tmpfs none "$0" && exec "$@"'
-            alone = ["unshare", "--mount", "sh", "-c", mount, str(hidden)]
+            alone = [*_HIDING, str(hidden)]
         return self._start([*self._enter(machine), *alone, *map(str, command)], log)
 
     def __enter__(self) -> Self:
+        try:
+            self.client = self._hold(["unshare", *self._as_user, "--net"])
+            self._try("mounts", [*_HIDING, "/tmp", "true"])
+            self._ip(self.client, "link", "set", "lo", "up")
+            self._ip(self.client, "link", "add", "bridge", "type", "bridge")
+            self._ip(self.client, "address", "add", f"{CLIENT}/24", "dev", "bridge")
+            self._ip(self.client, "link", "set", "bridge", "up")
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         for process in reversed(self._started):
             process.kill()
             process.wait()
@@ -87,11 +100,14 @@ class Machines:
         return ["nsenter", "--target", str(machine), *self._into_user, "--net"]
 
     def _ip(self, machine: int, *words: str) -> None:
-        done = subprocess.run(
-            [*self._enter(machine), "ip", *words], capture_output=True, text=True, check=False
-        )
+        self._try("bridges", ["ip", *words], machine)
+
+    def _try(self, what: str, command: Sequence[str], machine: int | None = None) -> None:
+        """A command on a machine (the client's, unless it is named); the test is skipped where it fails."""
+        held = self.client if machine is None else machine
+        done = subprocess.run([*self._enter(held), *command], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            pytest.skip(f"no bridges here: `ip {' '.join(words)}`: {done.stderr.strip()}")
+            pytest.skip(f"no {what} here: `{' '.join(command)}`: {done.stderr.strip()}")
 
 
 def wait_for(what: str, there: Callable[[], bool], logs: Mapping[str, Path]) -> None:

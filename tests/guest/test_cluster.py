@@ -13,6 +13,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,11 @@ def hashes(results: Path) -> dict[str, str]:
     }
 
 
+def says(log: Path, words: str) -> bool:
+    """Whether a command has said something."""
+    return words in log.read_text()
+
+
 def finished(results: Path) -> int:
     """How many runs have come to their end."""
     return len(list(results.glob("runs/[!.]*/key.json")))
@@ -87,20 +94,22 @@ def test_two_machines_one_of_them_lost_give_the_bytes_of_one(tmp_path: Path) -> 
             for name in ("first", "second")
         }
         for name in workers:
-            wait_for(f"the worker {name}", lambda name=name: "Ready" in logs[name].read_text(), logs)
+            wait_for(f"the worker {name}", partial(says, logs[name], "Ready"), logs)
         play = machines.start(
             machines.client,
             command("run", file, "--out", shared, "--quiet", "--scheduler", address),
             logs["client"].open("wb"),
         )
+        # A guest that stands still cannot come to its end before its worker is lost.
+        frozen: list[int] = []
+        wait_for("a guest of the first", lambda: freeze(workers["first"].pid, frozen), logs)
         wait_for("a quarter of the campaign", lambda: finished(shared) >= 5, logs)
         workers["first"].kill()
-        left = 18 - finished(shared)
-        assert left >= 4, "the worker was lost too late for this test"
+        wait_for("the end of its guest", lambda: not any(map(alive, frozen)), logs)
         wait_for("the end of the campaign", lambda: play.poll() is not None, logs)
         said = logs["client"].read_text()
         assert play.returncode == 0, said
-        assert "The worker tcp://10.77.0.2:" in said, said
+        assert said.count("The worker tcp://10.77.0.2:") == 1, said
         assert "went away" in said
     assert len(hashes(alone)) > 18 * 5
     assert hashes(shared) == hashes(alone)
@@ -149,7 +158,7 @@ class Started:
 
     def wait(self, name: str, words: str) -> None:
         """Wait until a command has said something."""
-        wait_for(f"'{words}' of {name}", lambda: words in self.logs[name].read_text(), self.logs)
+        wait_for(f"'{words}' of {name}", partial(says, self.logs[name], words), self.logs)
 
 
 def test_a_campaign_that_is_stopped_stops_its_workers_and_continues(
@@ -195,8 +204,7 @@ def test_a_run_whose_process_is_killed_is_played_again(
     started.wait("worker", "Ready")
     out = tmp_path / "results"
     play = started("play", command("run", file, "--out", out, "--quiet", "--scheduler", address))
-    wait_for("a guest", lambda: bool(guests(worker.pid)), started.logs)
-    os.kill(above(guests(worker.pid)[0]), signal.SIGKILL)
+    wait_for("a guest", lambda: kill_player(worker.pid), started.logs)
     assert play.wait(timeout=300) == 0, started.logs["play"].read_text()
     assert finished(out) == 2
     assert "The worker process died (ended by SIGKILL)" in started.logs["worker"].read_text()
@@ -210,34 +218,68 @@ def test_a_run_whose_process_is_killed_is_played_again(
     assert worker.wait(timeout=300) == 0
 
 
-def above(guest: int) -> int:
-    """The process that started a guest's kernel: the nearest one above that is no part of a guest."""
-    pid = guest
-    while b"umid=guest" in Path(f"/proc/{pid}/cmdline").read_bytes():
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return pid
+def status(pid: int) -> tuple[str, int] | None:
+    """State of a process, as proc_pid_stat(5) has it, and the process above; None of one that is gone."""
+    try:
+        _, _, behind = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+    except OSError:
+        return None
+    state, parent = behind.split()[:2]
+    return None if state in "ZX" else (state, int(parent))
+
+
+def alive(pid: int) -> bool:
+    """Whether a process has not ended."""
+    return status(pid) is not None
+
+
+def is_guest(pid: int) -> bool:
+    """Whether a process is part of a guest."""
+    try:
+        return b"umid=guest" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def below(worker: int) -> dict[int, int]:
+    """Processes that descend from a worker, each with the one above."""
+    found = {int(folder.name): status(int(folder.name)) for folder in Path("/proc").glob("[0-9]*")}
+    parents = {pid: known[1] for pid, known in found.items() if known is not None}
+
+    def descends(pid: int) -> bool:
+        while pid in parents and pid != worker:
+            pid = parents[pid]
+        return pid == worker
+
+    return {pid: parent for pid, parent in parents.items() if pid != worker and descends(pid)}
 
 
 def guests(worker: int) -> list[int]:
     """Process ids of guests that descend from a worker."""
-    parents = {}
-    names = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                _, _, behind = (folder / "stat").read_text().rpartition(")")
-            except OSError:
-                continue
-            parents[int(folder.name)] = int(behind.split()[1])
-            names[int(folder.name)] = (folder / "cmdline").read_bytes() if folder.exists() else b""
-    found = []
-    for pid, name in names.items():
-        above = pid
-        while above in parents and above != worker:
-            above = parents[above]
-        if above == worker and b"umid=guest" in name:
-            found.append(pid)
-    return found
+    return [pid for pid in below(worker) if is_guest(pid)]
+
+
+def freeze(worker: int, frozen: list[int]) -> bool:
+    """Have the guest of a worker stand still, if it has one, and keep the ids of its processes."""
+    for pid in guests(worker):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+            frozen.append(pid)
+    frozen[:] = filter(alive, frozen)
+    return bool(frozen)
+
+
+def kill_player(worker: int) -> bool:
+    """Kill the process that plays for a worker: the nearest one above its guest, if it has one."""
+    parents = below(worker)
+    for guest in filter(is_guest, parents):
+        player = parents[guest]
+        while is_guest(player):
+            player = parents[player]
+        if player in parents:
+            os.kill(player, signal.SIGKILL)
+            return True
+    return False
 
 
 def test_a_worker_with_another_engine_plays_nothing_and_says_so(

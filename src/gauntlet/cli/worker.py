@@ -33,5 +33,5 @@ def worker(
         runs = "1 run" if count == 1 else f"{count} runs"
         click.echo(f"Ready: plays {runs} at a time for {scheduler}; Ctrl-C ends it.", err=True)
 
-    serve(Cluster(scheduler, tls_ca, tls_cert, tls_key), workers, ready)
-    click.echo("Stopped.", err=True)
+    asked = serve(Cluster(scheduler, tls_ca, tls_cert, tls_key), workers, ready)
+    click.echo("Stopped." if asked else f"Stopped: the scheduler at {scheduler} is gone.", err=True)

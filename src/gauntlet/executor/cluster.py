@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from distributed import Client, KilledWorker
+from distributed.client import ClosedClientError
 
 from gauntlet.errors import GauntletError, RunError, UserError
 from gauntlet.executor import attachments, cluster_worker, wire
@@ -62,6 +63,7 @@ class Dask:
         """By address: None of a worker that plays, else why it does not."""
         self._notes: list[str] = []
         self._lock = threading.Lock()
+        self._meeting = threading.Lock()
         self._ending = threading.Event()
         silence()
         try:
@@ -93,7 +95,9 @@ class Dask:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Workers that were refused and workers that were lost."""
+        """Workers that were refused and workers that were lost, until now."""
+        with suppress(Exception):  # what became of the scheduler is seen where its tasks end
+            self._meet()  # the last of them may have been lost since the watch looked
         return list(self._notes)
 
     def submit(self, job: Job, on_event: Emit | None = None) -> "Future[Played]":
@@ -119,7 +123,7 @@ class Dask:
         with suppress(Exception):  # a scheduler that is gone has nothing to be taken back from
             self._client.cancel([task.sent for task in left if task.sent is not None], force=True)
         self._client.close()
-        self._watch.join()
+        self._watch.join(timeout=_ANSWER_S)  # it is a daemon: a worker that does not answer keeps nobody
         for task in left:
             if not task.future.cancel():
                 _fail(task, RunError("It was stopped."))
@@ -139,15 +143,21 @@ class Dask:
         name = f"gauntlet-{job.key[:16]}-{uuid.uuid4().hex}"
         with self._lock:
             self._tasks[name] = task
-        task.sent = self._client.submit(
-            cluster_worker.play,
-            wire.order(job, self._suit["engine"], task.own),
-            files,
-            self._topic,
-            key=name,
-            pure=False,
-            resources={self._resource: 1},
-        )
+        try:
+            task.sent = self._client.submit(
+                cluster_worker.play,
+                wire.order(job, self._suit["engine"], task.own),
+                files,
+                self._topic,
+                key=name,
+                pure=False,
+                resources={self._resource: 1},
+            )
+        except ClosedClientError:  # nor did Dask find it again
+            with self._lock:
+                self._tasks.pop(name, None)
+            _fail(task, self._gone())
+            return
         task.sent.add_done_callback(self._ended)
 
     def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -163,7 +173,7 @@ class Dask:
         if task is None:
             return
         try:
-            came = sent.result()
+            came = self._result(sent)
             if wanted := came.get("wants"):
                 self._send(task, wanted)
                 return
@@ -172,21 +182,28 @@ class Dask:
             played = wire.played_of(came, task.job)
         except GauntletError as error:
             _fail(task, error)
-        except KilledWorker as error:
-            _fail(
-                task,
-                RunError(
-                    f"{error.allowed_failures + 1} workers were lost one after the other while they had this "
-                    "run; what they said last tells why."
-                ),
-            )
-        except (CancelledError, OSError):
-            _fail(task, self._gone())
-        except Exception as error:  # a defect of ours or Dask's must not end the campaign, nor be silent
-            _fail(task, RunError(f"internal error on a worker: {error!r}"))
+        except OSError as error:
+            _fail(task, RunError(f"the system refused {error.filename or 'a file'}: {error.strerror}"))
+        except Exception as error:  # a defect of ours must not end the campaign, nor be silent
+            _fail(task, RunError(f"internal error: {error!r}"))
         else:
             with suppress(InvalidStateError):
                 task.future.set_result(played)
+
+    def _result(self, sent: Any) -> Mapping[str, Any]:
+        """A worker's answer. Raises RunError when there is none, ExecutorGone when nobody can give it."""
+        try:
+            answer: Mapping[str, Any] = sent.result()
+            return answer
+        except KilledWorker as error:
+            raise RunError(
+                f"{error.allowed_failures + 1} workers were lost one after the other while they had this "
+                "run; what they said last tells why."
+            ) from None
+        except (CancelledError, OSError):
+            raise self._gone() from None
+        except Exception as error:  # a defect of ours or Dask's
+            raise RunError(f"internal error on a worker: {error!r}") from None
 
     def _gone(self) -> ExecutorGone:
         return ExecutorGone(
@@ -212,12 +229,29 @@ class Dask:
     def _meet(self, *, first: bool = False) -> None:
         """Bring what is known of workers up to date; the first time, wait for one that can play.
 
-        Raises RunError when none comes, UserError when those that are there all differ.
+        Raises RunError when none comes, UserError when those that are there all differ, TimeoutError when
+        the scheduler or another thread that asks it does not answer.
         """
         if first:
             with suppress(TimeoutError):
                 self._client.wait_for_workers(1, timeout=self._workers_s)
-        there = set(self._client.scheduler_info()["workers"])
+        if not self._meeting.acquire(timeout=_ANSWER_S):
+            raise TimeoutError
+        try:
+            self._greet()
+        finally:
+            self._meeting.release()
+        if first and not self.workers:
+            if not self._known:
+                raise RunError(self._nobody())
+            raise UserError(
+                f"No worker at {self._cluster.address} has the engine of this campaign. {self._notes[0]}"
+            )
+
+    def _greet(self) -> None:
+        """Forget workers that went, and ask those that came whether they can play."""
+        # Of nthreads, because scheduler_info() tells only of the first five workers in some versions.
+        there = set(self._client.nthreads(callback_timeout=_ANSWER_S))
         for address in self._known.keys() - there:
             if self._known.pop(address) is None:
                 self._notes.append(f"The worker {address} went away; others play what it had under way.")
@@ -232,12 +266,6 @@ class Dask:
                 self._known[address] = "is no worker of Gauntlet" if isinstance(why, Exception) else why
                 if self._known[address] is not None:
                     self._notes.append(f"The worker {address} {self._known[address]}: it was given no runs.")
-        if first and not self.workers:
-            if not self._known:
-                raise RunError(self._nobody())
-            raise UserError(
-                f"No worker at {self._cluster.address} has the engine of this campaign. {self._notes[0]}"
-            )
 
     def _nobody(self) -> str:
         return (

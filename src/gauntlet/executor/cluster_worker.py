@@ -79,9 +79,24 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         own = {path: order["files"][path] for path in order["own"]}
         if unseen := sorted(set(own.values()) - self._files.keys()):
             return {"wants": unseen}
-        folder = Path(tempfile.mkdtemp(dir=self._scratch))
-        console = folder / "console.txt"
         brought = {path: Brought(self._files[sha256], order["own"][path]) for path, sha256 in own.items()}
+        try:
+            with tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True) as folder:
+                return self._answer(order, brought, Path(folder), tell, wanted)
+        except OSError as error:  # to Dask it would look like a connection that broke
+            what = f"the worker {_name()} was refused {error.filename or 'a file'}: {error.strerror}"
+            return {"failed": what, "console": None, "console_path": ""}
+
+    def _answer(
+        self,
+        order: Mapping[str, Any],
+        brought: Mapping[str, Brought],
+        folder: Path,
+        tell: Emit,
+        wanted: Callable[[], bool],
+    ) -> dict[str, Any]:
+        """What is sent back of an order that is played in an empty folder."""
+        console = folder / "console.txt"
         try:
             plan = self._checked(order, brought)
             job = Job(plan, order["key"], folder / "bundle", console, order["capture"], brought)
@@ -91,8 +106,6 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         except GauntletError as error:
             said = console.read_text(errors="replace") if console.is_file() else None
             return {"failed": str(error), "console": said, "console_path": str(console)}
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _checked(self, order: Mapping[str, Any], brought: Mapping[str, Brought]) -> RunPlan:
         """The plan, when this machine can play it as it was meant. Raises RunError."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess as Process
 from typing import Any, Literal, cast
 
@@ -65,10 +66,12 @@ class Local:
         self._ending = False
         self._workers: dict[Connection, Process] = {}
         self._busy: dict[Connection, _Task] = {}
-        context = multiprocessing.get_context(start)
+        context: ForkContext | SpawnContext = (
+            multiprocessing.get_context("fork") if start == "fork" else multiprocessing.get_context("spawn")
+        )
         for core in cores[:workers]:
             ours, theirs = context.Pipe()
-            process = cast(Process, context.Process(target=_serve, args=(theirs, core, work), daemon=False))
+            process = context.Process(target=_serve, args=(theirs, core, work), daemon=False)
             process.start()
             theirs.close()
             self._workers[ours] = process

@@ -23,7 +23,7 @@ class Pack(Protocol):
     """Puts what is kept of a run's record into an empty folder, with its packets if they are wanted."""
 
     def __call__(
-        self, run: Mapping[str, Any], record_dir: Path, folder: Path, *, capture: bool
+        self, run: Mapping[str, Any], record_dir: Path, folder: Path, /, *, capture: bool
     ) -> "Packed": ...
 
 
