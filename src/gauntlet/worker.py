@@ -17,6 +17,7 @@ from gauntlet.errors import RunError, UserError
 from gauntlet.executor import engines
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.play import Player
+from gauntlet.executor.reach import reach
 from gauntlet.executor.silence import silence
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]
     stopped = asyncio.ensure_future(stop.wait())
     nannies: list[Nanny] = []
     try:
-        if await _before(stopped, _reach(cluster)) and await _before(
+        if await _before(stopped, reach(cluster, _ANSWER_S)) and await _before(
             stopped, _start(nannies, cluster, workers)
         ):
             on_ready(workers)
@@ -94,26 +95,6 @@ async def _before(stopped: "asyncio.Future[Any]", work: Awaitable[Any]) -> bool:
         return False
     doing.result()
     return True
-
-
-async def _reach(cluster: Cluster) -> None:
-    """See that a scheduler answers. Raises RunError."""
-    from distributed.core import rpc
-
-    scheduler = rpc(
-        cluster.address,
-        timeout=_ANSWER_S,
-        connection_args=cluster.security().get_connection_args("worker"),
-    )
-    try:
-        await asyncio.wait_for(scheduler.identity(), _ANSWER_S)
-    except (OSError, ValueError, RuntimeError, AttributeError):
-        raise RunError(
-            f"No scheduler takes workers at {cluster.address}; is `dask scheduler` running there, and does "
-            "it speak TLS exactly when the address begins with tls://?"
-        ) from None
-    finally:
-        await scheduler.close_rpc()
 
 
 async def _start(nannies: "list[Nanny]", cluster: Cluster, workers: int) -> None:

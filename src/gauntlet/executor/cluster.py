@@ -5,12 +5,13 @@ business; what is asked of it here is that only workers with the campaign's own 
 come and go.
 """
 
+import asyncio
 import json
 import os
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import CancelledError, Future, InvalidStateError
+from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from gauntlet.executor import attachments, cluster_worker, wire
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.contract import Emit, ExecutorGone
 from gauntlet.executor.play import Job, Played
+from gauntlet.executor.reach import reach
 from gauntlet.executor.silence import silence
 from gauntlet.experiment.external import STACK
 
@@ -66,6 +68,8 @@ class Dask:
         self._meeting = threading.Lock()
         self._ending = threading.Event()
         silence()
+        with ThreadPoolExecutor(1) as apart:  # a notebook has a loop in this thread
+            apart.submit(asyncio.run, reach(cluster, _ANSWER_S)).result()
         try:
             self._client = Client(
                 cluster.address,
@@ -74,11 +78,8 @@ class Dask:
                 set_as_default=False,
                 name="gauntlet",
             )
-        except (OSError, ValueError) as error:
-            raise RunError(
-                f"No scheduler answers at {cluster.address} ({_cause(error)}); is `dask scheduler` "
-                "running there, and does it speak TLS exactly when the address begins with tls://?"
-            ) from None
+        except OSError:
+            raise self._gone() from None
         try:
             self._meet(first=True)
         except BaseException:
@@ -291,8 +292,3 @@ def _kept(came: Mapping[str, Any], place: Path | None) -> str:
     except OSError as error:
         return reason.replace(str(came["console_path"]), f"a file that could not be kept ({error.strerror})")
     return reason.replace(str(came["console_path"]), str(place))
-
-
-def _cause(error: Exception) -> str:
-    """The last part of what Dask says of a connection that failed: what the system said."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rpartition(": ")[2]
