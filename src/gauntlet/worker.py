@@ -8,7 +8,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gauntlet import packing
@@ -55,6 +55,8 @@ async def dask_setup(worker: "Worker") -> None:
     """What Dask calls in each worker before it tells its scheduler of it."""
     from gauntlet.executor.cluster_worker import Station
 
+    if worker.nanny is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes: its nanny ends it
     try:
         player = Player(engines.installed(), packing.packed)
         await worker.plugin_add(Station(player, packing.code()), catch_errors=False)
@@ -66,6 +68,7 @@ async def dask_setup(worker: "Worker") -> None:
 
 async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]) -> bool:
     import dask
+    from distributed import Nanny
 
     # The processes of workers have one of their own each, in which runs are played.
     dask.config.set({"distributed.worker.daemon": False})
@@ -74,34 +77,9 @@ async def _serve(cluster: Cluster, workers: int, on_ready: Callable[[int], None]
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     stopped = asyncio.ensure_future(stop.wait())
-    nannies: list[Nanny] = []
-    try:
-        if await _before(stopped, reach(cluster, _ANSWER_S)) and await _before(
-            stopped, _start(nannies, cluster, workers)
-        ):
-            on_ready(workers)
-            await _before(stopped, asyncio.gather(*(nanny.finished() for nanny in nannies)))
-        return stopped.done()
-    finally:
-        await asyncio.gather(*(nanny.close(timeout=5) for nanny in nannies), return_exceptions=True)
-
-
-async def _before(stopped: "asyncio.Future[Any]", work: Awaitable[Any]) -> bool:
-    """Wait for work, at most until a signal comes; whether it was done. Raises what the work raises."""
-    doing = asyncio.ensure_future(work)
-    await asyncio.wait([doing, stopped], return_when=asyncio.FIRST_COMPLETED)
-    if not doing.done():
-        doing.cancel()
-        return False
-    doing.result()
-    return True
-
-
-async def _start(nannies: "list[Nanny]", cluster: Cluster, workers: int) -> None:
-    """Start so many workers, have them known to the scheduler and add them to a list. Raises RunError."""
-    from distributed import Nanny
-
-    nannies += [
+    if not await _before(stopped, reach(cluster, _ANSWER_S)):
+        return True
+    nannies = [
         Nanny(
             cluster.address,
             nthreads=1,
@@ -115,9 +93,38 @@ async def _start(nannies: "list[Nanny]", cluster: Cluster, workers: int) -> None
         for _ in range(workers)
     ]
     try:
+        if await _before(stopped, _start(nannies, cluster)):
+            on_ready(workers)
+            await _before(stopped, _end(nannies))
+        return stopped.done()
+    finally:
+        await asyncio.gather(*(nanny.close(timeout=5) for nanny in nannies), return_exceptions=True)
+
+
+async def _before(stopped: "asyncio.Future[Any]", work: Coroutine[Any, Any, None]) -> bool:
+    """Wait for work, at most until a signal comes; whether it was done. Raises what the work raises."""
+    doing = asyncio.create_task(work)
+    await asyncio.wait([doing, stopped], return_when=asyncio.FIRST_COMPLETED)
+    if not doing.done():
+        doing.cancel()
+        await asyncio.wait([doing])
+        return False
+    doing.result()
+    return True
+
+
+async def _start(nannies: "Sequence[Nanny]", cluster: Cluster) -> None:
+    """Start workers and have them known to the scheduler. Raises RunError."""
+    try:
         await asyncio.wait_for(asyncio.gather(*nannies), _START_S)
     except (OSError, ValueError, RuntimeError) as error:
         raise RunError(
             f"The workers for {cluster.address} did not start within {_START_S:.0f} s "
             f"({error or type(error).__name__}); try fewer (--workers)."
         ) from None
+
+
+async def _end(nannies: "Sequence[Nanny]") -> None:
+    """Wait until all workers have ended."""
+    for nanny in nannies:
+        await nanny.finished()

@@ -147,11 +147,15 @@ class Started:
         self.logs: dict[str, Path] = {}
 
     def __call__(self, name: str, words: list[str], **environment: str) -> subprocess.Popen[bytes]:
-        """Start one."""
+        """Start one, as a terminal does: in a process group of its own."""
         self.logs[name] = self._folder / f"{name}.log"
         with self.logs[name].open("wb") as log:
             process = subprocess.Popen(
-                words, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **environment}
+                words,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                process_group=0,
             )
         self.processes.append(process)
         return process
@@ -216,6 +220,29 @@ def test_a_run_whose_process_is_killed_is_played_again(
     assert f"The scheduler at {address} is gone." in said
     assert "Traceback" not in said
     assert worker.wait(timeout=300) == 0
+
+
+def test_a_worker_that_is_stopped_gives_its_run_to_another(
+    tmp_path: Path, started: Started, free_port: int
+) -> None:
+    """By Ctrl-C, which reaches all of its processes."""
+    file = written(tmp_path / "client")
+    address = f"tcp://127.0.0.1:{free_port}"
+    started("scheduler", scheduler("127.0.0.1", free_port))
+    worker = started("worker", command("worker", address, "--workers", "1"))
+    started.wait("worker", "Ready")
+    out = tmp_path / "results"
+    play = started("play", command("run", file, "--out", out, "--quiet", "--scheduler", address))
+    frozen: list[int] = []
+    wait_for("a guest", lambda: freeze(worker.pid, frozen), started.logs)
+    os.killpg(worker.pid, signal.SIGINT)
+    assert worker.wait(timeout=120) == 0
+    assert started.logs["worker"].read_text().splitlines()[1:] == ["Stopped."]
+    wait_for("the end of its guest", lambda: not any(map(alive, frozen)), started.logs)
+    started("other", command("worker", address, "--workers", "1"))
+    assert play.wait(timeout=300) == 0, started.logs["play"].read_text()
+    assert finished(out) == 18
+    assert "went away" in started.logs["play"].read_text()
 
 
 def status(pid: int) -> tuple[str, int] | None:

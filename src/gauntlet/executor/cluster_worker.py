@@ -17,7 +17,7 @@ from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from typing import Any
 
-from distributed import Worker, WorkerPlugin, get_worker
+from distributed import Reschedule, Worker, WorkerPlugin, get_worker
 
 from gauntlet.engine.cores import usable_cores
 from gauntlet.errors import GauntletError, RunError
@@ -63,9 +63,10 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         self.ready = True
 
     def teardown(self, worker: Worker) -> None:
-        """End what is under way."""
-        if self._crew is not None:
-            self._crew.shutdown()
+        """End what is under way; it is for others then."""
+        crew, self._crew = self._crew, None
+        if crew is not None:
+            crew.shutdown()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def play(
@@ -73,7 +74,7 @@ class Station(WorkerPlugin):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Play what was ordered (`wire.order`), with the content of some of its files; returns the answer.
 
-        Raises WorkerDied when the process that played it died.
+        Raises WorkerDied when the process that played it died, Reschedule when this worker was stopped.
         """
         self._files.update(files)
         own = {path: order["files"][path] for path in order["own"]}
@@ -104,6 +105,8 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         except WorkerDied:
             raise
         except GauntletError as error:
+            if self._crew is None:
+                raise Reschedule from None  # it was not the run that went wrong
             said = console.read_text(errors="replace") if console.is_file() else None
             return {"failed": str(error), "console": said, "console_path": str(console)}
 
@@ -123,8 +126,10 @@ class Station(WorkerPlugin):  # type: ignore[misc]
         return plan
 
     def _played(self, job: Job, tell: Emit, wanted: Callable[[], bool]) -> Played:
-        assert self._crew is not None
-        future = self._crew.submit(job, tell)
+        crew = self._crew
+        if crew is None:
+            raise RunError("It was stopped.")
+        future = crew.submit(job, tell)
         while True:
             try:
                 played: Played = future.result(timeout=_LOOK_S)
@@ -133,7 +138,7 @@ class Station(WorkerPlugin):  # type: ignore[misc]
                 if wanted():
                     continue
             # The campaign was stopped, or this run was given to another one.
-            self._crew.shutdown()
+            crew.shutdown()
             self._crew = Local(self.player, 1, start="spawn")
             raise RunError("It was stopped.")
 
