@@ -297,6 +297,11 @@ impl Connection {
         self.composition.profile().tuning.ack_delay
     }
 
+    #[cfg(test)]
+    pub fn set_deadline(&mut self, at: Instant) {
+        self.paths[0].timers.set(path::Timer::Pace, at);
+    }
+
     /// The earliest moment at which `handle_timeout` has something to do.
     pub fn deadline(&self) -> Instant {
         self.paths
