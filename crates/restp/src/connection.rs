@@ -386,7 +386,7 @@ impl Connection {
 
 /// The user's side of a connection; it exists as long as a handle does.
 fn slot(state: &mut State, id: ConnId) -> Result<&mut Slot, Error> {
-    state.slots.get_mut(&id).ok_or(Error::Send(SendError::Unknown))
+    state.slots.get_mut(&id).map(Box::as_mut).ok_or(Error::Send(SendError::Unknown))
 }
 
 /// A connection that ended says why, rather than that it is closed.

@@ -80,7 +80,8 @@ pub(crate) struct Inbox {
 /// Everything behind the lock.
 pub(crate) struct State {
     pub proto: Endpoint,
-    pub slots: HashMap<ConnId, Slot>,
+    /// A table is up to twice as large as what is in it, so that the slots themselves stand elsewhere.
+    pub slots: HashMap<ConnId, Box<Slot>>,
     /// Slots whose connection has not ended.
     open: usize,
     pub listeners: HashMap<u16, Backlog>,
@@ -281,7 +282,7 @@ impl State {
 
     /// Makes room for the user's side of a new connection.
     pub fn insert_slot(&mut self, conn: ConnId, connected: bool) {
-        self.slots.insert(conn, Slot { connected, ..Slot::default() });
+        self.slots.insert(conn, Box::new(Slot { connected, ..Slot::default() }));
         self.open += 1;
     }
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::state::{Slot, State};
+use crate::state::State;
 use crate::waiters::StreamWaiters;
 
 /// Bytes that one write takes at most.
@@ -89,8 +89,7 @@ impl Connection {
 
 /// Why nothing of the peer comes any more, if so.
 fn end_of(state: &State, conn: ConnId) -> Option<CloseReason> {
-    let slot: Option<&Slot> = state.slots.get(&conn);
-    match slot {
+    match state.slots.get(&conn) {
         None => Some(CloseReason::Graceful),
         Some(slot) if slot.finished => Some(CloseReason::Graceful),
         Some(slot) => slot.ended.as_ref().map(|ended| ended.reason),

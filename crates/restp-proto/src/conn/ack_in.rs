@@ -133,14 +133,9 @@ impl Connection {
 
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
         let path = &mut self.paths[index];
-        path.retries = 0;
-        path.tail_probes = 0;
+        path.progress.made(cx.now, acked.advanced);
         path.wants.tail_probes = 0;
-        path.progress_at = cx.now;
         path.rtt.reset_backoff();
-        if acked.advanced {
-            path.dup_acks = 0;
-        }
         self.arm_retransmit(cx.now, index);
     }
 
@@ -162,15 +157,13 @@ impl Connection {
         }
         let spaced = profile.duplicate_acks;
         let path = &mut self.paths[index];
-        let gap = cx.now.saturating_since(path.last_dup_at);
-        path.last_dup_at = cx.now;
+        let gap = path.progress.on_duplicate(cx.now);
         if spaced && gap >= path.rtt.smoothed() {
             // A repeat for the sake of repetition is no sign of loss (answer E5). R-ACK-4
             return;
         }
-        path.dup_acks += 1;
         path.tx.count_departure();
-        if path.dup_acks == DUPLICATES {
+        if path.progress.count_duplicate() == DUPLICATES {
             let (from, to) = hole.unwrap_or((path.tx.first(), path.tx.first() + 1));
             let found = path.tx.lose_range(from, to);
             self.on_losses(cx, index, found);
@@ -185,20 +178,19 @@ impl Connection {
         let mut found = 0;
         if cumulative {
             if !path.tx.in_recovery() {
-                path.repairs = 1;
+                path.progress.forget_repairs();
             } else if acked.advanced && path.tx.next_lost().is_none() {
                 // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). One repair a round
                 // trip would take as many round trips as there are holes, so their number doubles.
                 let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
-                found += path.tx.lose_oldest(before, path.repairs);
-                path.repairs = path.repairs.saturating_mul(2);
+                found += path.tx.lose_oldest(before, path.progress.take_repairs());
             }
         } else {
             let (lost, next) = path.tx.detect(cx.now, &path.rtt);
             found += lost;
             match next {
-                Some(at) => path.set(Timer::Loss, at),
-                None => path.stop(Timer::Loss),
+                Some(at) => path.timers.set(Timer::Loss, at),
+                None => path.timers.stop(Timer::Loss),
             }
         }
         if let Some(fec) = packet.fec
@@ -326,16 +318,16 @@ impl Connection {
     fn settle(&mut self, cx: &mut Cx<'_>, index: usize) {
         let path = &mut self.paths[index];
         if !path.tx.waits() {
-            path.stop(Timer::Retransmit);
-            path.stop(Timer::Tail);
-            path.stop(Timer::Loss);
+            path.timers.stop(Timer::Retransmit);
+            path.timers.stop(Timer::Tail);
+            path.timers.stop(Timer::Loss);
             self.outbox.release_if_empty();
-        } else if !path.is_running(Timer::Retransmit) {
+        } else if !path.timers.is_running(Timer::Retransmit) {
             self.arm_retransmit(cx.now, index);
         }
         let path = &mut self.paths[index];
-        if cx.now >= path.forced_until && path.tx.next_lost().is_none() {
-            path.forced_pace_pps = None;
+        if path.pacer.may_unforce(cx.now) && path.tx.next_lost().is_none() {
+            path.pacer.unforce();
         }
     }
 

@@ -149,14 +149,20 @@ impl Connection {
         if self.multi.is_some() {
             // Each path says goodbye on its own; a path that is gone must not hold up the rest.
             let open = self.paths.iter().any(|path| {
-                path.stage == Stage::Established && !path.suspect && !(path.fin_sent && path.tx.is_empty())
+                path.stage == Stage::Established
+                    && !path.health.is_suspect()
+                    && !(path.fin_sent && path.tx.is_empty())
             });
             if open {
                 return;
             }
         }
         // The acknowledgement of the peer's FIN must still leave; the endpoint's memory of the connection repeats it.
-        if self.paths.iter().any(|path| path.ack.now && path.stage == Stage::Established && !path.suspect) {
+        if self
+            .paths
+            .iter()
+            .any(|path| path.ack.now && path.stage == Stage::Established && !path.health.is_suspect())
+        {
             return;
         }
         self.finish(cx, CloseReason::Graceful);
@@ -173,8 +179,8 @@ impl Connection {
         let tired =
             path.tx.get(first).is_some_and(|sent| sent.fin && sent.transmissions >= UNRELIABLE_FIN_TRIES);
         if tired {
-            path.stop(Timer::Retransmit);
-            path.stop(Timer::Tail);
+            path.timers.stop(Timer::Retransmit);
+            path.timers.stop(Timer::Tail);
             self.finish(cx, CloseReason::Graceful);
         }
         tired

@@ -69,7 +69,9 @@ impl Connection {
     fn lacks_check(&self, index: usize, packet: &Packet<'_>) -> bool {
         let agreed = self.multi.as_ref().is_some_and(|multi| multi.checks);
         let mapping = packet.dss.and_then(|dss| dss.mapping);
-        agreed && self.paths[index].confirmed && mapping.is_none_or(|mapping| mapping.payload_crc.is_none())
+        agreed
+            && self.paths[index].handshake.confirmed
+            && mapping.is_none_or(|mapping| mapping.payload_crc.is_none())
     }
 
     /// The message number of packet `number`.
@@ -175,7 +177,7 @@ impl Connection {
             }
             _ => t.ack_delay,
         };
-        Self::timer_or_now(path, Timer::Ack, cx.now + wait);
+        path.timers.start(Timer::Ack, cx.now + wait);
     }
 
     /// Without retransmission a hole is given up once so many later packets have come that it is no reordering.

@@ -10,9 +10,6 @@ use crate::path::PathId;
 use crate::profile::Paths;
 use crate::time::Instant;
 
-/// Unanswered probes after which a standby path is suspected (answer H9).
-const PROBE_MISSES: u32 = 2;
-
 impl Connection {
     /// Path `index` failed, by evidence or by dial: others take over.
     // R-MP-7, R-MP-8
@@ -28,15 +25,14 @@ impl Connection {
             return;
         };
         let path = &mut self.paths[index];
-        if path.suspect || !path.is_open() {
+        if path.health.is_suspect() || !path.is_open() {
             return;
         }
-        path.suspect = true;
+        path.health.suspect();
         path.outage = None;
-        path.healthy_since = None;
         let id = path.id;
         let wait = self.composition.profile().tuning.standby_probe;
-        path.set(Timer::Probe, cx.now + wait);
+        path.timers.set(Timer::Probe, cx.now + wait);
         self.reinject(index);
         // Paced, so that the burst does not overrun the path that still works.
         let rescue = &mut self.paths[other];
@@ -81,12 +77,11 @@ impl Connection {
             self.leave_outage(cx, index);
         }
         let path = &mut self.paths[index];
-        if !path.suspect {
+        if !path.health.is_suspect() {
             return;
         }
-        path.suspect = false;
-        path.probe_misses = 0;
-        path.retries = 0;
+        path.health.trust();
+        path.progress.retries = 0;
         path.rtt.reset_backoff();
         let (id, backup) = (path.id, path.backup);
         self.tell(EventKind::PathUp(id));
@@ -106,22 +101,15 @@ impl Connection {
         let t = &self.composition.profile().tuning;
         let (period, patience) = (t.standby_probe, t.fail_back_after);
         let path = &mut self.paths[index];
-        if path.stage != Stage::Established || !path.confirmed {
+        if path.stage != Stage::Established || !path.handshake.confirmed {
             return;
         }
-        if path.probe_sent_at.is_some() {
-            path.probe_misses += 1;
-            path.healthy_since = None;
-        } else {
-            path.probe_misses = 0;
-        }
+        path.health.on_probe_due();
         path.wants.probe = true;
-        path.set(Timer::Probe, cx.now + period);
-        let recovered = path.suspect
-            && path.healthy_since.is_some_and(|since| cx.now.saturating_since(since) >= patience);
-        if recovered {
+        path.timers.set(Timer::Probe, cx.now + period);
+        if path.health.has_recovered(cx.now, patience) {
             self.path_recovered(cx, index);
-        } else if path.probe_misses >= PROBE_MISSES && !path.suspect && index != self.paths.active {
+        } else if path.health.misses_probes() && index != self.paths.active {
             self.path_failed(cx, index);
         }
     }
@@ -135,9 +123,13 @@ impl Connection {
         let standby = !matches!(self.composition.profile().paths, Paths::Spreading(_));
         let active = self.paths.active;
         for (index, path) in self.paths.iter_mut().enumerate() {
-            let watched = path.suspect || (standby && index != active);
-            if watched && path.stage == Stage::Established && path.confirmed && path.outage.is_none() {
-                Self::timer_or_now(path, Timer::Probe, now + period);
+            let watched = path.health.is_suspect() || (standby && index != active);
+            if watched
+                && path.stage == Stage::Established
+                && path.handshake.confirmed
+                && path.outage.is_none()
+            {
+                path.timers.start(Timer::Probe, now + period);
             }
         }
     }
@@ -146,18 +138,19 @@ impl Connection {
     pub(super) fn drop_path(&mut self, cx: &mut Cx<'_>, index: usize) {
         let count = self.paths.len();
         let others = || (0..count).filter(|other| *other != index);
-        let suspect = others()
-            .find(|other| self.paths[*other].stage == Stage::Established && self.paths[*other].suspect);
+        let suspect = others().find(|other| {
+            self.paths[*other].stage == Stage::Established && self.paths[*other].health.is_suspect()
+        });
         if let Some(other) = suspect.filter(|_| !self.paths.has_another(index)) {
             // A path that is suspected is better than one that is gone for good.
             self.path_recovered(cx, other);
         }
-        let was_suspect = self.paths[index].suspect;
+        let was_suspect = self.paths[index].health.is_suspect();
         if !was_suspect {
             self.reinject(index);
         }
         let path = &mut self.paths[index];
-        path.stop_all();
+        path.timers.stop_all();
         path.stage = Stage::Closed;
         path.outage = None;
         path.wants = Default::default();
@@ -198,10 +191,10 @@ impl Connection {
             return;
         }
         path.outage = Some(Outage { since: cx.now });
-        path.stop(Timer::Retransmit);
-        path.stop(Timer::Tail);
-        path.stop(Timer::Loss);
-        path.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
+        path.timers.stop(Timer::Retransmit);
+        path.timers.stop(Timer::Tail);
+        path.timers.stop(Timer::Loss);
+        path.timers.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
         self.stats.outages += 1;
         let id = path.id.0;
         cx.log(LogEvent::Outage { path: id, begins: true });
@@ -214,10 +207,10 @@ impl Connection {
         if path.outage.take().is_none() {
             return;
         }
-        path.stop(Timer::Probe);
+        path.timers.stop(Timer::Probe);
         path.tx.lose_all();
         path.tx.take_loss_event();
-        path.retries = 0;
+        path.progress.retries = 0;
         path.rtt.reset_backoff();
         path.pace_for_a_round_trip(cx.now);
         let id = path.id.0;

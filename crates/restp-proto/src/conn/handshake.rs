@@ -86,10 +86,10 @@ impl Connection {
         };
         if management == Management::Connectionless {
             conn.paths[0].stage = Stage::Established;
-            conn.paths[0].confirmed = true;
+            conn.paths[0].handshake.confirmed = true;
             conn.tell(EventKind::Connected);
         }
-        conn.paths[0].early = cookie.is_some();
+        conn.paths[0].handshake.early = cookie.is_some();
         conn.negotiation.cookie = cookie;
         if conn.composition.several_paths() {
             conn.multi = Some(Box::new(Multi::new(&conn.composition, local_key)));
@@ -121,9 +121,9 @@ impl Connection {
             }
             Proof::Acknowledged => {
                 path.stage = Stage::Established;
-                path.confirmed = true;
+                path.handshake.confirmed = true;
                 if path.sizes.is_some() {
-                    path.set(Timer::Search, cx.now);
+                    path.timers.set(Timer::Search, cx.now);
                 }
                 // The initiator repeats its acknowledgement until it hears from us.
                 path.ack.now = true;
@@ -204,13 +204,13 @@ impl Connection {
             // The same first message again; nothing was sent early, and the cookie is for this connection only.
             return None;
         }
-        path.early = true;
-        path.handshake_tries = 0;
-        path.stop(Timer::Handshake);
+        path.handshake.early = true;
+        path.handshake.begin_next();
+        path.timers.stop(Timer::Handshake);
         // What was sent with the refused cookie was discarded; that says nothing about the network.
         path.tx.lose_all();
-        path.stop(Timer::Retransmit);
-        path.stop(Timer::Tail);
+        path.timers.stop(Timer::Retransmit);
+        path.timers.stop(Timer::Tail);
         Some(cookie)
     }
 
@@ -245,10 +245,10 @@ impl Connection {
         let path = &mut self.paths[0];
         path.peer_isn = peer_isn;
         path.stage = Stage::Established;
-        path.heard_at = cx.now;
+        path.health.begin(cx.now);
         path.on_handshake_answer(cx.now, &profile.tuning);
-        path.handshake_tries = 0;
-        path.stop(Timer::Handshake);
+        path.handshake.begin_next();
+        path.timers.stop(Timer::Handshake);
         path.wants.confirm = true;
         self.phase = Phase::Established;
         self.tell(EventKind::Connected);
@@ -288,16 +288,16 @@ impl Connection {
     /// The peer has shown that it holds state for path `index`.
     pub(super) fn confirm(&mut self, cx: &mut Cx<'_>, index: usize) {
         let path = &mut self.paths[index];
-        if path.confirmed {
+        if path.handshake.confirmed {
             return;
         }
-        path.confirmed = true;
+        path.handshake.confirmed = true;
         if let Some(seal) = &mut self.seal {
             seal.third = None;
         }
         path.allowance_bytes = None;
         path.wants.confirm = false;
-        path.stop(Timer::Handshake);
+        path.timers.stop(Timer::Handshake);
         if path.stage == Stage::SynReceived {
             path.stage = Stage::Established;
             path.wants.syn_ack = false;
@@ -332,16 +332,18 @@ impl Connection {
     // R-CM-4
     pub fn note_unreachable(&mut self, remote: SocketAddr) {
         let path = &mut self.paths[0];
-        path.unreachable |= path.stage == Stage::SynSent && path.addr.remote == remote;
+        path.handshake.unreachable |= path.stage == Stage::SynSent && path.addr.remote == remote;
     }
 
     /// The handshake timer of path `index` expired.
     pub(super) fn on_handshake_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
         let limit = self.composition.profile().tuning.max_handshake_tries;
         let path = &mut self.paths[index];
-        let exhausted = path.handshake_tries >= limit;
+        let exhausted = path.handshake.tries() >= limit;
         match path.stage {
-            Stage::SynSent if path.unreachable && index == 0 => self.finish(cx, CloseReason::Unreachable),
+            Stage::SynSent if path.handshake.unreachable && index == 0 => {
+                self.finish(cx, CloseReason::Unreachable)
+            }
             Stage::SynSent | Stage::SynReceived if exhausted => {
                 if index == 0 {
                     let forged = self.stats.unauthentic > 0;
@@ -354,8 +356,8 @@ impl Connection {
             Stage::SynSent => path.wants.syn = true,
             Stage::SynReceived => path.wants.syn_ack = true,
             // A third acknowledgement that is never answered is not fatal: data has its own timers.
-            Stage::Established if !path.confirmed && !exhausted => path.wants.confirm = true,
-            Stage::Established if !path.confirmed && index != 0 => self.drop_path(cx, index),
+            Stage::Established if !path.handshake.confirmed && !exhausted => path.wants.confirm = true,
+            Stage::Established if !path.handshake.confirmed && index != 0 => self.drop_path(cx, index),
             Stage::Established | Stage::Closed => {}
         }
     }

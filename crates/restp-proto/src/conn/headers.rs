@@ -62,7 +62,7 @@ impl Connection {
             && !sent.fin
             && match self.role {
                 Role::Initiator => path.stage == Stage::SynSent,
-                Role::Responder => !path.confirmed,
+                Role::Responder => !path.handshake.confirmed,
             };
         if doubles_syn {
             flags |= Flags::SYN;

@@ -134,7 +134,9 @@ impl Connection {
         }
         self.heard(cx, index, packet, numbers);
         if let Some(ack) = numbers.ack
-            && !(flags.contains(Flags::SYN) && packet.payload.is_empty() && self.paths[index].confirmed)
+            && !(flags.contains(Flags::SYN)
+                && packet.payload.is_empty()
+                && self.paths[index].handshake.confirmed)
         {
             self.on_ack(cx, index, packet, ack);
         }
@@ -192,13 +194,13 @@ impl Connection {
         match self.role {
             Role::Responder if path.stage == Stage::SynReceived => path.wants.syn_ack = true,
             Role::Responder => path.ack.now = true,
-            Role::Initiator if path.confirmed => path.ack.now = true,
-            Role::Initiator if !path.wants.confirm && !path.is_running(Timer::Handshake) => {
+            Role::Initiator if path.handshake.confirmed => path.ack.now = true,
+            Role::Initiator if !path.wants.confirm && !path.timers.is_running(Timer::Handshake) => {
                 path.wants.confirm = true;
             }
             Role::Initiator => {}
         }
-        self.role == Role::Initiator && !path.confirmed
+        self.role == Role::Initiator && !path.handshake.confirmed
     }
 
     /// Asks the peer, if it is the peer, to show the right numbers.
@@ -241,7 +243,10 @@ impl Connection {
                 CloseReason::Graceful
             } else if self.phase == Phase::Handshake && self.role == Role::Initiator {
                 CloseReason::Refused
-            } else if self.seal.is_some() && self.role == Role::Initiator && !self.paths[index].confirmed {
+            } else if self.seal.is_some()
+                && self.role == Role::Initiator
+                && !self.paths[index].handshake.confirmed
+            {
                 // The responder of XX saw our key last, and does not take it.
                 CloseReason::Unauthenticated
             } else {
@@ -260,17 +265,13 @@ impl Connection {
     fn heard(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         self.silence.broken(cx.now, &self.composition.profile().tuning);
         let path = &mut self.paths[index];
-        path.heard_at = cx.now;
         path.cause.on_packet();
         path.before_silence = None;
         let flags = packet.header.flags;
-        let answer = path.probe_sent_at.take();
+        let answer = path.health.hear(cx.now);
         if let (Some(at), true) = (answer, path.tx.is_empty()) {
             // On a path without data only probes tell the RTT.
             path.rtt.sample(cx.now.saturating_since(at));
-        }
-        if path.suspect && path.healthy_since.is_none() {
-            path.healthy_since = Some(cx.now);
         }
         if path.outage.is_some() {
             self.leave_outage(cx, index);
@@ -282,7 +283,7 @@ impl Connection {
         if fresh
             && proves
             && !connectionless
-            && !self.paths[index].confirmed
+            && !self.paths[index].handshake.confirmed
             && self.confirmable(index, packet)
         {
             self.confirm(cx, index);

@@ -51,7 +51,8 @@ impl Connection {
         let open = self.paths.live().count();
         let Some(multi) = &mut self.multi else { return Err(PathError::SinglePath) };
         // Joins prove knowledge of both keys, which the handshake exchanges (answer H11).
-        if self.phase != Phase::Established || multi.peer_key.is_none() || !self.paths[0].confirmed {
+        if self.phase != Phase::Established || multi.peer_key.is_none() || !self.paths[0].handshake.confirmed
+        {
             return Err(PathError::TooEarly);
         }
         if self.paths.iter().any(|path| path.addr == addr && path.stage != Stage::Closed) {
@@ -146,12 +147,12 @@ impl Connection {
         let path = &mut self.paths[index];
         path.peer_isn = arq.sequence;
         path.stage = Stage::Established;
-        path.heard_at = cx.now;
-        if path.handshake_tries == 1 {
-            path.rtt.sample(cx.now.saturating_since(path.syn_sent_at));
+        path.health.begin(cx.now);
+        if let Some(rtt) = path.handshake.rtt(cx.now) {
+            path.rtt.sample(rtt);
         }
-        path.handshake_tries = 0;
-        path.stop(Timer::Handshake);
+        path.handshake.begin_next();
+        path.timers.stop(Timer::Handshake);
         path.wants.confirm = true;
     }
 

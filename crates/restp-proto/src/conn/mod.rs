@@ -63,7 +63,7 @@ use multipath::Multi;
 use negotiation::Negotiation;
 use notices::Notices;
 use outbox::Outbox;
-use path::{Path, Stage, Timer};
+use path::{Path, Stage};
 use path_set::PathSet;
 use shape::Shape;
 use silence::Silence;
@@ -277,7 +277,7 @@ impl Connection {
         }
         self.phase = Phase::Closed;
         for path in self.paths.iter_mut() {
-            path.stop_all();
+            path.timers.stop_all();
             path.stage = Stage::Closed;
         }
         self.outbox.clear();
@@ -297,11 +297,16 @@ impl Connection {
         self.composition.profile().tuning.ack_delay
     }
 
+    #[cfg(test)]
+    pub fn set_deadline(&mut self, at: Instant) {
+        self.paths[0].timers.set(path::Timer::Pace, at);
+    }
+
     /// The earliest moment at which `handle_timeout` has something to do.
     pub fn deadline(&self) -> Instant {
         self.paths
             .iter()
-            .map(Path::deadline)
+            .map(|path| path.timers.deadline())
             .chain([self.silence.idle_at, self.silence.keepalive_at, self.hole.at, self.closing.data_fin.at])
             .min()
             .unwrap_or(Instant::FAR_FUTURE)
@@ -330,12 +335,6 @@ impl Connection {
         }
         let rtt = self.paths.iter().map(|path| path.rtt.smoothed()).max().unwrap_or_default();
         base.max(rtt / profile.tuning.fec_timer_divisor * 2)
-    }
-
-    fn timer_or_now(path: &mut Path, timer: Timer, at: Instant) {
-        if !path.is_running(timer) {
-            path.set(timer, at);
-        }
     }
 }
 

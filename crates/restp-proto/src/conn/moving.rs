@@ -57,7 +57,7 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(index) {
             path.addr = addr;
             path.moving = None;
-            path.probe_sent_at = None;
+            path.health.forget_probe();
         }
     }
 
@@ -74,7 +74,7 @@ impl Connection {
         path.addr = addr;
         path.moving = None;
         path.wants.probe |= path.stage == Stage::Established;
-        if path.confirmed {
+        if path.handshake.confirmed {
             self.search_sizes(cx, index);
         }
     }

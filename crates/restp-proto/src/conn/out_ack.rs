@@ -42,7 +42,8 @@ impl Connection {
         let blocks_wanted = self.composition.profile().tuning.max_sack_blocks.min(BLOCK_ROOM);
         let mut packet = self.last_ack(index);
         let path = &self.paths[index];
-        let unconfirmed = self.role == Role::Initiator && !path.confirmed && number == AckNumber::Next;
+        let unconfirmed =
+            self.role == Role::Initiator && !path.handshake.confirmed && number == AckNumber::Next;
         let number = if unconfirmed { AckNumber::First } else { number };
         if let Sequence::Arq(arq) = &mut packet.sequence {
             match number {
@@ -154,11 +155,11 @@ impl Connection {
         path.ack.echo_once = false;
         path.ack.corruption = false;
         path.ack.fec_range = None;
-        path.stop(Timer::Ack);
+        path.timers.stop(Timer::Ack);
         if repeats && path.ack.repeats > 0 {
             // Answer E5. R-ACK-4
             let wait = path.rtt.rto().max(std::time::Duration::from_millis(200));
-            path.set(Timer::DuplicateAck, now + wait);
+            path.timers.set(Timer::DuplicateAck, now + wait);
         }
     }
 
@@ -167,7 +168,7 @@ impl Connection {
     pub(super) fn add_confirmation(&self, index: usize, packet: &mut Packet<'_>) {
         let path = &self.paths[index];
         let Some(multi) = &self.multi else { return };
-        if path.confirmed || self.role != Role::Initiator {
+        if path.handshake.confirmed || self.role != Role::Initiator {
             return;
         }
         packet.multipath = match (&path.join, multi.peer_key) {

@@ -56,7 +56,7 @@ impl Connection {
         self.stats.retransmitted += 1;
         self.paths[index].tx.retransmit(cx.now, number);
         self.spend(cx.now, index);
-        if !self.paths[index].is_running(Timer::Retransmit) {
+        if !self.paths[index].timers.is_running(Timer::Retransmit) {
             self.arm_retransmit(cx.now, index);
         }
         Some(packet_bytes)
@@ -173,7 +173,7 @@ impl Connection {
                 sent.payload = Bytes::new();
             }
             path.tx.transmit(cx.now, sent, app_limited);
-            if !path.is_running(Timer::Retransmit) {
+            if !path.timers.is_running(Timer::Retransmit) {
                 self.arm_retransmit(cx.now, index);
             }
         } else if numbered {
@@ -215,7 +215,7 @@ impl Connection {
         encoder.add(cx.now, wait, number, &coded);
         let due = encoder.due_at;
         let timed = self.composition.profile().tuning.fec_timer;
-        path.set(Timer::Fec, due.filter(|_| timed).unwrap_or(Instant::FAR_FUTURE));
+        path.timers.set(Timer::Fec, due.filter(|_| timed).unwrap_or(Instant::FAR_FUTURE));
     }
 
     // R-FEC-5

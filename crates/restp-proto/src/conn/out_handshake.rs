@@ -50,7 +50,7 @@ impl Connection {
             self.paths[index].wants.probe = false;
             let transmit = self.send_ack(cx, index, AckNumber::Previous, out);
             if transmit.is_some() {
-                self.paths[index].probe_sent_at = Some(cx.now);
+                self.paths[index].health.on_probe_sent(cx.now);
             }
             return transmit;
         }
@@ -70,7 +70,7 @@ impl Connection {
     fn first_data_are_the_syn(&self, index: usize) -> bool {
         let profile = self.composition.profile();
         let opportunistic = profile.management == Management::Opportunistic && self.phase == Phase::Handshake;
-        !profile.tuning.syn_first && opportunistic && index == 0 && self.paths[index].handshake_tries == 0
+        !profile.tuning.syn_first && opportunistic && index == 0 && self.paths[index].handshake.tries() == 0
     }
 
     // R-CM-4
@@ -79,20 +79,16 @@ impl Connection {
         let (initial, max) = (t.initial_rto, t.max_rto);
         let (even, jitter) = (t.even_handshake_tries, t.handshake_jitter);
         let path = &mut self.paths[index];
-        let doublings = path.handshake_tries.saturating_sub(even).min(16);
+        let doublings = path.handshake.tries().saturating_sub(even).min(16);
         let wait = initial.saturating_mul(1 << doublings).min(max);
-        if path.handshake_tries == 0 {
-            path.handshake_at = cx.now;
-        }
-        path.handshake_tries += 1;
-        path.syn_sent_at = cx.now;
+        path.handshake.on_sent(cx.now);
         // Many ends that lost the same peer at the same moment must not come back at the same moment.
         let share = if jitter {
             1.0 + JITTER * (f64::from(cx.rng.next_u32()) / f64::from(u32::MAX) - 0.5)
         } else {
             1.0
         };
-        path.set(Timer::Handshake, cx.now + wait.mul_f64(share));
+        path.timers.set(Timer::Handshake, cx.now + wait.mul_f64(share));
     }
 
     pub(super) fn send_syn(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
@@ -206,7 +202,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let path = &self.paths[index];
-        let knows_peer = path.confirmed || path.stage != Stage::SynSent;
+        let knows_peer = path.handshake.confirmed || path.stage != Stage::SynSent;
         let mut packet = self.base(Flags::RST);
         if knows_peer {
             packet.header.flags |= Flags::ACK;

@@ -140,7 +140,8 @@ impl Connection {
         }
         let horizon = cx.now + cx.horizon;
         let acknowledges = self.composition.acknowledges();
-        let paced = |path: &Path| path.forced_pace_pps.is_none() || path.pacer.release_at(cx.now) <= horizon;
+        let paced =
+            |path: &Path| path.pacer.forced_pps().is_none() || path.pacer.release_at(cx.now) <= horizon;
         let ready = |path: &Path| (!acknowledges || path.has_room()) && paced(path);
         let index = match self.pick_path(|path| ready(path)) {
             Some(index) => index,
@@ -167,8 +168,8 @@ impl Connection {
         let index = self.paths.main();
         let path = &mut self.paths[index];
         let blocked = self.outbox.is_blocked() && path.stage == Stage::Established;
-        if blocked && path.tx.is_empty() && !path.is_running(Timer::Retransmit) {
-            path.set(Timer::Retransmit, now + path.rtt.rto());
+        if blocked && path.tx.is_empty() && !path.timers.is_running(Timer::Retransmit) {
+            path.timers.set(Timer::Retransmit, now + path.rtt.rto());
         }
     }
 
@@ -208,12 +209,12 @@ impl Connection {
     pub(super) fn pace(&mut self, cx: &Cx<'_>, index: usize) -> Option<Instant> {
         let tuning_paces = self.composition.profile().tuning.pacing;
         let path = &mut self.paths[index];
-        if !tuning_paces && path.forced_pace_pps.is_none() && self.link_rate_pps.is_none() {
+        if !tuning_paces && path.pacer.forced_pps().is_none() && self.link_rate_pps.is_none() {
             return Some(cx.now);
         }
         let release_at = path.pacer.release_at(cx.now);
         if release_at > cx.now + cx.horizon {
-            path.set(Timer::Pace, release_at);
+            path.timers.set(Timer::Pace, release_at);
             return None;
         }
         Some(release_at)
@@ -229,7 +230,7 @@ impl Connection {
     pub(super) fn pacing_rate_pps(&self, path: &Path) -> Option<f64> {
         let tuning_paces = self.composition.profile().tuning.pacing;
         let own = if tuning_paces { path.cc.pacing_rate_pps(&path.rtt) } else { None };
-        [own, path.forced_pace_pps, self.link_rate_pps].into_iter().flatten().reduce(f64::min)
+        [own, path.pacer.forced_pps(), self.link_rate_pps].into_iter().flatten().reduce(f64::min)
     }
 
     /// Sends one packet and as many more of the same length as possible.

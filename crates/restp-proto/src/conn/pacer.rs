@@ -17,11 +17,39 @@ const LONGEST_BURST_PACKETS: u32 = 64;
 // R-CC-8
 pub(crate) struct Pacer {
     next: Instant,
+    forced: Option<Forced>,
+}
+
+/// A rate that holds for a round trip, and on until no repetition waits (answer I5).
+#[derive(Clone, Copy, Debug)]
+struct Forced {
+    rate_pps: f64,
+    /// When that round trip is over.
+    until: Instant,
 }
 
 impl Pacer {
     pub fn new() -> Self {
-        Self { next: Instant::ZERO }
+        Self { next: Instant::ZERO, forced: None }
+    }
+
+    /// Holds `rate_pps` until `until` at least.
+    pub fn force(&mut self, rate_pps: f64, until: Instant) {
+        self.forced = Some(Forced { rate_pps, until });
+    }
+
+    /// The rate that is held, in packets per second.
+    pub fn forced_pps(&self) -> Option<f64> {
+        self.forced.map(|forced| forced.rate_pps)
+    }
+
+    /// No rate has to be held any longer.
+    pub fn may_unforce(&self, now: Instant) -> bool {
+        self.forced.is_none_or(|forced| now >= forced.until)
+    }
+
+    pub fn unforce(&mut self) {
+        self.forced = None;
     }
 
     /// The moment at which a packet may leave, never before `now`.

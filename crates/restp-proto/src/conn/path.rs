@@ -1,7 +1,19 @@
 //! One path of a connection: numbers in both directions, RTT, congestion control, timers.
 
+mod handshake;
+mod health;
+mod progress;
+mod timers;
+
+pub(crate) use timers::Timer;
+
 use std::collections::VecDeque;
 use std::time::Duration;
+
+use handshake::Handshake;
+use health::Health;
+use progress::Progress;
+use timers::Timers;
 
 use super::cause::CauseEstimator;
 use super::fec::{Decoder, Encoder};
@@ -31,32 +43,6 @@ pub(crate) enum Stage {
     Closed,
 }
 
-/// A timer of a path. `FAR_FUTURE` means that it is not running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    /// Repeat SYN, SYN-ACK, or the third acknowledgement.
-    Handshake,
-    /// Retransmission timeout, or window probe.
-    Retransmit,
-    /// Probes of what is in flight, while nothing is acknowledged.
-    Tail,
-    /// A hole becomes old enough to count as a loss.
-    Loss,
-    /// An acknowledgement is due.
-    Ack,
-    /// The last acknowledgement is to be repeated.
-    DuplicateAck,
-    /// The pacer lets the next packet go.
-    Pace,
-    /// An encoded packet is due.
-    Fec,
-    /// A probe on a path in outage, in standby, or suspected.
-    Probe,
-    /// A probe of the path's MTU has no answer, or the next is due.
-    Search,
-}
-
-const TIMERS: usize = 10;
 /// Packets of the first window at most, however long the path.
 const WIDEST_START: u32 = 200;
 /// No round trip is taken to be longer where the handshake leaves open which of several packets was answered: a timer
@@ -96,8 +82,7 @@ pub(crate) struct Path {
     pub id: PathId,
     pub addr: PathAddr,
     pub stage: Stage,
-    /// The peer has shown that it holds state for this path.
-    pub confirmed: bool,
+    pub handshake: Handshake,
     pub local_isn: u32,
     pub peer_isn: u32,
     pub tx: SendWindow,
@@ -112,35 +97,10 @@ pub(crate) struct Path {
     pub encoder: Option<Box<Encoder>>,
     pub decoder: Option<Box<Decoder>>,
     pub outage: Option<Outage>,
-    /// Pace at this rate for a round trip, and on until no repetition waits (answer I5).
-    pub forced_pace_pps: Option<f64>,
-    /// When that round trip is over.
-    pub forced_until: Instant,
-    timers: [Instant; TIMERS],
-    /// Expiries of the tail timer in a row without progress.
-    pub tail_probes: u32,
-    /// When something was acknowledged last, or the first of all packets left.
-    pub progress_at: Instant,
-    /// Packets that the next partial acknowledgement declares lost.
-    pub repairs: u32,
-    /// Expiries in a row without progress.
-    pub retries: u32,
-    pub handshake_tries: u32,
-    /// When the first of these left, and the latest.
-    pub handshake_at: Instant,
-    pub syn_sent_at: Instant,
-    pub dup_acks: u32,
-    pub last_dup_at: Instant,
-    pub heard_at: Instant,
-    /// When the last probe left that only an answer on this path clears.
-    pub probe_sent_at: Option<Instant>,
-    /// Probes in a row without answer.
-    pub probe_misses: u32,
+    pub timers: Timers,
+    pub progress: Progress,
+    pub health: Health,
     pub backup: bool,
-    /// No progress for two timeouts: others take over (answer H9).
-    pub suspect: bool,
-    /// Since when a suspect path has answered every probe.
-    pub healthy_since: Option<Instant>,
     /// Tell the peer once that our window was reduced.
     pub cwr: bool,
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
@@ -157,10 +117,6 @@ pub(crate) struct Path {
     pub wants: Wants,
     pub join: Option<Box<Join>>,
     pub fin_sent: bool,
-    /// A cookie is at hand, so that data need not wait for the handshake.
-    pub early: bool,
-    /// The network reported that our SYN could not be delivered.
-    pub unreachable: bool,
 }
 
 /// Control packets that a path owes.
@@ -191,7 +147,7 @@ impl Path {
             id,
             addr,
             stage: Stage::SynSent,
-            confirmed: false,
+            handshake: Handshake::new(now),
             local_isn,
             peer_isn: 0,
             tx: SendWindow::new(1),
@@ -206,24 +162,10 @@ impl Path {
             encoder: profile.reliability.fec().map(|kind| Box::new(Encoder::new(kind, t.fec_group, several))),
             decoder: profile.reliability.fec().map(|_| Box::default()),
             outage: None,
-            forced_pace_pps: None,
-            forced_until: Instant::ZERO,
-            timers: [Instant::FAR_FUTURE; TIMERS],
-            tail_probes: 0,
-            progress_at: now,
-            repairs: 1,
-            retries: 0,
-            handshake_tries: 0,
-            handshake_at: now,
-            syn_sent_at: now,
-            dup_acks: 0,
-            last_dup_at: Instant::ZERO,
-            heard_at: now,
-            probe_sent_at: None,
-            probe_misses: 0,
+            timers: Timers::new(),
+            progress: Progress::new(now),
+            health: Health::new(now),
             backup: false,
-            suspect: false,
-            healthy_since: None,
             cwr: false,
             allowance_bytes: None,
             moving: None,
@@ -233,19 +175,15 @@ impl Path {
             wants: Wants::default(),
             join: None,
             fin_sent: false,
-            early: false,
-            unreachable: false,
         }
     }
 
     /// The packet that the handshake repeats until it is answered was answered at last.
     // R-ARQ-6, R-CC-1
     pub fn on_handshake_answer(&mut self, now: Instant, tuning: &Tuning) {
-        let since_first = now.saturating_since(self.handshake_at);
-        if self.handshake_tries == 1 {
-            self.rtt.sample(since_first);
-        } else {
-            self.rtt.assume(since_first.min(LONGEST_GUESS));
+        match self.handshake.rtt(now) {
+            Some(rtt) => self.rtt.sample(rtt),
+            None => self.rtt.assume(self.handshake.since_first(now).min(LONGEST_GUESS)),
         }
         let packets = f64::from(tuning.initial_rate_pps) * self.rtt.smoothed().as_secs_f64();
         self.cc.widen((packets as u32).min(WIDEST_START));
@@ -254,38 +192,7 @@ impl Path {
     /// Holds the rate at a window a round trip while that round trip lasts (answer I5).
     pub fn pace_for_a_round_trip(&mut self, now: Instant) {
         let srtt = self.rtt.smoothed();
-        self.forced_pace_pps = Some(f64::from(self.cc.window()) / srtt.as_secs_f64().max(1e-6));
-        self.forced_until = now + srtt;
-    }
-
-    pub fn set(&mut self, timer: Timer, at: Instant) {
-        self.timers[timer as usize] = at;
-    }
-
-    pub fn stop(&mut self, timer: Timer) {
-        self.timers[timer as usize] = Instant::FAR_FUTURE;
-    }
-
-    pub fn is_running(&self, timer: Timer) -> bool {
-        self.timers[timer as usize] != Instant::FAR_FUTURE
-    }
-
-    /// Stops the timer and says so, if it has expired.
-    pub fn expired(&mut self, timer: Timer, now: Instant) -> bool {
-        let due = self.timers[timer as usize] <= now;
-        if due {
-            self.stop(timer);
-        }
-        due
-    }
-
-    /// The earliest of all timers.
-    pub fn deadline(&self) -> Instant {
-        self.timers.iter().copied().min().unwrap_or(Instant::FAR_FUTURE)
-    }
-
-    pub fn stop_all(&mut self) {
-        self.timers = [Instant::FAR_FUTURE; TIMERS];
+        self.pacer.force(f64::from(self.cc.window()) / srtt.as_secs_f64().max(1e-6), now + srtt);
     }
 
     /// Packets may be numbered on it.
@@ -295,12 +202,15 @@ impl Path {
 
     /// Data may be numbered and sent, be it as early data.
     pub fn carries_data(&self) -> bool {
-        self.is_open() || (self.early && self.stage == Stage::SynSent)
+        self.is_open() || (self.handshake.early && self.stage == Stage::SynSent)
     }
 
     /// New data may go there now.
     pub fn is_usable(&self) -> bool {
-        self.carries_data() && !self.suspect && self.outage.is_none() && (self.id.0 == 0 || self.confirmed)
+        self.carries_data()
+            && !self.health.is_suspect()
+            && self.outage.is_none()
+            && (self.id.0 == 0 || self.handshake.confirmed)
     }
 
     /// The congestion window has room.
@@ -317,18 +227,18 @@ impl Path {
     // R-ARQ-4
     pub fn arm_retransmit(&mut self, now: Instant, tail_probe: bool, ack_delay: Duration) {
         if !self.tx.waits() || self.outage.is_some() {
-            self.stop(Timer::Retransmit);
-            self.stop(Timer::Tail);
+            self.timers.stop(Timer::Retransmit);
+            self.timers.stop(Timer::Tail);
             return;
         }
         let mut timeout = self.rtt.rto();
         if tail_probe && self.rtt.measured().is_some() {
             let first = self.rtt.probe_wait(ack_delay);
-            if self.tail_probes == 0 {
+            if self.progress.is_unprobed() {
                 timeout += first;
             }
-            self.set(Timer::Tail, now + first);
+            self.timers.set(Timer::Tail, now + first);
         }
-        self.set(Timer::Retransmit, now + timeout);
+        self.timers.set(Timer::Retransmit, now + timeout);
     }
 }

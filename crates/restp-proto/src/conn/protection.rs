@@ -101,7 +101,7 @@ impl Connection {
                 Some(without_message)
             }
             (Role::Initiator, Stage::Established) if flags.contains(Flags::SYN) => {
-                if path.confirmed {
+                if path.handshake.confirmed {
                     path.ack.now = true;
                 } else {
                     path.wants.confirm = true;

@@ -38,7 +38,7 @@ impl Connection {
         // Parts need a number.
         let numbered = self.numbered(Flags::empty());
         let path = &mut self.paths[index];
-        path.stop(Timer::Search);
+        path.timers.stop(Timer::Search);
         let Some(sizes) = path.sizes.as_mut().filter(|_| numbered) else { return };
         match sizes.candidate() {
             Some(bytes) => {
@@ -48,7 +48,7 @@ impl Connection {
                 sizes.probe = Cookie::new(&nonce).map(|nonce| Probe { bytes, nonce, tries: 0, due: true });
             }
             None if sizes.carried_bytes < sizes.ceiling_bytes => {
-                path.set(Timer::Search, cx.now + RAISE_AFTER)
+                path.timers.set(Timer::Search, cx.now + RAISE_AFTER)
             }
             None => {}
         }
@@ -58,9 +58,9 @@ impl Connection {
     // R-SIZE-2
     pub(super) fn on_search_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
         let path = &mut self.paths[index];
-        if path.outage.is_some() || path.suspect || path.retries > 0 {
+        if path.outage.is_some() || path.health.is_suspect() || path.progress.retries > 0 {
             // While nothing passes a probe shows nothing.
-            path.set(Timer::Search, cx.now + path.rtt.rto().max(PROBE_WAIT));
+            path.timers.set(Timer::Search, cx.now + path.rtt.rto().max(PROBE_WAIT));
             return;
         }
         let Some(sizes) = &mut path.sizes else { return };
@@ -119,7 +119,7 @@ impl Connection {
         let (bytes, nonce) = (probe.bytes, probe.nonce);
         let path = &mut self.paths[index];
         let wait = path.rtt.rto().max(PROBE_WAIT);
-        path.set(Timer::Search, cx.now + wait);
+        path.timers.set(Timer::Search, cx.now + wait);
         // A payload changes what stands in the header, hence its length.
         let mut packet = Packet { fec: None, payload: &[0], ..self.cookie_packet(index, nonce) };
         let padding = vec![0; bytes.saturating_sub(packet.encoded_len() - 1)];
@@ -138,7 +138,7 @@ impl Connection {
         let long = packet_bytes > sizes.base_bytes && packet_bytes <= sizes.carried_bytes;
         if long && sent.transmissions >= SUSPICIOUS_TRANSMISSIONS {
             sizes.retreat();
-            path.set(Timer::Search, cx.now + wait);
+            path.timers.set(Timer::Search, cx.now + wait);
             self.stats.black_holes += 1;
         }
     }

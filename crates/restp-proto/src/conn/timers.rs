@@ -1,7 +1,5 @@
 //! What happens when time passes.
 
-use std::time::Duration;
-
 use super::path::{Stage, Timer};
 use super::{Connection, Cx, LocalFin, Phase};
 use crate::cc::Controller;
@@ -13,15 +11,12 @@ use crate::time::Instant;
 
 /// Timeouts in a row after which another path takes over (answer H9).
 const SWITCH_TIMEOUTS: u32 = 2;
-/// How long after the latest acknowledgement probes go on: as long as a timeout of 1 s needs for its first five expiries
-/// (1 + 2 + 4 + 8 + 16 s, RFC 6298).
-const PROBE_PATIENCE: Duration = Duration::from_secs(31);
 
 impl Connection {
     /// Does everything that is due.
     pub fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         for index in 0..self.paths.len() {
-            if self.paths[index].deadline() <= cx.now {
+            if self.paths[index].timers.deadline() <= cx.now {
                 self.path_timers(cx, index);
             }
         }
@@ -47,37 +42,37 @@ impl Connection {
     fn path_timers(&mut self, cx: &mut Cx<'_>, index: usize) {
         let now = cx.now;
         let path = &mut self.paths[index];
-        if path.expired(Timer::Ack, now) {
+        if path.timers.expired(Timer::Ack, now) {
             path.ack.now = true;
         }
-        if path.expired(Timer::DuplicateAck, now) && path.ack.repeats > 0 {
+        if path.timers.expired(Timer::DuplicateAck, now) && path.ack.repeats > 0 {
             path.ack.repeats -= 1;
             path.ack.now = true;
         }
-        if path.expired(Timer::Fec, now)
+        if path.timers.expired(Timer::Fec, now)
             && let Some(encoder) = &mut path.encoder
         {
             encoder.flush();
         }
-        path.expired(Timer::Pace, now);
-        if path.expired(Timer::Loss, now) {
+        path.timers.expired(Timer::Pace, now);
+        if path.timers.expired(Timer::Loss, now) {
             let (found, next) = path.tx.detect(now, &path.rtt);
-            path.set(Timer::Loss, next.unwrap_or(Instant::FAR_FUTURE));
+            path.timers.set(Timer::Loss, next.unwrap_or(Instant::FAR_FUTURE));
             self.on_losses(cx, index, found);
         }
-        if self.paths[index].expired(Timer::Search, now) {
+        if self.paths[index].timers.expired(Timer::Search, now) {
             self.on_search_timer(cx, index);
         }
-        if self.paths[index].expired(Timer::Handshake, now) {
+        if self.paths[index].timers.expired(Timer::Handshake, now) {
             self.on_handshake_timer(cx, index);
         }
-        if self.paths[index].expired(Timer::Tail, now) {
+        if self.paths[index].timers.expired(Timer::Tail, now) {
             self.on_tail_timer(cx, index);
         }
-        if self.paths[index].expired(Timer::Retransmit, now) {
+        if self.paths[index].timers.expired(Timer::Retransmit, now) {
             self.on_retransmit_timer(cx, index);
         }
-        if self.paths[index].expired(Timer::Probe, now) {
+        if self.paths[index].timers.expired(Timer::Probe, now) {
             if self.paths[index].outage.is_some() {
                 self.on_outage_probe(cx, index);
             } else {
@@ -99,7 +94,7 @@ impl Connection {
             return;
         }
         let left_by = &self.paths[self.closing.data_fin.path];
-        let silent = cx.now.saturating_since(left_by.heard_at) >= left_by.rtt.base_rto();
+        let silent = left_by.health.is_silent(cx.now, left_by.rtt.base_rto());
         if silent
             && self.closing.data_fin.tries >= SWITCH_TIMEOUTS
             && self.paths.has_another(self.closing.data_fin.path)
@@ -123,7 +118,7 @@ impl Connection {
 
     /// Nothing was acknowledged for a while: a few packets more, so that a burst of losses does not end the flow.
     ///
-    /// Their interval doubles once and not again while an acknowledgement is no older than [`PROBE_PATIENCE`]; after that
+    /// Their interval doubles once and not again while the latest acknowledgement is not too old for probes; after that
     /// only the timeout is left, which backs off.
     // R-ARQ-4
     fn on_tail_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
@@ -131,14 +126,12 @@ impl Connection {
         let probes = self.composition.profile().tuning.probe_packets;
         let window_probe = self.probes_window(index);
         let path = &mut self.paths[index];
-        let patient = cx.now.saturating_since(path.progress_at) <= PROBE_PATIENCE;
-        if window_probe || path.outage.is_some() || !path.tx.waits() || !(patient || path.tail_probes == 0) {
+        if window_probe || path.outage.is_some() || !path.tx.waits() || !path.progress.may_probe(cx.now) {
             return;
         }
-        path.tail_probes += 1;
         path.wants.tail_probes = probes;
-        let interval = path.rtt.probe_wait(ack_delay) * path.tail_probes.min(2);
-        path.set(Timer::Tail, cx.now + interval);
+        let interval = path.rtt.probe_wait(ack_delay) * path.progress.count_tail_probe().min(2);
+        path.timers.set(Timer::Tail, cx.now + interval);
     }
 
     fn on_retransmit_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
@@ -156,17 +149,17 @@ impl Connection {
         let profile = self.composition.profile();
         let max_retries = profile.tuning.max_retries;
         let retransmits = profile.reliability.retransmits();
-        let silent = cx.now.saturating_since(path.heard_at) >= path.rtt.base_rto();
+        let silent = path.health.is_silent(cx.now, path.rtt.base_rto());
         if self.probes_window(index) {
             let path = &mut self.paths[index];
-            path.retries = if silent { path.retries + 1 } else { 0 };
+            path.progress.retries = if silent { path.progress.retries + 1 } else { 0 };
             path.rtt.back_off();
             path.wants.resend = Some(path.tx.first());
-            if path.retries > max_retries {
+            if path.progress.retries > max_retries {
                 self.finish(cx, CloseReason::TimedOut);
             } else {
                 let at = cx.now + self.paths[index].rtt.rto();
-                self.paths[index].set(Timer::Retransmit, at);
+                self.paths[index].timers.set(Timer::Retransmit, at);
             }
             return;
         }
@@ -183,8 +176,8 @@ impl Connection {
         let t = &self.composition.profile().tuning;
         let (max_retries, tail_probe, probes) = (t.max_retries, t.tail_probe, t.probe_packets);
         let path = &mut self.paths[index];
-        path.retries += 1;
-        let (id, retries) = (path.id.0, path.retries);
+        path.progress.retries += 1;
+        let (id, retries) = (path.id.0, path.progress.retries);
         cx.log(LogEvent::Timeout { path: id });
         if self.closing.is_complete() && retries >= super::close::UNRELIABLE_FIN_TRIES {
             self.forgo_farewell(cx, index);
@@ -202,7 +195,7 @@ impl Connection {
             }
             _ => false,
         };
-        let suspect = path.suspect;
+        let suspect = path.health.is_suspect();
         if self.paths.has_another(index) && (gone || retries >= SWITCH_TIMEOUTS) {
             self.path_failed(cx, index);
         } else if gone && retransmits && !suspect && !self.closing.is_complete() {
@@ -227,7 +220,7 @@ impl Connection {
         let flight = path.tx.flight();
         let lost = path.tx.lose_all();
         path.tx.take_loss_event();
-        path.dup_acks = 0;
+        path.progress.forget_duplicates();
         path.rtt.back_off();
         if path.cause(configured) != LossCause::Corruption {
             path.cc.on_timeout(cx.now, flight);
@@ -293,7 +286,7 @@ impl Connection {
             None => path.wants.probe = true,
         }
         self.stats.outage_probes += 1;
-        path.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
+        path.timers.set(Timer::Probe, cx.now + path.rtt.base_rto().max(floor));
     }
 
     /// Sends the probe that a timer asked for.

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
+use siphasher::sip128::{self, Hasher128};
 
 use crate::conn::Connection;
 use crate::crypto::{Purpose, Secret};
@@ -29,6 +30,12 @@ impl SecretState {
         let key = secret.derive(Purpose::TableHash, &[]);
         Self([key as u64, (key >> 64) as u64])
     }
+
+    fn digest(&self, key: &Key) -> Digest {
+        let mut hasher = sip128::SipHasher13::new_with_keys(self.0[0], self.0[1]);
+        key.hash(&mut hasher);
+        hasher.finish128().as_u128()
+    }
 }
 
 impl BuildHasher for SecretState {
@@ -36,6 +43,30 @@ impl BuildHasher for SecretState {
 
     fn build_hasher(&self) -> SipHasher13 {
         SipHasher13::new_with_keys(self.0[0], self.0[1])
+    }
+}
+
+/// What stands for an identity, which takes four times as many bytes: among a million connections two have the same with
+/// a probability of 10^-27, and nobody without the secret can choose them.
+type Digest = u128;
+
+/// Hashes a digest to a part of it, which is as good as random.
+#[derive(Default)]
+struct Part(u64);
+
+impl Hasher for Part {
+    fn write_u128(&mut self, digest: u128) {
+        self.0 = digest as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -52,11 +83,15 @@ struct Slot {
     queued_at: Instant,
 }
 
+/// Timers in the queue that are never too many.
+const LEAST_TIMERS: usize = 64;
+
 /// All connections of an endpoint.
 pub(crate) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    keys: HashMap<Key, (ConnId, usize), SecretState>,
+    state: SecretState,
+    keys: HashMap<Digest, (ConnId, usize), BuildHasherDefault<Part>>,
     /// The last key that was looked up: packets come in trains.
     recent: Option<(Key, (ConnId, usize))>,
     timers: BinaryHeap<Reverse<(Instant, ConnId)>>,
@@ -72,7 +107,8 @@ impl Table {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
-            keys: HashMap::with_hasher(state),
+            state,
+            keys: HashMap::default(),
             recent: None,
             timers: BinaryHeap::new(),
             untimed: Vec::new(),
@@ -140,23 +176,23 @@ impl Table {
         {
             return Some(target);
         }
-        let target = *self.keys.get(key)?;
+        let target = *self.keys.get(&self.state.digest(key))?;
         self.recent = Some((*key, target));
         Some(target)
     }
 
     pub fn has_key(&self, key: &Key) -> bool {
-        self.keys.contains_key(key)
+        self.keys.contains_key(&self.state.digest(key))
     }
 
     pub fn bind(&mut self, key: Key, id: ConnId, path: usize) {
         self.recent = None;
-        self.keys.insert(key, (id, path));
+        self.keys.insert(self.state.digest(&key), (id, path));
     }
 
     pub fn unbind(&mut self, key: &Key) {
         self.recent = None;
-        self.keys.remove(key);
+        self.keys.remove(&self.state.digest(key));
     }
 
     /// Notes that `id` may have something to send, to tell, or a new deadline.
@@ -187,6 +223,22 @@ impl Table {
                 self.timers.push(Reverse((deadline, id)));
             }
         }
+        self.forget_stale_timers();
+    }
+
+    /// An earlier deadline leaves the later one in the queue; without this an idle connection would keep several.
+    fn forget_stale_timers(&mut self) {
+        if self.timers.len() <= LEAST_TIMERS + 2 * self.len() {
+            return;
+        }
+        let mut timers = std::mem::take(&mut self.timers).into_vec();
+        timers.retain(|Reverse((at, id))| {
+            let slot = self.slots.get(id.slot as usize);
+            slot.is_some_and(|slot| slot.generation == id.generation && slot.queued_at == *at)
+        });
+        timers.sort_unstable();
+        timers.dedup();
+        self.timers = timers.into();
     }
 
     /// The next connection that may have something to send; it stays first until `settle_dirty`.
@@ -252,5 +304,48 @@ impl Table {
             slot.queued_at = Instant::FAR_FUTURE;
         }
         Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Endpoint, EndpointConfig, Profile};
+
+    #[test]
+    fn each_identity_is_found_until_it_is_forgotten() {
+        let mut table = Table::new(SecretState::new(&Secret::new([0; 16])));
+        let key = |number: u32| {
+            let [a, b, c, d] = number.to_be_bytes();
+            let addr = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, a, b], 2).into() };
+            Key { addr, local_port: 7, remote_port: u16::from_be_bytes([c, d]) }
+        };
+        let target = |number: u32| (ConnId { slot: number, generation: 1 }, (number % 15) as usize);
+        for number in 0..100_000 {
+            table.bind(key(number), target(number).0, target(number).1);
+        }
+        for number in (0..100_000).step_by(2) {
+            table.unbind(&key(number));
+        }
+        for number in 0..100_000 {
+            let expected = (number % 2 == 1).then(|| target(number));
+            assert_eq!(table.find(&key(number)), expected, "{number}");
+            assert_eq!(table.has_key(&key(number)), expected.is_some());
+        }
+    }
+
+    #[test]
+    fn deadlines_that_were_overtaken_take_no_room_and_the_next_one_is_known() {
+        let mut endpoint = Endpoint::new(EndpointConfig::default(), [1; 32]);
+        let composition = Profile::file_arq().validate().unwrap();
+        let addr = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
+        let id = endpoint.connect(Instant::ZERO, addr, 9, 7, &composition).unwrap();
+        for nanos in (1..10_000).rev() {
+            endpoint.inside(id).unwrap().set_deadline(Instant::from_nanos(nanos));
+            endpoint.table.touch(id);
+            assert_eq!(endpoint.poll_timeout(), Some(Instant::from_nanos(nanos)));
+        }
+        let queued = endpoint.table.timers.len();
+        assert!(queued <= LEAST_TIMERS + 2, "{queued}");
     }
 }
