@@ -77,6 +77,12 @@ impl Gateway {
         self.link.counters()
     }
 
+    /// Messages of ground of which only a part came.
+    #[must_use]
+    pub fn incomplete(&self) -> u64 {
+        self.link.incomplete()
+    }
+
     /// Datagrams that went nowhere, since no command had said where ground is.
     #[must_use]
     pub fn unsent(&self) -> u64 {

@@ -196,7 +196,7 @@ fn a_gateway_secures_a_node_that_knows_nothing_of_it() {
     for row in result["rows"].as_array().expect("rows") {
         assert_eq!(row["received"], 20, "{row}");
     }
-    assert_eq!(result["link"]["security"], "sdls");
+    assert_eq!(result["link"]["security"], "sdls-gcm");
     // A plain command does not get through.
     let said = refused(GROUND, &[&echo[..], &["--wait", "300ms"]].concat());
     assert!(said.contains("no housekeeping"), "{said}");
@@ -292,9 +292,11 @@ impl Drop for Cfs {
 #[test]
 fn a_real_cfs_answers_as_the_node_does_plain_and_behind_a_gateway() {
     let Ok(program) = std::env::var("GAUNTLET_CFS") else {
-        let why = "GAUNTLET_CFS does not name a cFS program (core-cpu1); tests/messages.rs has golden datagrams";
+        let why =
+            "GAUNTLET_CFS does not name a cFS program (core-cpu1); tests/messages.rs has golden datagrams";
         // Not through `eprintln`, which test programs hold back when a test passes.
-        writeln!(std::io::stderr(), "SKIPPED a_real_cfs_answers_as_the_node_does: {why}").expect("it is open");
+        writeln!(std::io::stderr(), "SKIPPED a_real_cfs_answers_as_the_node_does: {why}")
+            .expect("it is open");
         return;
     };
     let _cfs = Cfs::start(&program);

@@ -145,6 +145,7 @@ pub enum SdlsError {
 /// One end of a link that SDLS protects.
 pub struct Sdls {
     end: End,
+    name: &'static str,
     spacecraft: u16,
     security: Security,
     tc: TcParameters,
@@ -201,6 +202,10 @@ impl Sdls {
         }
         Ok(Self {
             end,
+            name: match algorithm {
+                Algorithm::Gcm => "sdls-gcm",
+                Algorithm::Cmac => "sdls-cmac",
+            },
             spacecraft: *spacecraft,
             security,
             segment_octets: tc.largest - TC_OVERHEAD - around,
@@ -296,7 +301,7 @@ impl Sdls {
 
 impl LinkSecurity for Sdls {
     fn name(&self) -> &'static str {
-        "sdls"
+        self.name
     }
 
     fn apply(&mut self, message: &[u8], _now: Duration) -> Result<(), Refusal> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::gateway::Gateway;
+
 /// Tells on standard error.
 #[derive(Debug)]
 pub struct Tell {
@@ -22,6 +24,18 @@ impl Tell {
         *count += 1;
         if is_power_of_ten(*count) {
             eprintln!("{}: {sentence} ({kind}: {count} so far)", self.program);
+        }
+    }
+
+    /// Tells what else a gateway lost, as mistakes.
+    pub fn losses(&mut self, gateway: &Gateway) {
+        for (kind, total, sentence) in [
+            ("incomplete", gateway.incomplete(), "a message of ground came only in part"),
+            ("unsent", gateway.unsent(), "telemetry went nowhere, since ground has not asked for it"),
+        ] {
+            while self.counts.get(kind).copied().unwrap_or(0) < total {
+                self.mistake(kind, sentence);
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   A cFS on this machine, reached under SDLS:
-    for way in up down; do echo \"$way $(openssl rand -hex 32)\"; done > keys
+    (umask 077; for way in up down; do echo \"$way $(openssl rand -hex 32)\"; done > keys)
     flight-gateway --security sdls-gcm --keys keys
     flight-ground echo --commands 127.0.0.1:2234 --telemetry 127.0.0.1:2235 \\
                   --security sdls-gcm --keys keys
@@ -99,6 +99,7 @@ fn run(cli: &Cli) -> Outcome {
                 tell.mistake("send", &error);
             }
         }
+        tell.losses(&gateway);
         sockets.wait(gateway.next_wake().map(|wake| wake.saturating_sub(clock.now())))?;
     }
 }

@@ -55,7 +55,7 @@ Examples:
     flight-ground series --messages 1000 --gap 10ms
 
   Both directions under SDLS:
-    for way in up down; do echo \"$way $(openssl rand -hex 32)\"; done > keys
+    (umask 077; for way in up down; do echo \"$way $(openssl rand -hex 32)\"; done > keys)
     flight-node --security sdls-gcm --keys keys
     flight-ground echo --security sdls-gcm --keys keys";
 
@@ -94,6 +94,7 @@ fn run(cli: &Cli) -> Outcome {
             serve(&mut node, &mut gateway, &sockets, cli.telemetry_port, clock, &mut tell);
         }
         serve(&mut node, &mut gateway, &sockets, cli.telemetry_port, clock, &mut tell);
+        tell.losses(&gateway);
         let wake = [node.next_wake(), gateway.next_wake()].into_iter().flatten().min();
         sockets.wait(wake.map(|wake| wake.saturating_sub(clock.now())))?;
     }
