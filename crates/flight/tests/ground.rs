@@ -143,10 +143,17 @@ fn data_commands_are_counted_by_command_ingest() {
 }
 
 #[test]
-fn a_row_after_one_with_losses_starts_with_a_count_of_its_own() {
-    let up: Fate = |place| usize::from(!(10..20).contains(&place));
-    let report = play(plan(Work::Data, 50, &[(128, 2), (512, 2)]), &node(), 30 * MS, up, GOOD).unwrap();
-    assert_eq!((report.rows[1].received, report.rows[1].lost()), (50, 0));
+fn each_row_has_a_count_of_its_own() {
+    // Ten messages of the first row are lost, or ten of the second, or some of both.
+    let fates: [(Fate, [u32; 2]); 3] = [
+        (|place| usize::from(!(10..20).contains(&place)), [10, 0]),
+        (|place| usize::from(!(60..70).contains(&place)), [0, 10]),
+        (|place| usize::from(!(10..14).contains(&place) && !(80..87).contains(&place)), [4, 7]),
+    ];
+    for (up, lost) in fates {
+        let report = play(plan(Work::Data, 50, &[(128, 2), (512, 2)]), &node(), 30 * MS, up, GOOD).unwrap();
+        assert_eq!(report.rows.iter().map(|row| row.lost()).collect::<Vec<_>>(), lost);
+    }
 }
 
 #[test]
