@@ -64,7 +64,8 @@ def test_every_burst_of_16_bits_in_a_checked_header_is_found(packet: Packet, dat
     datagram[place + 1] ^= burst & 0xFF
     with pytest.raises(DecodeError) as dropped:
         decode(bytes(datagram))
-    assert dropped.value.reason is Reason.HEADER_CORRUPT
+    # Damage to the epoch may make a packet claim a tag for which it has no room; that is seen before its check is.
+    assert dropped.value.reason in {Reason.HEADER_CORRUPT, Reason.TAG_CUT}
 
 
 @given(st.binary(min_size=1, max_size=30), st.data())
