@@ -6,6 +6,7 @@ use transports::{Opening, SpecError, Stack, nanoseconds};
 
 use crate::application::Application;
 use crate::apps;
+use crate::framing::Framing;
 
 /// Who sends what to whom, over which transport. Every key is that of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,27 @@ impl Flow {
     /// How the packets that open its sessions are told from others, if they can be.
     pub fn opening(&self) -> Option<Opening> {
         self.stack.opening()
+    }
+
+    /// How its messages lie in its packets.
+    ///
+    /// # Errors
+    /// Why they cannot be told there, as the second half of a sentence.
+    pub fn framing(&self) -> Result<Framing, String> {
+        if !self.stack.carries_in_clear() {
+            return Err(format!(
+                "`{}` does not carry them in the clear; `udp` and `tcp` do",
+                self.spec.stack
+            ));
+        }
+        match self.app.message_bytes() {
+            0 => Err(format!("those of `{}` have no common size", self.spec.app)),
+            message_bytes => Ok(Framing {
+                service: self.stack.service(),
+                message_bytes,
+                many_sessions: self.app.opens_many_sessions(),
+            }),
+        }
     }
 
     /// Whether it uses further addresses of its nodes beside the first ones.

@@ -45,12 +45,12 @@ fn tcp(addresses: &[u8], segment: &[u8]) -> bool {
 }
 
 /// The ones' complement sum of the 16-bit words of `bytes` (RFC 1071), the last one filled up with a zero.
-fn sum(bytes: &[u8]) -> u64 {
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
     fold(words.map(u64::from).sum())
 }
 
-fn fold(mut sum: u64) -> u64 {
+pub(crate) fn fold(mut sum: u64) -> u64 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
