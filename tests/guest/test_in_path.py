@@ -63,7 +63,7 @@ def test_a_node_without_rules_changes_nothing(play: Play, tmp_path: Path) -> Non
         records = play(plain, cut)
         _trusted(cut, tmp_path / "out" / "cut")
         (node,) = records["cut"]["in_path"]
-        assert node["seen_packets"] == node["passed_packets"] > 50
+        assert node["seen_packets"] == node["passed_packets"] >= 50
         delays = [_delays_s(tmp_path / "out" / name) for name in ("plain", "cut")]
         assert delays[0] == pytest.approx(delays[1], abs=1e-5)
 
@@ -120,7 +120,7 @@ def test_altered_messages_are_thrown_away_or_believed(play: Play, tmp_path: Path
     assert records["leave"]["flows"][0]["outcome"] == "ok"
     believed = records["repair"]["flows"][0]
     assert believed["outcome"] == "failed"
-    assert "never sent" in believed["reason"]
+    assert "that this flow's sender did not send" in believed["reason"]
 
 
 def test_a_reset_that_the_node_makes_ends_a_connection(play: Play, tmp_path: Path) -> None:
@@ -145,7 +145,8 @@ def test_other_transports_go_through_and_are_hit(play: Play, tmp_path: Path) -> 
     }
     rules = [
         _rule({"probability": 0.02}, {"action": "drop"}, "gone"),
-        _rule({"probability": 0.02}, {"action": "alter", "within": "transport", "bits": 3}, "bits"),
+        # One bit: no checksum overlooks it, as that of TCP does some in a thousand of three.
+        _rule({"probability": 0.02}, {"action": "alter", "within": "transport", "bits": 1}, "bits"),
         _rule({"probability": 0.02}, {"action": "duplicate", "after_s": 0.002}, "twice"),
         _rule({"probability": 0.02}, {"action": "delay", "delay_s": 0.03, "jitter_s": 0.01}, "late"),
     ]
@@ -359,7 +360,8 @@ def test_without_its_log_a_node_is_not_checked(honest: tuple[dict[str, Any], Pat
     ("changes", "sentence"),
     [
         ({"in_path": [{**MALLORY, "between": ["west", "server"]}]}, "no link joins \"west\" to \"server\""),
-        ({"in_path": [{**MALLORY, "between": ["mid", "east"]}]}, 'name "mid>mallory" instead'),
+        ({"in_path": [{**MALLORY, "between": ["mid", "east"]}]},
+         'stands in the link of "east>mid"; name "east>mallory" instead'),
         ({"in_path": [{**MALLORY, "rules": [_rule({"nth": 0}, {"action": "drop"})]}]},
          "in-path node \"mallory\", rule \"r\": `nth` is 0; it must be"),
         ({"in_path": [{**MALLORY, "rules": [_rule({"message": {"flow": "f9"}}, {"action": "drop"})]}]},

@@ -255,6 +255,7 @@ fn delays_let_others_pass_and_keep_within_their_jitter() {
     assert!(late.iter().all(|(at_ms, _, _)| (50..150).contains(at_ms)));
     let early = late.iter().filter(|(at_ms, _, _)| *at_ms < 100).count();
     assert!((25..=75).contains(&early), "{early} of 100 are early");
+    assert_eq!(bench.log().counters.late_packets, 100);
 }
 
 #[test]
@@ -372,6 +373,29 @@ fn captured_packets_are_inserted_again() {
     assert_eq!(bench.until(2000 * MS), [(1000, TO_B, datagram(&[1]))]);
     let log = bench.log();
     assert_eq!((log.counters.inserted_packets, log.counters.rules[1].unfit_packets), (2, 1));
+}
+
+#[test]
+fn what_is_inserted_leaves_where_when_and_with_the_checksums_that_the_rule_says() {
+    let insert = |checksums: &str| {
+        let rules = json!([
+            {"id": "remember", "match": {"protocol": "udp"}, "do": {"action": "capture", "as": "old", "most": 2}},
+            {"id": "back", "match": {"protocol": "tcp"},
+             "do": {"action": "insert", "packet": {"captured": "old"}, "towards": "a", "after_s": 0.5,
+                    "set": {"ttl": 9}, "checksums": checksums}},
+        ]);
+        let mut bench = Bench::new(rules);
+        (1..=3).for_each(|n| drop(bench.packet(&datagram(&[n]))));
+        let ack = segment(1, 0x10, b"");
+        assert_eq!(bench.packet(&ack), [ack]);
+        bench.until(1000 * MS)
+    };
+    // The third one found no room: two are the most.
+    let mut expected = datagram(&[2]);
+    expected[8] = 9;
+    assert_eq!(insert("leave"), [(500, TO_A, expected.clone())]);
+    checksums::repair(&mut expected);
+    assert_eq!(insert("repair"), [(500, TO_A, expected)]);
 }
 
 #[test]

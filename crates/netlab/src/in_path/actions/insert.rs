@@ -74,7 +74,9 @@ pub(super) const INSERT: Kind = Kind {
                 // Where a message is, is known of the packet that matched alone.
                 Written::Named(name) if name == "matched" => Within::Message.known(names)?,
                 _ => {
-                    return Err("has `within` \"message\" in `set`; that is for the packet \"matched\"".into());
+                    return Err(
+                        "has `within` \"message\" in `set`; that is for the packet \"matched\"".into()
+                    );
                 }
             }
         }
