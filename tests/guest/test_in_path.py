@@ -12,6 +12,10 @@ import pyarrow.compute as pc
 import pytest
 
 from gauntlet.certificate.certify import certify
+from gauntlet.experiment.expand import expand
+from gauntlet.experiment.load import parse_experiment
+from gauntlet.experiment.plans import plan_run
+from tests.documentation.snippets import blocks
 from tests.guest.conftest import EXPERIMENTS, Play, gauntlet, run_plan, tcp_flow
 
 MALLORY = {"node": "mallory", "between": ["east", "server"]}
@@ -375,6 +379,35 @@ def test_what_cannot_be_played_gets_a_sentence(play: Play, changes: Mapping[str,
     record = play(run_plan(**{"flows": [_udp_flow()], **changes}))["run"]
     assert record["outcome"] == "failed"
     assert sentence in record["reason"]
+
+
+def test_the_lesson_does_what_it_says(play: Play, tmp_path: Path) -> None:
+    """docs/guide/in-path.md: its experiment, and the same with each of the other nodes that it shows."""
+    shown = [block for block in blocks("toml") if block.document.name == "in-path.md"]
+    whole, *others = [block.text for block in shown]
+    begin, end = whole.index("[[in_path]]"), whole.index("[workload]")
+    texts = [whole, *(whole[:begin] + other + whole[end:] for other in others)]
+    runs = {}
+    for name, text in zip(("late", "bits", "replay", "reset"), texts, strict=True):
+        for spec in expand(parse_experiment(text, name, tmp_path)):
+            (protocol,) = {flow.protocol for flow in spec.flows}
+            runs[name, protocol] = {**plan_run(spec), "id": f"{name}-{protocol}"}
+    records = play(*runs.values())
+    for run in runs.values():
+        _trusted(run, tmp_path / "out" / run["id"])
+
+    def of(name: str, protocol: str) -> tuple[Mapping[str, Any], str]:
+        record = records[f"{name}-{protocol}"]
+        return record["in_path"][0], record["flows"][0]["outcome"]
+
+    assert of("late", "udp")[0]["late_packets"] == 1
+    assert of("late", "tcp-cubic")[0]["late_packets"] > 1
+    assert of("bits", "udp")[0]["altered_packets"] == 5
+    assert of("bits", "udp")[1] == "failed"
+    assert of("replay", "udp")[0]["inserted_packets"] == 1
+    assert of("reset", "udp")[1] == "ok"
+    assert of("reset", "tcp-cubic")[0]["inserted_packets"] == 1
+    assert of("reset", "tcp-cubic")[1] == "failed"
 
 
 def test_the_example_is_played_trusted_and_shown(tmp_path: Path) -> None:
