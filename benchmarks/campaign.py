@@ -15,10 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gauntlet import campaign, playing, report
+from gauntlet import campaign, packing, report
 from gauntlet.engine import cores, guest
 from gauntlet.errors import RunError
-from gauntlet.executor.local import Emit, Work
+from gauntlet.executor import places
+from gauntlet.executor.contract import Emit
+from gauntlet.executor.local import Work
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.results import pack, parquet, store
 from speed import program
@@ -35,7 +37,7 @@ WATCHED: tuple[tuple[Any, str, str], ...] = (
     (guest, "boot", "talking to the guest"),
     (campaign, "plans", "plans"),
     (pack, "certify", "certificate"),
-    (playing, "pack", "storing runs, the rest"),
+    (packing, "pack", "storing runs, the rest"),
     (store, "place_run", "storing runs, the rest"),
     (store, "json_bytes", "storing runs, JSON"),
     (pack, "json_bytes", "storing runs, JSON"),
@@ -95,6 +97,9 @@ class Parts:
 class OneProcess:
     """Stands in for `Local`: plays the jobs here, so that their parts can be told apart."""
 
+    workers = 1
+    notes = ()
+
     def __init__(self, work: Work, _workers: int) -> None:
         self._work = work
         self._core = cores.usable_cores()[0]
@@ -122,7 +127,7 @@ def main() -> None:
     parts = Parts()
     for place, name, part in WATCHED:
         parts.watch(place, name, part)
-    setattr(playing, "Local", OneProcess)  # noqa: B010 - a stand-in of the same shape, which a type checker refuses
+    setattr(places, "Local", OneProcess)  # noqa: B010 - a stand-in of the same shape, which a type checker refuses
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as scratch:
         outcome = _play(chosen.experiment, chosen.keep or Path(scratch) / "results", chosen.short)
     parts.enter(REST)

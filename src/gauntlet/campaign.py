@@ -7,17 +7,21 @@ stays, and the same call continues with what is missing.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.engine.cores import usable_cores
 from gauntlet.engine.hashes import sha256_of_file
 from gauntlet.executor import engines
+from gauntlet.executor.address import Cluster
 from gauntlet.executor.cache import Cache
+from gauntlet.executor.places import opened
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import expand, links, ridden
 from gauntlet.experiment.runspec import RunSpec
 from gauntlet.metrics.tables import finalize
+from gauntlet.packing import code, packed
 from gauntlet.playing import Event, Outcome, Planned, Playing
 from gauntlet.rehearsal import rehearse
 from gauntlet.results import layout, resume, store
@@ -40,6 +44,7 @@ def play(
     specs: Sequence[RunSpec] | None = None,
     command: Sequence[str] = (),
     workers: int | None = None,
+    cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
     on_event: Callable[[Event], None] | None = None,
@@ -47,8 +52,8 @@ def play(
     """Play an experiment into `out`: the entry for programs, which `gauntlet run` uses too.
 
     `specs` are its runs where they are expanded already, `command` what the manifest names as the maker.
-    Without `cached` the user's cache of runs is neither read nor written. Raises what `expand` and `run`
-    raise.
+    The runs play on `workers` cores of this machine (default: all), or on a `cluster`. Without `cached` the
+    user's cache of runs is neither read nor written. Raises what `expand` and `run` raise.
     """
     runs = expand(experiment) if specs is None else specs
     about = experiment.about
@@ -63,6 +68,7 @@ def play(
         command=command,
         options=options(experiment, runs),
         workers=workers,
+        cluster=cluster,
         capture=capture,
         cached=cached,
         on_event=on_event,
@@ -81,6 +87,7 @@ def run(
     command: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
+    cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
     engine: "Engine | None" = None,
@@ -94,7 +101,7 @@ def run(
     written; RunError when nothing can be played (no kernel, a full disk).
     """
     began = time.monotonic()
-    workers = workers or len(usable_cores())
+    place = cluster or workers or len(usable_cores())
     engine = engine or engines.installed()
     identity = engine.identity()
     traces = {path: sha256_of_file(Path(path)) for path in {spec.scenario.path for spec in specs} if path}
@@ -118,7 +125,7 @@ def run(
         command=list(command),
         options=dict(options or {}),
         engine=engine.describe(),
-        workers=workers,
+        workers=place if isinstance(place, int) else None,
     )
     with store.exclusive(out):
         before = Manifest.read(out) if (out / layout.MANIFEST).exists() else None
@@ -132,11 +139,12 @@ def run(
         tell = on_event or (lambda _event: None)
         playing = Playing(out, engine, cache, outcome, tell, capture=capture, traces=traces)
         try:
-            playing.play(missing, workers)
+            playing.play(missing, partial(opened, place, engine, packed, code()))
         finally:
             outcome.wall_s = time.monotonic() - began
             progress = (outcome.finished, outcome.cached, outcome.wall_s)
-            Manifest.read(out).with_progress(*progress).write(out)
+            crew = (outcome.workers or None) if cluster else None
+            Manifest.read(out).with_progress(*progress, workers=crew).write(out)
         if outcome.finished or outcome.cached or changed or not (out / "tables").is_dir():
             finalize(out)
     return outcome

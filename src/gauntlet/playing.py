@@ -16,16 +16,14 @@ from gauntlet.errors import GauntletError, RunError
 from gauntlet.executor import attachments
 from gauntlet.executor.bundle import Bundle
 from gauntlet.executor.cache import Cache
-from gauntlet.executor.local import Local
+from gauntlet.executor.contract import Executor, ExecutorGone
 from gauntlet.executor.plan import RunPlan
-from gauntlet.executor.play import Job, Packed, Played, Player
+from gauntlet.executor.play import Job, Played
 from gauntlet.experiment import ridden
 from gauntlet.experiment.runspec import RunSpec
-from gauntlet.metrics import measures
 from gauntlet.results import layout, resume, store
-from gauntlet.results.files import failures_named, read_json
-from gauntlet.results.pack import made_with, pack
-from gauntlet.results.reader import Run
+from gauntlet.results.files import failures_named
+from gauntlet.results.pack import made_with
 
 LOST_RUNS_IN_A_ROW = 8
 """A campaign gives up when this many runs in a row leave nothing: then the machine is at fault, not a run."""
@@ -65,6 +63,10 @@ class Outcome:
     """Runs that were taken from the cache, or that equal another one of this campaign."""
     cache_trouble: str = ""
     """Why runs could not be kept in the cache."""
+    workers: int = 0
+    """The most that played side by side."""
+    notes: list[str] = field(default_factory=list)
+    """What happened to workers of a cluster, each a sentence."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,10 @@ class Playing:
         self._identity = engine.identity()
         self._lost_in_a_row = 0
 
-    def play(self, missing: Sequence[Planned], workers: int) -> None:
-        """Take runs from the cache, play the others; runs of one key are played once."""
+    def play(self, missing: Sequence[Planned], crew: Callable[[int], Executor]) -> None:
+        """Take runs from the cache, have a crew play the others (`crew(jobs)` opens one for so many); runs of
+        one key are played once.
+        """
         same: dict[str, list[Planned]] = {}
         for it in missing:
             same.setdefault(it.key, []).append(it)
@@ -106,7 +110,11 @@ class Playing:
         with tempfile.TemporaryDirectory(prefix=".work-", dir=self._out) as scratch:
             waiting = [runs for runs in same.values() if not self._taken(runs, Path(scratch))]
             if waiting:
-                self._play_all(waiting, min(workers, len(waiting)), Path(scratch))
+                with crew(len(waiting)) as executor:
+                    try:
+                        self._play_all(waiting, executor, Path(scratch))
+                    finally:
+                        self._outcome.notes.extend(executor.notes)
 
     def _taken(self, runs: Sequence[Planned], scratch: Path) -> bool:
         """Put runs of one key into the results from the cache, if it has them."""
@@ -120,28 +128,27 @@ class Playing:
         self._outcome.cached += len(runs)
         return True
 
-    def _play_all(self, waiting: Sequence[Sequence[Planned]], workers: int, scratch: Path) -> None:
+    def _play_all(self, waiting: Sequence[Sequence[Planned]], crew: Executor, scratch: Path) -> None:
         """Hand plans to workers, a few ahead of each, and store what comes back."""
         news: queue.SimpleQueue[tuple[Sequence[Planned], Any]] = queue.SimpleQueue()
-        player = Player(self._engine, partial(_pack, capture=self._capture))
         following, under_way = iter(waiting), 0
-        with Local(player, workers) as crew:
-            while True:
-                while under_way < _AHEAD * workers and (runs := next(following, None)) is not None:
-                    first = runs[0]
-                    console = layout.console_file(self._out, first.spec.id)
-                    job = Job(first.plan, first.key, scratch / first.key, console)
-                    future = crew.submit(job, partial(_put, news, runs))
-                    future.add_done_callback(partial(_put, news, runs))
-                    under_way += 1
-                if not under_way:
-                    return
-                runs, said = news.get()
-                if isinstance(said, Future):
-                    under_way -= 1
-                    self._ended(runs, said)
-                else:
-                    self._heard(runs[0].spec.id, said)
+        while True:
+            self._outcome.workers = max(self._outcome.workers, crew.workers)
+            while under_way < _AHEAD * max(1, crew.workers) and (runs := next(following, None)) is not None:
+                first = runs[0]
+                console = layout.console_file(self._out, first.spec.id)
+                job = Job(first.plan, first.key, scratch / first.key, console, self._capture)
+                future = crew.submit(job, partial(_put, news, runs))
+                future.add_done_callback(partial(_put, news, runs))
+                under_way += 1
+            if not under_way:
+                return
+            runs, said = news.get()
+            if isinstance(said, Future):
+                under_way -= 1
+                self._ended(runs, said)
+            else:
+                self._heard(runs[0].spec.id, said)
 
     def _heard(self, run_id: str, event: Mapping[str, Any]) -> None:
         if event["event"] == "started":
@@ -151,9 +158,13 @@ class Playing:
             self._tell(Event("progress", run_id, min(1.0, done)))
 
     def _ended(self, runs: Sequence[Planned], future: "Future[Played]") -> None:
-        """Store what became of runs of one key. Raises RunError when too many in a row left nothing."""
+        """Store what became of runs of one key. Raises RunError when too many in a row left nothing or when
+        nobody is left to play any.
+        """
         try:
             played = future.result()
+        except ExecutorGone:
+            raise
         except GauntletError as error:
             self._lost_in_a_row += 1
             self._failed(runs, str(error))
@@ -212,16 +223,3 @@ class Playing:
 
 def _put(news: "queue.SimpleQueue[tuple[Any, Any]]", runs: Sequence[Planned], said: object) -> None:
     news.put((runs, said))
-
-
-def _pack(run: Mapping[str, Any], record_dir: Path, folder: Path, *, capture: bool) -> Packed:
-    """A worker's part after a run: what is kept of its record."""
-    record = pack(run, record_dir, folder, capture=capture)
-    virtual_s = float(record.get("virtual_s") or 0.0)
-    if record["outcome"] != "ok":
-        return Packed(made_with(), {"virtual_s": virtual_s}, record["reason"])
-    measures.keep(Run.packed(folder, run))
-    verdict = read_json(folder / layout.CERTIFICATE, "the certificate")["verdict"]
-    flows = sorted({f"{flow['app']} over {flow['stack']}" for flow in record["flows"]})
-    facts = {"virtual_s": virtual_s, "verdict": verdict, "capture": capture, "flows": flows}
-    return Packed(made_with(), facts)

@@ -293,7 +293,7 @@ class Counting:
 def test_a_worker_plays_nothing_whose_files_have_changed(own_stack: Path) -> None:
     specs = expand(parse_experiment(OWN, "own.toml", own_stack))
     engine = Counting()
-    player = Player(cast(Engine, engine), lambda *_given: Packed({}, {}))
+    player = Player(cast(Engine, engine), lambda *_given, **_wishes: Packed({}, {}))
     job = Job(plans(specs)[-1], "0" * 64, own_stack / "bundle")
     with pytest.raises(RunError, match="played"):
         player(job, 0, lambda _event: None)

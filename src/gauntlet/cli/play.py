@@ -13,6 +13,7 @@ from gauntlet.cli.output import campaign_progress, console, open_in_browser, pri
 
 if TYPE_CHECKING:
     from gauntlet.campaign import Outcome
+    from gauntlet.executor.address import Cluster
     from gauntlet.experiment import Experiment, RunSpec
 
 SHOWN_FAILURES = 5
@@ -26,6 +27,7 @@ class Wishes:
     seed: int | None = None
     repetitions: int | None = None
     workers: int | None = None
+    cluster: "Cluster | None" = None
     out: Path | None = None
     capture: bool = False
     cached: bool = True
@@ -59,6 +61,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 specs=specs,
                 command=["gauntlet", *sys.argv[1:]],
                 workers=wishes.workers,
+                cluster=wishes.cluster,
                 capture=wishes.capture,
                 cached=wishes.cached,
                 on_event=progress,
@@ -107,6 +110,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "cached": outcome.cached,
                 "finished": outcome.finished,
                 "failed": outcome.failed,
+                "notes": outcome.notes,
                 "untrusted": outcome.untrusted,
                 "unchecked": outcome.unchecked,
                 "wall_s": round(outcome.wall_s, 3),
@@ -130,6 +134,8 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
             )
         if outcome.present_before or outcome.cached:
             console(stderr=True).print(_sources(outcome), soft_wrap=True)
+        for note in outcome.notes:
+            console(stderr=True).print(note, soft_wrap=True, markup=False)
         click.echo(f"Results: {outcome.results}\nReport:  {page}")
 
 
@@ -142,6 +148,8 @@ def _sources(outcome: "Outcome") -> str:
 
 
 def _warn(outcome: "Outcome") -> None:
+    for note in outcome.notes:
+        click.echo(note, err=True)
     for run, reason in list(outcome.failed.items())[:SHOWN_FAILURES]:
         click.echo(f"Run {run} failed: {reason}", err=True)
     if len(outcome.failed) > SHOWN_FAILURES:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gauntlet.cli.cluster import cluster, scheduler_options
 from gauntlet.cli.failure import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from gauntlet.campaign import Outcome
+    from gauntlet.executor.address import Cluster
     from gauntlet.studies.judging import Judged
     from gauntlet.studies.model import Study
     from gauntlet.studies.reproduce import Task
@@ -26,6 +28,7 @@ class _Wishes:
     quick: bool
     out: Path
     workers: int | None
+    cluster: "Cluster | None"
     only: tuple[str, ...]
     cached: bool
     play: bool
@@ -40,6 +43,7 @@ class _Wishes:
     "--out", type=click.Path(path_type=Path), help="Folder (default: results/STUDY-quick or -full)."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
+@scheduler_options
 @click.option("--only", multiple=True, metavar="EXPERIMENT", help="Only this experiment; can be repeated.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--no-run", is_flag=True, help="Play nothing: judge the runs that are in the folder.")
@@ -73,6 +77,10 @@ def reproduce(
     quick: bool,
     out: Path | None,
     workers: int | None,
+    scheduler: str | None,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
     only: tuple[str, ...],
     no_cache: bool,
     no_run: bool,
@@ -95,6 +103,7 @@ def reproduce(
       gauntlet reproduce                        which studies there are
       gauntlet reproduce d34                    a first look, in minutes
       gauntlet reproduce d34 --full             all of it
+      gauntlet reproduce d34 --full --scheduler tcp://10.0.0.1:8786
       gauntlet reproduce d34 --from-summary     the verdicts of the last full run, in seconds
       gauntlet reproduce ./my-study             a study of your own: a folder
     """
@@ -121,8 +130,9 @@ def reproduce(
         )
     else:
         folder = out or Path("results") / f"{chosen.key}-{'quick' if quick else 'full'}"
+        where = cluster(scheduler, tls_ca, tls_cert, tls_key, workers)
         wishes = _Wishes(
-            quick, folder, workers, only, not no_cache, not no_run, update_summary, quiet or json_
+            quick, folder, workers, where, only, not no_cache, not no_run, update_summary, quiet or json_
         )
         ended = _done_again(chosen, wishes)
     if ended is None:
@@ -240,6 +250,7 @@ def _play(study: "Study", todo: Sequence["Task"], wishes: _Wishes) -> Mapping[st
             wishes.out,
             command=["gauntlet", *sys.argv[1:]],
             workers=wishes.workers,
+            cluster=wishes.cluster,
             cached=wishes.cached,
             on_event=progress,
             on_experiment=progress.rename,
@@ -261,6 +272,8 @@ def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
         )
         click.echo(f"Page: {ended.page}")
     for name, outcome in ended.outcomes.items():
+        for note in outcome.notes:
+            click.echo(f"{name}: {note}", err=True)
         for run, reason in list(outcome.failed.items())[:1]:
             others = len(outcome.failed) - 1
             more = f" ({others} more of this experiment; the page has all)" if others else ""

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import click
 
+from gauntlet.cli.cluster import cluster, scheduler_options
+
 
 @click.command(short_help="Run an experiment and make its report.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--seed", type=int, help="Replace the experiment's seed.")
 @click.option("--repetitions", type=int, help="Replace the experiment's number of repetitions.")
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
+@scheduler_options
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
@@ -24,6 +27,10 @@ def run(
     seed: int | None,
     repetitions: int | None,
     workers: int | None,
+    scheduler: str | None,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
     out: Path | None,
     capture: bool,
     no_cache: bool,
@@ -36,13 +43,14 @@ def run(
     The same command continues a campaign that was stopped: what is finished stays, and only what is new is
     played when repetitions are raised or the file is edited. Runs that were played before, for whatever
     experiment, come from the cache (gauntlet cache). The same file and seed give the same tables, byte for
-    byte, on any number of workers.
+    byte, on any number of workers, here or on other machines (--scheduler, see gauntlet worker).
 
     \b
     Examples:
       gauntlet run experiments/hsr-cbr.toml
       gauntlet run experiments/hsr-cbr.toml --seed 7 --workers 1 --out /tmp/seven
       gauntlet run own.toml --repetitions 2 --quiet
+      gauntlet run own.toml --scheduler tcp://10.0.0.1:8786
     """
     from gauntlet.cli.play import Wishes, play
 
@@ -50,6 +58,7 @@ def run(
         seed=seed,
         repetitions=repetitions,
         workers=workers,
+        cluster=cluster(scheduler, tls_ca, tls_cert, tls_key, workers),
         out=out,
         capture=capture,
         cached=not no_cache,

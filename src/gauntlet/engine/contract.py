@@ -11,10 +11,15 @@ OnEvent = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run is played: the host's core, and the file that keeps the console of one that goes wrong."""
+    """Where a run is played: the host's core, and the file that keeps the console of one that goes wrong.
+
+    `enter` is what the process that plays it does first, before it has threads or other programs: it may give
+    it files of its own (`gauntlet.executor.view`).
+    """
 
     core: int | None = None
     console: Path | None = None
+    enter: Callable[[], None] | None = None
 
 
 class Engine(Protocol):

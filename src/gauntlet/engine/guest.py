@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def boot(
     stall_wall_s: float = STALL_WALL_S,
     settings: Sequence[str] = (),
     console: Path | None = None,
+    enter: Callable[[], None] | None = None,
 ) -> None:
     """Boot a guest that plays `runs` (plan.md) and wait for its end; records appear in `out` (record.md).
 
@@ -113,7 +115,7 @@ def boot(
         ]  # fmt: skip
         memory = machine.memory_folder or _memory_folder(1)
         environment = {**os.environ, "GAUNTLET_SEED": str(seed), "TMPDIR": str(memory)}
-        with _started(command, environment, core) as process:
+        with _started(command, environment, core, enter) as process:
             watched = _Watched(process, machine, [run["id"] for run in runs], command, console)
             watched.listen(on_event or (lambda _event: None), stall_wall_s)
 
@@ -248,14 +250,16 @@ def _event(line: str) -> Mapping[str, Any] | None:
     return event
 
 
-def _prepare() -> None:
-    """What a guest's process does before it becomes the kernel.
+def _prepare(enter: Callable[[], None] | None) -> None:
+    """What a guest's process does before it becomes the kernel; `enter` comes first (`contract.Place`).
 
     The kernel adds the random gap between its data and its heap, up to a gigabyte, to the guest's memory, and
     with it to the kernel's own bookkeeping: without that randomness equal guests have equal memory.
     Containers may forbid to switch it off (`gauntlet doctor` tells). A guest that dies aborts, and would
     leave its memory as a core file.
     """
+    if enter is not None:
+        enter()  # a user namespace of its own would take the signal of the next line away again
     cores.die_with_parent(signal.SIGKILL)
     ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
@@ -264,7 +268,10 @@ def _prepare() -> None:
 
 @contextlib.contextmanager
 def _started(
-    command: list[str], environment: Mapping[str, str], core: int | None
+    command: list[str],
+    environment: Mapping[str, str],
+    core: int | None,
+    enter: Callable[[], None] | None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
@@ -274,7 +281,7 @@ def _started(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_prepare,  # noqa: PLW1509 - the workers that start guests have one thread
+            preexec_fn=partial(_prepare, enter),  # noqa: PLW1509 - the workers that start guests have one thread
         )
     except OSError as error:
         raise RunError(_not_started(Path(command[0]), error)) from None

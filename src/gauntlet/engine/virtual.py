@@ -77,6 +77,7 @@ class Virtual:
             core=place.core,
             on_event=on_event,
             console=place.console,
+            enter=place.enter,
         )
         folder = out / str(run["id"])
         if not (folder / "record.json").is_file():

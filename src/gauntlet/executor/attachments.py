@@ -46,10 +46,63 @@ def attached(stacks: Sequence[Mapping[str, Any]]) -> Attached:
     return {str(path): sha256_of_file(path) for path in sorted(paths)}, dict(sorted(libraries.items()))
 
 
+def is_here(path: str, sha256: str) -> bool:
+    """Whether this machine has a file with this content at this path."""
+    return Path(path).is_file() and sha256_of_file(Path(path)) == sha256
+
+
+def own(stacks: Sequence[Mapping[str, Any]], files: Iterable[str]) -> list[str]:
+    """Which of the files of stacks are the user's own: those in an experiment's folder, or in a folder that
+    its PYTHONPATH names. All others belong to programs that are installed.
+    """
+    folders = set()
+    for stack in stacks:
+        folder = Path(stack["working_directory"])
+        if folder != Path("/"):  # that of programs that ship
+            given = stack["environment"].get("PYTHONPATH", "").split(":")
+            folders.update([folder, *(folder / path for path in given if path)])
+    return [path for path in files if any(folder in Path(path).parents for folder in folders)]
+
+
+def lacking(
+    stacks: Sequence[Mapping[str, Any]],
+    files: Mapping[str, str],
+    libraries: Mapping[str, str],
+    brought: Iterable[str],
+) -> str | None:
+    """What this machine lacks of all that a plan's stacks need, without a full stop; None when it has it.
+
+    `brought` are the paths of files that came with the plan.
+    """
+    came = set(brought)
+    for name, version in libraries.items():
+        here = platform.python_version() if name == "python" else _version(name)
+        if here != version:
+            return f"the run needs {name} {version}, and there is {here or 'none'}"
+    for stack in stacks:
+        for command in (stack["client"], stack["server"]):
+            program = command[0]
+            path = stack["environment"].get("PATH", PATH)
+            if program not in came and shutil.which(program, path=path) is None:
+                return f"the run needs the program {program}, which is not there"
+    for path, sha256 in files.items():
+        if path not in came and not is_here(path, sha256):
+            what = "is another one there" if Path(path).exists() else "is not there"
+            return f"the run needs the file {path}, which {what}"
+    return None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def check(files: Mapping[str, str]) -> None:
     """See that files are still what a plan says. Raises RunError with the first that is not."""
     for path, sha256 in files.items():
-        if not Path(path).is_file() or sha256_of_file(Path(path)) != sha256:
+        if not is_here(path, sha256):
             raise RunError(
                 f"{path} is not what it was when the runs were planned; leave it alone while they are "
                 "played. The same command plans them anew."

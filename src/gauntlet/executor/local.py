@@ -12,20 +12,25 @@ import signal
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkProcess
-from typing import Any, cast
+from multiprocessing.context import ForkContext, SpawnContext
+from multiprocessing.process import BaseProcess as Process
+from typing import Any, Literal, cast
 
 from gauntlet.engine.cores import die_with_parent, usable_cores
 from gauntlet.engine.ended import ended, oom_kills
 from gauntlet.errors import GauntletError, RunError, UserError
+from gauntlet.executor.contract import Emit
 
-Emit = Callable[[Any], None]
 Work = Callable[[Any, int, Emit], Any]
 """`work(job, core, emit)` does a job on the given core, tells of its progress, returns its outcome."""
+
+
+class WorkerDied(RunError):
+    """The process that did a job died: whoever has others may have the job done there."""
 
 
 @dataclass
@@ -39,10 +44,15 @@ class Local:
     """Does jobs with `work` on `workers` processes; a context manager whose end ends the workers.
 
     `submit` and its futures are those of `concurrent.futures`; events come from a thread of its own. Raises
-    UserError when more workers are asked than there are cores.
+    UserError when more workers are asked than there are cores. `start` is how processes begin, as
+    `multiprocessing` names it: a process that has threads must not fork, and `work` is pickled then.
     """
 
-    def __init__(self, work: Work, workers: int | None = None) -> None:
+    notes: Sequence[str] = ()
+
+    def __init__(
+        self, work: Work, workers: int | None = None, *, start: Literal["fork", "spawn"] = "fork"
+    ) -> None:
         cores = usable_cores()
         workers = len(cores) if workers is None else workers
         if not 1 <= workers <= len(cores):
@@ -54,9 +64,11 @@ class Local:
         self._lock = threading.Lock()
         self._waiting: deque[_Task] = deque()
         self._ending = False
-        self._workers: dict[Connection, ForkProcess] = {}
+        self._workers: dict[Connection, Process] = {}
         self._busy: dict[Connection, _Task] = {}
-        context = multiprocessing.get_context("fork")
+        context: ForkContext | SpawnContext = (
+            multiprocessing.get_context("fork") if start == "fork" else multiprocessing.get_context("spawn")
+        )
         for core in cores[:workers]:
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, core, work), daemon=False)
@@ -144,7 +156,7 @@ class Local:
             process = self._workers.pop(pipe)
             process.join()
             del self._busy[pipe]
-            task.future.set_exception(RunError(self._death(process.exitcode)))
+            task.future.set_exception(WorkerDied(self._death(process.exitcode)))
             return
         if kind == "event":
             task.on_event(content)

@@ -1,22 +1,30 @@
-"""What a worker does with one plan: check its files, have the engine play it, seal what came out.
+"""What a worker does with one plan: see to its files, have the engine play it, seal what came out.
 
 The engine and `Pack` come from above; nothing else than the plan decides what is done.
 """
 
+import platform
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from gauntlet.engine.contract import Engine, Place
-from gauntlet.executor import attachments
+from gauntlet.errors import RunError
+from gauntlet.executor import attachments, view
 from gauntlet.executor.bundle import Bundle
-from gauntlet.executor.local import Emit
+from gauntlet.executor.contract import Emit
 from gauntlet.executor.plan import RunPlan
+from gauntlet.executor.view import Brought, View
 
-Pack = Callable[[Mapping[str, Any], Path, Path], "Packed"]
-"""`pack(run, record_dir, folder)` puts what is kept of a run's record into an empty folder."""
+
+class Pack(Protocol):
+    """Puts what is kept of a run's record into an empty folder, with its packets if they are wanted."""
+
+    def __call__(
+        self, run: Mapping[str, Any], record_dir: Path, folder: Path, /, *, capture: bool
+    ) -> "Packed": ...
 
 
 @dataclass(frozen=True)
@@ -30,12 +38,17 @@ class Packed:
 
 @dataclass(frozen=True)
 class Job:
-    """A plan to be played: its key on the engine, the new folder that becomes its bundle, its console."""
+    """A plan to be played: its key on the engine, the new folder that becomes its bundle, its console.
+
+    `brought` are files of the plan that came with it from another machine; the others are files of this one.
+    """
 
     plan: RunPlan
     key: str
     into: Path
     console: Path | None = None
+    capture: bool = False
+    brought: Mapping[str, Brought] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,16 +69,35 @@ class Player:
 
     def __call__(self, job: Job, core: int, emit: Emit) -> Played:
         """Play a job. Raises RunError when there is no record of it."""
-        attachments.check(job.plan.files)
+        foreign = _foreign(job)
         run = job.plan.run()
         records = job.into.with_name(f"{job.into.name}.records")
+        root = job.into.with_name(f"{job.into.name}.root")
+        place = Place(core, job.console, View(foreign, root) if foreign else None)
         try:
-            record_dir = self.engine.play(run, records, place=Place(core, job.console), on_event=emit)
+            record_dir = self.engine.play(run, records, place=place, on_event=emit)
             job.into.mkdir(parents=True)
-            packed = self.pack(run, record_dir, job.into)
+            packed = self.pack(run, record_dir, job.into, capture=job.capture)
             if packed.reason:
                 return Played(None, packed.reason, packed.facts)
             bundle = Bundle.seal(job.into, job.key, made_with=packed.made_with, facts=packed.facts)
             return Played(bundle, "", packed.facts)
         finally:
             shutil.rmtree(records, ignore_errors=True)
+            shutil.rmtree(root, ignore_errors=True)
+
+
+def _foreign(job: Job) -> dict[str, Brought]:
+    """What came with a job and is not here already; everything else that it needs is seen to be here.
+
+    Raises RunError for a file that is not, and where this machine cannot show files of another one.
+    """
+    foreign = {path: it for path, it in job.brought.items() if not attachments.is_here(path, it.sha256)}
+    attachments.check({path: sha256 for path, sha256 in job.plan.files.items() if path not in foreign})
+    if foreign and not view.possible():
+        raise RunError(
+            f"{next(iter(foreign))} cannot be shown to the run, because {platform.node()} allows no mount "
+            "namespaces (`unshare --user --mount` fails there); allow them, or put the file there at this "
+            "place"
+        )
+    return foreign

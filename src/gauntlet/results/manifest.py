@@ -131,9 +131,15 @@ class Manifest(BaseModel):
                 )
         return other.model_copy(update={"sessions": [*self.sessions, *other.sessions]})
 
-    def with_progress(self, runs: int, cached: int, wall_s: float) -> "Manifest":
-        """This manifest with the last session brought up to date: runs played and taken, its wall time."""
-        now = {"runs": runs, "cached": cached, "wall_s": round(wall_s, 3)}
+    def with_progress(
+        self, runs: int, cached: int, wall_s: float, *, workers: int | None = None
+    ) -> "Manifest":
+        """This manifest with the last session brought up to date: runs played and taken, its wall time, and
+        its workers where they were not known when it began.
+        """
+        now: dict[str, Any] = {"runs": runs, "cached": cached, "wall_s": round(wall_s, 3)}
+        if workers is not None:
+            now["workers"] = workers
         last = self.sessions[-1].model_copy(update=now)
         return self.model_copy(update={"sessions": [*self.sessions[:-1], last]})
 

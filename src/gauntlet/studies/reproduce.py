@@ -10,6 +10,7 @@ from typing import Any
 from gauntlet import campaign
 from gauntlet.campaign import Event, Outcome
 from gauntlet.errors import UserError
+from gauntlet.executor.address import Cluster
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import Experiment as ExperimentFile
 from gauntlet.experiment import RunSpec, expand, load_experiment
@@ -123,6 +124,7 @@ def play(
     *,
     command: Sequence[str],
     workers: int | None = None,
+    cluster: Cluster | None = None,
     cached: bool = True,
     on_event: Callable[[Event], None] | None = None,
     on_experiment: Callable[[str], None] | None = None,
@@ -151,6 +153,7 @@ def play(
             command=command,
             options=task.options,
             workers=workers,
+            cluster=cluster,
             cached=cached,
             on_event=on_event,
         )
