@@ -26,7 +26,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -47,6 +47,8 @@ help:
 	@echo "make lint    formatters, linters and type checkers, of the shell scripts too; licences of libraries"
 	@echo "make additions        the guide's patches for a transport and an application, built and played"
 	@echo "make msrv    the Rust version that Cargo.toml states, checked where rustup has it"
+	@echo "make publish-check    the libraries and tools for crates.io, packaged and built from their packages"
+	@echo "make semver  what changed in the libraries' interfaces against what their versions promise"
 	@echo "make advisories       what is known against the Rust libraries (downloads RustSec's database)"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
@@ -114,6 +116,21 @@ msrv:
 advisories:
 	@cargo deny --version >/dev/null 2>&1 || cargo install cargo-deny --locked
 	cargo deny check advisories
+
+# Nothing is uploaded. Members without `publish = false`; a crate that another needs is taken from its package, too.
+publish-check:
+	cargo publish --workspace --dry-run --allow-dirty
+
+# The libraries that stood in the baseline under their present names; those that came later have nothing to break yet.
+# `make semver SEMVER_AS=minor` lists every breaking change, to be held against the changelogs.
+SEMVER_BASELINE ?= d929dc9
+SEMVER_CRATES   ?= restp-proto restp-sim restp
+SEMVER_AS       ?=
+
+semver:
+	@cargo semver-checks --version >/dev/null 2>&1 || cargo install cargo-semver-checks --locked
+	cargo semver-checks --baseline-rev $(SEMVER_BASELINE) $(addprefix --package ,$(SEMVER_CRATES)) \
+	    $(addprefix --release-type ,$(SEMVER_AS))
 
 test-rust:
 	cargo test --workspace --quiet

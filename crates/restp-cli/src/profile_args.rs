@@ -2,73 +2,21 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use restp::profile::{
-    AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
-    Protection, Reliability, Scheduler,
-};
+use restp::profile::{Protection, names};
 use restp::{Composition, Profile};
 use serde::{Deserialize, Serialize};
 
-const MANAGEMENT: &[(&str, Management)] = &[
-    ("connectionless", Management::Connectionless),
-    ("three-way", Management::ThreeWay),
-    ("opportunistic", Management::Opportunistic),
-];
-const FLOW_CONTROL: &[(&str, FlowControl)] = &[("none", FlowControl::None), ("window", FlowControl::Window)];
-const CONGESTION: &[(&str, Congestion)] = &[
-    ("none", Congestion::None),
-    ("newreno", Congestion::NewReno),
-    ("bic", Congestion::Bic),
-    ("cubic", Congestion::Cubic),
-    ("bbr", Congestion::Bbr),
-    ("lia", Congestion::Lia),
-];
-const ORDERING: &[(&str, Ordering)] =
-    &[("none", Ordering::Unordered), ("partial", Ordering::Partial), ("full", Ordering::Full)];
-const RELIABILITY: &[(&str, Reliability)] = &[
-    ("none", Reliability::None),
-    ("xor", Reliability::Quasi(FecKind::Xor)),
-    ("interleaved-xor", Reliability::Quasi(FecKind::Interleaved)),
-    ("arq", Reliability::Arq),
-    ("harq", Reliability::Harq(FecKind::Xor)),
-    ("harq-interleaved", Reliability::Harq(FecKind::Interleaved)),
-];
-const ACK_TIMING: &[(&str, AckTiming)] =
-    &[("none", AckTiming::None), ("positive", AckTiming::Positive), ("delayed", AckTiming::Delayed)];
-const ACK_REPORT: &[(&str, AckReport)] = &[
-    ("cumulative", AckReport::Cumulative),
-    ("nack", AckReport::Nack),
-    ("sack", AckReport::Sack),
-    ("snack", AckReport::Snack),
-];
-const FRAMING: &[(&str, Framing)] = &[("fixed", Framing::Fixed), ("coalesce", Framing::Coalesce)];
-const PATHS: &[(&str, Paths)] = &[
-    ("single", Paths::Single),
-    ("hot-standby", Paths::HotStandby),
-    ("overflow", Paths::Overflow),
-    ("round-robin", Paths::Spreading(Scheduler::RoundRobin)),
-    ("fastest-rtt", Paths::Spreading(Scheduler::FastestRtt)),
-];
-const LOSS_CAUSE: &[(&str, LossCause)] = &[
-    ("congestion", LossCause::Congestion),
-    ("corruption", LossCause::Corruption),
-    ("outage", LossCause::Outage),
-    ("dynamic", LossCause::Dynamic),
-];
-const SWITCH: &[(&str, bool)] = &[("on", true), ("off", false)];
+const SWITCH: names::Table<bool> = &[("on", true), ("off", false)];
 
-fn names<T>(table: &'static [(&'static str, T)]) -> PossibleValuesParser {
+fn one_of<T>(table: names::Table<T>) -> PossibleValuesParser {
     PossibleValuesParser::new(table.iter().map(|(name, _)| *name))
 }
 
 /// Replaces `service` if a name was given.
 fn choose<T: Copy>(service: &mut T, name: Option<&str>, table: &[(&str, T)]) -> Result<(), String> {
     let Some(name) = name else { return Ok(()) };
-    let Some((_, chosen)) = table.iter().find(|(known, _)| *known == name) else {
-        let known: Vec<_> = table.iter().map(|(known, _)| *known).collect();
-        return Err(format!("'{name}' is not a choice here; choose one of {}", known.join(", ")));
-    };
-    *service = *chosen;
+    *service = names::find(table, name)
+        .ok_or_else(|| format!("'{name}' is not a choice here; choose one of {}", names::choices(table)))?;
     Ok(())
 }
 
@@ -84,43 +32,43 @@ pub struct ProfileArgs {
     #[arg(long)]
     pub dissertation: bool,
     /// How the connection begins
-    #[arg(long, value_parser = names(MANAGEMENT))]
+    #[arg(long, value_parser = one_of(names::MANAGEMENT))]
     pub management: Option<String>,
     /// Receiver protection
-    #[arg(long, value_parser = names(FLOW_CONTROL))]
+    #[arg(long, value_parser = one_of(names::FLOW_CONTROL))]
     pub flow_control: Option<String>,
     /// Congestion control
-    #[arg(long, value_parser = names(CONGESTION))]
+    #[arg(long, value_parser = one_of(names::CONGESTION))]
     pub congestion: Option<String>,
     /// Order of delivery
-    #[arg(long, value_parser = names(ORDERING))]
+    #[arg(long, value_parser = one_of(names::ORDERING))]
     pub ordering: Option<String>,
     /// What is done about losses
-    #[arg(long, value_parser = names(RELIABILITY))]
+    #[arg(long, value_parser = one_of(names::RELIABILITY))]
     pub reliability: Option<String>,
     /// When acknowledgements are sent
-    #[arg(long, value_parser = names(ACK_TIMING))]
+    #[arg(long, value_parser = one_of(names::ACK_TIMING))]
     pub ack: Option<String>,
     /// What acknowledgements report
-    #[arg(long, value_parser = names(ACK_REPORT))]
+    #[arg(long, value_parser = one_of(names::ACK_REPORT))]
     pub ack_report: Option<String>,
     /// Message boundaries
-    #[arg(long, value_parser = names(FRAMING))]
+    #[arg(long, value_parser = one_of(names::FRAMING))]
     pub framing: Option<String>,
     /// Number and use of paths
-    #[arg(long, value_parser = names(PATHS))]
+    #[arg(long, value_parser = one_of(names::PATHS))]
     pub paths: Option<String>,
     /// What a loss means
-    #[arg(long, value_parser = names(LOSS_CAUSE))]
+    #[arg(long, value_parser = one_of(names::LOSS_CAUSE))]
     pub loss_cause: Option<String>,
     /// Header and payload checks
-    #[arg(long, value_parser = names(SWITCH))]
+    #[arg(long, value_parser = one_of(SWITCH))]
     pub crc: Option<String>,
     /// Marking and reaction to congestion marks
-    #[arg(long, value_parser = names(SWITCH))]
+    #[arg(long, value_parser = one_of(SWITCH))]
     pub ecn: Option<String>,
     /// Spread packets over the round trip
-    #[arg(long, value_parser = names(SWITCH))]
+    #[arg(long, value_parser = one_of(SWITCH))]
     pub pacing: Option<String>,
     /// Nobody else's traffic crosses the path
     #[arg(long)]
@@ -151,16 +99,16 @@ impl ProfileArgs {
         if self.dissertation {
             profile = profile.dissertation();
         }
-        choose(&mut profile.management, self.management.as_deref(), MANAGEMENT)?;
-        choose(&mut profile.flow_control, self.flow_control.as_deref(), FLOW_CONTROL)?;
-        choose(&mut profile.congestion, self.congestion.as_deref(), CONGESTION)?;
-        choose(&mut profile.ordering, self.ordering.as_deref(), ORDERING)?;
-        choose(&mut profile.reliability, self.reliability.as_deref(), RELIABILITY)?;
-        choose(&mut profile.ack_timing, self.ack.as_deref(), ACK_TIMING)?;
-        choose(&mut profile.ack_report, self.ack_report.as_deref(), ACK_REPORT)?;
-        choose(&mut profile.framing, self.framing.as_deref(), FRAMING)?;
-        choose(&mut profile.paths, self.paths.as_deref(), PATHS)?;
-        choose(&mut profile.loss_cause, self.loss_cause.as_deref(), LOSS_CAUSE)?;
+        choose(&mut profile.management, self.management.as_deref(), names::MANAGEMENT)?;
+        choose(&mut profile.flow_control, self.flow_control.as_deref(), names::FLOW_CONTROL)?;
+        choose(&mut profile.congestion, self.congestion.as_deref(), names::CONGESTION)?;
+        choose(&mut profile.ordering, self.ordering.as_deref(), names::ORDERING)?;
+        choose(&mut profile.reliability, self.reliability.as_deref(), names::RELIABILITY)?;
+        choose(&mut profile.ack_timing, self.ack.as_deref(), names::ACK_TIMING)?;
+        choose(&mut profile.ack_report, self.ack_report.as_deref(), names::ACK_REPORT)?;
+        choose(&mut profile.framing, self.framing.as_deref(), names::FRAMING)?;
+        choose(&mut profile.paths, self.paths.as_deref(), names::PATHS)?;
+        choose(&mut profile.loss_cause, self.loss_cause.as_deref(), names::LOSS_CAUSE)?;
         choose(&mut profile.crc, self.crc.as_deref(), SWITCH)?;
         choose(&mut profile.tuning.ecn, self.ecn.as_deref(), SWITCH)?;
         choose(&mut profile.tuning.pacing, self.pacing.as_deref(), SWITCH)?;
@@ -182,6 +130,7 @@ impl ProfileArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use restp::profile::{Congestion, Ordering};
 
     fn preset(name: &str) -> ProfileArgs {
         ProfileArgs { profile: name.into(), ..ProfileArgs::default() }

@@ -26,13 +26,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::future::Future;
+mod streams;
+mod waiting;
+
+pub use streams::{IncomingStream, RecvStream, SendStream};
+
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -43,45 +43,7 @@ use crate::datagram::Peer;
 use crate::endpoint::Builder;
 use crate::error::Error;
 use crate::services::Services;
-
-/// Wakes the thread that waits for a future.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Runs a future that only the endpoint's own thread wakes; `None` if `limit` passes first.
-fn wait<T>(future: impl Future<Output = T>, limit: Option<Duration>) -> Option<T> {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut cx = Context::from_waker(&waker);
-    let until = limit.and_then(|limit| std::time::Instant::now().checked_add(limit));
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            return Some(output);
-        }
-        match until {
-            None => std::thread::park(),
-            Some(until) => {
-                let left = until.saturating_duration_since(std::time::Instant::now());
-                if left.is_zero() {
-                    return None;
-                }
-                std::thread::park_timeout(left);
-            }
-        }
-    }
-}
-
-fn wait_within<T>(
-    limit: Option<Duration>,
-    future: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    wait(future, limit).unwrap_or_else(|| Err(Error::TimedOut(limit.unwrap_or_default())))
-}
+use waiting::{step_within, wait_within};
 
 fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>, Error> {
     let resolved = address.to_socket_addrs().map_err(Error::io("cannot find the address; check its name"))?;
@@ -258,12 +220,13 @@ impl Connection {
         Self { inner, read_timeout: None, write_timeout: None }
     }
 
-    /// Longest wait of `recv` and `finish`; `None`, the default, waits for ever.
+    /// Longest wait of `recv`, `accept_stream`, `closed` and `finish`; `None`, the default, waits for ever.
     pub fn set_read_timeout(&mut self, limit: Option<Duration>) {
         self.read_timeout = limit;
     }
 
-    /// Longest wait of `send` for room in the send buffer; `None`, the default, waits for ever.
+    /// Longest wait of `send` for room in the send buffer, and for the peer to allow a further stream; `None`, the default,
+    /// waits for ever.
     pub fn set_write_timeout(&mut self, limit: Option<Duration>) {
         self.write_timeout = limit;
     }
@@ -357,29 +320,19 @@ impl Stream {
             write_timeout: self.write_timeout,
         }
     }
-
-    fn run<T>(
-        &mut self,
-        limit: Option<Duration>,
-        mut step: impl FnMut(Pin<&mut crate::Stream>, &mut Context<'_>) -> Poll<io::Result<T>>,
-    ) -> io::Result<T> {
-        let future = std::future::poll_fn(|cx| step(Pin::new(&mut self.inner), cx));
-        let timed_out = || Err(Error::TimedOut(limit.unwrap_or_default()).into());
-        wait(future, limit).unwrap_or_else(timed_out)
-    }
 }
 
 impl io::Read for Stream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut buffer = ReadBuf::new(bytes);
-        self.run(self.read_timeout, |stream, cx| stream.poll_read(cx, &mut buffer))?;
+        step_within(self.read_timeout, &mut self.inner, |stream, cx| stream.poll_read(cx, &mut buffer))?;
         Ok(buffer.filled().len())
     }
 }
 
 impl io::Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.run(self.write_timeout, |stream, cx| stream.poll_write(cx, bytes))
+        step_within(self.write_timeout, &mut self.inner, |stream, cx| stream.poll_write(cx, bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

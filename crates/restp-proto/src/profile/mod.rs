@@ -1,6 +1,7 @@
 //! A profile names the services of a connection; validated, it becomes a [`Composition`] that an endpoint can run.
 
 mod explain;
+pub mod names;
 mod presets;
 mod requirements;
 mod tuning;

@@ -3,7 +3,9 @@
 
 use alloc::vec::Vec;
 
-use super::{FrameError, FrameKind, Sections, TransferFrame, fits, ocf_octets, split_tail};
+use super::{
+    FrameError, FrameKind, Sections, TransferFrame, fits, fixed_length, ocf_octets, split_tail, tail_octets,
+};
 use crate::channel::Gvcid;
 use crate::check::{FHEC_OCTETS, fhec};
 
@@ -77,13 +79,8 @@ impl TransferFrame for AosFrame {
             header.extend(fhec(identifier, signalling).to_be_bytes());
         }
         header.extend_from_slice(&self.insert);
-        let octets = header.len()
-            + field_octets
-            + if parameters.ocf { 4 } else { 0 }
-            + if parameters.fecf { 2 } else { 0 };
-        if octets != parameters.frame {
-            return Err(FrameError::NotFixedLength { kind: KIND, octets, expected: parameters.frame });
-        }
+        let octets = header.len() + field_octets + tail_octets(parameters.ocf, parameters.fecf);
+        fixed_length(KIND, octets, parameters.frame)?;
         Ok(header)
     }
 
@@ -115,10 +112,7 @@ impl TransferFrame for AosFrame {
         let &[a, b, high, middle, low, signalling, ..] = octets else {
             return Err(FrameError::TooShort { kind: KIND, octets: octets.len(), needed: HEADER_OCTETS });
         };
-        if octets.len() != parameters.frame {
-            let expected = parameters.frame;
-            return Err(FrameError::NotFixedLength { kind: KIND, octets: octets.len(), expected });
-        }
+        fixed_length(KIND, octets.len(), parameters.frame)?;
         if a >> 6 != VERSION {
             return Err(FrameError::Version { kind: KIND, version: a >> 6 });
         }

@@ -134,6 +134,24 @@ pub trait TransferFrame: Sized {
     }
 }
 
+/// Octets of the operational control field: one report of 32 bits (CCSDS 132.0-B, section 4.1.5).
+const OCF_OCTETS: usize = 4;
+
+/// Octets of what stands behind the data field: OCF and FECF, where a frame has them.
+fn tail_octets(has_ocf: bool, has_fecf: bool) -> usize {
+    let ocf = if has_ocf { OCF_OCTETS } else { 0 };
+    let fecf = if has_fecf { FECF_OCTETS } else { 0 };
+    ocf + fecf
+}
+
+/// An error if a frame has not the one length of its channel.
+fn fixed_length(kind: FrameKind, octets: usize, expected: usize) -> Result<(), FrameError> {
+    if octets != expected {
+        return Err(FrameError::NotFixedLength { kind, octets, expected });
+    }
+    Ok(())
+}
+
 /// Splits what stands behind the header into data field, OCF and FECF, and checks the latter.
 fn split_tail(
     kind: FrameKind,
@@ -142,15 +160,14 @@ fn split_tail(
     has_ocf: bool,
     has_fecf: bool,
 ) -> Result<Sections, FrameError> {
-    let tail = if has_ocf { 4 } else { 0 } + if has_fecf { FECF_OCTETS } else { 0 };
-    let needed = header + tail;
+    let needed = header + tail_octets(has_ocf, has_fecf);
     if octets.len() < needed {
         return Err(FrameError::TooShort { kind, octets: octets.len(), needed });
     }
     let end = octets.len();
     let fecf_at = has_fecf.then(|| end - FECF_OCTETS..end);
     let before_fecf = fecf_at.as_ref().map_or(end, |range| range.start);
-    let ocf = has_ocf.then(|| before_fecf - 4..before_fecf);
+    let ocf = has_ocf.then(|| before_fecf - OCF_OCTETS..before_fecf);
     let field_end = ocf.as_ref().map_or(before_fecf, |range| range.start);
     if let Some(range) = &fecf_at {
         let found = u16::from_be_bytes([octets[range.start], octets[range.start + 1]]);

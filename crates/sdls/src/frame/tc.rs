@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{FrameError, FrameKind, Sections, TransferFrame, fits, split_tail};
+use super::{FrameError, FrameKind, Sections, TransferFrame, fits, split_tail, tail_octets};
 use crate::channel::Gvcid;
 
 const KIND: FrameKind = FrameKind::Tc;
@@ -116,7 +116,7 @@ impl TransferFrame for TcFrame {
             return Err(FrameError::NotAsManaged { kind: KIND, what: "segment header" });
         }
         let segment = usize::from(self.segment.is_some());
-        let octets = HEADER_OCTETS + segment + field_octets + if parameters.fecf { 2 } else { 0 };
+        let octets = HEADER_OCTETS + segment + field_octets + tail_octets(false, parameters.fecf);
         let largest = parameters.largest.min(LARGEST);
         if octets > largest {
             return Err(FrameError::TooLong { kind: KIND, octets, largest });

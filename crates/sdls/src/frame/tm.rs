@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{FrameError, FrameKind, Sections, TransferFrame, fits, ocf_octets, split_tail};
+use super::{
+    FrameError, FrameKind, Sections, TransferFrame, fits, fixed_length, ocf_octets, split_tail, tail_octets,
+};
 use crate::channel::Gvcid;
 
 const KIND: FrameKind = FrameKind::Tm;
@@ -92,13 +94,8 @@ impl TransferFrame for TmFrame {
             header.push(u8::try_from(secondary.len()).unwrap_or(63));
             header.extend_from_slice(secondary);
         }
-        let octets = header.len()
-            + field_octets
-            + if self.ocf.is_some() { 4 } else { 0 }
-            + if parameters.fecf { 2 } else { 0 };
-        if octets != parameters.frame {
-            return Err(FrameError::NotFixedLength { kind: KIND, octets, expected: parameters.frame });
-        }
+        let octets = header.len() + field_octets + tail_octets(self.ocf.is_some(), parameters.fecf);
+        fixed_length(KIND, octets, parameters.frame)?;
         Ok(header)
     }
 
@@ -130,10 +127,7 @@ impl TransferFrame for TmFrame {
         let &[a, b, master_count, channel_count, c, d, ..] = octets else {
             return Err(FrameError::TooShort { kind: KIND, octets: octets.len(), needed: HEADER_OCTETS });
         };
-        if octets.len() != parameters.frame {
-            let expected = parameters.frame;
-            return Err(FrameError::NotFixedLength { kind: KIND, octets: octets.len(), expected });
-        }
+        fixed_length(KIND, octets.len(), parameters.frame)?;
         if a >> 6 != 0 {
             return Err(FrameError::Version { kind: KIND, version: a >> 6 });
         }

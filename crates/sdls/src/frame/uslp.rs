@@ -3,7 +3,9 @@
 
 use alloc::vec::Vec;
 
-use super::{FrameError, FrameKind, Sections, TransferFrame, fits, ocf_octets, split_tail};
+use super::{
+    FrameError, FrameKind, Sections, TransferFrame, fits, fixed_length, ocf_octets, split_tail, tail_octets,
+};
 use crate::channel::Gvcid;
 
 const KIND: FrameKind = FrameKind::Uslp;
@@ -116,8 +118,7 @@ impl TransferFrame for UslpFrame {
             + usize::from(count_octets)
             + self.insert.len()
             + field_octets
-            + if self.ocf.is_some() { 4 } else { 0 }
-            + if parameters.fecf { 2 } else { 0 };
+            + tail_octets(self.ocf.is_some(), parameters.fecf);
         check_length(parameters.length, octets)?;
         header.extend(u16::try_from(octets - 1).unwrap_or(u16::MAX).to_be_bytes());
         header.push(
@@ -178,13 +179,7 @@ impl TransferFrame for UslpFrame {
             ocf: None,
         };
         if identifier & 1 != 0 {
-            match parameters.truncated {
-                None => return Err(FrameError::NotAsManaged { kind: KIND, what: "truncated header" }),
-                Some(expected) if expected != octets.len() => {
-                    return Err(FrameError::NotFixedLength { kind: KIND, octets: octets.len(), expected });
-                }
-                Some(_) => {}
-            }
+            fixed_length(KIND, octets.len(), truncated_octets(parameters)?)?;
             let sections = split_tail(KIND, octets, TRUNCATED_OCTETS, false, parameters.fecf)?;
             frame.data = octets[sections.field.clone()].to_vec();
             return Ok((frame, sections));
@@ -226,33 +221,36 @@ impl UslpFrame {
         header: Vec<u8>,
         field_octets: usize,
     ) -> Result<Vec<u8>, FrameError> {
-        let Some(expected) = parameters.truncated else {
-            return Err(FrameError::NotAsManaged { kind: KIND, what: "truncated header" });
-        };
+        let expected = truncated_octets(parameters)?;
         if !self.insert.is_empty() || self.ocf.is_some() {
             return Err(FrameError::Invalid {
                 kind: KIND,
                 what: "a truncated header with insert zone or OCF",
             });
         }
-        let octets = header.len() + field_octets + if parameters.fecf { 2 } else { 0 };
-        if octets != expected {
-            return Err(FrameError::NotFixedLength { kind: KIND, octets, expected });
-        }
+        fixed_length(KIND, header.len() + field_octets + tail_octets(false, parameters.fecf), expected)?;
         Ok(header)
     }
 }
 
+/// Octets of a truncated frame.
+fn truncated_octets(parameters: &UslpParameters) -> Result<usize, FrameError> {
+    parameters.truncated.ok_or(FrameError::NotAsManaged { kind: KIND, what: "truncated header" })
+}
+
 fn check_length(length: UslpLength, octets: usize) -> Result<(), FrameError> {
-    match length {
-        UslpLength::Fixed(expected) if octets != expected => {
-            Err(FrameError::NotFixedLength { kind: KIND, octets, expected })
+    let managed = match length {
+        UslpLength::Fixed(expected) => {
+            fixed_length(KIND, octets, expected)?;
+            expected
         }
-        UslpLength::Fixed(largest) | UslpLength::UpTo(largest) if octets > largest.min(LARGEST) => {
-            Err(FrameError::TooLong { kind: KIND, octets, largest: largest.min(LARGEST) })
-        }
-        _ => Ok(()),
+        UslpLength::UpTo(largest) => largest,
+    };
+    let largest = managed.min(LARGEST);
+    if octets > largest {
+        return Err(FrameError::TooLong { kind: KIND, octets, largest });
     }
+    Ok(())
 }
 
 /// How data lie in the data zone (construction rules of the TFDF).

@@ -3,63 +3,11 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use restp_proto::profile::{
-    AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
-    Protection, Reliability, Scheduler,
-};
+use restp_proto::profile::{Management, Ordering, names};
 use restp_proto::{Composition, Encapsulation, Profile};
 use serde::Deserialize;
 
 use crate::error::SpecError;
-
-const MANAGEMENT: &[(&str, Management)] = &[
-    ("connectionless", Management::Connectionless),
-    ("three-way", Management::ThreeWay),
-    ("opportunistic", Management::Opportunistic),
-];
-const FLOW_CONTROL: &[(&str, FlowControl)] = &[("none", FlowControl::None), ("window", FlowControl::Window)];
-const CONGESTION: &[(&str, Congestion)] = &[
-    ("none", Congestion::None),
-    ("newreno", Congestion::NewReno),
-    ("bic", Congestion::Bic),
-    ("cubic", Congestion::Cubic),
-    ("bbr", Congestion::Bbr),
-    ("lia", Congestion::Lia),
-];
-const ORDERING: &[(&str, Ordering)] =
-    &[("none", Ordering::Unordered), ("partial", Ordering::Partial), ("full", Ordering::Full)];
-const RELIABILITY: &[(&str, Reliability)] = &[
-    ("none", Reliability::None),
-    ("xor", Reliability::Quasi(FecKind::Xor)),
-    ("interleaved-xor", Reliability::Quasi(FecKind::Interleaved)),
-    ("arq", Reliability::Arq),
-    ("harq", Reliability::Harq(FecKind::Xor)),
-    ("harq-interleaved", Reliability::Harq(FecKind::Interleaved)),
-];
-const ACK: &[(&str, AckTiming)] =
-    &[("none", AckTiming::None), ("positive", AckTiming::Positive), ("delayed", AckTiming::Delayed)];
-const ACK_REPORT: &[(&str, AckReport)] = &[
-    ("cumulative", AckReport::Cumulative),
-    ("nack", AckReport::Nack),
-    ("sack", AckReport::Sack),
-    ("snack", AckReport::Snack),
-];
-const FRAMING: &[(&str, Framing)] = &[("fixed", Framing::Fixed), ("coalesce", Framing::Coalesce)];
-const PATHS: &[(&str, Paths)] = &[
-    ("single", Paths::Single),
-    ("hot-standby", Paths::HotStandby),
-    ("overflow", Paths::Overflow),
-    ("round-robin", Paths::Spreading(Scheduler::RoundRobin)),
-    ("fastest-rtt", Paths::Spreading(Scheduler::FastestRtt)),
-];
-const LOSS_CAUSE: &[(&str, LossCause)] = &[
-    ("congestion", LossCause::Congestion),
-    ("corruption", LossCause::Corruption),
-    ("outage", LossCause::Outage),
-    ("dynamic", LossCause::Dynamic),
-];
-const PROTECTION: &[(&str, Protection)] =
-    &[("clear", Protection::ClearText), ("protected", Protection::Protected)];
 
 const ENCAPSULATION: &[(&str, Encapsulation)] = &[("udp", Encapsulation::Udp), ("ip", Encapsulation::RawIp)];
 
@@ -139,17 +87,17 @@ impl Params {
         if self.dissertation {
             profile = profile.dissertation();
         }
-        choose("management", &mut profile.management, self.management.as_deref(), MANAGEMENT)?;
-        choose("flow_control", &mut profile.flow_control, self.flow_control.as_deref(), FLOW_CONTROL)?;
-        choose("congestion", &mut profile.congestion, self.congestion.as_deref(), CONGESTION)?;
-        choose("ordering", &mut profile.ordering, self.ordering.as_deref(), ORDERING)?;
-        choose("reliability", &mut profile.reliability, self.reliability.as_deref(), RELIABILITY)?;
-        choose("ack", &mut profile.ack_timing, self.ack.as_deref(), ACK)?;
-        choose("ack_report", &mut profile.ack_report, self.ack_report.as_deref(), ACK_REPORT)?;
-        choose("framing", &mut profile.framing, self.framing.as_deref(), FRAMING)?;
-        choose("paths", &mut profile.paths, self.paths.as_deref(), PATHS)?;
-        choose("loss_cause", &mut profile.loss_cause, self.loss_cause.as_deref(), LOSS_CAUSE)?;
-        choose("protection", &mut profile.protection, self.protection.as_deref(), PROTECTION)?;
+        choose("management", &mut profile.management, self.management.as_deref(), names::MANAGEMENT)?;
+        choose("flow_control", &mut profile.flow_control, self.flow_control.as_deref(), names::FLOW_CONTROL)?;
+        choose("congestion", &mut profile.congestion, self.congestion.as_deref(), names::CONGESTION)?;
+        choose("ordering", &mut profile.ordering, self.ordering.as_deref(), names::ORDERING)?;
+        choose("reliability", &mut profile.reliability, self.reliability.as_deref(), names::RELIABILITY)?;
+        choose("ack", &mut profile.ack_timing, self.ack.as_deref(), names::ACK_TIMING)?;
+        choose("ack_report", &mut profile.ack_report, self.ack_report.as_deref(), names::ACK_REPORT)?;
+        choose("framing", &mut profile.framing, self.framing.as_deref(), names::FRAMING)?;
+        choose("paths", &mut profile.paths, self.paths.as_deref(), names::PATHS)?;
+        choose("loss_cause", &mut profile.loss_cause, self.loss_cause.as_deref(), names::LOSS_CAUSE)?;
+        choose("protection", &mut profile.protection, self.protection.as_deref(), names::PROTECTION)?;
         replace(&mut profile.duplicate_acks, self.duplicate_acks);
         replace(&mut profile.crc, self.crc);
         replace(&mut profile.i_own_the_path, self.i_own_the_path);
@@ -239,17 +187,15 @@ fn choose<T: Copy>(
     table: &[(&str, T)],
 ) -> Result<(), SpecError> {
     let Some(name) = name else { return Ok(()) };
-    let Some((_, chosen)) = table.iter().find(|(known, _)| *known == name) else {
-        let known: Vec<_> = table.iter().map(|(known, _)| *known).collect();
-        return Err(wrong(format!("`{key}` is `{name}`; choose one of {}", known.join(", "))));
-    };
-    *service = *chosen;
+    *service = names::find(table, name)
+        .ok_or_else(|| wrong(format!("`{key}` is `{name}`; choose one of {}", names::choices(table))))?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use restp_proto::profile::Congestion;
     use serde_json::json;
 
     fn profile(params: serde_json::Value) -> Result<Profile, String> {
