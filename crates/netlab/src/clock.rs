@@ -126,8 +126,33 @@ impl Alarm {
         self.wait_for(fd.as_fd())
     }
 
+    /// Sleeps until there is something to read from `fd`, or until `CLOCK_MONOTONIC` has reached an instant.
+    pub fn sleep_until_monotonic_or_readable(
+        &self,
+        instant_ns: Option<i64>,
+        fd: &impl AsFd,
+    ) -> Result<Woken, Error> {
+        let expiration = match instant_ns {
+            Some(at_ns) => {
+                let at_ns = at_ns.max(1);
+                self.timer.set(
+                    Expiration::OneShot(TimeSpec::new(at_ns / NS_PER_S, at_ns % NS_PER_S)),
+                    TimerSetTimeFlags::TFD_TIMER_ABSTIME,
+                )
+            }
+            None => self.timer.unset(),
+        };
+        expiration.attempt(|| "cannot set a timer".into())?;
+        self.wait_for_any(&[self.timer.as_fd(), fd.as_fd()])
+    }
+
     fn wait_for(&self, fd: BorrowedFd<'_>) -> Result<Woken, Error> {
-        let mut fds = [PollFd::new(fd, PollFlags::POLLIN), PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)];
+        self.wait_for_any(&[fd])
+    }
+
+    fn wait_for_any(&self, awaited: &[BorrowedFd<'_>]) -> Result<Woken, Error> {
+        let mut fds = vec![PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)];
+        fds.extend(awaited.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)));
         loop {
             match poll(&mut fds, PollTimeout::NONE) {
                 Ok(_) => break,
@@ -135,7 +160,7 @@ impl Alarm {
                 Err(e) => return Err(e).attempt(|| "cannot wait for an event".into()),
             }
         }
-        let called = fds[1].any().unwrap_or(false);
+        let called = fds[0].any().unwrap_or(false);
         Ok(if called { Woken::Called } else { Woken::Awaited })
     }
 }

@@ -18,7 +18,10 @@ const ETH_SS_FEATURES: u32 = 4;
 const ETH_GSTRING_LEN: usize = 32;
 
 /// Features whose name contains one of these cut or merge packets.
-const MERGING: [&str; 4] = ["segmentation", "gso", "gro", "lro"];
+pub(crate) const MERGING: [&str; 4] = ["segmentation", "gso", "gro", "lro"];
+
+/// Features whose name contains this leave checksums to the card, so that a packet socket sees packets without.
+pub(crate) const CHECKSUMS: [&str; 1] = ["tx-checksum"];
 
 /// Access to the features of all interfaces of one namespace.
 pub(crate) struct Offloads {
@@ -33,9 +36,9 @@ impl Offloads {
         Ok(Offloads { socket })
     }
 
-    /// Which of the kernel's features merge or cut packets, in the order of the kernel's list. The list is
-    /// the same for every interface of a kernel.
-    pub fn merging_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+    /// Which of the kernel's features have a name that contains one of `parts`, in the order of the kernel's list. The
+    /// list is the same for every interface of a kernel.
+    pub fn features(&self, interface: &str, parts: &[&str]) -> Result<Vec<bool>, Error> {
         let what = || format!("cannot list the features of interface {interface}");
         // struct ethtool_sset_info: cmd, reserved, sset_mask (u64), data[1].
         let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
@@ -48,20 +51,20 @@ impl Offloads {
         names[2] = info[4];
         self.call(interface, names.as_mut_ptr().cast()).attempt(what)?;
         let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        Ok(bytes.chunks(ETH_GSTRING_LEN).map(merges).collect())
+        Ok(bytes.chunks(ETH_GSTRING_LEN).map(|name| is_one_of(name, parts)).collect())
     }
 
-    /// Switches the `merging` features of an interface off.
+    /// Switches `features` of an interface off.
     ///
     /// # Errors
     /// [`Error::System`] if the kernel keeps one of them on.
-    pub fn switch_off(&self, interface: &str, merging: &[bool]) -> Result<(), Error> {
-        let what = || format!("cannot switch off the segmentation offloads of interface {interface}");
+    pub fn switch_off(&self, interface: &str, features: &[bool]) -> Result<(), Error> {
+        let what = || format!("cannot switch off the offloads of interface {interface}");
         // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted
         // (requested).
-        let mut request = vec![ETHTOOL_SFEATURES, merging.len().div_ceil(32) as u32];
-        for block in merging.chunks(32) {
-            let valid = block.iter().enumerate().fold(0, |bits, (i, &merges)| bits | u32::from(merges) << i);
+        let mut request = vec![ETHTOOL_SFEATURES, features.len().div_ceil(32) as u32];
+        for block in features.chunks(32) {
+            let valid = block.iter().enumerate().fold(0, |bits, (i, &meant)| bits | u32::from(meant) << i);
             request.extend([valid, 0]);
         }
         let answer = self.call(interface, request.as_mut_ptr().cast()).attempt(what)?;
@@ -87,7 +90,7 @@ impl Offloads {
     }
 }
 
-fn merges(name: &[u8]) -> bool {
+fn is_one_of(name: &[u8], parts: &[&str]) -> bool {
     let name: String = name.iter().take_while(|&&b| b != 0).map(|&b| char::from(b)).collect();
-    MERGING.iter().any(|part| name.contains(part))
+    parts.iter().any(|part| name.contains(part))
 }

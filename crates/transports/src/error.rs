@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A flow is described wrongly. The sentence names the flow, the key and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecError(String);
@@ -27,7 +29,7 @@ impl fmt::Display for SpecError {
 impl std::error::Error for SpecError {}
 
 /// Why a flow failed: the `reason` of its result, one sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     sentence: String,
     echo: bool,

@@ -5,7 +5,7 @@
 //!   kernel/  tls/  quic/  restp/           the transports
 //!   http/                                  HTTP over them, by the libraries that programs use
 //!   transport  params  peers  opening      what each of them is to the rest of the program
-//!   session  context  clock  secure  sys   what they stand on
+//!   session  news  context  clock  secure  sys   what they stand on
 //! ```
 //!
 //! Contracts lie below the registry, which is a list and nothing else: a new transport is a file and a line there.
@@ -16,6 +16,7 @@ mod context;
 mod error;
 mod http;
 mod kernel;
+mod news;
 mod opening;
 mod params;
 mod peers;
@@ -34,13 +35,14 @@ pub use clock::Clock;
 pub use context::{Context, OnProgress, Progress};
 pub use error::{Failure, SpecError};
 pub use http::carrier::{Browser, Content, HttpCarrier, Opened, Site, Version};
+pub use news::{News, SenderEnd};
 pub use opening::{HeaderByte, Opening};
 pub use params::{nanoseconds, parameters, parse_params};
 pub use qlog::Qlogs;
 pub use quic::LIBRARIES;
 pub use registry::{Description, Entry, Feature, build, describe, names};
 pub use sample::SocketSample;
-pub use session::{SenderEnd, Session};
+pub use session::{OnNews, Session};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;
 pub use transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Service, Stack, Take};

@@ -1,14 +1,20 @@
 //! `AF_PACKET` sockets (`packet(7)`): what arrives on an interface, seen before anything is done with it.
 
+pub(crate) mod frames;
+
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use libc::{sock_filter, sock_fprog};
+use libc::{sock_filter, sock_fprog, tpacket_stats};
 
 /// Opens a socket of the calling thread's namespace that hands over packets from the IP header on.
 pub(crate) fn open() -> io::Result<OwnedFd> {
+    open_as(libc::SOCK_DGRAM)
+}
+
+fn open_as(kind: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: a plain system call without pointers.
-    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    let fd = unsafe { libc::socket(libc::AF_PACKET, kind | libc::SOCK_CLOEXEC, 0) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -61,4 +67,21 @@ fn set_at<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &
     let result =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Packets that found the socket full since it was opened or last asked.
+pub(crate) fn missed(socket: &OwnedFd) -> io::Result<u64> {
+    let mut statistics = tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of::<tpacket_stats>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into the structure meant for this option.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut statistics).cast(),
+            &mut length,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(statistics.tp_drops.into()) }
 }
