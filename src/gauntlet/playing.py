@@ -100,7 +100,8 @@ class Playing:
         """Take runs from the cache, play the others; runs of one key are played once."""
         same: dict[str, list[Planned]] = {}
         for it in missing:
-            same.setdefault(it.key, []).append(it)
+            # In real time equal runs do not end alike, so each is played.
+            same.setdefault(it.key if self._engine.exact else f"{it.key} {it.spec.id}", []).append(it)
         if not same:
             return
         with tempfile.TemporaryDirectory(prefix=".work-", dir=self._out) as scratch:
@@ -124,13 +125,14 @@ class Playing:
         """Hand plans to workers, a few ahead of each, and store what comes back."""
         news: queue.SimpleQueue[tuple[Sequence[Planned], Any]] = queue.SimpleQueue()
         player = Player(self._engine, partial(_pack, capture=self._capture))
-        following, under_way = iter(waiting), 0
+        following, under_way = enumerate(waiting), 0
         with Local(player, workers) as crew:
             while True:
-                while under_way < _AHEAD * workers and (runs := next(following, None)) is not None:
+                while under_way < _AHEAD * workers and (number_and_runs := next(following, None)) is not None:
+                    number, runs = number_and_runs
                     first = runs[0]
                     console = layout.console_file(self._out, first.spec.id)
-                    job = Job(first.plan, first.key, scratch / first.key, console)
+                    job = Job(first.plan, first.key, scratch / f"{first.key}-{number}", console)
                     future = crew.submit(job, partial(_put, news, runs))
                     future.add_done_callback(partial(_put, news, runs))
                     under_way += 1

@@ -25,6 +25,7 @@ class Wishes:
 
     seed: int | None = None
     repetitions: int | None = None
+    engine: str = "virtual"
     workers: int | None = None
     out: Path | None = None
     capture: bool = False
@@ -42,6 +43,7 @@ class Wishes:
 def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
+    from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.results import store
 
@@ -61,6 +63,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 workers=wishes.workers,
                 capture=wishes.capture,
                 cached=wishes.cached,
+                engine=engines.installed(wishes.engine),
                 on_event=progress,
             )
     except KeyboardInterrupt:

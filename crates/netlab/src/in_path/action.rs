@@ -9,7 +9,7 @@ use super::frame::{ETHERNET_BYTES, Frame};
 use super::matcher::Names;
 use super::messages::Part;
 use super::packet::Headers;
-use super::random::Random;
+use crate::random::Random;
 use super::stores::Stores;
 use crate::clock::seconds_to_ns;
 

@@ -13,7 +13,7 @@ use super::matcher::{Found, Matcher, Names, Seen};
 use super::matchers;
 use super::messages::{Part, Tracker};
 use super::packet::Headers;
-use super::random::Random;
+use crate::random::Random;
 use super::spec::{InPathSpec, RuleSpec};
 use super::stores::{Held, Stores};
 use crate::clock::seconds_to_ns;
