@@ -85,7 +85,7 @@ def _mirror(there: Path, copy: Path) -> None:
 
 
 def cargo(copy: Path, command: str, *words: str) -> str:
-    """Run cargo in a copy, offline: an addition needs no library that is not there. Returns what it printed."""
+    """Run cargo in a copy, offline (an addition needs no new library); what it printed."""
     done = subprocess.run(
         ["cargo", command, "--offline", "--locked", "--quiet", *words],
         cwd=copy, capture_output=True, text=True, check=False,

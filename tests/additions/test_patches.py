@@ -1,4 +1,4 @@
-"""A transport, an application, a rule of the in-path node: each is one file and its lines in the registry, and plays.
+"""A transport, an application, a rule of the in-path node: each is one file and its lines in the registry.
 
 Every patch of docs/guide/patches that touches the crates is applied to a copy of them, counted and compiled.
 That a player with the two of them plays is tried by `make additions`, which builds it (some minutes).
@@ -54,9 +54,8 @@ def test_what_it_adds_compiles(patch: Patch) -> None:
 
 def test_the_tests_that_the_rule_brings_pass() -> None:
     copy = Patch(GUIDE / "patches" / "rule.patch").apply()
-    said = applied.cargo(
-        copy, "test", "--target-dir", str(TARGET), "--package", "netlab", "--lib", "--", "in_path::actions::trim"
-    )
+    place = ["--target-dir", str(TARGET), "--package", "netlab", "--lib"]
+    said = applied.cargo(copy, "test", *place, "--", "in_path::actions::trim")
     passed = re.search(r"(\d+) passed", said)
     assert passed is not None
     assert int(passed[1]) > 0

@@ -100,7 +100,7 @@ def test_a_message_that_is_dropped_is_lost_to_udp_and_stops_tcp(play: Play, tmp_
         _trusted(run, tmp_path / "out" / run["id"])
     assert [
         number for number, delay in enumerate(_delays_s(tmp_path / "out" / "udp"), 1) if delay is None
-    ] == [3]
+    ] == [10]
     # TCP sends it again and again, and each time it vanishes.
     assert records["tcp"]["flows"][0]["received_messages"] == 9
     assert records["tcp"]["in_path"][0]["dropped_packets"] > 3
