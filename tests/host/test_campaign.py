@@ -68,7 +68,9 @@ def test_several_workers_and_what_the_host_lacks_are_refused_before_anything_is_
     assert refused.returncode != 0
     assert "one at a time" in refused.stderr
     text = (folder / "host.toml").read_text()
-    (folder / "host.toml").write_text(text.replace("[workload]", '[sysctl]\n"net.ipv4.tcp_mem" = "1 2 3"\n[workload]'))
+    (folder / "host.toml").write_text(
+        text.replace("[workload]", '[sysctl]\n"net.ipv4.tcp_mem" = "1 2 3"\n[workload]')
+    )
     refused = run("--engine", "host", cwd=folder)
     assert refused.returncode != 0
     assert "belongs to the whole kernel" in refused.stderr

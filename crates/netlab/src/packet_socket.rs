@@ -100,7 +100,9 @@ pub(crate) fn send(socket: &OwnedFd, interface: u32, frame: &[u8]) -> io::Result
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     let (socket, start, bytes) = (socket.as_raw_fd(), frame.as_ptr().cast(), frame.len());
     // SAFETY: frame and address live through the call, with the lengths that are given.
-    let sent = unsafe { libc::sendto(socket, start, bytes, libc::MSG_DONTWAIT, (&raw const address).cast(), length) };
+    let sent = unsafe {
+        libc::sendto(socket, start, bytes, libc::MSG_DONTWAIT, (&raw const address).cast(), length)
+    };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

@@ -178,13 +178,7 @@ fn up(index: u32) -> Request {
 }
 
 /// A direction's thread: takes frames in, lets those go on that are due, sleeps until either.
-fn carry(
-    from: &Port,
-    to: &Port,
-    line: &Mutex<Line>,
-    missed: &AtomicU64,
-    alarm: &Alarm,
-) -> Result<(), Error> {
+fn carry(from: &Port, to: &Port, line: &Mutex<Line>, missed: &AtomicU64, alarm: &Alarm) -> Result<(), Error> {
     let ahead_ns = realtime_ahead_ns()?;
     let mut buffer = vec![0; LONGEST_FRAME_BYTES];
     loop {
