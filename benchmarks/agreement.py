@@ -1,16 +1,16 @@
-"""Whether both grounds agree: the same runs in virtual time and on this machine's kernel, low rates, one by one.
+"""Whether both grounds agree: the same runs in virtual time and on this machine's kernel, one by one.
 
     make agreement
 
 Both play each run with the same seeds; the host's runs follow each other in an order that is drawn. What is
 compared is what an application sees: how long a session takes to come up, how fast a transfer is, how long
 messages are under way, which share of them is lost. Without loss both grounds are to give the same up to what
-real time adds (`TOLERANCES`); with loss the lost packets are others, so that only the loss ratio is compared, with
-the interval of its own chance.
+real time adds (`TOLERANCES`); with loss the lost packets are others, so that only the loss ratio is compared,
+with the interval of its own chance.
 
-The table has the median of the repetitions on either ground and their ratio (host to virtual). The exit code is 0
-when all agree, 1 when something does not, 2 when something does not and the machine was not idle: then it decides
-nothing. `build/agreement.json` keeps the figures, with how busy the machine was at each run.
+The table has the median of the repetitions on either ground and their ratio (host to virtual). The exit code
+is 0 when all agree, 1 when something does not, 2 when something does not and the machine was not idle: then
+it decides nothing. `build/agreement.json` keeps the figures, with how busy the machine was at each run.
 """
 
 import argparse
@@ -43,7 +43,7 @@ REPETITIONS = 3
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far the host's figure may be from that of virtual time: a share of it, or so much, whichever is more."""
+    """How far the host's figure may be from the virtual one: a share of it, or so much, whichever is more."""
 
     share: float
     least: float
@@ -65,7 +65,7 @@ TOLERANCES = {
     "median delay [s]": Tolerance(0.05, 0.002),
     "received messages": Tolerance(0.0, 0.0),
 }
-"""By what is compared. They are those of an idle machine, where a late wake-up is some tens of microseconds."""
+"""By what is compared. They are those of an idle machine, which wakes some tens of microseconds late."""
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,8 @@ def run(
     engine = engine or engines.installed()
     if not engine.exact and workers not in (None, 1):
         raise UserError(
-            f"{workers} workers were asked for, and runs in real time are played one at a time, so that none is "
-            "in the way of another; leave --workers out."
+            f"{workers} workers were asked for, and runs in real time are played one at a time, so that none "
+            "is in the way of another; leave --workers out."
         )
     workers = (workers or len(usable_cores())) if engine.exact else 1
     identity = engine.identity()
@@ -153,8 +153,8 @@ def run(
 
 
 def interleaved(runs: Sequence[Planned], seed: int) -> list[Planned]:
-    """Runs in an order drawn from the seed, so that what changes on the machine over hours meets all conditions
-    alike.
+    """Runs in an order drawn from the seed, so that what changes on the machine over hours meets all
+    conditions alike.
     """
     drawn = list(runs)
     random.Random(f"order {seed}").shuffle(drawn)

@@ -1,4 +1,4 @@
-"""The engine of the host ground against players that are scripts: what it asks, refuses, passes on and reports."""
+"""The engine of the host ground with players that are scripts: what it asks, refuses, passes on, reports."""
 
 import json
 import os

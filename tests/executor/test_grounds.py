@@ -1,4 +1,4 @@
-"""What a ground that does not repeat itself means for a campaign: one worker, an order that is drawn, no cache."""
+"""What a ground that never repeats itself means for a campaign: one worker, an order drawn, no cache."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +10,8 @@ import pytest
 from gauntlet import campaign
 from gauntlet.campaign import interleaved
 from gauntlet.errors import RunError, UserError
-from gauntlet.executor.plan import run_key
 from gauntlet.executor.cache import Cache
+from gauntlet.executor.plan import run_key
 from gauntlet.experiment import expand, parse_experiment
 
 TEXT = """

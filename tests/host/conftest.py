@@ -1,4 +1,4 @@
-"""What tests of the host ground share: the engine, runs at a low rate, and why they may have to be skipped."""
+"""What tests of the host ground share: the engine, runs at a low rate, and why they may be skipped."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 @pytest.fixture(scope="session")
 def ability() -> Mapping[str, Any]:
-    """What the host ground can do here; where the host allows no namespaces at all there is nothing to test."""
+    """What the host ground can do here; where the host allows no namespaces there is nothing to test."""
     try:
         found: Mapping[str, Any] = ask(engine.player_binary(), "--doctor")
     except RunError as error:

@@ -1,4 +1,4 @@
-"""Single packets that vanish on the host ground: by an in-path node's rule, and by script in the kernel's forwarding."""
+"""Single packets that vanish on the host ground: by an in-path node's rule, and by script in the kernel."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -236,7 +236,7 @@ def test_a_setting_of_the_whole_kernel_is_refused_unless_the_host_has_it(host: H
 
 
 def test_a_plan_that_is_wrong_is_said_in_one_sentence(host: Host, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="The host ground gave up: .*`limit_s` is -1"):
+    with pytest.raises(RunError, match=r"The host ground gave up: .*`limit_s` is -1"):
         host.play(run_plan(limit_s=-1), tmp_path / "out", place=Place())
 
 

@@ -40,9 +40,10 @@ VIRTUAL = Tolerance(
 )
 
 HOST = Tolerance(
-    # A packet is late when the thread or the timer that is to pass it on is: by tens of microseconds on an idle
-    # machine, by whole time slices of the scheduler (3 ms, `base_slice_ns` of Linux 6.6 and newer on 8 cores)
-    # when all cores are busy. What is later than a slice and a tick (4 ms at HZ=250) was not a link as asked.
+    # A packet is late when the thread or the timer that is to pass it on is: by tens of microseconds on an
+    # idle machine, by whole time slices of the scheduler (3 ms, `base_slice_ns` of Linux 6.6 and newer on 8
+    # cores) when all cores are busy. What is later than a slice and a tick (4 ms at HZ=250) was not a link as
+    # asked.
     time_ns=8_000_000,
     waking_ns=50_000_000,
     timeline_ns=50_000_000,

@@ -86,8 +86,9 @@ class Host:
             if asked != self.stock_sysctls.get(name):
                 has = "has no such setting" if found is None else f"has {found}"
                 return (
-                    f"the setting {name} = {asked} belongs to the whole kernel of this host, which {has}, and a "
-                    f"run changes nothing outside of its own namespaces (as root: sysctl -w {name}='{asked}')"
+                    f"the setting {name} = {asked} belongs to the whole kernel of this host, which {has}, "
+                    "and a run changes nothing outside of its own namespaces "
+                    f"(as root: sysctl -w {name}='{asked}')"
                 )
         return None
 

@@ -2,7 +2,6 @@
 
 from gauntlet.engine.contract import Engine
 
-
 GROUNDS = ("virtual", "host")
 """The grounds that runs are played on, by the name of their engine."""
 

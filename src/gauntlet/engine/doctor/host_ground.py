@@ -17,7 +17,7 @@ _NOBODY_ASKS = frozenset({"sch_fq"})
 _COUNTED = {
     "cgroup v1": "control groups of version 1 count what each node uses",
     "cgroup v2": "control groups of version 2 count what each node uses",
-    "rusage": "no control group can be made, so that only what the kernel tells of a process at its end counts",
+    "rusage": "no control group can be made, so that what the kernel tells of a process at its end counts",
 }
 
 
