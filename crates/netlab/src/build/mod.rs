@@ -9,6 +9,7 @@ pub(crate) mod messages;
 pub(crate) mod numbers;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::thread;
 use std::time::Duration;
 
@@ -69,8 +70,8 @@ pub(crate) fn network(topology: &Topology, options: &BuildOptions) -> Result<Mad
     let mut places = BTreeMap::new();
     for name in &options.relayed {
         let link = topology.direction(name)?.link;
-        if !places.contains_key(&link) {
-            places.insert(link, Place::new()?);
+        if let Entry::Vacant(free) = places.entry(link) {
+            free.insert(Place::new()?);
         }
     }
     let nodes = nodes(topology, options, &places)?;
