@@ -110,7 +110,7 @@ _CUBIC = {"congestion_control": "cubic"}
 CASES = (
     Case("tcp-cubic, 1 MB", _flow("tcp", _CUBIC, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
     Case("quic-quinn, 1 MB", _flow("quic-quinn", {}, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
-    Case("tls over tcp, 1 MB", _flow("tls", {}, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
+    Case("tls over tcp, 1 MB", _flow("tls", _CUBIC, "bulk", _BULK), ("set-up [s]", "throughput [bit/s]")),
     Case(
         "tcp-cubic, 0.5 Mbit/s",
         _flow("tcp", _CUBIC, "cbr", _PACED),

@@ -60,7 +60,7 @@ def run_plan(**changes: Any) -> dict[str, Any]:
 
 def flow(stack: str = "tcp", size_bytes: int = 200_000, **changes: Any) -> dict[str, Any]:
     """A transfer of so many bytes from client to server."""
-    params = {"congestion_control": "cubic"} if stack == "tcp" else {}
+    params = {"congestion_control": "cubic"} if stack in ("tcp", "tls") else {}
     usual: dict[str, Any] = {
         "id": "f0",
         "stack": stack,

@@ -70,7 +70,12 @@ def test_each_end_has_a_process_of_its_own_whose_use_is_counted(
 
 @pytest.mark.parametrize(
     ("stack", "params"),
-    [("tls", {}), ("quic-quinn", {}), ("quic-s2n", {}), ("restp", {"profile": "reliable"})],
+    [
+        ("tls", {"congestion_control": "cubic"}),
+        ("quic-quinn", {}),
+        ("quic-s2n", {}),
+        ("restp", {"profile": "file_arq"}),
+    ],
 )
 def test_ends_in_processes_of_their_own_trust_each_other(
     play: Play, stack: str, params: dict[str, Any]

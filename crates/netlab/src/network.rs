@@ -168,7 +168,13 @@ impl Network {
     /// # Errors
     /// [`Error::System`] if the kernel refuses.
     pub fn link_counters(&self) -> Result<Vec<LinkCounters>, Error> {
-        let impaired: Vec<Direction> = lock(&self.impairments).keys().copied().collect();
+        let impairments = lock(&self.impairments).clone();
+        // A relay's direction has no queue of the kernel's.
+        let (relayed, impaired): (Vec<Direction>, Vec<Direction>) =
+            impairments.keys().copied().partition(|direction| {
+                self.relays.contains_key(&direction.link)
+                    && matches!(impairments[direction], Impairment::Delay(_))
+            });
         let queued: Vec<Direction> = lock(&self.host_queues).keys().copied().collect();
         let mut counters = Vec::new();
         for (from, node) in self.nodes.iter().enumerate() {
@@ -190,10 +196,8 @@ impl Network {
                 }
             }
         }
-        for &direction in &impaired {
-            if let Some(relay) = self.relays.get(&direction.link)
-                && !counters.iter().any(|known| known.link == self.topology.direction_name(direction))
-            {
+        for direction in relayed {
+            if let Some(relay) = self.relays.get(&direction.link) {
                 let counts = relay.counts(self.end_number(direction));
                 counters.push(LinkCounters {
                     link: self.topology.direction_name(direction),
