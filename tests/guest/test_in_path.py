@@ -12,6 +12,10 @@ import pyarrow.compute as pc
 import pytest
 
 from gauntlet.certificate.certify import certify
+from gauntlet.experiment.expand import expand
+from gauntlet.experiment.load import parse_experiment
+from gauntlet.experiment.plans import plan_run
+from tests.documentation.snippets import blocks
 from tests.guest.conftest import EXPERIMENTS, Play, gauntlet, run_plan, tcp_flow
 
 MALLORY = {"node": "mallory", "between": ["east", "server"]}
@@ -63,7 +67,7 @@ def test_a_node_without_rules_changes_nothing(play: Play, tmp_path: Path) -> Non
         records = play(plain, cut)
         _trusted(cut, tmp_path / "out" / "cut")
         (node,) = records["cut"]["in_path"]
-        assert node["seen_packets"] == node["passed_packets"] > 50
+        assert node["seen_packets"] == node["passed_packets"] >= 50
         delays = [_delays_s(tmp_path / "out" / name) for name in ("plain", "cut")]
         assert delays[0] == pytest.approx(delays[1], abs=1e-5)
 
@@ -120,7 +124,7 @@ def test_altered_messages_are_thrown_away_or_believed(play: Play, tmp_path: Path
     assert records["leave"]["flows"][0]["outcome"] == "ok"
     believed = records["repair"]["flows"][0]
     assert believed["outcome"] == "failed"
-    assert "never sent" in believed["reason"]
+    assert "that this flow's sender did not send" in believed["reason"]
 
 
 def test_a_reset_that_the_node_makes_ends_a_connection(play: Play, tmp_path: Path) -> None:
@@ -145,7 +149,8 @@ def test_other_transports_go_through_and_are_hit(play: Play, tmp_path: Path) -> 
     }
     rules = [
         _rule({"probability": 0.02}, {"action": "drop"}, "gone"),
-        _rule({"probability": 0.02}, {"action": "alter", "within": "transport", "bits": 3}, "bits"),
+        # One bit: no checksum overlooks it, as that of TCP does some in a thousand of three.
+        _rule({"probability": 0.02}, {"action": "alter", "within": "transport", "bits": 1}, "bits"),
         _rule({"probability": 0.02}, {"action": "duplicate", "after_s": 0.002}, "twice"),
         _rule({"probability": 0.02}, {"action": "delay", "delay_s": 0.03, "jitter_s": 0.01}, "late"),
     ]
@@ -359,7 +364,8 @@ def test_without_its_log_a_node_is_not_checked(honest: tuple[dict[str, Any], Pat
     ("changes", "sentence"),
     [
         ({"in_path": [{**MALLORY, "between": ["west", "server"]}]}, "no link joins \"west\" to \"server\""),
-        ({"in_path": [{**MALLORY, "between": ["mid", "east"]}]}, 'name "mid>mallory" instead'),
+        ({"in_path": [{**MALLORY, "between": ["mid", "east"]}]},
+         'stands in the link of "east>mid"; name "east>mallory" instead'),
         ({"in_path": [{**MALLORY, "rules": [_rule({"nth": 0}, {"action": "drop"})]}]},
          "in-path node \"mallory\", rule \"r\": `nth` is 0; it must be"),
         ({"in_path": [{**MALLORY, "rules": [_rule({"message": {"flow": "f9"}}, {"action": "drop"})]}]},
@@ -373,6 +379,35 @@ def test_what_cannot_be_played_gets_a_sentence(play: Play, changes: Mapping[str,
     record = play(run_plan(**{"flows": [_udp_flow()], **changes}))["run"]
     assert record["outcome"] == "failed"
     assert sentence in record["reason"]
+
+
+def test_the_lesson_does_what_it_says(play: Play, tmp_path: Path) -> None:
+    """docs/guide/in-path.md: its experiment, and the same with each of the other nodes that it shows."""
+    shown = [block for block in blocks("toml") if block.document.name == "in-path.md"]
+    whole, *others = [block.text for block in shown]
+    begin, end = whole.index("[[in_path]]"), whole.index("[workload]")
+    texts = [whole, *(whole[:begin] + other + whole[end:] for other in others)]
+    runs = {}
+    for name, text in zip(("late", "bits", "replay", "reset"), texts, strict=True):
+        for spec in expand(parse_experiment(text, name, tmp_path)):
+            (protocol,) = {flow.protocol for flow in spec.flows}
+            runs[name, protocol] = {**plan_run(spec), "id": f"{name}-{protocol}"}
+    records = play(*runs.values())
+    for run in runs.values():
+        _trusted(run, tmp_path / "out" / run["id"])
+
+    def of(name: str, protocol: str) -> tuple[Mapping[str, Any], str]:
+        record = records[f"{name}-{protocol}"]
+        return record["in_path"][0], record["flows"][0]["outcome"]
+
+    assert of("late", "udp")[0]["late_packets"] == 1
+    assert of("late", "tcp-cubic")[0]["late_packets"] > 1
+    assert of("bits", "udp")[0]["altered_packets"] == 5
+    assert of("bits", "udp")[1] == "failed"
+    assert of("replay", "udp")[0]["inserted_packets"] == 1
+    assert of("reset", "udp")[1] == "ok"
+    assert of("reset", "tcp-cubic")[0]["inserted_packets"] == 1
+    assert of("reset", "tcp-cubic")[1] == "failed"
 
 
 def test_the_example_is_played_trusted_and_shown(tmp_path: Path) -> None:

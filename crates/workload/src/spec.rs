@@ -65,14 +65,10 @@ impl Flow {
                 self.spec.stack
             ));
         }
-        match self.app.message_bytes() {
-            0 => Err(format!("those of `{}` have no common size", self.spec.app)),
-            message_bytes => Ok(Framing {
-                service: self.stack.service(),
-                message_bytes,
-                many_sessions: self.app.opens_many_sessions(),
-            }),
-        }
+        let messages = self.app.messages();
+        let messages =
+            messages.ok_or_else(|| format!("`{}` does not tell where its messages begin", self.spec.app))?;
+        Ok(Framing { service: self.stack.service(), many_sessions: self.app.opens_many_sessions(), messages })
     }
 
     /// Whether it uses further addresses of its nodes beside the first ones.

@@ -26,7 +26,14 @@ from gauntlet.certificate.conservation import (
 from gauntlet.certificate.corruption import check_corruption
 from gauntlet.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
 from gauntlet.certificate.delays import check_delays, check_order
-from gauntlet.certificate.in_path import check_nodes, judged_apart, read_nodes, whole_links, without_unsound
+from gauntlet.certificate.in_path import (
+    check_nodes,
+    judged_apart,
+    read_nodes,
+    ways_back,
+    whole_links,
+    without_unsound,
+)
 from gauntlet.certificate.losses import check_copies, check_losses, check_outage
 from gauntlet.certificate.queues import check_limit, check_tail_drops, occupancy
 from gauntlet.certificate.scripted import read_scripts, with_scripted
@@ -179,7 +186,7 @@ def _check_network(
     asked = read_timeline(plan_run["timeline"], record["timeline"], end_ns, findings)
     planned = {link: planned_impairments(states) for link, states in asked.items()}
     nodes = read_nodes(plan_run, record)
-    apart, whole = judged_apart(nodes), whole_links(nodes)
+    apart, whole, back = judged_apart(nodes), whole_links(nodes), ways_back(nodes)
     planned.update(apart)
     scripts = read_scripts(plan_run, record)
     for script in scripts:
@@ -225,7 +232,13 @@ def _check_network(
             gaps[link] = _gap_of_output_only(link, bool(len(tap)))
             continue
         traffic = follow(
-            link_asked, feeds=feeds, taps=capture.taps, routes=routes, end_ns=capture.last_ns, damage=damage
+            link_asked,
+            feeds=feeds,
+            taps=capture.taps,
+            routes=routes,
+            end_ns=capture.last_ns,
+            damage=damage,
+            returned=back.get(link) if back.get(link) in capture.taps else None,
         )
         if not len(traffic.inputs) and not len(traffic.outputs):
             gaps[link] = NO_TRAFFIC

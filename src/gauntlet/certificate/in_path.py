@@ -75,6 +75,12 @@ def whole_links(nodes: Sequence[Node]) -> dict[str, str]:
     }
 
 
+def ways_back(nodes: Sequence[Node]) -> dict[str, str]:
+    """By each link direction into a node: the one by which it may send packets back to where they came from.
+    A router there may send them to it again."""
+    return {node.into(towards): node.out(1 - towards) for node in nodes for towards in (0, 1)}
+
+
 def without_unsound(capture: Capture) -> Capture:
     """The same with packets that the next router throws away told as of no flow: nobody has to see them
     again. They have an IPv4 header with a wrong checksum, no time to live, or are no IP.
@@ -169,8 +175,8 @@ def _check_conditions(
 
 
 def _heads_of_seen(log: Log, taps: Sequence[TapPackets], capture: Capture) -> list[bytes] | None:
-    """The captured bytes of each packet in the log; none where the taps do not show as many."""
-    heads: list[bytes] = [b""] * len(log.seen)
+    """The captured bytes of each packet in the log, in its order; none where the taps do not show as many."""
+    heads: dict[int, bytes] = {}
     for towards, tap in enumerate(taps):
         rows = log.seen_towards(towards)
         if len(tap) < len(rows):
@@ -178,7 +184,7 @@ def _heads_of_seen(log: Log, taps: Sequence[TapPackets], capture: Capture) -> li
         for row, place in zip(rows, tap.rows, strict=False):
             entry = capture.records[place]
             heads[row.packet] = entry["packet"][: entry["captured"]].tobytes()
-    return heads
+    return [heads[row.packet] for row in log.seen]
 
 
 def _check_seen(node: Node, towards: int, log: Log, capture: Capture, findings: Findings) -> None:

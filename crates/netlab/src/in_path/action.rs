@@ -69,9 +69,37 @@ pub(crate) enum Order {
     Reversed,
 }
 
-/// Something that is done with packets. Says whether it could be done with this one.
+/// Something that is done with packets.
 pub(crate) trait Action: Send {
+    /// Does it; says whether it could be done with this packet.
     fn act(&mut self, hand: &mut Hand<'_>) -> bool;
+
+    /// The store that it fills or needs, if it has to do with one.
+    fn store(&self) -> Option<Store<'_>> {
+        None
+    }
+}
+
+/// A store by its name, and what an action has to do with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Store<'a> {
+    /// Packets are remembered in it.
+    Captures(&'a str),
+    /// One of those is taken.
+    TakesCaptured(&'a str),
+    /// Packets wait in it.
+    Holds(&'a str),
+    /// They are let go.
+    Releases(&'a str),
+}
+
+impl<'a> Store<'a> {
+    /// Its name.
+    pub fn name(self) -> &'a str {
+        let (Store::Captures(name) | Store::TakesCaptured(name) | Store::Holds(name) | Store::Releases(name)) =
+            self;
+        name
+    }
 }
 
 /// A kind of action.
@@ -108,7 +136,13 @@ impl<'a> Params<'a> {
                 known => format!("has no parameter `{stranger}`; its parameters are {}", known.join(", ")),
             });
         }
-        T::deserialize(Value::Object(self.0)).map_err(|error| format!("is not right: {error}"))
+        serde_path_to_error::deserialize(Value::Object(self.0)).map_err(|error| {
+            // A missing key has no place of its own.
+            match error.path().to_string() {
+                nowhere if nowhere == "." => format!("is not right: {}", error.inner()),
+                place => format!("is not right in `{place}`: {}", error.inner()),
+            }
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use serde_json::{Map, Value};
 
-use super::action::{Action, Extra, Fate, Hand, Order};
+use super::action::{Action, Extra, Fate, Hand, Order, Store};
 use super::actions;
 use super::frame::{ETHERNET_BYTES, Frame};
 use super::log::{self, Emitted, Event, Fingerprint, InPathCounters, InPathLog, Row};
@@ -119,6 +119,7 @@ impl Engine {
             let made = Rule::new(rule, names, |part| Random::new(run_seed, &format!("{name} {part}")));
             rules.push(made.map_err(|wrong| format!("{here}: {wrong}"))?);
         }
+        stores_are_filled(&rules).map_err(|wrong| format!("in-path node \"{}\", {wrong}", spec.node))?;
         let counters = InPathCounters {
             node: spec.node.clone(),
             between: spec.between.clone(),
@@ -384,6 +385,7 @@ impl From<Held> for Leaving {
 
 impl Rule {
     fn new(spec: &RuleSpec, names: &Names<'_>, random: impl Fn(&str) -> Random) -> Result<Rule, String> {
+        let names = &Names { in_message: spec.conditions.contains_key(matchers::MESSAGE), ..*names };
         let (action, kind) = actions::build(&spec.deed, names, random("do"))?;
         let mut conditions = spec.conditions.clone();
         let at_ns = take_instant(&mut conditions)?;
@@ -396,6 +398,30 @@ impl Rule {
         let conditions = matchers::build(&conditions, names, &random)?;
         Ok(Rule { id: spec.id.clone(), conditions, action, at_ns })
     }
+}
+
+/// Refuses to take from a store that no rule fills: its name is wrong.
+fn stores_are_filled(rules: &[Rule]) -> Result<(), String> {
+    let stores = || rules.iter().filter_map(|rule| Some((rule, rule.action.store()?)));
+    let names = |wanted: fn(&Store<'_>) -> bool| -> Vec<&str> {
+        stores().map(|(_, store)| store).filter(wanted).map(Store::name).collect()
+    };
+    for (rule, needed) in stores() {
+        let (filled, verb) = match needed {
+            Store::TakesCaptured(_) => (names(|store| matches!(store, Store::Captures(_))), "captures"),
+            Store::Releases(_) => (names(|store| matches!(store, Store::Holds(_))), "holds"),
+            Store::Captures(_) | Store::Holds(_) => continue,
+        };
+        if !filled.contains(&needed.name()) {
+            let known = if filled.is_empty() { "none".into() } else { filled.join(", ") };
+            return Err(format!(
+                "rule \"{}\": no rule of the node {verb} packets as \"{}\"; the names are: {known}",
+                rule.id,
+                needed.name()
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// `at_s` is no condition for packets: the clock calls such a rule.

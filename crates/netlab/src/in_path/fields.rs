@@ -61,6 +61,11 @@ impl Fields {
         Ok(self)
     }
 
+    /// Whether some of them have their places in a message.
+    pub fn in_message(&self) -> bool {
+        self.bytes.iter().any(|bytes| bytes.within == Within::Message)
+    }
+
     /// Source and destination, if both are given and of one version.
     pub fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
         let both = (self.source?, self.destination?);

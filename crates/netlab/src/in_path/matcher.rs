@@ -40,6 +40,8 @@ pub(crate) struct Names<'a> {
     pub flows: &'a [String],
     /// How the packets that open a flow's sessions are told.
     pub openings: &'a dyn Fn(&str, &str) -> Result<PacketPattern, String>,
+    /// Whether the rule is about messages.
+    pub in_message: bool,
 }
 
 impl Names<'_> {

@@ -57,7 +57,8 @@ impl InPathNode {
         let [a, b] = sides;
         let sides = [a?, b?];
         let flows: Vec<String> = context.flows.iter().map(|flow| flow.id.clone()).collect();
-        let names = Names { between: &spec.between, flows: &flows, openings: context.openings };
+        let names =
+            Names { between: &spec.between, flows: &flows, openings: context.openings, in_message: false };
         let trackers = context.flows.into_iter().map(Tracker::new).collect();
         let ethernet = [header(&sides[0], &sides[1]), header(&sides[1], &sides[0])];
         let engine = Engine::new(spec, &names, trackers, context.seed, ethernet).map_err(Error::Spec)?;

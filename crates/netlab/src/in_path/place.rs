@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
+use super::matcher::Names;
 use super::messages::Part;
 use super::packet::Headers;
 
@@ -22,6 +23,17 @@ pub(crate) enum Within {
 }
 
 impl Within {
+    /// Refuses a message where the rule asks for none.
+    ///
+    /// # Errors
+    /// The second half of a sentence.
+    pub fn known(self, names: &Names<'_>) -> Result<(), String> {
+        if self == Within::Message && !names.in_message {
+            return Err("has `within` \"message\", but the rule's `match` has no `message`".into());
+        }
+        Ok(())
+    }
+
     /// Where it begins, from the packet's first byte; before it, if an earlier packet has its beginning.
     pub fn begins_at(self, headers: Option<&Headers>, part: Option<&Part>) -> Option<i64> {
         match self {

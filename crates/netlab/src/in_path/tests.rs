@@ -41,7 +41,8 @@ struct Bench {
 fn build(rules: Value, carriage: Carriage, seed: u64) -> Result<Engine, String> {
     let spec = json!({"node": "mallory", "between": ["a", "b"], "rules": rules});
     let spec: InPathSpec = serde_json::from_value(spec).map_err(|error| error.to_string())?;
-    let names = Names { between: &spec.between, flows: &["f0".into()], openings: &opening };
+    let names =
+        Names { between: &spec.between, flows: &["f0".into()], openings: &opening, in_message: false };
     Engine::new(&spec, &names, vec![Tracker::new(flow(carriage))], seed, [[1; 14], [2; 14]])
 }
 
@@ -254,6 +255,7 @@ fn delays_let_others_pass_and_keep_within_their_jitter() {
     assert!(late.iter().all(|(at_ms, _, _)| (50..150).contains(at_ms)));
     let early = late.iter().filter(|(at_ms, _, _)| *at_ms < 100).count();
     assert!((25..=75).contains(&early), "{early} of 100 are early");
+    assert_eq!(bench.log().counters.late_packets, 100);
 }
 
 #[test]
@@ -374,6 +376,29 @@ fn captured_packets_are_inserted_again() {
 }
 
 #[test]
+fn what_is_inserted_leaves_where_when_and_with_the_checksums_that_the_rule_says() {
+    let insert = |checksums: &str| {
+        let rules = json!([
+            {"id": "remember", "match": {"protocol": "udp"}, "do": {"action": "capture", "as": "old", "most": 2}},
+            {"id": "back", "match": {"protocol": "tcp"},
+             "do": {"action": "insert", "packet": {"captured": "old"}, "towards": "a", "after_s": 0.5,
+                    "set": {"ttl": 9}, "checksums": checksums}},
+        ]);
+        let mut bench = Bench::new(rules);
+        (1..=3).for_each(|n| drop(bench.packet(&datagram(&[n]))));
+        let ack = segment(1, 0x10, b"");
+        assert_eq!(bench.packet(&ack), [ack]);
+        bench.until(1000 * MS)
+    };
+    // The third one found no room: two are the most.
+    let mut expected = datagram(&[2]);
+    expected[8] = 9;
+    assert_eq!(insert("leave"), [(500, TO_A, expected.clone())]);
+    checksums::repair(&mut expected);
+    assert_eq!(insert("repair"), [(500, TO_A, expected)]);
+}
+
+#[test]
 fn picks_are_the_first_the_last_or_any() {
     let picks = |pick: &str| {
         let rules = json!([
@@ -483,6 +508,10 @@ fn held_packets_wait_for_their_release_or_for_their_time() {
     let mut bench = Bench::new(rules("as_held"));
     (1..=3).for_each(|n| drop(bench.packet(&datagram(&[n]))));
     assert_eq!(bench.log().counters.waiting_packets, 2);
+    // Where nothing waits, the release has nothing to do, and that is counted.
+    let mut bench = Bench::new(rules("as_held"));
+    assert_eq!(bench.packet(&datagram(&[9, 9])).len(), 1);
+    assert_eq!(bench.log().counters.rules[1].unfit_packets, 1);
 }
 
 #[test]
@@ -579,6 +608,7 @@ fn what_the_kernel_refuses_is_told_apart() {
 #[test]
 fn wrong_rules_get_a_sentence_that_says_where_and_what_would_be_right() {
     let drop = json!({"action": "drop"});
+    let in_message = json!({"within": "message", "offset": 0, "hex": "00"});
     for (rules, expected) in [
         (
             rule(json!({"sourceport": 1}), drop.clone()),
@@ -621,6 +651,44 @@ fn wrong_rules_get_a_sentence_that_says_where_and_what_would_be_right() {
             "it must be \"matched\", {\"captured\"",
         ),
         (rule(json!({}), json!({"action": "rewrite", "set": {"color": 1}})), "unknown field `color`"),
+        (
+            rule(json!({}), json!({"action": "rewrite", "set": {"ttl": 300}})),
+            "the action \"rewrite\" is not right in `set.ttl`: invalid value: integer `300`, expected u8",
+        ),
+        (
+            rule(json!({}), json!({"action": "alter", "within": "message"})),
+            "the action \"alter\" has `within` \"message\", but the rule's `match` has no `message`",
+        ),
+        (
+            rule(
+                json!({"bytes": [{"within": "message", "offset": 0, "hex": "00"}]}),
+                json!({"action": "drop"}),
+            ),
+            "`bytes` has `within` \"message\", but",
+        ),
+        (
+            rule(json!({}), json!({"action": "rewrite", "set": {"bytes": [in_message]}})),
+            "the action \"rewrite\" has `within` \"message\", but",
+        ),
+        (
+            json!([
+                {"id": "keep", "do": {"action": "capture", "as": "c"}},
+                {"id": "r", "match": {"message": {"flow": "f0"}},
+                 "do": {"action": "insert", "packet": {"captured": "c"}, "set": {"bytes": [in_message]}}},
+            ]),
+            "in `set`; that is for the packet \"matched\"",
+        ),
+        (
+            rule(json!({}), json!({"action": "insert", "packet": {"captured": "c"}})),
+            "rule \"r\": no rule of the node captures packets as \"c\"; the names are: none",
+        ),
+        (
+            json!([
+                {"id": "keep", "do": {"action": "hold", "as": "q"}},
+                {"id": "go", "do": {"action": "release", "from": "p"}},
+            ]),
+            "rule \"go\": no rule of the node holds packets as \"p\"; the names are: q",
+        ),
         (json!([{"id": "x", "do": drop}, {"id": "x", "do": drop}]), "another rule of the node has this id"),
     ] {
         let wrong = build(rules, Carriage::Datagrams, 1).err().unwrap_or_default();
@@ -644,11 +712,12 @@ fn actions_take_the_parameters_that_they_name_and_no_others() {
 
 #[test]
 fn whatever_comes_is_no_reason_to_fall_over() {
-    let set = json!({"source": "10.9.9.9", "ttl": 3, "source_port": 1, "tcp_sequence_plus": 9, "tcp_window": 4, "payload": "00",
-                     "bytes": [{"within": "message", "offset": 3, "hex": "ff"}]});
+    let set = json!({"source": "10.9.9.9", "ttl": 3, "source_port": 1, "tcp_sequence_plus": 9, "tcp_window": 4, "payload": "00"});
+    let placed = json!({"bytes": [{"within": "message", "offset": 3, "hex": "ff"}]});
     let rules = json!([
         {"id": "1", "match": {"probability": 0.5}, "do": {"action": "alter", "within": "transport", "bits": 9, "checksums": "repair"}},
         {"id": "2", "match": {"message": {"flow": "f0"}}, "do": {"action": "alter", "within": "message", "bits": 3}},
+        {"id": "placed", "match": {"message": {"flow": "f0"}}, "do": {"action": "rewrite", "set": placed}},
         {"id": "3", "match": {"probability": 0.5}, "do": {"action": "rewrite", "set": set}},
         {"id": "4", "match": {"bytes": [{"within": "payload", "offset": -4, "hex": "00"}]}, "do": {"action": "duplicate"}},
         {"id": "5", "match": {"every": 3}, "do": {"action": "capture", "as": "c", "most": 50}},

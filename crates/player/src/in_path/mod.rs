@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use netlab::in_path::{Carriage, Found, MessageFlow, Messages};
 use netlab::{InPathContext, InPathLog, InPathNode, InPathSpec, Network, PacketPattern, RunClock};
 use transports::Service;
-use workload::{Beginning, Framing};
+use workload::Beginning;
 
 pub use self::drops::Drops;
 use self::drops::opening_pattern;
@@ -116,20 +116,21 @@ fn message_flow(id: &str, run: &Run, flows: &[Flow], network: &Network) -> Resul
         carriage: if framing.service == Service::Stream { Carriage::Stream } else { Carriage::Datagrams },
         source: SocketAddr::new(address(network, &spec.from)?, own_port),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
-        messages: Box::new(OfWorkload(framing)),
+        messages: Box::new(OfWorkload(framing.messages)),
     })
 }
 
-/// The messages of our own applications.
-struct OfWorkload(Framing);
+/// The messages of an application, as the network wants to be told of them.
+struct OfWorkload(Box<dyn workload::Messages>);
 
 impl Messages for OfWorkload {
     fn begins(&self, head: &[u8]) -> Found {
         match self.0.begins(head) {
             Beginning::Needs(bytes) => Found::Needs(bytes),
             Beginning::Message { bytes, number } => {
-                Found::Message { bytes: bytes.into(), number: Some(number.into()) }
+                Found::Message { bytes: bytes.into(), number: number.map(u64::from) }
             }
+            Beginning::Stranger => Found::Stranger,
         }
     }
 }

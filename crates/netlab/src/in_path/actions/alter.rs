@@ -10,8 +10,9 @@ pub(super) const ALTER: Kind = Kind {
     name: "alter",
     parameters: &["within", "bits", "burst_bits", "at_bit", "checksums"],
     without_packet: false,
-    build: |params, _, random| {
+    build: |params, names, random| {
         let params: Params = params.read()?;
+        params.within.known(names)?;
         if params.bits == 0 {
             return Err("has 0 for `bits`; it must be at least 1".into());
         }
@@ -61,7 +62,7 @@ impl Action for Alter {
             return false;
         };
         let room = 8 * range.len();
-        // A message that comes again is altered in the same way, wherever its packets are cut.
+        // A message that comes again is altered in the same way, as long as its packets are cut in the same way.
         let again = hand.part.as_ref().filter(|_| self.params.within == Within::Message);
         let drawn = match again {
             Some(part) => self.params.draw(&mut self.random.again_for(part.number), room),

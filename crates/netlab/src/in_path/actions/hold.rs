@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::in_path::action::{Action, Fate, Hand, Kind, Order, duration_ns};
+use crate::in_path::action::{Action, Fate, Hand, Kind, Order, Store, duration_ns};
 
 pub(super) const HOLD: Kind = Kind {
     name: "hold",
@@ -33,6 +33,10 @@ impl Action for Hold {
         hand.fate = Fate::Held { name: self.name.clone(), most_ns: self.most_ns };
         true
     }
+
+    fn store(&self) -> Option<Store<'_>> {
+        Some(Store::Holds(&self.name))
+    }
 }
 
 pub(super) const RELEASE: Kind = Kind {
@@ -52,6 +56,10 @@ struct Release {
 impl Action for Release {
     fn act(&mut self, hand: &mut Hand<'_>) -> bool {
         hand.releases.push((self.from.clone(), self.order));
-        true
+        hand.stores.held.get(&self.from).is_some_and(|held| !held.is_empty())
+    }
+
+    fn store(&self) -> Option<Store<'_>> {
+        Some(Store::Releases(&self.from))
     }
 }

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, Store, duration_ns};
 use crate::in_path::fields::{Fields, made};
 use crate::in_path::frame::Frame;
 use crate::in_path::hex;
+use crate::in_path::place::Within;
 use crate::random::Random;
 
 pub(super) const CAPTURE: Kind = Kind {
@@ -50,6 +51,10 @@ impl Action for Capture {
         }
         true
     }
+
+    fn store(&self) -> Option<Store<'_>> {
+        Some(Store::Captures(&self.name))
+    }
 }
 
 pub(super) const INSERT: Kind = Kind {
@@ -64,6 +69,17 @@ pub(super) const INSERT: Kind = Kind {
         let towards = params.towards.map(|node| names.side(&node)).transpose();
         let towards = towards.map_err(|wrong| format!("has a `towards` that {wrong}"))?;
         let set = params.set.map(Fields::checked).transpose()?;
+        if set.as_ref().is_some_and(Fields::in_message) {
+            match &params.packet {
+                // Where a message is, is known of the packet that matched alone.
+                Written::Named(name) if name == "matched" => Within::Message.known(names)?,
+                _ => {
+                    return Err(
+                        "has `within` \"message\" in `set`; that is for the packet \"matched\"".into()
+                    );
+                }
+            }
+        }
         let source = match params.packet {
             Written::Named(name) if name == "matched" => Source::Matched,
             Written::Captured { captured, pick } => Source::Captured(captured, pick),
@@ -212,6 +228,13 @@ impl Action for Insert {
             hand.extra.push(Extra { frame, after_ns, before: self.before, copy: false });
         }
         fits
+    }
+
+    fn store(&self) -> Option<Store<'_>> {
+        match &self.source {
+            Source::Captured(name, _) => Some(Store::TakesCaptured(name)),
+            Source::Matched | Source::Made(_) => None,
+        }
     }
 }
 

@@ -4,14 +4,19 @@ use serde::Deserialize;
 
 use crate::in_path::action::{Action, Checksums, Hand, Kind};
 use crate::in_path::fields::Fields;
+use crate::in_path::place::Within;
 
 pub(super) const REWRITE: Kind = Kind {
     name: "rewrite",
     parameters: &["set", "checksums"],
     without_packet: false,
-    build: |params, _, _| {
+    build: |params, names, _| {
         let Params { set, checksums } = params.read()?;
-        Ok(Box::new(Rewrite { set: set.checked()?, checksums }))
+        let set = set.checked()?;
+        if set.in_message() {
+            Within::Message.known(names)?;
+        }
+        Ok(Box::new(Rewrite { set, checksums }))
     },
 };
 

@@ -19,11 +19,12 @@ struct Params {
     mask: Option<String>,
 }
 
-fn build(value: &Value, _: &Names<'_>, _: Random) -> Result<Box<dyn Matcher>, String> {
+fn build(value: &Value, names: &Names<'_>, _: Random) -> Result<Box<dyn Matcher>, String> {
     let right = "a list of {\"within\": \"packet\", \"transport\", \"payload\" or \"message\", \"offset\": bytes, \
                  \"hex\": digits} with or without a \"mask\" in the same length";
     let all: Vec<Params> = read(value, right)?;
     let places = all.into_iter().map(|params| {
+        params.within.known(names)?;
         let value = hex::decode(&params.hex)?;
         let mask = params.mask.map_or(Ok(vec![0xff; value.len()]), |mask| hex::decode(&mask))?;
         if mask.len() != value.len() {

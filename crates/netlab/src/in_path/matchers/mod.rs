@@ -37,6 +37,9 @@ pub(crate) const REGISTRY: &[Kind] = &[
     count::PROBABILITY,
 ];
 
+/// The key of rules about messages.
+pub(crate) const MESSAGE: &str = message::MESSAGE.key;
+
 /// The conditions of a rule.
 pub(crate) fn build(
     conditions: &Map<String, Value>,
