@@ -63,7 +63,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 workers=wishes.workers,
                 capture=wishes.capture,
                 cached=wishes.cached,
-                engine=engines.installed(wishes.engine),
+                engine=None if wishes.engine == "virtual" else engines.installed(wishes.engine),
                 on_event=progress,
             )
     except KeyboardInterrupt:
@@ -126,14 +126,19 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
 
         console().print(terminal.summary(outcome.results))
         if outcome.wall_s > 0 and outcome.finished:
-            runs, speed = _counted(outcome.finished, "run"), outcome.virtual_s / outcome.wall_s
-            console(stderr=True).print(
-                f"{runs} in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
-                f"{speed:.0f} times as fast as real time."
-            )
+            console(stderr=True).print(_speed(outcome, wishes))
         if outcome.present_before or outcome.cached:
             console(stderr=True).print(_sources(outcome), soft_wrap=True)
         click.echo(f"Results: {outcome.results}\nReport:  {page}")
+
+
+def _speed(outcome: "Outcome", wishes: Wishes) -> str:
+    """How many runs were played in which time."""
+    runs = f"{_counted(outcome.finished, 'run')} in {outcome.wall_s:.1f} s"
+    if wishes.engine == "host":
+        return f"{runs}, in real time."
+    speed = outcome.virtual_s / outcome.wall_s
+    return f"{runs}; {outcome.virtual_s:.0f} virtual s, {speed:.0f} times as fast as real time."
 
 
 def _sources(outcome: "Outcome") -> str:

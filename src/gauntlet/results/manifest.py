@@ -84,7 +84,8 @@ class Manifest(BaseModel):
         """A manifest for a campaign that starts now on this host.
 
         `experiment` is the text of the experiment file, `engine` what ran it: `kernel` (release),
-        `kernel_sha256`, `guest_sha256`.
+        `kernel_sha256`, `guest_sha256`; of the host ground `ground`, `kernel`, `player_sha256`, `processor`,
+        `cores`.
         """
         return cls(
             name=name,
@@ -99,6 +100,11 @@ class Manifest(BaseModel):
             host=_host(),
             sessions=[Session(started=_now(), workers=workers)],
         )
+
+    @property
+    def in_real_time(self) -> bool:
+        """Whether the runs are of the host ground: the same plan gives similar results, not the same."""
+        return self.engine.get("ground") == "host"
 
     @classmethod
     def read(cls, results: Path) -> Self:
