@@ -186,11 +186,43 @@ def test_settings_are_those_of_the_nodes_and_the_hosts_stay(play: Play) -> None:
     assert (own.read_text(), whole.read_text()) == before
 
 
-def test_nothing_is_left_behind(play: Play, tmp_path: Path) -> None:
-    play(flows=[flow()])
-    groups = [it for it in Path("/sys/fs/cgroup").rglob("gauntlet-*") if it.is_dir()]
-    assert groups == []
+def _own_groups() -> dict[int, list[Path]]:
+    """The control groups of players that this process has running, by the player."""
+    found: dict[int, list[Path]] = {}
+    for group in Path("/sys/fs/cgroup").rglob("gauntlet-[0-9]*"):
+        player = int(group.name.partition("-")[2])
+        if os.getpid() in _ancestors(player):
+            found.setdefault(player, []).append(group)
+    return found
+
+
+def test_nothing_is_left_behind(play: Play, tmp_path: Path, ability: Mapping[str, Any]) -> None:
+    groups: list[Path] = []
+    play(flows=[flow()], on_event=lambda _event: groups.extend(*_own_groups().values()))
+    assert bool(groups) == (ability["accounting"] != "rusage")
+    assert not [group for group in groups if group.exists()]
     assert [it.name for it in (tmp_path / "out").iterdir()] == ["run"]
+
+
+def test_what_a_killed_player_leaves_the_next_one_takes_away(
+    host: Host, play: Play, tmp_path: Path, ability: Mapping[str, Any]
+) -> None:
+    if ability["accounting"] == "rusage":
+        pytest.skip("this host lets nobody make control groups")
+    left: list[Path] = []
+
+    def kill(_event: Mapping[str, Any]) -> None:
+        for player, groups in _own_groups().items():
+            left.extend(groups)
+            os.kill(player, signal.SIGKILL)
+
+    with pytest.raises(RunError, match="The player died"):
+        host.play(
+            run_plan(flows=[flow()]), tmp_path / "killed", place=Place(tmp_path / "words"), on_event=kill
+        )
+    assert left
+    play(flows=[flow()])
+    assert not [group for group in left if group.exists()]
 
 
 def test_the_certificate_knows_the_ground(host: Host, tmp_path: Path) -> None:

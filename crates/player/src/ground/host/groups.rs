@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::fs;
-use std::os::unix::ffi::OsStringExt;
+use std::fs::{self, File};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{Flock, FlockArg};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
 
@@ -37,8 +38,15 @@ impl Accounting {
 pub struct Groups {
     pub accounting: Accounting,
     /// Folders of this run, one in each hierarchy.
-    roots: Vec<PathBuf>,
+    roots: Vec<Root>,
     nodes: BTreeMap<String, Group>,
+}
+
+/// A folder of this run. The lock says that whoever made it is alive, to everybody who shares the hierarchy.
+#[derive(Debug)]
+struct Root {
+    folder: PathBuf,
+    _alive: Flock<File>,
 }
 
 /// The group of a node: a folder in each hierarchy.
@@ -55,34 +63,38 @@ struct Hierarchy {
     version: u8,
 }
 
+/// How the names of the groups of all players begin.
+const PREFIX: &str = "gauntlet-";
+
 /// More than any node takes: with a limit, whatever it is, version 1 counts the memory of sockets.
 const NO_LIMIT_BYTES: &str = "1125899906842624";
 
 impl Groups {
-    /// Tries what the host allows; `name` becomes the folder's.
-    pub fn open(name: &str) -> Groups {
-        Self::open_below(Path::new("/"), name)
+    /// Tries what the host allows, in folders named by `id`, which no other player has.
+    pub fn open(id: &str) -> Groups {
+        Self::open_below(Path::new("/"), id)
     }
 
-    fn open_below(root: &Path, name: &str) -> Groups {
+    fn open_below(root: &Path, id: &str) -> Groups {
+        let name = &format!("{PREFIX}{id}");
         let found = hierarchies(root);
         let of = |controller: &str| {
             found.iter().find(|it| it.version == 1 && it.controllers.iter().any(|it| it == controller))
         };
         if let Some(cpu) = of("cpuacct")
-            && let Ok(folder) = made(&cpu.folder, name)
+            && let Ok(own) = Root::make(&cpu.folder, name)
         {
-            let mut roots = vec![folder];
-            roots.extend(of("memory").and_then(|memory| made(&memory.folder, name).ok()));
+            let mut roots = vec![own];
+            roots.extend(of("memory").and_then(|memory| Root::make(&memory.folder, name).ok()));
             return Groups { accounting: Accounting::Version1, roots, nodes: BTreeMap::new() };
         }
         if let Some(unified) = found.iter().find(|it| it.version == 2)
-            && let Ok(folder) = made(&unified.folder, name)
+            && let Ok(own) = Root::make(&unified.folder, name)
         {
             // Refused where this process is in the very group, unless that is the root; memory is then not counted.
             let _ = fs::write(unified.folder.join("cgroup.subtree_control"), "+memory");
-            let _ = fs::write(folder.join("cgroup.subtree_control"), "+memory");
-            return Groups { accounting: Accounting::Version2, roots: vec![folder], nodes: BTreeMap::new() };
+            let _ = fs::write(own.folder.join("cgroup.subtree_control"), "+memory");
+            return Groups { accounting: Accounting::Version2, roots: vec![own], nodes: BTreeMap::new() };
         }
         Groups { accounting: Accounting::Rusage, roots: Vec::new(), nodes: BTreeMap::new() }
     }
@@ -100,7 +112,8 @@ impl Groups {
         if let Some(known) = self.nodes.get(node) {
             return Ok(known.clone());
         }
-        let folders = self.roots.iter().map(|root| made(root, node)).collect::<std::io::Result<Vec<_>>>()?;
+        let made = self.roots.iter().map(|root| made(&root.folder, node));
+        let folders = made.collect::<std::io::Result<Vec<_>>>()?;
         for folder in &folders {
             let _ = fs::write(folder.join("memory.kmem.tcp.limit_in_bytes"), NO_LIMIT_BYTES);
         }
@@ -113,9 +126,41 @@ impl Groups {
 impl Drop for Groups {
     fn drop(&mut self) {
         let own = self.nodes.values().flat_map(|group| &group.folders);
-        for folder in own.chain(&self.roots) {
+        for folder in own.chain(self.roots.iter().map(|root| &root.folder)) {
             // One that is not empty yet is left to whoever looks after the host; nothing of a run depends on it.
             let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Root {
+    /// Makes one, and takes away those of players that were killed.
+    fn make(parent: &Path, name: &str) -> std::io::Result<Root> {
+        sweep(parent);
+        let folder = made(parent, name)?;
+        let alive = locked(&folder)?;
+        Ok(Root { folder, _alive: alive })
+    }
+}
+
+/// The lock of a folder, if nobody has it.
+fn locked(folder: &Path) -> std::io::Result<Flock<File>> {
+    Ok(Flock::lock(File::open(folder)?, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno)?)
+}
+
+/// Takes away the groups of players that are no more.
+fn sweep(parent: &Path) {
+    let folders = |of: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(of).into_iter().flatten().flatten();
+        entries.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir())).map(|it| it.path()).collect()
+    };
+    let named =
+        |it: &PathBuf| it.file_name().is_some_and(|name| name.as_bytes().starts_with(PREFIX.as_bytes()));
+    for root in folders(parent).iter().filter(|it| named(it)) {
+        if let Ok(_nobody) = locked(root) {
+            for folder in folders(root).iter().chain([root]) {
+                let _ = fs::remove_dir(folder);
+            }
         }
     }
 }
@@ -313,14 +358,28 @@ mod tests {
     fn a_host_that_allows_no_group_leaves_resource_usage() {
         // An ordinary folder gets no cgroup.procs.
         let place = Place::new("none", "0::/\n", "32 1 0:3 / /cg rw - cgroup2 cgroup2 rw\n", &["cg"]);
-        let mut groups = Groups::open_below(&place.0, "run");
+        let mut groups = Groups::open_below(&place.0, "1");
         assert_eq!(groups.accounting, Accounting::Rusage);
-        assert!(!place.0.join("cg/run").exists(), "what was tried is gone");
+        assert!(!place.0.join("cg/gauntlet-1").exists(), "what was tried is gone");
         let group = groups.of("client").expect("there is nothing to make");
         assert_eq!(
             (group.cpu_ns(), group.peak_memory_bytes(), group.socket_memory_bytes()),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn groups_of_players_that_were_killed_are_taken_away_and_others_stay() {
+        let left = ["gauntlet-1/client", "gauntlet-1/server", "gauntlet-2/client", "others-1/a"];
+        let place = Place::new("sweep", "", "", &left);
+        let alive = locked(&place.0.join("gauntlet-2")).expect("nobody has it");
+        sweep(&place.0);
+        let there = |name: &str| place.0.join(name).exists();
+        assert!(!there("gauntlet-1"));
+        assert!(there("gauntlet-2/client") && there("others-1/a"));
+        drop(alive);
+        sweep(&place.0);
+        assert!(!there("gauntlet-2"));
     }
 
     #[test]

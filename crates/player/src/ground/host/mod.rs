@@ -65,13 +65,13 @@ pub struct Host {
 impl Host {
     /// Gets ready to play a run, whose files that nobody keeps go below `out`.
     pub fn new(rights: Rights, out: &Path) -> Host {
-        let name = format!("gauntlet-{}", std::process::id());
+        let id = std::process::id().to_string();
         Host {
             rights,
             modules: Modules::tried(),
-            groups: Groups::open(&name),
+            groups: Groups::open(&id),
             crew: Crew::default(),
-            scratch: out.join(format!(".{name}")),
+            scratch: out.join(format!(".gauntlet-{id}")),
             clock: None,
             begun_s: 0.0,
             before: None,

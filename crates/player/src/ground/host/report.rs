@@ -32,7 +32,7 @@ struct Checked {
 
 /// What the host ground can do here.
 pub fn doctor(rights: Rights) -> String {
-    let groups = Groups::open(&format!("gauntlet-doctor-{}", std::process::id()));
+    let groups = Groups::open(&format!("doctor-{}", std::process::id()));
     let found = Doctor {
         rights: rights.name(),
         accounting: groups.accounting.name(),
