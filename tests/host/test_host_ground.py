@@ -216,10 +216,9 @@ def test_what_a_killed_player_leaves_the_next_one_takes_away(
             left.extend(groups)
             os.kill(player, signal.SIGKILL)
 
+    place = Place(console=tmp_path / "words")
     with pytest.raises(RunError, match="The player died"):
-        host.play(
-            run_plan(flows=[flow()]), tmp_path / "killed", place=Place(tmp_path / "words"), on_event=kill
-        )
+        host.play(run_plan(flows=[flow()]), tmp_path / "killed", place=place, on_event=kill)
     assert left
     play(flows=[flow()])
     assert not [group for group in left if group.exists()]
