@@ -8,7 +8,7 @@ pub(crate) fn decode(text: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<char> = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     let wrong =
         || format!("has \"{text}\" for bytes; write them as pairs of hexadecimal digits such as \"00ff\"");
-    if digits.is_empty() || digits.len() % 2 != 0 {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
         return Err(wrong());
     }
     let pair = |pair: &[char]| Some((pair[0].to_digit(16)? * 16 + pair[1].to_digit(16)?) as u8);
