@@ -26,6 +26,7 @@ mod change_check;
 mod classifier;
 mod clock;
 mod error;
+mod host;
 pub mod in_path;
 mod namespace;
 mod netlink;

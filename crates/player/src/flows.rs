@@ -6,8 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use netlab::{Network, RunClock};
-use transports::Context;
-use transports::Opening;
+use transports::{Context, InitialWindow, Opening};
 use workload::{
     ClientHalf, ClientResult, ExchangeLog, FlowReport, FlowResult, FlowSpec, Framing, MessageLog, ServerHalf,
     SocketLog,
@@ -44,6 +43,14 @@ impl Flow {
         match self {
             Flow::Builtin(flow) => flow.wants_release_times(),
             Flow::External(_) => false,
+        }
+    }
+
+    /// What its first flight is bounded by; programs may use TCP.
+    pub fn initial_window(&self) -> InitialWindow {
+        match self {
+            Flow::Builtin(flow) => flow.initial_window(),
+            Flow::External(_) => InitialWindow::Default,
         }
     }
 

@@ -9,6 +9,7 @@ mod external;
 mod failure;
 mod flows;
 mod gate;
+mod hosts;
 mod in_path;
 mod memory;
 mod plan;

@@ -20,6 +20,7 @@ use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
 use crate::gate::Gate;
+use crate::hosts;
 use crate::in_path::{self, Drops, InPathNodes};
 use crate::plan::{Packets, Run};
 use crate::programs::Programs;
@@ -39,6 +40,7 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     in_path::check_links(run)?;
     let network = Arc::new(Network::build(&run.network.with_in_path(&run.in_path)?, &options)?);
     network.topology().check_timeline(&run.timeline)?;
+    hosts::set(run, &flows, &network)?;
     let ways = further_ways(run, &flows, &network)?;
     let taps = taps(run, &ways, &network)?;
     // What the timeline gives a rate or a delay has that queue and no other.

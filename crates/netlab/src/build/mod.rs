@@ -5,7 +5,7 @@
 //! switches' tables), so that no address resolution runs: it would be packets that nobody asked for, whose
 //! loss on an impaired link would stall a flow.
 
-mod messages;
+pub(crate) mod messages;
 pub(crate) mod numbers;
 
 use std::thread;
