@@ -12,9 +12,11 @@ from gauntlet.errors import NotMeasured
 from gauntlet.metrics.flow_rows import completed
 from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.quantity import Quantity, shown
+from gauntlet.metrics.selected import Selected
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Study
-from gauntlet.studies.select import Quantity, Selected, by_repetition, rows, same, shown
+from gauntlet.studies.select import by_repetition, rows, same
 from gauntlet.studies.siblings import with_other_queues
 from gauntlet.studies.summary import Summary
 

@@ -10,10 +10,11 @@ from gauntlet.advice.settings import Change, Effect, Setting, setting_of
 from gauntlet.errors import NotMeasured, UserError
 from gauntlet.metrics.intervals import the_same
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.quantity import Quantity, shown
 from gauntlet.metrics.ratios import ratio
 from gauntlet.report.evaluation import JUDGED_BY
 from gauntlet.studies.model import PROTOCOLS, Study
-from gauntlet.studies.select import Quantity, by_repetition, shown
+from gauntlet.studies.select import by_repetition
 from gauntlet.studies.siblings import QUEUES, Sibling, queue_of, siblings
 from gauntlet.studies.summary import Summary
 
