@@ -11,6 +11,7 @@ import click
 @click.option("--repetitions", type=int, help="Replace the experiment's number of repetitions.")
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
+@click.option("--classes", type=click.Path(path_type=Path), help="Classes of service to advise by (TOML).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
@@ -25,6 +26,7 @@ def run(
     repetitions: int | None,
     workers: int | None,
     out: Path | None,
+    classes: Path | None,
     capture: bool,
     no_cache: bool,
     open_: bool,
@@ -43,6 +45,7 @@ def run(
       gauntlet run experiments/hsr-cbr.toml
       gauntlet run experiments/hsr-cbr.toml --seed 7 --workers 1 --out /tmp/seven
       gauntlet run own.toml --repetitions 2 --quiet
+      gauntlet run own.toml --classes classes.toml
     """
     from gauntlet.cli.play import Wishes, play
 
@@ -51,6 +54,7 @@ def run(
         repetitions=repetitions,
         workers=workers,
         out=out,
+        classes=classes,
         capture=capture,
         cached=not no_cache,
         quiet=quiet,
