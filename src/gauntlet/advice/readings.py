@@ -49,9 +49,12 @@ class Readings(ABC):
         """See `Sampled`."""
 
     def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
-        """See `Sampled`."""
+        """See `Sampled`. Where no flow at all did what it was to do, there are but limits: as good as
+        nothing.
+        """
         found = self.read(need, protocol, condition, Quantity(need.kpi, need.quantile))
-        if found.never:
+        done, flows = self.completed(need, protocol, condition)
+        if found.never or (flows and not done):
             return None
         if not found.values:
             delay_s, loss = (float("nan") if it is None else it for it in condition)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet import units
-from gauntlet.advice import services
+from gauntlet.advice import services, words
 from gauntlet.advice.classes import Need, ServiceClass
 from gauntlet.advice.grid import Grid, Variant, grid, unknown_last
 from gauntlet.advice.readings import Readings
@@ -16,6 +16,7 @@ from gauntlet.advice.use import Advice
 from gauntlet.advice.varied import GREEDY, within
 from gauntlet.errors import NotMeasured
 from gauntlet.experiment.services import Service
+from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.flow_rows import JUDGED_BY
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.message_quantiles import LEVELS, MESSAGE_DELAYS, message_quantiles
@@ -90,14 +91,15 @@ def _bound(
 ) -> tuple["_Measured", ServiceClass] | str:
     """A class with its needs under these conditions, and what was measured; or why nothing is to be said."""
     name = _name(part, service.name, work)
-    candidates = [style.key for style in part.styles if style.reliable or not service.reliable]
+    taking_part = [style for style in part.styles if style.reliable or not service.reliable]
+    candidates = [style.key.rpartition(OF_SUBJECT)[2] for style in taking_part]
     if not candidates:
-        those = listed([style.label for style in part.styles])
+        those = listed([words.label(style.key.rpartition(OF_SUBJECT)[2]) for style in part.styles])
         return f"{name}: all that is sent must arrive, and {those} does not repeat what is lost."
     limits = [it for it in service.need if it.of_best is None or len(candidates) > 1]
     if not limits:
         return (
-            f"{name}: only {part.style(candidates[0]).label} was played, and the class asks how far a "
+            f"{name}: only {words.label(candidates[0])} was played, and the class asks how far a "
             "transport is from the best one; play another beside it, or name a class with a limit of its own."
         )
     measured = _Measured(part, _places(part, conditions))
@@ -154,7 +156,7 @@ class _Measured(Readings):
     def completed(self, need: Need, protocol: str, condition: Place) -> tuple[int, int]:
         """See `Readings`."""
         try:
-            return self.part.done(protocol, self._at(need, condition))
+            return self.part.done(self._key(protocol), self._at(need, condition))
         except NotMeasured:
             return 0, 0
 
@@ -169,7 +171,12 @@ class _Measured(Readings):
         """See `Readings`."""
         if need.above_channel and condition[0] is None:
             raise NotMeasured("The channel's own delay is no single number, so it cannot be taken off.")
-        return _selected(self.part, protocol, self._at(need, condition), of, self._distribution)
+        place = self._at(need, condition)
+        return _selected(self.part, self._key(protocol), place, of, self._distribution)
+
+    def _key(self, protocol: str) -> str:
+        """A protocol by the name that it has in the evaluation."""
+        return f"{self.part.subject}{OF_SUBJECT}{protocol}" if self.part.subject else protocol
 
     def _at(self, need: Need, condition: Place) -> Condition:
         place = (*condition, Variant(**need.where))
