@@ -43,6 +43,9 @@ def shown(advice: Advice) -> dict[str, Any]:
             if need.source or need.assumed
         ],
         "whose": advice.whose,
+        "tails": any(
+            words.slowest(it) for grid, _ in measured for cell in grid.cells for it in cell.candidates
+        ),
         "by": next((it.by for it in advice.classes if it.by), ""),
         "legend": [(words.MARKS[grade], said, _css(grade)) for grade, said in words.LEGEND],
         "settings": [

@@ -141,7 +141,7 @@ def _section(location: Location) -> str:
     """("experiment", "seed") is "[experiment] seed"."""
     if not location:
         return ""
-    head = f"[{location[0]}]" if location[0] != "flow" else "[[flow]]"
+    head = f"[[{location[0]}]]" if location[0] in ("flow", "class") else f"[{location[0]}]"
     rest = [str(part + 1) if isinstance(part, int) else part for part in location[1:]]
     return " ".join([head, ", ".join(rest)]).strip()
 

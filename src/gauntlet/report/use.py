@@ -34,7 +34,7 @@ from gauntlet.results import layout
 _OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
 """Factors that make another work: flows that differ in one are of different classes."""
 
-NO_TRUST = "No run can be trusted, so nothing is advised: see Trust for the reasons."
+NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
 
 def known(evaluation: Evaluation, classes: Path | None = None) -> list[Services]:
