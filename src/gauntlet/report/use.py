@@ -56,6 +56,7 @@ def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
     found: list[Grid] = []
     silent: list[str] = []
     whose: list[str] = []
+    samples = _Samples(evaluation)
     for part in evaluation.parts:
         for work, conditions in _works(part).items():
             fitting = services.fitting(work, classes)
@@ -68,7 +69,8 @@ def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
                 if isinstance(bound, str):
                     silent.append(bound)
                     continue
-                found.append(grid(*bound, "", every_variant=True))
+                measured = _Measured(part, _places(part, conditions), samples)
+                found.append(grid(measured, bound, "", every_variant=True))
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in evaluation.parts for change in within(_Played(part)))
     return Advice(tuple(found), settings, ((),) * len(found), tuple(silent), listed(whose) if whose else "")
@@ -77,49 +79,58 @@ def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
 def _works(part: Evaluation) -> dict[Work, list[Condition]]:
     """What its flows have to do, and under which conditions."""
     found: dict[Work, list[Condition]] = {}
+    every = _by_condition(part)
     for condition in part.conditions:
-        rows = [row for row in part.rows if row.condition == condition]
         # What is carried by a transport that holds its sender back says whether all there is was sent.
-        first = next((row for row in rows if row.greedy), rows[0])
+        first = next((row for row in every[condition] if row.greedy), every[condition][0])
         work = Work.of({**first.asked, "app": first.app}, greedy=first.greedy)
         found.setdefault(work, []).append(condition)
     return found
 
 
+def _by_condition(part: Evaluation) -> dict[Condition, list[Row]]:
+    found: dict[Condition, list[Row]] = {}
+    for row in part.rows:
+        found.setdefault(row.condition, []).append(row)
+    return found
+
+
 def _bound(
     part: Evaluation, service: Service, work: Work, conditions: Sequence[Condition]
-) -> tuple["_Measured", ServiceClass] | str:
-    """A class with its needs under these conditions, and what was measured; or why nothing is to be said."""
+) -> ServiceClass | str:
+    """A class with its needs under these conditions; or why nothing is to be said of it."""
     name = _name(part, service.name, work)
     taking_part = [style for style in part.styles if style.reliable or not service.reliable]
     candidates = [style.key.rpartition(OF_SUBJECT)[2] for style in taking_part]
     if not candidates:
-        those = listed([words.label(style.key.rpartition(OF_SUBJECT)[2]) for style in part.styles])
-        return f"{name}: all that is sent must arrive, and {those} does not repeat what is lost."
+        those = [words.label(style.key.rpartition(OF_SUBJECT)[2]) for style in part.styles]
+        verb = "does" if len(those) == 1 else "do"
+        return f"{name}: all that is sent must arrive, and {listed(those)} {verb} not repeat what is lost."
     limits = [it for it in service.need if it.of_best is None or len(candidates) > 1]
     if not limits:
         return (
             f"{name}: only {words.label(candidates[0])} was played, and the class asks how far a "
             "transport is from the best one; play another beside it, or name a class with a limit of its own."
         )
-    measured = _Measured(part, _places(part, conditions))
+    places = _places(part, conditions)
     needs = tuple(
         Need(
             **limit.model_dump(),
             experiment=part.results.manifest.name or "experiment",
-            losses=sorted({loss for _, loss, _ in measured.places}, key=unknown_last),
-            delays_s=sorted({delay_s for delay_s, _, _ in measured.places}, key=unknown_last),
+            losses=sorted({loss for _, loss, _ in places}, key=unknown_last),
+            delays_s=sorted({delay_s for delay_s, _, _ in places}, key=unknown_last),
         )
         for limit in limits
     )
-    return measured, ServiceClass(name, (), tuple(candidates), needs)
+    return ServiceClass(name, (), tuple(candidates), needs)
 
 
 def _places(
     part: Evaluation, conditions: Sequence[Condition]
 ) -> dict[tuple[float | None, float | None, Variant], Condition]:
     """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
-    channels = {it: common({row.channel for row in part.rows if row.condition == it}) for it in conditions}
+    every = _by_condition(part)
+    channels = {it: common({row.channel for row in every[it]}) for it in conditions}
     told = FACTORS | OF_CONSTANT
     found = {_place(part, it, channels[it], told): it for it in conditions}
     if len(found) < len(conditions):
@@ -147,7 +158,7 @@ class _Measured(Readings):
 
     part: Evaluation
     places: Mapping[tuple[float | None, float | None, Variant], Condition]
-    _samples: dict[str, Mapping[tuple[str, int], tuple[Floats, Floats]]] = field(default_factory=dict)
+    samples: "_Samples"
 
     def kpi(self, need: Need) -> Kpi:
         """See `Readings`."""
@@ -172,7 +183,7 @@ class _Measured(Readings):
         if need.above_channel and condition[0] is None:
             raise NotMeasured("The channel's own delay is no single number, so it cannot be taken off.")
         place = self._at(need, condition)
-        return _selected(self.part, self._key(protocol), place, of, self._distribution)
+        return _selected(self.part, self._key(protocol), place, of, self.samples)
 
     def _key(self, protocol: str) -> str:
         """A protocol by the name that it has in the evaluation."""
@@ -184,36 +195,43 @@ class _Measured(Readings):
             raise NotMeasured("The experiment does not have this condition.")
         return self.places[place]
 
-    def _distribution(self, name: str) -> Mapping[tuple[str, int], tuple[Floats, Floats]]:
-        """Levels and quantiles of a distribution by run and flow, read once."""
-        if name not in self._samples:
-            self._samples[name] = _read(self.part, name)
-        return self._samples[name]
 
+@dataclass(frozen=True)
+class _Samples:
+    """Levels and quantiles of distributions by run and flow, each read once."""
 
-def _read(part: Evaluation, name: str) -> dict[tuple[str, int], tuple[Floats, Floats]]:
-    """A distribution of `DISTRIBUTIONS` from results. Raises NotMeasured for one that they do not have."""
-    table, column, _ = DISTRIBUTIONS[name]
-    if column in MESSAGE_DELAYS:
-        runs = {row.run for row in part.rows if row.trusted}
-        place = MESSAGE_DELAYS.index(column)
-        return {key: (LEVELS, each[place]) for key, each in message_quantiles(part.results, runs).items()}
-    if table != "delays":
-        raise NotMeasured(f"Results keep no quantiles of {name}.")
-    kept = part.results.by_flow(table, ("level", column))
-    return {key: (each["level"], each[column].astype(float)) for key, each in kept.items()}
+    evaluation: Evaluation
+    _read: dict[str, Mapping[tuple[str, int], tuple[Floats, Floats]]] = field(default_factory=dict)
+
+    def of(self, name: str) -> Mapping[tuple[str, int], tuple[Floats, Floats]]:
+        """One of `DISTRIBUTIONS`. Raises NotMeasured for one that results do not have."""
+        if name not in self._read:
+            self._read[name] = self._found(name)
+        return self._read[name]
+
+    def _found(self, name: str) -> dict[tuple[str, int], tuple[Floats, Floats]]:
+        table, column, _ = DISTRIBUTIONS[name]
+        results = self.evaluation.results
+        if column in MESSAGE_DELAYS:
+            runs = {row.run for row in self.evaluation.rows if row.trusted}
+            place = MESSAGE_DELAYS.index(column)
+            return {key: (LEVELS, each[place]) for key, each in message_quantiles(results, runs).items()}
+        if table != "delays":
+            raise NotMeasured(f"Results keep no quantiles of {name}.")
+        kept = results.by_flow(table, ("level", column))
+        return {key: (each["level"], each[column].astype(float)) for key, each in kept.items()}
 
 
 def _selected(
-    part: Evaluation, protocol: str, condition: Condition, of: Quantity, distribution: Any
+    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: _Samples
 ) -> Selected:
-    """A quantity of a protocol's flows by repetition. Raises NotMeasured as `_read`."""
+    """A quantity of a protocol's flows by repetition. Raises NotMeasured as `_Samples`."""
     kpi = registry().get(of.kpi)
     if kpi is not None and of.between is None:
         each = part.values(kpi, protocol, condition)
         limit = part.limit(kpi, condition)
     else:
-        each = _by_repetition(part, protocol, condition, of, distribution)
+        each = _by_repetition(part, protocol, condition, of, samples)
         limit = common_limit(each.values())
     values = {
         repetition: float(restricted([it], limit)[0])
@@ -228,10 +246,10 @@ def _selected(
 
 
 def _by_repetition(
-    part: Evaluation, protocol: str, condition: Condition, of: Quantity, distribution: Any
+    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: _Samples
 ) -> dict[int, Observation]:
     """A quantile or a share; a repetition of which a flow says nothing is left out."""
-    kept = distribution(of.kpi) if of.kpi in DISTRIBUTIONS else {}
+    kept = samples.of(of.kpi) if of.kpi in DISTRIBUTIONS else {}
     found: dict[int, list[Observation | None]] = {}
     for row in part.trusted_rows(protocol, condition):
         told = row.kpis.get(of.kpi)
@@ -282,14 +300,16 @@ class _Played:
 
     def judged_by(self) -> Sequence[Kpi]:
         """See `Played`."""
-        (app, *others) = self.part.apps
-        named = (JUDGED_BY[app],) if app in JUDGED_BY and not others else GREEDY
-        return [registry()[name] for name in named]
+        named = {JUDGED_BY.get(app) for app in self.part.apps}
+        if len(named) != 1:
+            return []
+        (name,) = named
+        return [registry()[it] for it in (GREEDY if name is None else (name,))]
 
     def by_repetition(self, kpi: Kpi, protocol: str, chosen: Mapping[str, Any]) -> Selected:
         """See `Played`."""
         condition = tuple(chosen[factor.name] for factor in self.part.factors)
-        return _selected(self.part, protocol, condition, Quantity(kpi.name), None)
+        return _selected(self.part, protocol, condition, Quantity(kpi.name), _Samples(self.part))
 
 
 def _name(part: Evaluation, of: str, work: Work) -> str:
