@@ -64,7 +64,7 @@ def test_every_burst_of_16_bits_in_a_checked_header_is_found(packet: Packet, dat
     datagram[place + 1] ^= burst & 0xFF
     with pytest.raises(DecodeError) as dropped:
         decode(bytes(datagram))
-    # Damage to the epoch may make a packet claim a tag that it has no room for; that is seen before its check.
+    # Damage to the epoch may make a packet claim a tag that it has no room for; that is seen before the HEC.
     assert dropped.value.reason in {Reason.HEADER_CORRUPT, Reason.TAG_CUT}
 
 
