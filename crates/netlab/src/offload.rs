@@ -20,6 +20,9 @@ const ETH_GSTRING_LEN: usize = 32;
 /// Features whose name contains one of these cut or merge packets.
 const MERGING: [&str; 4] = ["segmentation", "gso", "gro", "lro"];
 
+/// Features whose name begins with this leave the checksums of what is sent to the card.
+const SUMMING: &str = "tx-checksum";
+
 /// Access to the features of all interfaces of one namespace.
 pub(crate) struct Offloads {
     socket: OwnedFd,
@@ -36,6 +39,15 @@ impl Offloads {
     /// Which of the kernel's features merge or cut packets, in the order of the kernel's list. The list is
     /// the same for every interface of a kernel.
     pub fn merging_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        self.features(interface, |name| MERGING.iter().any(|part| name.contains(part)))
+    }
+
+    /// Which of them leave checksums to the card, in the same order.
+    pub fn checksum_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        self.features(interface, |name| name.starts_with(SUMMING))
+    }
+
+    fn features(&self, interface: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<bool>, Error> {
         let what = || format!("cannot list the features of interface {interface}");
         // struct ethtool_sset_info: cmd, reserved, sset_mask (u64), data[1].
         let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
@@ -48,19 +60,19 @@ impl Offloads {
         names[2] = info[4];
         self.call(interface, names.as_mut_ptr().cast()).attempt(what)?;
         let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        Ok(bytes.chunks(ETH_GSTRING_LEN).map(merges).collect())
+        Ok(bytes.chunks(ETH_GSTRING_LEN).map(|name| wanted(&text(name))).collect())
     }
 
-    /// Switches the `merging` features of an interface off.
+    /// Switches these features of an interface off.
     ///
     /// # Errors
     /// [`Error::System`] if the kernel keeps one of them on.
-    pub fn switch_off(&self, interface: &str, merging: &[bool]) -> Result<(), Error> {
-        let what = || format!("cannot switch off the segmentation offloads of interface {interface}");
+    pub fn switch_off(&self, interface: &str, features: &[bool]) -> Result<(), Error> {
+        let what = || format!("cannot switch off the offloads of interface {interface}");
         // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted
         // (requested).
-        let mut request = vec![ETHTOOL_SFEATURES, merging.len().div_ceil(32) as u32];
-        for block in merging.chunks(32) {
+        let mut request = vec![ETHTOOL_SFEATURES, features.len().div_ceil(32) as u32];
+        for block in features.chunks(32) {
             let valid = block.iter().enumerate().fold(0, |bits, (i, &merges)| bits | u32::from(merges) << i);
             request.extend([valid, 0]);
         }
@@ -87,7 +99,6 @@ impl Offloads {
     }
 }
 
-fn merges(name: &[u8]) -> bool {
-    let name: String = name.iter().take_while(|&&b| b != 0).map(|&b| char::from(b)).collect();
-    MERGING.iter().any(|part| name.contains(part))
+fn text(name: &[u8]) -> String {
+    name.iter().take_while(|&&b| b != 0).map(|&b| char::from(b)).collect()
 }

@@ -9,7 +9,7 @@ use netlab::{Network, RunClock};
 use transports::Context;
 use transports::Opening;
 use workload::{
-    ClientHalf, ClientResult, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
+    ClientHalf, ClientResult, ExchangeLog, FlowReport, FlowResult, FlowSpec, Framing, MessageLog, ServerHalf,
     SocketLog,
 };
 
@@ -52,6 +52,17 @@ impl Flow {
         match self {
             Flow::Builtin(flow) => flow.uses_further_addresses(),
             Flow::External(_) => false,
+        }
+    }
+
+    /// How its messages lie in its packets.
+    ///
+    /// # Errors
+    /// Why they cannot be told there, as the second half of a sentence.
+    pub fn framing(&self) -> std::result::Result<Framing, String> {
+        match self {
+            Flow::Builtin(flow) => flow.framing(),
+            Flow::External(_) => Err("programs carry it, and nobody knows where its messages begin".into()),
         }
     }
 

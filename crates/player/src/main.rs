@@ -3,13 +3,13 @@
 
 mod boot;
 mod describe;
-mod drops;
 mod ends;
 mod events;
 mod external;
 mod failure;
 mod flows;
 mod gate;
+mod in_path;
 mod memory;
 mod plan;
 mod play;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use netlab::{LinkChange, NetworkSpec};
+use netlab::{InPathSpec, LinkChange, NetworkSpec};
 use serde::{Deserialize, Serialize};
 use workload::FlowSpec;
 
@@ -45,6 +45,9 @@ pub struct Run {
     pub limit_s: f64,
     /// Nodes, links, routes, tunnels.
     pub network: NetworkSpec,
+    /// Nodes that stand in links and alter what passes.
+    #[serde(default)]
+    pub in_path: Vec<InPathSpec>,
     /// Packets that vanish by script.
     #[serde(default)]
     pub drops: Vec<Drop>,

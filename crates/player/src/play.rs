@@ -15,12 +15,12 @@ use nix::time::{ClockId, clock_getres};
 use transports::{Clock, Context, DeliveryInstants, Qlogs};
 use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SocketLog, WireTap};
 
-use crate::drops::Drops;
 use crate::ends::{address, flow_seed, port, source_port};
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
 use crate::gate::Gate;
+use crate::in_path::{self, Drops, InPathNodes};
 use crate::plan::{Packets, Run};
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, QLOG, Record};
@@ -36,7 +36,8 @@ const DRAIN_STEP: Duration = Duration::from_millis(250);
 pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let flows = run.flows.iter().map(Flow::check).collect::<Result<Vec<_>>>()?;
     let options = BuildOptions { seed: run.seed, sysctls: run.sysctls.clone() };
-    let network = Arc::new(Network::build(&run.network, &options)?);
+    in_path::check_links(run)?;
+    let network = Arc::new(Network::build(&run.network.with_in_path(&run.in_path)?, &options)?);
     network.topology().check_timeline(&run.timeline)?;
     let ways = further_ways(run, &flows, &network)?;
     let taps = taps(run, &ways, &network)?;
@@ -52,6 +53,7 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let paths = paths(run, ways, &network, &taps)?;
     let receiving = receiving_taps(run, &network, &taps)?;
     let capture = start_capture(run, &network, clock, &taps, &receiving, folder)?;
+    let in_path = InPathNodes::start(run, &flows, &network, clock)?;
     let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
     let (ended, ends) = channel();
     let gate = Gate::closed();
@@ -72,11 +74,15 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let drops = drops.stop()?;
+    let in_path = in_path.stop()?;
     let captured = capture.map(Capture::stop).transpose()?;
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &receiving, captured);
     }
     write_samples(run, &played, folder)?;
+    if !in_path.is_empty() {
+        in_path::write(&in_path, &folder.join("in_path.arrow"))?;
+    }
     Ok(Record {
         guest: guest(run, &network)?,
         virtual_s,
@@ -88,6 +94,7 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
         paths,
         timeline,
         drops,
+        in_path: in_path.into_iter().map(|log| log.counters).collect(),
         ..Record::new(&run.id, run.seed)
     })
 }
@@ -126,14 +133,21 @@ fn taps(run: &Run, ways: &[(String, Way)], network: &Network) -> Result<Vec<Stri
     let touched = touched(run);
     let mut taps = network.topology().default_taps(&pairs, &touched)?;
     network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &touched, &mut taps)?;
+    // Whether a flow passes or not: that nothing came to a node is to be seen as well.
+    for link in in_path::links(run) {
+        if !taps.contains(&link) {
+            taps.push(link);
+        }
+    }
     Ok(taps)
 }
 
-/// Every link direction that does something to packets, by the timeline or by script, as a change.
+/// Every link direction that does something to packets, by the timeline, by script or by an in-path node, as a change.
 fn touched(run: &Run) -> Vec<LinkChange> {
     let scripted =
         run.drops.iter().map(|drop| LinkChange { link: drop.link.clone(), ..LinkChange::default() });
-    run.timeline.iter().cloned().chain(scripted).collect()
+    let in_path = in_path::links(run).map(|link| LinkChange { link, ..LinkChange::default() });
+    run.timeline.iter().cloned().chain(scripted).chain(in_path).collect()
 }
 
 /// The tapped ways of a run: the first of each flow, those of programs, further ones.
@@ -218,7 +232,8 @@ fn context(
         quiet_ns: Context::DEFAULT_QUIET_NS,
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
-        wire: receiver_is_tapped && run.record.messages,
+        // Packets that an in-path node has made or altered look like the stream's own, and may not be part of it.
+        wire: receiver_is_tapped && run.record.messages && !in_path::meddles(run),
         wake: false,
         keys: run.record.keys,
         qlog: run.record.qlog.then(|| Arc::new(Qlogs::new(folder.join(QLOG).join(&spec.id)))),

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use netlab::{LinkChange, LinkCounters, TapCounters};
+use netlab::{InPathCounters, LinkChange, LinkCounters, TapCounters};
 use serde::Serialize;
 use workload::FlowResult;
 
@@ -50,6 +50,9 @@ pub struct Record {
     pub paths: Vec<FlowPath>,
     /// Changes of links with the instants at which they were made.
     pub timeline: Vec<LinkChange>,
+    /// What the nodes did that stand in links; packet by packet it is in `in_path.arrow`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_path: Vec<InPathCounters>,
     /// What became of each packet that was to vanish by script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropResult>,
@@ -160,6 +163,7 @@ impl Record {
             taps: Vec::new(),
             paths: Vec::new(),
             timeline: Vec::new(),
+            in_path: Vec::new(),
             drops: Vec::new(),
         }
     }

@@ -62,6 +62,11 @@ pub trait Stack: Send + Sync {
         false
     }
 
+    /// Whether what is handed to it stands in its packets as it is: a message a datagram, or a stream of bytes in order.
+    fn carries_in_clear(&self) -> bool {
+        false
+    }
+
     /// How the packets that open its sessions are told from others; `None` if there is nothing to tell them by.
     fn opening(&self) -> Option<Opening> {
         None

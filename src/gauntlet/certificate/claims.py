@@ -45,7 +45,10 @@ def check_claims(
     for claims in read_claims(plan_run, record, record_dir):
         ways = [path for path in record["paths"] if path["flow"] == claims.name]
         check_sent(Sending(claims, ways, plan_run, record), capture, findings)
-        damaged = any(change.get("corrupt") for change in plan_run["timeline"])
+        # What stands in the way may alter packets as a damaging link does.
+        damaged = bool(plan_run.get("in_path")) or any(
+            change.get("corrupt") for change in plan_run["timeline"]
+        )
         check_established(Opened(claims, ways, damaged), capture, findings)
         if claims.claims_nothing:
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")

@@ -119,10 +119,13 @@ def follow(
     routes: Routes,
     end_ns: int,
     damage: float,
+    returned: str | None = None,
 ) -> Traffic:
     """Match what entered a stage with what left it; `queued` and `scripted` are still empty (see `backlog`
-    and `scripted`)."""
-    inputs, outputs = stage_inputs(feeds, taps, routes), taps[asked.link]
+    and `scripted`). `returned` as for `stage_inputs`."""
+    if returned is not None:
+        feeds = {**feeds, returned: set()}
+    inputs, outputs = stage_inputs(feeds, taps, routes, returned), taps[asked.link]
     least, most = delay_windows(asked, inputs.time_ns)
     earliest_ns = inputs.time_ns + least - tolerance.TIME_NS
     if asked.kind == "tbf":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import drops, flows, links, networks, protocols, seeds, workloads
+from gauntlet.experiment import drops, flows, in_path, links, networks, protocols, seeds, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, ExperimentSection
@@ -78,6 +78,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                 point.condition.flow, entry, ride.max_rate_bps, experiment.known, experiment.folder
             )
             drops.check(ride.link, chosen)
+            nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -89,6 +90,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                     entry=entry,
                     repetition=repetition,
                     record=record,
+                    nodes=nodes,
                 )
 
 
@@ -257,6 +259,7 @@ def _run(
     entry: str | None,
     repetition: int,
     record: dict[str, Any],
+    nodes: tuple[dict[str, Any], ...],
 ) -> RunSpec:
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
@@ -291,6 +294,7 @@ def _run(
         flows=sent,
         record=record,
         sysctls=ride.sysctls,
+        in_path=nodes,
     )
 
 

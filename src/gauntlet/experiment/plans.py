@@ -23,6 +23,7 @@ def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
         "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
         "record": dict(spec.record),
         **({"drops": scripted} if scripted else {}),
+        **({"in_path": [dict(node) for node in spec.in_path]} if spec.in_path else {}),
     }
 
 

@@ -102,10 +102,14 @@ class RunSpec:
     flows: tuple[FlowSpec, ...]
     record: dict[str, Any]
     sysctls: dict[str, str]
+    in_path: tuple[Mapping[str, Any], ...] = ()
+    """Nodes that stand in links, as the plan has them (in_path.py)."""
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON-serialisable data."""
-        return dataclasses.asdict(self)
+        data = dataclasses.asdict(self)
+        # Most runs have none, and are written as they were before there were any.
+        return data if self.in_path else {key: value for key, value in data.items() if key != "in_path"}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "RunSpec":
@@ -114,5 +118,6 @@ class RunSpec:
             "scenario": ScenarioRef(**data["scenario"]),
             "link": LinkConditions(**data["link"]),
             "flows": tuple(FlowSpec(**flow) for flow in data["flows"]),
+            "in_path": tuple(data.get("in_path", ())),
         }
         return RunSpec(**{**data, **inner})

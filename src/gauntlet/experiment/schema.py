@@ -20,6 +20,7 @@ from pydantic import (
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.in_path import InPathSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -257,6 +258,8 @@ class ExperimentFile(Strict):
     matrix: dict[str, Any] = Field(default_factory=dict)
     workload: dict[str, Any] | None = None
     flow: list[dict[str, Any]] = Field(default_factory=list)
+    in_path: list[InPathSection] = Field(default_factory=list)
+    """Nodes that stand in a link and do with packets what their rules say."""
     record: RecordSection = RecordSection()
     sysctl: dict[str, Any] = Field(default_factory=dict)
     stack: dict[str, StackSection] = Field(default_factory=dict)

@@ -17,6 +17,7 @@ from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
+from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -59,6 +60,8 @@ def html(evaluation: Evaluation, figures: Figures) -> str:
         conditions=[evaluation.label(condition) for condition in evaluation.conditions],
         styles=evaluation.styles,
         instants_words=INSTANTS,
+        in_path=doings(evaluation),
+        in_path_columns=[name.replace("_", " ") for name in COLUMNS],
         shown=shown[0] if shown else {},
         first_doubtful=[run["run"] for run in shown if not run["trusted"]],
         provenance=_provenance(manifest, evaluation.kernel),

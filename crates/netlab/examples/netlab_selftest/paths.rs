@@ -137,7 +137,7 @@ fn wire_carries_ipv6() -> Finding {
 }
 
 fn two_switches() -> Finding {
-    let node = |name: &str, switch| NodeSpec { name: name.into(), switch };
+    let node = |name: &str, switch| NodeSpec { name: name.into(), switch, in_path: false };
     let link = |a: &str, b: &str| LinkSpec { a: a.into(), b: b.into(), mtu_bytes: 1500 };
     let address = |node: &str, link: &str, address: &str| AddressSpec {
         node: node.into(),

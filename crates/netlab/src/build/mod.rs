@@ -121,7 +121,7 @@ fn links_from(topology: &Topology, nodes: &[Node], node: usize) -> Vec<Request> 
 /// Everything that is set up within one node.
 fn inside(topology: &Topology, node: usize) -> Vec<Request> {
     let mut requests = vec![messages::up(LOOPBACK_INDEX, "lo")];
-    let switch = topology.nodes[node].switch;
+    let switch = topology.nodes[node].switch && !topology.nodes[node].in_path;
     if switch {
         requests.push(messages::bridge(bridge_index(topology)));
     }
@@ -141,7 +141,7 @@ fn inside(topology: &Topology, node: usize) -> Vec<Request> {
     for address in topology.addresses.iter().filter(|address| address.node == node) {
         requests.push(messages::address(interface_of(topology, address), address.net));
     }
-    for &port in &ports {
+    for &port in ports.iter().filter(|_| !topology.nodes[node].in_path) {
         let interface = interface_index(topology, port);
         for path in topology.segment(node, port.link) {
             let Some(far) = path.last() else { continue };
@@ -188,8 +188,11 @@ fn interface_of(topology: &Topology, address: &Address) -> u32 {
     interface_index(topology, Direction { link: address.link, from: address.node, to })
 }
 
+/// Nothing merges packets, and where there is an in-path node they have their checksums from the first host on: else the
+/// kernel leaves them to the card, and a virtual card leaves them out.
 fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error> {
-    let mut merging = None;
+    let checksums_are_read = topology.nodes.iter().any(|node| node.in_path);
+    let (mut merging, mut summing) = (None, None);
     for (index, node) in nodes.iter().enumerate() {
         let mut interfaces: Vec<String> =
             topology.neighbours(index).map(|neighbour| topology.interface_to(neighbour)).collect();
@@ -203,6 +206,13 @@ fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error>
             None => merging.insert(offloads.merging_features(first)?),
         };
         for interface in &interfaces {
+            offloads.switch_off(interface, features)?;
+        }
+        for interface in interfaces.iter().filter(|_| checksums_are_read) {
+            let features = match &summing {
+                Some(known) => known,
+                None => summing.insert(offloads.checksum_features(interface)?),
+            };
             offloads.switch_off(interface, features)?;
         }
     }

@@ -4,7 +4,7 @@
 //! times per virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into
 //! memory. No system call is made per packet.
 
-mod checksum;
+pub(crate) mod checksum;
 mod memory;
 mod record;
 mod ring;

@@ -8,11 +8,11 @@
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use libc::{sock_filter, tpacket_req, tpacket_stats, tpacket2_hdr};
+use libc::{sock_filter, tpacket_req, tpacket2_hdr};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::Snap;
@@ -180,19 +180,7 @@ impl Ring {
 
     /// Packets that found the ring full since it was opened or last asked.
     pub fn missed_packets(&self) -> io::Result<u64> {
-        let mut statistics = tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let mut length = size_of::<tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes into the structure meant for this option.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut statistics).cast(),
-                &mut length,
-            )
-        };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(statistics.tp_drops.into()) }
+        packet_socket::missed_packets(&self.socket)
     }
 }
 

@@ -79,6 +79,10 @@ impl Stack for Tcp {
         Service::Stream
     }
 
+    fn carries_in_clear(&self) -> bool {
+        true
+    }
+
     fn opening(&self) -> Option<Opening> {
         Some(Opening::TCP)
     }
