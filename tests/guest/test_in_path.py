@@ -15,6 +15,7 @@ from gauntlet.certificate.certify import certify
 from gauntlet.experiment.expand import expand
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plans import plan_run
+from gauntlet.results.reader import Results
 from tests.documentation.snippets import blocks
 from tests.guest.conftest import EXPERIMENTS, Play, gauntlet, run_plan, tcp_flow
 
@@ -420,3 +421,8 @@ def test_the_example_is_played_trusted_and_shown(tmp_path: Path) -> None:
     assert "All 2 runs are trusted" in page
     assert "In-path nodes" in page
     assert "mallory&gt;server" in page
+    for run in Results.open(out).runs():
+        log = run.in_path()
+        assert log is not None
+        seen = pc.sum(pc.equal(log["event"], "seen")).as_py()
+        assert seen == run.record["in_path"][0]["seen_packets"] > 0

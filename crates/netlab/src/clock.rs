@@ -112,7 +112,7 @@ impl Alarm {
 
     /// Sleeps until `instant_ns` of the run; returns at once if that has passed.
     pub fn sleep_until(&self, clock: &RunClock, instant_ns: i64) -> Result<Woken, Error> {
-        let at = on_timer(clock, instant_ns);
+        let at = on_timer(clock.to_monotonic_ns(instant_ns));
         self.timer
             .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             .attempt(|| "cannot set a timer".into())?;
@@ -131,7 +131,19 @@ impl Alarm {
         instant_ns: Option<i64>,
         fd: &impl AsFd,
     ) -> Result<Woken, Error> {
-        match instant_ns.map(|instant_ns| on_timer(clock, instant_ns)) {
+        self.sleep_until_monotonic_or_readable(
+            instant_ns.map(|instant_ns| clock.to_monotonic_ns(instant_ns)),
+            fd,
+        )
+    }
+
+    /// The same for an instant of `CLOCK_MONOTONIC`.
+    pub fn sleep_until_monotonic_or_readable(
+        &self,
+        instant_ns: Option<i64>,
+        fd: &impl AsFd,
+    ) -> Result<Woken, Error> {
+        match instant_ns.map(on_timer) {
             Some(at) => self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME),
             None => self.timer.unset(),
         }
@@ -150,10 +162,10 @@ impl Alarm {
     }
 }
 
-/// An instant of the run as a timer wants it.
-fn on_timer(clock: &RunClock, instant_ns: i64) -> TimeSpec {
+/// An instant of `CLOCK_MONOTONIC` as a timer wants it.
+fn on_timer(instant_ns: i64) -> TimeSpec {
     // An instant of zero or less would disarm the timer.
-    let at_ns = clock.to_monotonic_ns(instant_ns).max(1);
+    let at_ns = instant_ns.max(1);
     TimeSpec::new(at_ns / NS_PER_S, at_ns % NS_PER_S)
 }
 

@@ -27,14 +27,18 @@ mod classifier;
 mod clock;
 mod error;
 pub mod in_path;
+pub mod modules;
 mod namespace;
 mod netlink;
 mod network;
 mod node;
 mod offload;
+mod options;
 mod packet_socket;
 pub mod presets;
 pub mod qdisc;
+mod random;
+mod relay;
 mod resolve;
 mod routing;
 mod seed;
@@ -51,8 +55,9 @@ pub use in_path::{
     ByteMatch, Dropped, InPathContext, InPathCounters, InPathLog, InPathNode, InPathSpec, PacketPattern,
     RuleSpec, ScriptedDrop, ScriptedDrops,
 };
-pub use network::{BuildOptions, LinkCounters, Network};
+pub use network::{LinkCounters, Network, RelayCounters};
 pub use node::Node;
+pub use options::{BuildOptions, WholeKernel};
 pub use qdisc::{FairQueue, Fifo, HostQueue};
 pub use routing::Way;
 pub use spec::{

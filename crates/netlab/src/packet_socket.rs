@@ -47,12 +47,16 @@ pub(crate) fn bind(socket: &OwnedFd, interface: u32) -> io::Result<()> {
 /// For [`bind`]: whatever arrives on any interface of the namespace, in order.
 pub(crate) const ANY_INTERFACE: u32 = 0;
 
-/// Has the kernel stamp what arrives, and keep so much of it until it is taken.
+/// Has the kernel stamp what arrives, and keep so much of it until it is taken; and so much of what is sent, until it has
+/// left the queues on its way.
 pub(crate) fn stamp(socket: &OwnedFd, buffer_bytes: usize) -> io::Result<()> {
     setsockopt(socket, sockopt::ReceiveTimestampns, &true)?;
-    // Beyond the system's limit, which root of the namespace may exceed; who may not has the limit.
+    // Beyond the system's limit, which root may exceed; who may not has the limit.
     setsockopt(socket, sockopt::RcvBufForce, &buffer_bytes)
         .or_else(|_| setsockopt(socket, sockopt::RcvBuf, &buffer_bytes))?;
+    if set_at(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &(buffer_bytes as libc::c_int)).is_err() {
+        setsockopt(socket, sockopt::SndBuf, &buffer_bytes)?;
+    }
     Ok(())
 }
 
@@ -87,7 +91,7 @@ pub(crate) fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<
     }))
 }
 
-/// Sends a frame by an interface.
+/// Sends a frame by an interface; one for which there is no room at once is an error.
 pub(crate) fn send(socket: &OwnedFd, interface: u32, frame: &[u8]) -> io::Result<()> {
     // SAFETY: an all-zero sockaddr_ll is a valid value of this plain C structure.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -96,7 +100,9 @@ pub(crate) fn send(socket: &OwnedFd, interface: u32, frame: &[u8]) -> io::Result
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     let (socket, start, bytes) = (socket.as_raw_fd(), frame.as_ptr().cast(), frame.len());
     // SAFETY: frame and address live through the call, with the lengths that are given.
-    let sent = unsafe { libc::sendto(socket, start, bytes, 0, (&raw const address).cast(), length) };
+    let sent = unsafe {
+        libc::sendto(socket, start, bytes, libc::MSG_DONTWAIT, (&raw const address).cast(), length)
+    };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Clock;
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
@@ -14,7 +16,7 @@ use crate::secure::RecordMap;
 use crate::session::Session;
 
 /// How the instants of arrival were taken (`delivery_instants` of the record).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeliveryInstants {
     /// From a capture of the packets that arrived at the receiver.
     Wire,
@@ -83,6 +85,14 @@ pub trait Stack: Send + Sync {
     /// How many addresses of either end it uses at most.
     fn homes(&self) -> usize {
         1
+    }
+
+    /// Makes what both ends must have in common (certificates), before they part: for ends in processes of their own.
+    ///
+    /// # Errors
+    /// A sentence: it could not be made.
+    fn prepare(&self, _session: &Session) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Gets ready to accept a session at the destination of `session`, whose messages are of this size.

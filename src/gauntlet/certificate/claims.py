@@ -145,7 +145,7 @@ class _Early:
 
 def _earliest(told_ns: Ints, arrived_ns: Ints, words: Callable[[int], str]) -> _Early | None:
     """Which of several instants came before their packets; `words` names the k-th of them."""
-    early = arrived_ns - tolerance.TIME_NS > told_ns
+    early = arrived_ns - tolerance.current().time_ns > told_ns
     if not early.any():
         return None
     k = int(np.argmax(np.where(early, arrived_ns - told_ns, np.iinfo(np.int64).min)))
@@ -183,7 +183,7 @@ def _check_instants(claims: Claims, seen: Seen, messages_kept: bool, findings: F
         if timed
         else f"Neither first nor last byte {of_flow}.",
         measured={"messages": timed, "early_instants": sum(each.count for each in early)},
-        expected={"early_instants": 0, "tolerance_s": tolerance.TIME_NS / 1e9},
+        expected={"early_instants": 0, "tolerance_s": tolerance.current().time_ns / 1e9},
     )
 
 

@@ -191,7 +191,7 @@ def _check_seen(node: Node, towards: int, log: Log, capture: Capture, findings: 
     tap = capture.taps[node.into(towards)]
     rows = log.seen_towards(towards)
     stopped_ns = log.end_ns if node.told is None else int(node.told["stopped_ns"])
-    came = tap.time_ns < stopped_ns - tolerance.TIME_NS
+    came = tap.time_ns < stopped_ns - tolerance.current().time_ns
     needed = max(int(came.sum()), min(len(rows), len(tap)))
     failure = _compared(rows, tap, needed, capture, f"came to {node.name} from {node.into(towards)}")
     missed = 0 if node.told is None else int(node.told["missed_packets"])
@@ -234,7 +234,7 @@ def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Captur
         when = seconds(tap.time_ns[number])
         if int(entry["length"]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
             return f"Packet {number:,} that {words}, at {when}, is not the one that the log has in its place."
-        if abs(int(tap.time_ns[number]) - row.t_ns) > tolerance.TIME_NS:
+        if abs(int(tap.time_ns[number]) - row.t_ns) > tolerance.current().time_ns:
             return f"Packet {number:,} {words} at {when}, but at {seconds(row.t_ns)} by the log."
         if len(head) == row.length_bytes:
             if zlib.crc32(head) != row.packet_crc32:

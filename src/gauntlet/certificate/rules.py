@@ -94,7 +94,7 @@ def _passage(rules: Rules, matched: Sequence[int], unfit: set[int], seen: Row, l
     delays = [rules[rule]["do"] for rule in matched if _action(rules, rule) == "delay"]
     middle_ns = sum(round(deed["delay_s"] * 1e9) for deed in delays)
     width_ns = sum(round(deed.get("jitter_s", 0.0) * 1e9) for deed in delays)
-    if not middle_ns - width_ns - tolerance.TIME_NS <= late_ns <= middle_ns + width_ns + tolerance.TIME_NS:
+    if abs(late_ns - middle_ns) > width_ns + tolerance.current().time_ns:
         yield f"it left {late_ns / 1e9:.6f} s late instead of {middle_ns / 1e9:.6f} s"
 
 
@@ -110,12 +110,12 @@ def _additions(rules: Rules, rule: int, seen: Row, rows: Sequence[Row], end_ns: 
     due = [seen.t_ns + first_ns + number * step_ns for number in range(count)]
     own = [row for row in rows if row.rule == rule and row.how in _ADD]
     # What was due at the end or later may have left or not.
-    needed = sum(instant_ns < end_ns - tolerance.TIME_NS for instant_ns in due)
+    needed = sum(instant_ns < end_ns - tolerance.current().time_ns for instant_ns in due)
     if not needed <= len(own) <= count:
         yield f"{rules[rule]['id']!r} added {len(own)} packets to it instead of {count}"
         return
     for row, instant_ns in zip(own, due, strict=False):
-        if abs(row.t_ns - instant_ns) > tolerance.TIME_NS:
+        if abs(row.t_ns - instant_ns) > tolerance.current().time_ns:
             instants = f"{seconds(row.t_ns)} instead of {seconds(instant_ns)}"
             yield f"{rules[rule]['id']!r} added a packet at {instants}"
         if deed["action"] == "reflect" and row.towards == seen.towards:

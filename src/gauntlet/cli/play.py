@@ -26,6 +26,7 @@ class Wishes:
 
     seed: int | None = None
     repetitions: int | None = None
+    engine: str = "virtual"
     workers: int | None = None
     cluster: "Cluster | None" = None
     out: Path | None = None
@@ -44,6 +45,7 @@ class Wishes:
 def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
+    from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.results import store
 
@@ -64,6 +66,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 cluster=wishes.cluster,
                 capture=wishes.capture,
                 cached=wishes.cached,
+                engine=None if wishes.engine == "virtual" else engines.installed(wishes.engine),
                 on_event=progress,
             )
     except KeyboardInterrupt:
@@ -127,16 +130,21 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
 
         console().print(terminal.summary(outcome.results))
         if outcome.wall_s > 0 and outcome.finished:
-            runs, speed = _counted(outcome.finished, "run"), outcome.virtual_s / outcome.wall_s
-            console(stderr=True).print(
-                f"{runs} in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
-                f"{speed:.0f} times as fast as real time."
-            )
+            console(stderr=True).print(_speed(outcome, wishes))
         if outcome.present_before or outcome.cached:
             console(stderr=True).print(_sources(outcome), soft_wrap=True)
         for note in outcome.notes:
             console(stderr=True).print(note, soft_wrap=True, markup=False)
         click.echo(f"Results: {outcome.results}\nReport:  {page}")
+
+
+def _speed(outcome: "Outcome", wishes: Wishes) -> str:
+    """How many runs were played in which time."""
+    runs = f"{_counted(outcome.finished, 'run')} in {outcome.wall_s:.1f} s"
+    if wishes.engine == "host":
+        return f"{runs}, in real time."
+    speed = outcome.virtual_s / outcome.wall_s
+    return f"{runs}; {outcome.virtual_s:.0f} virtual s, {speed:.0f} times as fast as real time."
 
 
 def _sources(outcome: "Outcome") -> str:

@@ -66,6 +66,7 @@ def html(evaluation: Evaluation, figures: Figures) -> str:
         first_doubtful=[run["run"] for run in shown if not run["trusted"]],
         provenance=_provenance(manifest, evaluation.kernel),
         again=_again(manifest),
+        in_real_time=manifest.in_real_time,
         experiment=evaluation.results.experiment,
         page_data=_page_data(figures),
     )
@@ -144,7 +145,8 @@ def _subtitle(evaluation: Evaluation) -> str:
     parts += [f"{words} {label}" for words, label in evaluation.constants.items()]
     parts.append(counted(len(evaluation.repetitions), "repetition"))
     if evaluation.kernel:
-        parts.append(f"Linux {evaluation.kernel}, in virtual time")
+        time = "real" if evaluation.results.manifest.in_real_time else "virtual"
+        parts.append(f"Linux {evaluation.kernel}, in {time} time")
     return " · ".join(parts)
 
 
@@ -182,6 +184,7 @@ def _provenance(manifest: Manifest, kernel: str) -> list[tuple[str, str]]:
         ("Kernel", kernel or manifest.engine.get("kernel", "")),
         ("Kernel image hash (SHA-256)", manifest.engine.get("kernel_sha256", "")),
         ("Guest program hash (SHA-256)", manifest.engine.get("guest_sha256", "")),
+        ("Player hash (SHA-256)", manifest.engine.get("player_sha256", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
         ("Host", host_words(manifest.host)),
         ("Started", manifest.sessions[0].started if manifest.sessions else ""),
@@ -203,6 +206,12 @@ def host_words(host: Mapping[str, str | int]) -> str:
 
 
 def _again(manifest: Manifest) -> str:
+    if manifest.in_real_time:
+        return (
+            "These runs were played in real time by the kernel of the host above. The command above with "
+            "this experiment file and the same seed plays the same plans again; how they end depends on the "
+            "machine and on what else it does, so that results are similar and not the same."
+        )
     return (
         "Run the command above with this experiment file, the same seed, and a kernel image and guest "
         "program of the hashes above: every table in tables/ then has the same bytes, on any machine and "

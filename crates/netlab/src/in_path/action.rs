@@ -9,9 +9,9 @@ use super::frame::{ETHERNET_BYTES, Frame};
 use super::matcher::Names;
 use super::messages::Part;
 use super::packet::Headers;
-use super::random::Random;
 use super::stores::Stores;
 use crate::clock::seconds_to_ns;
+use crate::random::Random;
 
 /// What becomes of the packet that a rule looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]

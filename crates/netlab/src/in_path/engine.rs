@@ -13,10 +13,10 @@ use super::matcher::{Found, Matcher, Names, Seen};
 use super::matchers;
 use super::messages::{Part, Tracker};
 use super::packet::Headers;
-use super::random::Random;
 use super::spec::{InPathSpec, RuleSpec};
 use super::stores::{Held, Stores};
 use crate::clock::seconds_to_ns;
+use crate::random::Random;
 
 /// Most rules of a node: their places are 16 bits of the log.
 const MOST_RULES: usize = 1000;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::PacketPattern;
 use super::messages::Part;
 use super::packet::Headers;
-use super::random::Random;
+use crate::random::Random;
 
 /// A packet that a rule looks at.
 pub(crate) struct Seen<'a> {

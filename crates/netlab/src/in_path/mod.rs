@@ -30,7 +30,6 @@ mod node;
 mod packet;
 mod pattern;
 mod place;
-mod random;
 mod scripted;
 mod spec;
 mod stores;

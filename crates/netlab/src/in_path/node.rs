@@ -173,9 +173,10 @@ impl Relay {
     fn put(&self, towards: usize, frame: &[u8]) -> Result<bool, Error> {
         match packet_socket::send(&self.socket, self.interfaces[towards], frame) {
             Ok(()) => Ok(true),
-            // Longer than the link allows, or no IP any more: the only faults that packets themselves have.
+            // Longer than the link allows or no IP any more, the only faults that packets themselves have; or the queues
+            // behind the node hold all that may wait there.
             Err(e)
-                if [Errno::EMSGSIZE, Errno::EINVAL, Errno::ENOBUFS]
+                if [Errno::EMSGSIZE, Errno::EINVAL, Errno::ENOBUFS, Errno::EAGAIN]
                     .contains(&Errno::from_raw(e.raw_os_error().unwrap_or(0))) =>
             {
                 Ok(false)

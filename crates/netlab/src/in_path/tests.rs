@@ -734,7 +734,7 @@ fn whatever_comes_is_no_reason_to_fall_over() {
         ipv4(SCTP, &[0; 40]),
     ];
     for carriage in [Carriage::Datagrams, Carriage::Stream] {
-        let mut random = super::random::Random::new(1, "damage");
+        let mut random = crate::random::Random::new(1, "damage");
         let mut bench = Bench::with(rules.clone(), carriage, 1);
         for number in 0..20_000 {
             let mut packet = whole[number % whole.len()].clone();

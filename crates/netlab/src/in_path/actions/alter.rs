@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::in_path::action::{Action, Checksums, Hand, Kind};
 use crate::in_path::place::Within;
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const ALTER: Kind = Kind {
     name: "alter",

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::in_path::action::{Action, Hand, Kind, duration_ns};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const DELAY: Kind = Kind {
     name: "delay",

@@ -9,7 +9,7 @@ use crate::in_path::fields::{Fields, made};
 use crate::in_path::frame::Frame;
 use crate::in_path::hex;
 use crate::in_path::place::Within;
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const CAPTURE: Kind = Kind {
     name: "capture",

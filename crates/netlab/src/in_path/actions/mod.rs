@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, Kind, Params};
 use super::matcher::Names;
-use super::random::Random;
+use crate::random::Random;
 
 /// Every action.
 pub(crate) const REGISTRY: &[Kind] = &[

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::in_path::hex;
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, Seen, read};
 use crate::in_path::place::Within;
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const BYTES: Kind = Kind { key: "bytes", build };
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, OneOrRange, Seen, read};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const NTH: Kind = Kind { key: "nth", build: nth };
 pub(super) const EVERY: Kind = Kind { key: "every", build: every };

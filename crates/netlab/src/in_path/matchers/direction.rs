@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, Seen, read};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const TOWARDS: Kind = Kind { key: "towards", build };
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, OneOrRange, Seen};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const LENGTH_BYTES: Kind = Kind { key: "length_bytes", build };
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, OneOrRange, Seen, read};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const MESSAGE: Kind = Kind { key: "message", build };
 

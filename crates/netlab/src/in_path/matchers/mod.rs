@@ -14,7 +14,7 @@ mod time;
 use serde_json::{Map, Value};
 
 use super::matcher::{Kind, Matcher, Names};
-use super::random::Random;
+use crate::random::Random;
 
 /// Every condition, in the order in which they are asked: those that count or draw come last, so that they count and
 /// draw among the packets for which all others hold.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::PacketPattern;
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, Seen, read};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const OPENING: Kind = Kind { key: "opening", build };
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::in_path::matcher::{Found, Kind, Matcher, Names, Seen, read};
-use crate::in_path::random::Random;
+use crate::random::Random;
 
 pub(super) const PROTOCOL: Kind = Kind { key: "protocol", build };
 

@@ -147,6 +147,10 @@ impl Stack for Tls {
         Ok(Some(self))
     }
 
+    fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        self.configs(session).map(drop)
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let config = Arc::clone(&self.configs(session)?.server);
         let socket = self.below.at_destination(session)?;

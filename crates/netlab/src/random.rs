@@ -1,4 +1,4 @@
-//! The randomness of a rule: a generator of its own, from the run's seed and the rule's name.
+//! The randomness of a rule or of a link direction: a generator of its own, from the run's seed and a name.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -28,6 +28,11 @@ impl Random {
     /// From 0 on and below 1, by the upper 53 bits.
     pub fn fraction(&mut self) -> f64 {
         (self.generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Whether something of this probability happens now.
+    pub fn happens(&mut self, probability: f64) -> bool {
+        self.fraction() < probability
     }
 
     /// A whole number below `limit`, which is above 0; none is likelier than another by more than 2^-32 of its chance.
