@@ -26,6 +26,7 @@ mod change_check;
 mod classifier;
 mod clock;
 mod error;
+mod host;
 pub mod in_path;
 pub mod modules;
 mod namespace;

@@ -1,6 +1,6 @@
 //! A network that stands: its nodes, changes of its links, its counters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
@@ -12,6 +12,7 @@ use crate::build::numbers::interface_index;
 use crate::netlink::{Netlink, Request};
 use crate::node::{Node, lock};
 use crate::options::BuildOptions;
+use crate::packet_socket::Passing;
 use crate::qdisc::{HostQueue, Impairment};
 use crate::relay::Relay;
 use crate::topology::{Direction, Topology};
@@ -26,6 +27,7 @@ pub struct Network {
     nodes: Vec<Node>,
     impairments: Mutex<BTreeMap<Direction, Impairment>>,
     host_queues: Mutex<BTreeMap<Direction, HostQueue>>,
+    merging: Mutex<BTreeSet<usize>>,
     seed: u64,
 }
 
@@ -77,6 +79,7 @@ impl Network {
             nodes,
             impairments: Mutex::default(),
             host_queues: Mutex::default(),
+            merging: Mutex::default(),
             seed: options.seed,
         })
     }
@@ -267,6 +270,23 @@ impl Network {
     pub(crate) fn mtu_bytes(&self, link: &str) -> Result<u32, Error> {
         let direction = self.topology.direction(link)?;
         Ok(self.topology.links[direction.link].mtu_bytes)
+    }
+
+    /// Has captures know that a node merges what arrives at it.
+    pub(crate) fn remember_merging(&self, node: usize) {
+        lock(&self.merging).insert(node);
+    }
+
+    /// Where the packets of a link direction can be seen as they are on the link: node, interface and which way they
+    /// pass it. That is where they arrive, unless the node merges them before anybody sees them: then it is where they
+    /// leave, which on a virtual cable is the same instant.
+    pub(crate) fn tap_point(&self, link: &str) -> Result<(&Node, u32, Passing), Error> {
+        let there = self.topology.direction(link)?;
+        if lock(&self.merging).contains(&there.to) {
+            return Ok((&self.nodes[there.from], interface_index(&self.topology, there), Passing::Out));
+        }
+        let (node, interface) = self.receiving_interface(link)?;
+        Ok((node, interface, Passing::In))
     }
 
     /// The interface on which packets of a link direction arrive: the node and the interface's index.

@@ -1,5 +1,5 @@
-//! Switches off what merges packets or leaves their cutting to the card, by the `ethtool` system call (Linux
-//! `Documentation/networking/netdev-features.rst`).
+//! Switches off what merges packets or leaves their cutting to the card, and on again what a host of one's own does of
+//! it, by the `ethtool` system call (Linux `Documentation/networking/netdev-features.rst`).
 
 use std::ffi::c_void;
 use std::io;
@@ -19,6 +19,10 @@ const ETH_GSTRING_LEN: usize = 32;
 
 /// Features whose name contains one of these cut or merge packets.
 const MERGING: [&str; 4] = ["segmentation", "gso", "gro", "lro"];
+
+/// Those of them that a host may have: its interface cuts segments as they leave (GSO), and merges what comes at one
+/// instant (GRO). Not among them is what hands segments on uncut, such as `tx-tcp-segmentation`.
+const WITHIN_A_HOST: [&str; 2] = ["tx-generic-segmentation", "rx-gro"];
 
 /// Features whose name begins with this leave the checksums of what is sent to the card.
 const SUMMING: &str = "tx-checksum";
@@ -40,6 +44,11 @@ impl Offloads {
     /// the same for every interface of a kernel.
     pub fn merging_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
         self.features(interface, |name| MERGING.iter().any(|part| name.contains(part)))
+    }
+
+    /// Which of them a host may have without any packet on its link being longer than the MTU, in the same order.
+    pub fn host_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        self.features(interface, |name| WITHIN_A_HOST.contains(&name))
     }
 
     /// Which of them leave checksums to the card, in the same order.
@@ -68,19 +77,32 @@ impl Offloads {
     /// # Errors
     /// [`Error::System`] if the kernel keeps one of them on.
     pub fn switch_off(&self, interface: &str, features: &[bool]) -> Result<(), Error> {
-        let what = || format!("cannot switch off the offloads of interface {interface}");
+        self.switch(interface, features, false)
+    }
+
+    /// Switches these features of an interface on.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the kernel keeps one of them off.
+    pub fn switch_on(&self, interface: &str, features: &[bool]) -> Result<(), Error> {
+        self.switch(interface, features, true)
+    }
+
+    fn switch(&self, interface: &str, features: &[bool], on: bool) -> Result<(), Error> {
+        let [wanted, kept] = if on { ["on", "off"] } else { ["off", "on"] };
+        let what = || format!("cannot switch {wanted} the offloads of interface {interface}");
         // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted
         // (requested).
         let mut request = vec![ETHTOOL_SFEATURES, features.len().div_ceil(32) as u32];
         for block in features.chunks(32) {
-            let valid = block.iter().enumerate().fold(0, |bits, (i, &merges)| bits | u32::from(merges) << i);
-            request.extend([valid, 0]);
+            let valid = block.iter().enumerate().fold(0, |bits, (i, &meant)| bits | u32::from(meant) << i);
+            request.extend([valid, if on { valid } else { 0 }]);
         }
         let answer = self.call(interface, request.as_mut_ptr().cast()).attempt(what)?;
-        // ETHTOOL_F_UNSUPPORTED (1) only says that some can never change, and those were never on.
-        // ETHTOOL_F_WISH (2) says that something else keeps one on.
-        if answer & 2 != 0 {
-            return Err(io::Error::other("the kernel keeps one of them on")).attempt(what);
+        // ETHTOOL_F_UNSUPPORTED (1) says that some can never change: those were never on.
+        // ETHTOOL_F_WISH (2) says that something else keeps one as it was.
+        if answer & 2 != 0 || on && answer & 1 != 0 {
+            return Err(io::Error::other(format!("the kernel keeps one of them {kept}"))).attempt(what);
         }
         Ok(())
     }

@@ -28,11 +28,26 @@ fn open_of(kind: libc::c_int) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Which way packets pass an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passing {
+    /// They arrive on it.
+    In,
+    /// They leave by it.
+    Out,
+}
+
 /// Begins to receive what arrives on an interface (not what leaves by it).
+pub(crate) fn bind(socket: &OwnedFd, interface: u32) -> io::Result<()> {
+    bind_to(socket, interface, Passing::In)
+}
+
+/// Begins to receive what arrives on an interface and not what leaves by it, or the latter too: then a filter has to leave
+/// out what arrives.
 ///
 /// All protocols: a socket for one of them would not see what a switch takes from its port.
-pub(crate) fn bind(socket: &OwnedFd, interface: u32) -> io::Result<()> {
-    set(socket, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
+pub(crate) fn bind_to(socket: &OwnedFd, interface: u32, passing: Passing) -> io::Result<()> {
+    set(socket, libc::PACKET_IGNORE_OUTGOING, &i32::from(passing == Passing::In))?;
     // SAFETY: an all-zero sockaddr_ll is a valid value of this plain C structure.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 
 use netlab::{Network, RunClock};
-use transports::Context;
-use transports::Opening;
+use transports::{Context, InitialWindow, Opening};
 use workload::{
     ClientHalf, ExchangeLog, FlowReport, FlowResult, FlowSpec, Framing, MessageLog, ServerHalf, SocketLog,
 };
@@ -43,6 +42,14 @@ impl Flow {
         match self {
             Flow::Builtin(flow) => flow.wants_release_times(),
             Flow::External(_) => false,
+        }
+    }
+
+    /// What its first flight is bounded by; programs may use TCP.
+    pub fn initial_window(&self) -> InitialWindow {
+        match self {
+            Flow::Builtin(flow) => flow.initial_window(),
+            Flow::External(_) => InitialWindow::Default,
         }
     }
 

@@ -10,6 +10,7 @@ mod failure;
 mod flows;
 mod gate;
 mod ground;
+mod hosts;
 mod in_path;
 mod plan;
 mod play;

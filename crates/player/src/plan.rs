@@ -54,6 +54,9 @@ pub struct Run {
     /// Changes of links over time.
     #[serde(default)]
     pub timeline: Vec<LinkChange>,
+    /// Whether the hosts of flows and programs have segmentation offload.
+    #[serde(default)]
+    pub offload: bool,
     /// Kernel settings applied in every node.
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,

@@ -21,6 +21,7 @@ use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
 use crate::gate::Gate;
 use crate::ground::{Ground, Time};
+use crate::hosts;
 use crate::in_path::{self, Drops, InPathNodes};
 use crate::plan::{Packets, Run};
 use crate::programs::Programs;
@@ -40,6 +41,7 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let network = run.network.with_in_path(&run.in_path)?;
     let network = Arc::new(Network::build(&network, &ground.prepare(run)?)?);
     network.topology().check_timeline(&run.timeline)?;
+    hosts::set(run, &flows, &network)?;
     let ways = further_ways(run, &flows, &network)?;
     let taps = taps(run, &ways, &network)?;
     // What the timeline gives a rate or a delay has that queue and no other.

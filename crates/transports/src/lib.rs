@@ -43,4 +43,6 @@ pub use stacks::quic::LIBRARIES;
 pub use stacks::{Description, Entry, Feature, build, describe, names};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;
-pub use transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Service, Stack, Take};
+pub use transport::{
+    Arrival, Connection, DeliveryInstants, InitialWindow, Listener, Sampler, Service, Stack, Take,
+};

@@ -51,6 +51,18 @@ pub enum Service {
     Datagrams,
 }
 
+/// What decides how much a sender may send before the first acknowledgement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// The transport itself: no route changes it.
+    Own,
+    /// The route, which names nothing: the kernel's ten segments (RFC 6928).
+    #[default]
+    Default,
+    /// The route, so many segments of TCP.
+    Segments(u32),
+}
+
 /// A transport with its parameters.
 pub trait Stack: Send + Sync {
     /// Its name in a plan.
@@ -62,6 +74,12 @@ pub trait Stack: Send + Sync {
     /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
     fn wants_release_times(&self) -> bool {
         false
+    }
+
+    /// What its first flight is bounded by. A route's window is set before the stack is used, by whoever makes the
+    /// network.
+    fn initial_window(&self) -> InitialWindow {
+        InitialWindow::Own
     }
 
     /// Whether what is handed to it stands in its packets as it is: a message a datagram, or a stream of bytes in order.

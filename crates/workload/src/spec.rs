@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use transports::{Opening, SpecError, Stack, nanoseconds};
+use transports::{InitialWindow, Opening, SpecError, Stack, nanoseconds};
 
 use crate::application::Application;
 use crate::apps;
@@ -47,6 +47,11 @@ impl Flow {
     /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
     pub fn wants_release_times(&self) -> bool {
         self.stack.wants_release_times()
+    }
+
+    /// What its first flight is bounded by.
+    pub fn initial_window(&self) -> InitialWindow {
+        self.stack.initial_window()
     }
 
     /// How the packets that open its sessions are told from others, if they can be.

@@ -19,6 +19,7 @@ from gauntlet.certificate.answers import Findings, plural, seconds, span
 from gauntlet.certificate.arrivals import NEVER, Arrivals
 from gauntlet.certificate.capture import Capture
 from gauntlet.certificate.established import Opened, check_established
+from gauntlet.certificate.first_flight import check_first_flight
 from gauntlet.certificate.seen import (
     AT_RECEIVER,
     AT_REQUESTER,
@@ -41,7 +42,8 @@ def check_claims(
     capture: Capture | None,
     findings: Findings,
 ) -> None:
-    """Judge what the record says of each flow: `sent`, `established`, `bytes`, `instants` and `objects`."""
+    """Judge what the record says of each flow: `sent`, `established`, `initial_window`, `bytes`, `instants`
+    and `objects`."""
     for claims in read_claims(plan_run, record, record_dir):
         ways = [path for path in record["paths"] if path["flow"] == claims.name]
         check_sent(Sending(claims, ways, plan_run, record), capture, findings)
@@ -50,6 +52,7 @@ def check_claims(
             change.get("corrupt") for change in plan_run["timeline"]
         )
         check_established(Opened(claims, ways, damaged), capture, findings)
+        check_first_flight(claims, ways, capture, findings, damaged=damaged)
         if claims.claims_nothing:
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")
             continue

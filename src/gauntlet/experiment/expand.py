@@ -179,8 +179,10 @@ class _Ride:
         """What the run seed depends on: the link's condition, wherever the trace file lies."""
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
         link = {**dataclasses.asdict(self.link), **spread}
-        # Whether packets vanish by script or not, the others meet the same fate.
-        del link["drop"]
+        # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
+        # bucket and the hosts' interfaces are like.
+        for key in ("drop", "bucket_bytes", "offload"):
+            del link[key]
         # What a network cannot have changes no seed.
         link = {
             key: value for key, value in link.items() if value is not None or not key.startswith("second_")
@@ -243,6 +245,8 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         duplicate=section.duplicate,
         corrupt=section.corrupt,
         queue_limit_bytes=section.queue,
+        bucket_bytes=section.bucket,
+        offload=section.offload,
         drop=section.drop,
         second_rate_bps=section.second_rate,
         second_delay_s=section.second_delay,

@@ -245,6 +245,7 @@ class PlanRun(Strict):
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
     in_path: list[PlanInPath] = Field(default_factory=list)
     drops: list[PlanDrop] = Field(default_factory=list)
+    offload: bool = False
     sysctls: dict[str, str] = Field(default_factory=dict)
     flows: Annotated[list[PlanFlow], AfterValidator(_with_ports)] = Field(default_factory=list)
     programs: list[PlanProgram] = Field(default_factory=list)

@@ -39,6 +39,9 @@ DEFAULT_PACKET_BYTES = 1448
 MAX_REPETITIONS = 10_000
 SHORTEST_INTERVAL_S = 1e-3
 """The guest refuses shorter ones."""
+MOST_INITIAL_WINDOW = 65_535 // 536
+"""Segments of TCP's default size (RFC 9293, section 3.7.1) in the longest window that a receiver can offer at
+first (RFC 7323, section 2.2: the window of a SYN is not scaled). The guest refuses more."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -146,6 +149,10 @@ class LinkSection(Strict):
     corrupt: Share = 0.0
     queue: Size | None = None
     """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
+    bucket: Size | None = None
+    """Bytes of the bottleneck's token bucket; None: those of D3.4's script."""
+    offload: Literal["off", "on"] = "off"
+    """Whether the interfaces of the hosts cut segments and merge packets."""
     drop: Literal["none", "first-syn", "first-syn-ack", "both"] = "none"
     """Packets of each session's opening that vanish in the network, whatever else is lost."""
     network: Literal["rail-d34", "rail-d34-dual", "wire", "wire-dual"] | None = None
@@ -199,6 +206,8 @@ class FlowSection(Strict):
     """What carries ResTP's packets; None: UDP."""
     loss_cause: Literal["congestion", "corruption", "outage", "dynamic"] | None = None
     """What ResTP takes a loss to mean; None: as the preset says."""
+    initial_window: int | None = Field(default=None, ge=1, le=MOST_INITIAL_WINDOW)
+    """Segments that TCP may send before the first acknowledgement; None: the kernel's ten (RFC 6928)."""
 
     client_auth: bool | None = None
     """Whether the sender shows a certificate too; None: no."""

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use ipnet::IpNet;
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
 use netlink_packet_route::link::{
     InfoBridge, InfoData, InfoGre, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
@@ -13,7 +13,8 @@ use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -152,6 +153,31 @@ pub(crate) fn route_into(to: IpNet, tunnel: u32) -> Request {
     message.header.scope = RouteScope::Link;
     message.attributes.push(RouteAttribute::Oif(tunnel));
     create(format!("cannot add the route to {to} into a tunnel"), RouteNetlinkMessage::NewRoute(message))
+}
+
+/// The route to one address by a next hop, with an initial window of TCP; it stands before the one that leads there
+/// anyway, being longer, and replaces its like.
+pub(crate) fn windowed_via(to: IpAddr, via: IpAddr, segments: u32) -> Request {
+    let mut message = route(to.into());
+    message.attributes.push(RouteAttribute::Gateway(RouteAddress::from(via)));
+    windowed(to, message, segments)
+}
+
+/// The same by an interface behind which the address is.
+pub(crate) fn windowed_by(to: IpAddr, interface: u32, segments: u32) -> Request {
+    let mut message = route(to.into());
+    message.header.scope = RouteScope::Link;
+    message.attributes.push(RouteAttribute::Oif(interface));
+    windowed(to, message, segments)
+}
+
+fn windowed(to: IpAddr, mut message: RouteMessage, segments: u32) -> Request {
+    message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::InitCwnd(segments)]));
+    Request {
+        what: format!("cannot set the initial window towards {to}"),
+        flags: NLM_F_CREATE | NLM_F_REPLACE,
+        message: RouteNetlinkMessage::NewRoute(message),
+    }
 }
 
 fn route(to: IpNet) -> RouteMessage {
