@@ -30,6 +30,7 @@ class Wishes:
     workers: int | None = None
     cluster: "Cluster | None" = None
     out: Path | None = None
+    classes: Path | None = None
     capture: bool = False
     cached: bool = True
     quiet: bool = False
@@ -46,11 +47,16 @@ def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
     from gauntlet.executor import engines
+    from gauntlet.advice import services
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
     specs, about = expand(experiment), experiment.about
+    # What the report would refuse is refused before anything is played.
+    services.of_experiment(experiment.text, str(file))
+    if wishes.classes is not None:
+        services.load(wishes.classes)
     out = wishes.out or Path("results") / about.name
     present = len(store.done(out) & {spec.id for spec in specs})
     if not wishes.silent:
@@ -76,7 +82,7 @@ def play(file: Path, wishes: Wishes) -> int:
         _warn(outcome)
         click.echo(f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True)
         return EXIT_FAILED
-    page = report.build(out)
+    page = report.build(out, classes=wishes.classes)
     _tell(outcome, page, wishes)
     if wishes.open:
         open_in_browser(page)
@@ -118,7 +124,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "unchecked": outcome.unchecked,
                 "wall_s": round(outcome.wall_s, 3),
                 "virtual_s": round(outcome.virtual_s, 3),
-                "answer": report.summary(outcome.results),
+                "answer": report.summary(outcome.results, wishes.classes),
             }
         )
         return
@@ -128,7 +134,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
     else:
         from gauntlet.report import terminal
 
-        console().print(terminal.summary(outcome.results))
+        console().print(terminal.summary(outcome.results, wishes.classes))
         if outcome.wall_s > 0 and outcome.finished:
             console(stderr=True).print(_speed(outcome, wishes))
         if outcome.present_before or outcome.cached:

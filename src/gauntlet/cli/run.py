@@ -21,6 +21,7 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @scheduler_options
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
+@click.option("--classes", type=click.Path(path_type=Path), help="Classes of service to advise by (TOML).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
@@ -40,6 +41,7 @@ def run(
     tls_cert: Path | None,
     tls_key: Path | None,
     out: Path | None,
+    classes: Path | None,
     capture: bool,
     no_cache: bool,
     open_: bool,
@@ -62,6 +64,7 @@ def run(
       gauntlet run own.toml --repetitions 2 --quiet
       gauntlet run own.toml --scheduler tcp://10.0.0.1:8786
       gauntlet run experiments/constant.toml --engine host
+      gauntlet run own.toml --classes classes.toml
     """
     from gauntlet.cli.play import Wishes, play
 
@@ -72,6 +75,7 @@ def run(
         workers=workers,
         cluster=cluster(scheduler, tls_ca, tls_cert, tls_key, workers),
         out=out,
+        classes=classes,
         capture=capture,
         cached=not no_cache,
         quiet=quiet,

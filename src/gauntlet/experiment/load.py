@@ -145,7 +145,7 @@ def _section(location: Location) -> str:
     """("experiment", "seed") is "[experiment] seed"."""
     if not location:
         return ""
-    head = f"[{location[0]}]" if location[0] not in ("flow", "in_path") else f"[[{location[0]}]]"
+    head = f"[[{location[0]}]]" if location[0] in ("flow", "in_path", "class") else f"[{location[0]}]"
     rest = [str(part + 1) if isinstance(part, int) else part for part in location[1:]]
     return " ".join([head, ", ".join(rest)]).strip()
 

@@ -32,6 +32,7 @@ from gauntlet.experiment.quantities import (
     SpreadTime,
     Time,
 )
+from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
 
 DEFAULT_PACKET_BYTES = 1448
@@ -273,6 +274,8 @@ class ExperimentFile(Strict):
     sysctl: dict[str, Any] = Field(default_factory=dict)
     stack: dict[str, StackSection] = Field(default_factory=dict)
     """Protocols of the user's own."""
+    services: list[Service] = Field(alias="class", default_factory=list)
+    """Classes of service that the report holds its flows against, before the package's own."""
 
 
 class Condition(Strict):

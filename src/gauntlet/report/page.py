@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gauntlet import units
+from gauntlet.advice.shown import shown as shown_advice
+from gauntlet.advice.use import Advice
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
@@ -29,7 +31,7 @@ INSTANTS = {
 """What `delivery_instants` of the record mean."""
 
 
-def html(evaluation: Evaluation, figures: Figures) -> str:
+def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     """The whole report as one HTML page."""
     found = trust(evaluation)
     manifest = evaluation.results.manifest
@@ -38,11 +40,13 @@ def html(evaluation: Evaluation, figures: Figures) -> str:
     heat = [table for _, of_part in tables for table in of_part]
     return render(
         "report.html.j2",
+        more_css=("use.css",),
         title=evaluation.title,
         question=evaluation.question,
         subtitle=_subtitle(evaluation),
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
+        use=shown_advice(advice),
         sentences=sentences(evaluation),
         rules=RULES,
         heat=heat,
