@@ -26,7 +26,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -37,6 +37,7 @@ help:
 	@echo "make dist-check       the wheels, built again in another folder and compared byte for byte"
 	@echo "make fresh-wheels     the wheels on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
+	@echo "make agreement        the same runs on both grounds, compared (an idle machine; five minutes)"
 	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
@@ -196,6 +197,10 @@ bench: setup
 	$(BIN)/python benchmarks/scale.py
 	cargo bench --package restp --bench compare
 	cargo bench --package restp-proto --bench parts
+
+# Both grounds on the same runs, one by one: needs an idle machine that allows namespaces (docs/guide/host-ground.md).
+agreement: setup
+	$(BIN)/python benchmarks/agreement.py
 
 soak:
 	cargo run --release --package restp-sim --example soak -- 10000000 7

@@ -5,6 +5,7 @@ of runs holds already, by its run key, is not played again; everything that a ki
 stays, and the same call continues with what is missing.
 """
 
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gauntlet.engine.cores import usable_cores
 from gauntlet.engine.hashes import sha256_of_file
+from gauntlet.errors import UserError
 from gauntlet.executor import engines
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.cache import Cache
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from gauntlet.engine.contract import Engine
     from gauntlet.experiment import Experiment
 
-__all__ = ["Event", "Outcome", "options", "play", "run"]
+__all__ = ["Event", "Outcome", "interleaved", "options", "play", "run"]
 
 
 def play(
@@ -47,13 +49,15 @@ def play(
     cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
+    engine: "Engine | None" = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Outcome:
     """Play an experiment into `out`: the entry for programs, which `gauntlet run` uses too.
 
     `specs` are its runs where they are expanded already, `command` what the manifest names as the maker.
     The runs play on `workers` cores of this machine (default: all), or on a `cluster`. Without `cached` the
-    user's cache of runs is neither read nor written. Raises what `expand` and `run` raise.
+    user's cache of runs is neither read nor written; `engine` is who plays (default: the installed one of the
+    virtual ground). Raises what `expand` and `run` raise.
     """
     runs = expand(experiment) if specs is None else specs
     about = experiment.about
@@ -71,6 +75,7 @@ def play(
         cluster=cluster,
         capture=capture,
         cached=cached,
+        engine=engine,
         on_event=on_event,
     )
 
@@ -101,8 +106,15 @@ def run(
     written; RunError when nothing can be played (no kernel, a full disk).
     """
     began = time.monotonic()
-    place = cluster or workers or len(usable_cores())
     engine = engine or engines.installed()
+    if not engine.exact and workers not in (None, 1):
+        raise UserError(
+            f"{workers} workers were asked for, and runs in real time are played one at a time, so that none "
+            "is in the way of another; leave --workers out."
+        )
+    if not engine.exact and cluster is not None:
+        raise UserError("runs in real time are played on the machine where they are asked for; leave --scheduler out.")
+    place = cluster or ((workers or len(usable_cores())) if engine.exact else 1)
     identity = engine.identity()
     traces = {path: sha256_of_file(Path(path)) for path in {spec.scenario.path for spec in specs} if path}
     planned = [
@@ -111,7 +123,7 @@ def run(
     wanted = {it.spec.id: it.key for it in planned}
     seen = resume.changed_ns(out)
     there = resume.runs_there(out, wanted, engine.describe())
-    cache = Cache.of_user() if cached else None
+    cache = Cache.of_user() if cached and engine.exact else None
     by_id = {it.spec.id: it for it in planned}
     missing = [by_id[run_id] for run_id in there.missing(wanted)]
     unknown = [it for it in missing if not (cache and cache.has(it.key, made_with(), capture=capture))]
@@ -139,7 +151,8 @@ def run(
         tell = on_event or (lambda _event: None)
         playing = Playing(out, engine, cache, outcome, tell, capture=capture, traces=traces)
         try:
-            playing.play(missing, partial(opened, place, engine, packed, code()))
+            order = missing if engine.exact else interleaved(missing, seed)
+            playing.play(order, partial(opened, place, engine, packed, code()))
         finally:
             outcome.wall_s = time.monotonic() - began
             progress = (outcome.finished, outcome.cached, outcome.wall_s)
@@ -148,6 +161,15 @@ def run(
         if outcome.finished or outcome.cached or changed or not (out / "tables").is_dir():
             finalize(out)
     return outcome
+
+
+def interleaved(runs: Sequence[Planned], seed: int) -> list[Planned]:
+    """Runs in an order drawn from the seed, so that what changes on the machine over hours meets all
+    conditions alike.
+    """
+    drawn = list(runs)
+    random.Random(f"order {seed}").shuffle(drawn)
+    return drawn
 
 
 def options(experiment: "Experiment", specs: Sequence[RunSpec]) -> dict[str, Any]:

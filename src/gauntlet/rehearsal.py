@@ -53,7 +53,7 @@ def _worded(reason: str, spec: RunSpec) -> str:
     plain = re.sub(r"`(?:app|stack)_params` of `[\w-]+`: | of `(?:app|stack)_params`", "", own)
     message = "size" if all(flow.app == "periodic" for flow in spec.flows) else "packet"
     keys = {"message_size": message, "peak_rate": "rate"}
-    return re.sub(r"`(\w+)_(?:bytes|bps|s)`", lambda name: f"`{keys.get(name[1], name[1])}`", plain)
+    return re.sub(r"`(\w+)_(?:bytes|bps|segments|s)`", lambda name: f"`{keys.get(name[1], name[1])}`", plain)
 
 
 def _what(spec: RunSpec) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guide"
 TARGET = ROOT / "target"
+DESCRIPTION = "src/gauntlet/experiment/player.json"
+"""What the player says of itself (`gauntlet-player --describe`)."""
 COPIES = TARGET / "additions"
 """Each patch has a copy of its own that stays: what cargo knows of a crate, it knows by its place."""
 
@@ -42,9 +44,14 @@ class Patch:
         return files_touched(self.file.read_text("utf-8"))
 
     @property
+    def written(self) -> dict[str, int]:
+        """What of it people write: all but the description, which a command makes anew."""
+        return {name: added for name, added in self.touched.items() if name != DESCRIPTION}
+
+    @property
     def crates(self) -> list[str]:
         """The crates that it adds to."""
-        return sorted({name.split("/")[1] for name in self.touched})
+        return sorted({name.split("/")[1] for name in self.written})
 
     def apply(self) -> Path:
         """A copy of the crates with it; returns the copy's folder."""
@@ -53,6 +60,8 @@ class Patch:
             copy.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
         _mirror(ROOT / "crates", copy / "crates")
+        (copy / DESCRIPTION).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / DESCRIPTION, copy / DESCRIPTION)
         # As a plain patch: the copy lies within a repository.
         subprocess.run(
             ["git", "apply", self.file], cwd=copy, check=True, env={**os.environ, "GIT_DIR": os.devnull}
@@ -75,17 +84,18 @@ def _mirror(there: Path, copy: Path) -> None:
             shutil.copyfile(there / file, copy / file)
 
 
-def cargo(copy: Path, *words: str) -> None:
-    """Run cargo in a copy, offline: an addition needs no library that is not there."""
+def cargo(copy: Path, command: str, *words: str) -> str:
+    """Run cargo in a copy, offline (an addition needs no new library); what it printed."""
     done = subprocess.run(
-        ["cargo", *words, "--offline", "--locked", "--quiet"],
+        ["cargo", command, "--offline", "--locked", "--quiet", *words],
         cwd=copy, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
 
 
 def _in_rust(file: Path) -> bool:
-    return all(name.startswith("crates/") for name in files_touched(file.read_text("utf-8")))
+    return any(name.startswith("crates/") for name in files_touched(file.read_text("utf-8")))
 
 
 PATCHES = [Patch(file) for file in sorted((GUIDE / "patches").glob("*.patch")) if _in_rust(file)]

@@ -7,7 +7,7 @@ import pytest
 
 from gauntlet.advice import words
 from gauntlet.advice.classes import Need, ServiceClass
-from gauntlet.advice.grid import Candidate, Cell, Grid, Sample, grid
+from gauntlet.advice.grid import Candidate, Cell, Grid, Sample, Variant, grid
 from gauntlet.advice.serves import Condition
 from gauntlet.advice.standing import Grade, Tail
 from gauntlet.errors import NotMeasured
@@ -56,11 +56,12 @@ class Results:
     def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
         return self.done.get(protocol, (10, 10))
 
-    def queues(self, need: Need) -> Mapping[str, Need]:
+    def variants(self, need: Need) -> Mapping[Variant, Need]:
         others = {
-            queue: need.model_copy(update={"experiment": name}) for queue, name in self.other_queues.items()
+            Variant(queue): need.model_copy(update={"experiment": name})
+            for queue, name in self.other_queues.items()
         }
-        return {"512 kB": need, **others}
+        return {Variant("512 kB"): need, **others}
 
 
 def around(centre: float, spread: float = 0.01) -> list[float]:

@@ -16,6 +16,8 @@ Instants = np.ndarray[Any, np.dtype[np.int64]]
 Given = tuple[Instants, Instants, list[tuple[int, int, int]]]
 """Arrivals, lengths, and the states of the shaper: from when on, rate, burst."""
 
+BURSTS = st.one_of(st.integers(1500, 6000), st.integers(6000, 100_000))
+"""Of D3.4's kind, and deep ones."""
 RATES = st.integers(100_000, 50_000_000).map(lambda rate: rate // 8 * 8)
 
 
@@ -26,7 +28,7 @@ def queues(draw: st.DrawFn) -> Given:
     lengths = draw(st.lists(st.integers(40, 1500), min_size=len(gaps), max_size=len(gaps)))
     # Changes of one link lie further apart than the errors of their instants.
     starts = sorted(20_000 * n for n in draw(st.lists(st.integers(1, 5000), max_size=4, unique=True)))
-    states = [(start, draw(RATES), draw(st.integers(1500, 6000))) for start in [0, *starts]]
+    states = [(start, draw(RATES), draw(BURSTS)) for start in [0, *starts]]
     return np.cumsum(gaps), np.array(lengths), states
 
 

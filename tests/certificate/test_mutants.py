@@ -88,6 +88,38 @@ def test_a_bucket_deeper_than_asked(judge: Judge) -> None:
     assert ("rate", UP) in judge(run).failures
 
 
+DEEP = 64_000
+"""A bucket for 42 of the packets of a flood, which have 1,500 bytes in the tunnel."""
+
+
+def floods(_: random.Random) -> list[tuple[float, int]]:
+    """Sixty packets at one instant, each two seconds."""
+    return [(0.5 + 2.0 * number, 1476) for number in range(14) for _ in range(60)]
+
+
+def test_a_deep_bucket_as_asked(judge: Judge) -> None:
+    """After each pause forty packets leave at once, and that is as it should be."""
+    verdict = judge(run_network(with_values(UP, burst_bytes=DEEP), floods))
+    assert verdict.failures == {}
+    assert verdict.check("pace", UP)["measured"]["waited_packets"] == 14 * (60 - DEEP // 1500)
+
+
+@pytest.mark.parametrize("really", [1580, DEEP // 2, DEEP - 1500])
+def test_a_bucket_less_deep_than_asked(judge: Judge, really: int) -> None:
+    run = run_network(with_values(UP, burst_bytes=DEEP), floods, really=with_values(UP, burst_bytes=really))
+    failures = judge(run).failures
+    assert "gw>radio was slower than asked" in failures["pace", UP]
+    assert {link for _, link in failures} == {UP}
+
+
+@pytest.mark.parametrize("really", [DEEP + 1500, 2 * DEEP])
+def test_a_deep_bucket_deeper_than_asked(judge: Judge, really: int) -> None:
+    run = run_network(with_values(UP, burst_bytes=DEEP), floods, really=with_values(UP, burst_bytes=really))
+    failures = judge(run).failures
+    assert "a burst of 64,000 bytes" in failures["rate", UP]
+    assert "before the rate asked for had earned them" in failures["pace", UP]
+
+
 def test_a_packet_too_early(judge: Judge) -> None:
     run = run_network(QUIET_TIMELINE, CALM)
     stamp(run, DELAY, 500, -50_000)

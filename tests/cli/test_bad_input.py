@@ -33,6 +33,46 @@ def test_wrong_experiments(gauntlet: Gauntlet, before: str, after: str, words: l
     assert not Path("results").exists()
 
 
+CLASS = """
+[[class]]
+name = "Own"
+apps = ["cbr"]
+[[class.need]]
+words = "within 0.1 s"
+kpi = "delay_p95_s"
+most = 0.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('["cbr"]', '["cbrr"]', ["unknown application 'cbrr'", "'cbr'"]),
+        ("most =", "mots =", ["'mots'", "'most'"]),
+        (
+            '"delay_p95_s"',
+            '"delay_p59_s"',
+            ["class 'Own', need 'within 0.1 s'", "did you mean 'delay_p95_s'?"],
+        ),
+    ],
+)
+def test_wrong_classes_of_service_are_told_before_anything_is_played(
+    gauntlet: Gauntlet, before: str, after: str, words: list[str]
+) -> None:
+    wrong = CLASS.replace(before, after)
+    Path("classes.toml").write_text(wrong)
+    Path("own.toml").write_text(CONSTANT)
+    refused(gauntlet("run", "own.toml", "--classes", "classes.toml"), 2, "classes.toml", *words)
+    Path("own.toml").write_text(CONSTANT + wrong)
+    refused(gauntlet("run", "own.toml"), 2, "own.toml", *words)
+    assert not Path("results").exists()
+
+
+def test_a_file_of_classes_that_is_not_there(gauntlet: Gauntlet) -> None:
+    Path("own.toml").write_text(CONSTANT)
+    refused(gauntlet("run", "own.toml", "--classes", "none.toml"), 2, "none.toml", "no such file of classes")
+
+
 def test_a_trace_that_goes_back_in_time(gauntlet: Gauntlet) -> None:
     Path("back.csv").write_text(
         HEADER + "0,1e6,1e6,0,0,0,0,64000\n9,1e6,1e6,0,0,0,0,64000\n5,1e6,1e6,0,0,0,0,64000\n"

@@ -87,6 +87,12 @@ def test_run_tells_the_answer_and_where_it_is(gauntlet: Gauntlet, engine: Record
     assert engine.named["options"] == {"repetitions": 2}
 
 
+def test_runs_in_real_time_are_not_said_to_be_faster(gauntlet: Gauntlet, engine: Recorder) -> None:
+    result = gauntlet("run", "own.toml", "--engine", "host")
+    assert "16 runs in 10.0 s, in real time." in result.stderr
+    assert engine.named["engine"].identity()["ground"] == "host"
+
+
 def test_what_the_command_line_changes_is_told_to_the_engine(gauntlet: Gauntlet, engine: Recorder) -> None:
     gauntlet(
         "run", "own.toml", "--seed", "9", "--repetitions", "1", "--workers", "2", "--out", "here", "--capture"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gauntlet.advice import classes
+from gauntlet.advice import classes, services
 from gauntlet.experiment import expand, pages, parse_experiment
 from gauntlet.experiment.schema import ExperimentFile
 from gauntlet.scenario import load_scenario, read_trace
@@ -71,9 +71,13 @@ def read_study(block: Block, folder: Path) -> None:
 
 
 def read_classes(block: Block, folder: Path) -> None:
-    """Read classes of service."""
-    (folder / "classes.toml").write_text(block.text, encoding="utf-8")
-    assert classes.load(folder / "classes.toml").classes
+    """Read classes of service, a study's or a report's."""
+    file = folder / "classes.toml"
+    file.write_text(block.text, encoding="utf-8")
+    if "channel_delays_s" in tomllib.loads(block.text):
+        assert classes.load(file).classes
+    else:
+        assert services.load(file).services
 
 
 def read_causes(block: Block, folder: Path) -> None:

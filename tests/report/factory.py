@@ -56,6 +56,11 @@ class Campaign:
         return "periodic" if self.periodic else "cbr"
 
     @property
+    def asked(self) -> Mapping[str, Any]:
+        """What its flows are to do, as their specification has it."""
+        return {"size_bytes": 200, "interval_s": INTERVAL_S} if self.periodic else {}
+
+    @property
     def runs(self) -> int:
         """Number of runs."""
         return len(self.protocols) * len(self.delays_s) * len(self.losses) * self.repetitions
@@ -144,7 +149,7 @@ def write(results: Path, scratch: Path, campaign: Campaign, place: Place) -> Non
         "labels": {"channel_delay_s": f"{delay_s * 1e3:.0f} ms", "loss": f"{loss * 100:g} %"},
         "start_s": start_s,
         "duration_s": campaign.duration_s + 10,
-        "flows": [{"protocol": protocol, "app": campaign.app, "direction": "up"}],
+        "flows": [{"protocol": protocol, "app": campaign.app, "direction": "up", **campaign.asked}],
     }
     plan: dict[str, Any] = {
         "id": name,

@@ -45,6 +45,7 @@ class Flow:
     name: str | None = None
     rate_bps: int | None = None
     interval_s: float | None = None
+    size_bytes: int | None = None
 
 
 Done = Callable[[str, int, int, float], Did]
@@ -111,6 +112,7 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
                 "name": flow.name,
                 "rate_bps": flow.rate_bps,
                 "interval_s": flow.interval_s,
+                "size_bytes": flow.size_bytes,
             }
             for protocol, flow in zip(carried, made.flows, strict=True)
         ],

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -81,6 +82,21 @@ def test_every_section_is_there_in_order(page_text: str) -> None:
         assert name in ids
     assert "capacity-utilisation-against-loss" in ids
     assert "capacity-utilisation-against-channel-delay-s" in ids
+
+
+def test_the_page_says_in_which_time_its_runs_were_played(made: Path, page_text: str, tmp_path: Path) -> None:
+    assert "in virtual time" in Page(page_text).text
+    assert "has the same bytes" in Page(page_text).text
+    real = tmp_path / "real"
+    shutil.copytree(made, real)
+    manifest = json.loads((real / "manifest.json").read_text())
+    manifest["engine"] = {"ground": "host", "kernel": "6.18.44", "player_sha256": "2" * 64}
+    (real / "manifest.json").write_text(json.dumps(manifest))
+    text = Page(report.build(real).read_text()).text
+    assert "in real time" in text
+    assert "2" * 64 in text
+    assert "virtual time" not in text
+    assert "same bytes" not in text
 
 
 def test_nothing_is_loaded_from_outside(page_text: str) -> None:

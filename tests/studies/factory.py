@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from gauntlet.figures.kind import Chart, Table
 from gauntlet.figures.tidy import data
+from gauntlet.metrics.message_quantiles import LEVELS
 from gauntlet.studies.decide import Context
-from gauntlet.studies.distil import LEVELS
 from gauntlet.studies.model import Experiment, Figure, Printed, Study
 from gauntlet.studies.summary import Part, Summary
 

@@ -3,9 +3,10 @@
 import pytest
 
 from gauntlet.errors import NotMeasured, UserError
+from gauntlet.metrics.quantity import Quantity
 from gauntlet.studies import study
 from gauntlet.studies.joined import JOINED, joined
-from gauntlet.studies.select import Quantity, by_repetition
+from gauntlet.studies.select import by_repetition
 from gauntlet.studies.summary import Part, Summary
 from tests.studies.factory import flows, steady
 

@@ -8,7 +8,9 @@ import pytest
 
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.studies.select import Quantity, Selected, by_repetition
+from gauntlet.metrics.quantity import Quantity
+from gauntlet.metrics.selected import Selected
+from gauntlet.studies.select import by_repetition
 from tests.studies.factory import flows, summary
 
 EASY, HARD = 0.0, 0.01

@@ -11,10 +11,12 @@ from gauntlet.errors import NotMeasured, RunError, UserError
 from gauntlet.experiment.runspec import FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.metrics.flow import FlowData
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.message_quantiles import LEVELS
+from gauntlet.metrics.quantity import Quantity
 from gauntlet.results import store
-from gauntlet.studies.distil import LEVELS, SERIES_POINTS, distil
+from gauntlet.studies.distil import SERIES_POINTS, distil
 from gauntlet.studies.model import Experiment, Quick
-from gauntlet.studies.select import Quantity, by_repetition
+from gauntlet.studies.select import by_repetition
 from gauntlet.studies.summary import TABLES, Part, Summary
 from tests.report import factory as campaigns
 from tests.studies.factory import flows, steady, summary

@@ -10,7 +10,7 @@ import pyarrow as pa
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.figures.kind import Chart, Panel
 from gauntlet.figures.look import finished
-from gauntlet.studies.distil import MESSAGE_DELAYS
+from gauntlet.metrics.message_quantiles import MESSAGE_DELAYS
 from gauntlet.studies.model import Experiment, Study
 from gauntlet.studies.summary import Part, Summary
 

@@ -1,5 +1,6 @@
 //! The registered grid (`grid.toml`): its cells, the links they mean, their seeds.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use restp_sim::{LinkConfig, Loss};
@@ -41,15 +42,16 @@ pub struct Transfers {
     size_bytes: Vec<usize>,
     limit_s: Vec<u64>,
     /// Seeds 1 to this one.
-    pub tries: u64,
+    tries: u64,
 }
 
 /// Seeds for a confirmation of what was found with those from 1 on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fresh {
-    /// The first of them; there are as many.
-    pub first_seed: u64,
+    first_seed: u64,
+    /// How many, one number for each size.
+    tries: Vec<u64>,
 }
 
 /// A steady flow of messages.
@@ -157,6 +159,17 @@ impl Grid {
             .collect()
     }
 
+    /// Seeds of the tries in `cell`: those that recovery was tuned with, or fresh ones.
+    #[must_use]
+    pub fn seeds(&self, cell: Cell, fresh: bool) -> Range<u64> {
+        if !fresh {
+            return 1..self.transfers.tries + 1;
+        }
+        let mut sizes = self.transfers.size_bytes.iter().zip(&self.fresh.tries);
+        let tries = sizes.find(|(size, _)| **size == cell.size_bytes).map_or(0, |(_, tries)| *tries);
+        self.fresh.first_seed..self.fresh.first_seed + tries
+    }
+
     /// One direction of the link that `line` names.
     #[must_use]
     pub fn link(&self, line: Line) -> LinkConfig {
@@ -178,6 +191,8 @@ mod tests {
             && (1..=20).contains(&cell.line.burst_packets)
             && (10..=600).contains(&cell.line.rtt_ms)
             && (10_000..=10_000_000).contains(&cell.size_bytes)));
+        assert!(cells.iter().all(|cell| grid.seeds(*cell, false) == (1..12)));
+        assert!(cells.iter().all(|cell| grid.seeds(*cell, true).count() >= 11), "each size has fresh seeds");
         let link = grid.link(cells[179].line);
         assert!((link.loss.mean() - 0.3).abs() < 1e-9);
         assert_eq!((link.rate_bps, link.delay), (Some(10_000_000), Duration::from_millis(300)));

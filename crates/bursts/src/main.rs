@@ -50,7 +50,7 @@ struct Selection {
     /// Only these stacks.
     #[arg(long, value_delimiter = ',')]
     stacks: Vec<String>,
-    /// Only so many tries.
+    /// Only so many tries of each cell.
     #[arg(long)]
     tries: Option<u64>,
     /// Only cells with at most so many bytes.
@@ -93,15 +93,14 @@ fn spread<T: Sync, U: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> U 
 
 fn transfers(selection: &Selection, fresh: bool) {
     let grid = Grid::registered();
-    let first = if fresh { grid.fresh.first_seed } else { 1 };
     let stacks = selection.stacks(Stack::for_transfers());
-    let tries = selection.tries.unwrap_or(grid.transfers.tries);
+    let tries = selection.tries.map_or(usize::MAX, |tries| tries as usize);
     let cells = grid.cells().into_iter().step_by(selection.every.max(1));
     let most = selection.at_most_bytes.unwrap_or(usize::MAX);
     let mut jobs = Vec::new();
     for cell in cells.filter(|cell| cell.size_bytes <= most) {
         for stack in &stacks {
-            jobs.extend((first..first + tries).map(|seed| (stack, cell, seed)));
+            jobs.extend(grid.seeds(cell, fresh).take(tries).map(|seed| (stack, cell, seed)));
         }
     }
     println!("{}", Transfer::HEAD);

@@ -71,12 +71,12 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Optio
 
 impl LinkChange {
     /// True if it names a value that a token bucket realises.
-    pub(crate) fn touches_rate(&self) -> bool {
+    pub fn touches_rate(&self) -> bool {
         self.rate_bps.is_some() || self.burst_bytes.is_some() || self.queue_limit_bytes.is_some()
     }
 
     /// True if it names a value that netem realises.
-    pub(crate) fn touches_delay(&self) -> bool {
+    pub fn touches_delay(&self) -> bool {
         self.delay_s.is_some()
             || self.jitter_s.is_some()
             || self.reorder.is_some()

@@ -7,7 +7,8 @@ use netlink_packet_route::tc::{
     TcActionAttribute, TcAttribute, TcFilterU32Option, TcHandle, TcHeader, TcMessage, TcOption, TcStats2,
 };
 
-use crate::pattern::{Key, PacketPattern};
+use crate::PacketPattern;
+use crate::in_path::Key;
 use crate::qdisc::{TCA_OPTIONS, emit};
 
 /// Attributes of `linux/pkt_cls.h` and `linux/tc_act/tc_gact.h`.

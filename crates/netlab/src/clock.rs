@@ -112,9 +112,7 @@ impl Alarm {
 
     /// Sleeps until `instant_ns` of the run; returns at once if that has passed.
     pub fn sleep_until(&self, clock: &RunClock, instant_ns: i64) -> Result<Woken, Error> {
-        // An instant of zero or less would disarm the timer.
-        let at_ns = clock.to_monotonic_ns(instant_ns).max(1);
-        let at = TimeSpec::new(at_ns / NS_PER_S, at_ns % NS_PER_S);
+        let at = on_timer(clock.to_monotonic_ns(instant_ns));
         self.timer
             .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             .attempt(|| "cannot set a timer".into())?;
@@ -126,16 +124,60 @@ impl Alarm {
         self.wait_for(fd.as_fd())
     }
 
+    /// Sleeps until an instant, if there is one, or until there is something to read from `fd`.
+    pub fn sleep_until_or_readable(
+        &self,
+        clock: &RunClock,
+        instant_ns: Option<i64>,
+        fd: &impl AsFd,
+    ) -> Result<Woken, Error> {
+        self.sleep_until_monotonic_or_readable(
+            instant_ns.map(|instant_ns| clock.to_monotonic_ns(instant_ns)),
+            fd,
+        )
+    }
+
+    /// The same for an instant of `CLOCK_MONOTONIC`.
+    pub fn sleep_until_monotonic_or_readable(
+        &self,
+        instant_ns: Option<i64>,
+        fd: &impl AsFd,
+    ) -> Result<Woken, Error> {
+        match instant_ns.map(on_timer) {
+            Some(at) => self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME),
+            None => self.timer.unset(),
+        }
+        .attempt(|| "cannot set a timer".into())?;
+        let mut fds = [
+            PollFd::new(fd.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.timer.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.bell.as_fd(), PollFlags::POLLIN),
+        ];
+        wait(&mut fds)
+    }
+
     fn wait_for(&self, fd: BorrowedFd<'_>) -> Result<Woken, Error> {
         let mut fds = [PollFd::new(fd, PollFlags::POLLIN), PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)];
-        loop {
-            match poll(&mut fds, PollTimeout::NONE) {
-                Ok(_) => break,
-                Err(Errno::EINTR) => {}
-                Err(e) => return Err(e).attempt(|| "cannot wait for an event".into()),
-            }
-        }
-        let called = fds[1].any().unwrap_or(false);
-        Ok(if called { Woken::Called } else { Woken::Awaited })
+        wait(&mut fds)
     }
+}
+
+/// An instant of `CLOCK_MONOTONIC` as a timer wants it.
+fn on_timer(instant_ns: i64) -> TimeSpec {
+    // An instant of zero or less would disarm the timer.
+    let at_ns = instant_ns.max(1);
+    TimeSpec::new(at_ns / NS_PER_S, at_ns % NS_PER_S)
+}
+
+/// Waits for one of several; the last one is the bell.
+fn wait(fds: &mut [PollFd<'_>]) -> Result<Woken, Error> {
+    loop {
+        match poll(fds, PollTimeout::NONE) {
+            Ok(_) => break,
+            Err(Errno::EINTR) => {}
+            Err(e) => return Err(e).attempt(|| "cannot wait for an event".into()),
+        }
+    }
+    let called = fds.last().is_some_and(|bell| bell.any().unwrap_or(false));
+    Ok(if called { Woken::Called } else { Woken::Awaited })
 }

@@ -26,18 +26,22 @@ mod change_check;
 mod classifier;
 mod clock;
 mod error;
+mod host;
+pub mod in_path;
+pub mod modules;
 mod namespace;
 mod netlink;
 mod network;
 mod node;
 mod offload;
+mod options;
 mod packet_socket;
-mod pattern;
 pub mod presets;
 pub mod qdisc;
+mod random;
+mod relay;
 mod resolve;
 mod routing;
-mod scripted;
 mod seed;
 mod spec;
 pub mod sysctl;
@@ -48,12 +52,15 @@ pub use capture::{Capture, CaptureOptions, Captured, Packet, Records, Snap, TapC
 pub use change::{GilbertElliott, LinkChange};
 pub use clock::RunClock;
 pub use error::Error;
-pub use network::{BuildOptions, LinkCounters, Network};
+pub use in_path::{
+    ByteMatch, Dropped, InPathContext, InPathCounters, InPathLog, InPathNode, InPathSpec, PacketPattern,
+    RuleSpec, ScriptedDrop, ScriptedDrops,
+};
+pub use network::{LinkCounters, Network, RelayCounters};
 pub use node::Node;
-pub use pattern::{ByteMatch, PacketPattern};
+pub use options::{BuildOptions, WholeKernel};
 pub use qdisc::{FairQueue, Fifo, HostQueue};
 pub use routing::Way;
-pub use scripted::{Dropped, ScriptedDrop, ScriptedDrops};
 pub use spec::{
     AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, NodeSpec, RouteSpec,
     TunnelSpec,

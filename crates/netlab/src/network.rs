@@ -1,6 +1,6 @@
 //! A network that stands: its nodes, changes of its links, its counters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
@@ -11,27 +11,23 @@ use serde::Serialize;
 use crate::build::numbers::interface_index;
 use crate::netlink::{Netlink, Request};
 use crate::node::{Node, lock};
+use crate::options::BuildOptions;
+use crate::packet_socket::Passing;
 use crate::qdisc::{HostQueue, Impairment};
+use crate::relay::Relay;
 use crate::topology::{Direction, Topology};
-use crate::{Error, LinkChange, NetworkSpec, Sysctls, build, seed};
-
-/// What [`Network::build`] needs beside the network itself.
-#[derive(Debug, Clone, Default)]
-pub struct BuildOptions {
-    /// The run's seed; each netem generator gets its own from this and the link direction's name.
-    pub seed: u64,
-    /// Kernel settings, applied in every node before its interfaces are made, or once where they belong to
-    /// the whole kernel.
-    pub sysctls: Sysctls,
-}
+use crate::{Error, LinkChange, NetworkSpec, build, seed};
 
 /// Nodes and links in the running kernel. Dropping it removes them, once no socket or thread in a node is
 /// left.
 pub struct Network {
+    // Relays first, so that they end before the nodes between which they stand.
+    relays: BTreeMap<usize, Relay>,
     topology: Topology,
     nodes: Vec<Node>,
     impairments: Mutex<BTreeMap<Direction, Impairment>>,
     host_queues: Mutex<BTreeMap<Direction, HostQueue>>,
+    merging: Mutex<BTreeSet<usize>>,
     seed: u64,
 }
 
@@ -40,7 +36,7 @@ pub struct Network {
 pub struct LinkCounters {
     /// Link direction, `a>b`.
     pub link: String,
-    /// `tbf`, `netem`, `fq` or `pfifo`.
+    /// `tbf`, `netem`, `fq`, `pfifo`, or `relay` for what stands in for netem.
     pub kind: String,
     /// Packets that left the queue.
     pub sent_packets: u64,
@@ -56,6 +52,17 @@ pub struct LinkCounters {
     pub backlog_packets: u64,
 }
 
+/// How one direction of a relay kept up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelayCounters {
+    /// Link direction, `a>b`.
+    pub link: String,
+    /// Packets that it could not take in or pass on: losses that nobody asked for.
+    pub missed_packets: u64,
+    /// The longest time by which a packet went on later than asked.
+    pub largest_lateness_s: f64,
+}
+
 impl Network {
     /// Makes the network; needs root and `/proc`, and takes about a millisecond of
     /// virtual time.
@@ -65,12 +72,14 @@ impl Network {
     /// refuses.
     pub fn build(spec: &NetworkSpec, options: &BuildOptions) -> Result<Self, Error> {
         let topology = spec.resolve()?;
-        let nodes = build::nodes(&topology, &options.sysctls)?;
+        let build::Made { nodes, relays } = build::network(&topology, options)?;
         Ok(Network {
+            relays,
             topology,
             nodes,
             impairments: Mutex::default(),
             host_queues: Mutex::default(),
+            merging: Mutex::default(),
             seed: options.seed,
         })
     }
@@ -101,6 +110,11 @@ impl Network {
         let mut impairments = lock(&self.impairments);
         let old = impairments.get(&direction).copied();
         let new = self.topology.merge(direction, old, change)?;
+        if let (Impairment::Delay(netem), Some(relay)) = (new, self.relays.get(&direction.link)) {
+            relay.ask(self.end_number(direction), netem);
+            impairments.insert(direction, new);
+            return Ok(());
+        }
         let interface = interface_index(&self.topology, direction);
         let (flags, seed) = match old {
             // Without these flags the kernel changes the discipline that is there.
@@ -157,7 +171,13 @@ impl Network {
     /// # Errors
     /// [`Error::System`] if the kernel refuses.
     pub fn link_counters(&self) -> Result<Vec<LinkCounters>, Error> {
-        let impaired: Vec<Direction> = lock(&self.impairments).keys().copied().collect();
+        let impairments = lock(&self.impairments).clone();
+        // A relay's direction has no queue of the kernel's.
+        let (relayed, impaired): (Vec<Direction>, Vec<Direction>) =
+            impairments.keys().copied().partition(|direction| {
+                self.relays.contains_key(&direction.link)
+                    && matches!(impairments[direction], Impairment::Delay(_))
+            });
         let queued: Vec<Direction> = lock(&self.host_queues).keys().copied().collect();
         let mut counters = Vec::new();
         for (from, node) in self.nodes.iter().enumerate() {
@@ -179,8 +199,58 @@ impl Network {
                 }
             }
         }
+        for direction in relayed {
+            if let Some(relay) = self.relays.get(&direction.link) {
+                let counts = relay.counts(self.end_number(direction));
+                counters.push(LinkCounters {
+                    link: self.topology.direction_name(direction),
+                    kind: "relay".into(),
+                    sent_packets: counts.sent_packets,
+                    sent_bytes: counts.sent_bytes,
+                    dropped_packets: counts.dropped_packets,
+                    overlimits: 0,
+                    backlog_bytes: counts.waiting_bytes,
+                    backlog_packets: counts.waiting_packets,
+                });
+            }
+        }
         counters.sort_by(|a, b| a.link.cmp(&b.link));
         Ok(counters)
+    }
+
+    /// How the relays of this network kept up so far, sorted by link direction.
+    ///
+    /// # Errors
+    /// [`Error::System`] if one has ended because the kernel refused something.
+    pub fn relay_counters(&self) -> Result<Vec<RelayCounters>, Error> {
+        let mut counters = Vec::new();
+        for (&link, relay) in &self.relays {
+            if let Some(error) = relay.broken() {
+                return Err(Error::System {
+                    what: "a relay ended before its time".into(),
+                    source: std::io::Error::other(error.to_string()),
+                });
+            }
+            let [a, b] = self.topology.links[link].ends;
+            for (number, direction) in
+                [Direction { link, from: a, to: b }, Direction { link, from: b, to: a }]
+                    .into_iter()
+                    .enumerate()
+            {
+                counters.push(RelayCounters {
+                    link: self.topology.direction_name(direction),
+                    missed_packets: relay.missed_packets(number),
+                    largest_lateness_s: relay.counts(number).latest_ns as f64 / 1e9,
+                });
+            }
+        }
+        counters.sort_by(|a, b| a.link.cmp(&b.link));
+        Ok(counters)
+    }
+
+    /// 0 if a direction leaves from its link's first end, else 1.
+    fn end_number(&self, direction: Direction) -> usize {
+        usize::from(self.topology.links[direction.link].ends[1] == direction.from)
     }
 
     /// As [`Topology::path`].
@@ -200,6 +270,23 @@ impl Network {
     pub(crate) fn mtu_bytes(&self, link: &str) -> Result<u32, Error> {
         let direction = self.topology.direction(link)?;
         Ok(self.topology.links[direction.link].mtu_bytes)
+    }
+
+    /// Has captures know that a node merges what arrives at it.
+    pub(crate) fn remember_merging(&self, node: usize) {
+        lock(&self.merging).insert(node);
+    }
+
+    /// Where the packets of a link direction can be seen as they are on the link: node, interface and which way they
+    /// pass it. That is where they arrive, unless the node merges them before anybody sees them: then it is where they
+    /// leave, which on a virtual cable is the same instant.
+    pub(crate) fn tap_point(&self, link: &str) -> Result<(&Node, u32, Passing), Error> {
+        let there = self.topology.direction(link)?;
+        if lock(&self.merging).contains(&there.to) {
+            return Ok((&self.nodes[there.from], interface_index(&self.topology, there), Passing::Out));
+        }
+        let (node, interface) = self.receiving_interface(link)?;
+        Ok((node, interface, Passing::In))
     }
 
     /// The interface on which packets of a link direction arrive: the node and the interface's index.

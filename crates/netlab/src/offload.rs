@@ -1,5 +1,5 @@
-//! Switches off what merges packets or leaves their cutting to the card, by the `ethtool` system call (Linux
-//! `Documentation/networking/netdev-features.rst`).
+//! Switches off what merges packets or leaves their cutting to the card, and on again what a host of one's own does of
+//! it, by the `ethtool` system call (Linux `Documentation/networking/netdev-features.rst`).
 
 use std::ffi::c_void;
 use std::io;
@@ -20,6 +20,13 @@ const ETH_GSTRING_LEN: usize = 32;
 /// Features whose name contains one of these cut or merge packets.
 const MERGING: [&str; 4] = ["segmentation", "gso", "gro", "lro"];
 
+/// Those of them that a host may have: its interface cuts segments as they leave (GSO), and merges what comes at one
+/// instant (GRO). Not among them is what hands segments on uncut, such as `tx-tcp-segmentation`.
+const WITHIN_A_HOST: [&str; 2] = ["tx-generic-segmentation", "rx-gro"];
+
+/// Features whose name begins with this leave the checksums of what is sent to the card.
+const SUMMING: &str = "tx-checksum";
+
 /// Access to the features of all interfaces of one namespace.
 pub(crate) struct Offloads {
     socket: OwnedFd,
@@ -36,6 +43,20 @@ impl Offloads {
     /// Which of the kernel's features merge or cut packets, in the order of the kernel's list. The list is
     /// the same for every interface of a kernel.
     pub fn merging_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        self.features(interface, |name| MERGING.iter().any(|part| name.contains(part)))
+    }
+
+    /// Which of them a host may have without any packet on its link being longer than the MTU, in the same order.
+    pub fn host_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        self.features(interface, |name| WITHIN_A_HOST.contains(&name))
+    }
+
+    /// Which of them leave checksums to the card, in the same order.
+    pub fn checksum_features(&self, interface: &str) -> Result<Vec<bool>, Error> {
+        self.features(interface, |name| name.starts_with(SUMMING))
+    }
+
+    fn features(&self, interface: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<bool>, Error> {
         let what = || format!("cannot list the features of interface {interface}");
         // struct ethtool_sset_info: cmd, reserved, sset_mask (u64), data[1].
         let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
@@ -48,27 +69,40 @@ impl Offloads {
         names[2] = info[4];
         self.call(interface, names.as_mut_ptr().cast()).attempt(what)?;
         let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        Ok(bytes.chunks(ETH_GSTRING_LEN).map(merges).collect())
+        Ok(bytes.chunks(ETH_GSTRING_LEN).map(|name| wanted(&text(name))).collect())
     }
 
-    /// Switches the `merging` features of an interface off.
+    /// Switches these features of an interface off.
     ///
     /// # Errors
     /// [`Error::System`] if the kernel keeps one of them on.
-    pub fn switch_off(&self, interface: &str, merging: &[bool]) -> Result<(), Error> {
-        let what = || format!("cannot switch off the segmentation offloads of interface {interface}");
+    pub fn switch_off(&self, interface: &str, features: &[bool]) -> Result<(), Error> {
+        self.switch(interface, features, false)
+    }
+
+    /// Switches these features of an interface on.
+    ///
+    /// # Errors
+    /// [`Error::System`] if the kernel keeps one of them off.
+    pub fn switch_on(&self, interface: &str, features: &[bool]) -> Result<(), Error> {
+        self.switch(interface, features, true)
+    }
+
+    fn switch(&self, interface: &str, features: &[bool], on: bool) -> Result<(), Error> {
+        let [wanted, kept] = if on { ["on", "off"] } else { ["off", "on"] };
+        let what = || format!("cannot switch {wanted} the offloads of interface {interface}");
         // struct ethtool_sfeatures: cmd, size, then per 32 features which ones are meant (valid) and wanted
         // (requested).
-        let mut request = vec![ETHTOOL_SFEATURES, merging.len().div_ceil(32) as u32];
-        for block in merging.chunks(32) {
-            let valid = block.iter().enumerate().fold(0, |bits, (i, &merges)| bits | u32::from(merges) << i);
-            request.extend([valid, 0]);
+        let mut request = vec![ETHTOOL_SFEATURES, features.len().div_ceil(32) as u32];
+        for block in features.chunks(32) {
+            let valid = block.iter().enumerate().fold(0, |bits, (i, &meant)| bits | u32::from(meant) << i);
+            request.extend([valid, if on { valid } else { 0 }]);
         }
         let answer = self.call(interface, request.as_mut_ptr().cast()).attempt(what)?;
-        // ETHTOOL_F_UNSUPPORTED (1) only says that some can never change, and those were never on.
-        // ETHTOOL_F_WISH (2) says that something else keeps one on.
-        if answer & 2 != 0 {
-            return Err(io::Error::other("the kernel keeps one of them on")).attempt(what);
+        // ETHTOOL_F_UNSUPPORTED (1) says that some can never change: those were never on.
+        // ETHTOOL_F_WISH (2) says that something else keeps one as it was.
+        if answer & 2 != 0 || on && answer & 1 != 0 {
+            return Err(io::Error::other(format!("the kernel keeps one of them {kept}"))).attempt(what);
         }
         Ok(())
     }
@@ -87,7 +121,6 @@ impl Offloads {
     }
 }
 
-fn merges(name: &[u8]) -> bool {
-    let name: String = name.iter().take_while(|&&b| b != 0).map(|&b| char::from(b)).collect();
-    MERGING.iter().any(|part| name.contains(part))
+fn text(name: &[u8]) -> String {
+    name.iter().take_while(|&&b| b != 0).map(|&b| char::from(b)).collect()
 }

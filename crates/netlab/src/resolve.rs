@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-use crate::spec::{NetworkSpec, RouteSpec, TunnelSpec};
+use crate::spec::{NetworkSpec, NodeSpec, RouteSpec, TunnelSpec};
 use crate::topology::{
     Address, Link, MAX_INTERFACE_NAME, NextHop, Route, Topology, TopologyNode, Tunnel, TunnelEnd,
 };
@@ -37,7 +37,15 @@ impl NetworkSpec {
     /// # Errors
     /// [`Error::Spec`] with one sentence about the first mistake.
     pub fn resolve(&self) -> Result<Topology, Error> {
-        let Some(name) = &self.preset else { return topology(self) };
+        topology(&self.expanded()?)
+    }
+
+    /// The same with its preset, if it names one, written out.
+    ///
+    /// # Errors
+    /// [`Error::Spec`]: there is no such preset, or it stands beside a network.
+    pub(crate) fn expanded(&self) -> Result<NetworkSpec, Error> {
+        let Some(name) = &self.preset else { return Ok(self.clone()) };
         let own = NetworkSpec { preset: None, ..self.clone() };
         if own != NetworkSpec::default() {
             return Err(Error::Spec(format!(
@@ -45,7 +53,7 @@ impl NetworkSpec {
                  give either a preset or a network of your own"
             )));
         }
-        topology(&presets::get(name)?)
+        presets::get(name)
     }
 }
 
@@ -89,7 +97,12 @@ fn nodes(spec: &NetworkSpec) -> Checked<Vec<TopologyNode>> {
             ));
         }
     }
-    Ok(spec.nodes.iter().map(|n| TopologyNode { name: n.name.clone(), switch: n.switch }).collect())
+    let resolved = |node: &NodeSpec| TopologyNode {
+        name: node.name.clone(),
+        switch: node.switch || node.in_path,
+        in_path: node.in_path,
+    };
+    Ok(spec.nodes.iter().map(resolved).collect())
 }
 
 fn is_name(name: &str) -> bool {

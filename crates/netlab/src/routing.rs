@@ -37,7 +37,7 @@ fn add_taps(path: &[String], impaired: &BTreeSet<String>, taps: &mut Vec<String>
 }
 
 /// What a node's routing table says about a destination.
-enum Decision {
+pub(crate) enum Decision {
     /// Hand it over on this link to the neighbour that has this address.
     Link { link: usize, next_hop: IpAddr },
     /// Wrap it and send it to the tunnel's other end.
@@ -197,7 +197,7 @@ impl Topology {
     }
 
     /// The longest matching prefix among the node's connected prefixes, tunnels and routes.
-    fn decide(&self, node: usize, destination: IpAddr) -> Result<Decision, Error> {
+    pub(crate) fn decide(&self, node: usize, destination: IpAddr) -> Result<Decision, Error> {
         let connected = self
             .addresses
             .iter()

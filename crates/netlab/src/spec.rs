@@ -45,6 +45,9 @@ pub struct NodeSpec {
     /// True makes it an Ethernet bridge over all of its links.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub switch: bool,
+    /// Whether it is an in-path node ([`crate::InPathSpec`]), which a plan names apart.
+    #[serde(skip)]
+    pub in_path: bool,
 }
 
 /// A cable between two nodes.

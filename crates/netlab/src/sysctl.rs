@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::Error;
 use crate::error::Attempt;
+use crate::namespace::Namespace;
 
 /// Kernel settings by name, such as `net.ipv4.tcp_rmem`, with their values as text.
 pub type Sysctls = BTreeMap<String, String>;
@@ -26,6 +27,25 @@ pub(crate) fn set_in_namespace(name: &str, value: &str) -> Result<bool, Error> {
 /// Writes a setting of the whole kernel; called outside of every node's namespace.
 pub(crate) fn set_globally(name: &str, value: &str) -> Result<(), Error> {
     fs::write(path(name)?, value).map_err(|e| refused(name, value, &e))
+}
+
+/// Those of some settings that cannot be made in a namespace, because they belong to the whole kernel, or it has not got
+/// them. They are tried in a namespace of its own.
+///
+/// # Errors
+/// [`Error::Spec`] for what is not the name of a setting or a value that the kernel does not take, [`Error::System`] if
+/// there is no namespace to try them in.
+pub fn not_in_namespaces(settings: &Sysctls) -> Result<Vec<(&str, &str)>, Error> {
+    let mut left = Vec::new();
+    Namespace::new()?.enter(|| {
+        for (name, value) in settings {
+            if !set_in_namespace(name, value)? {
+                left.push((name.as_str(), value.as_str()));
+            }
+        }
+        Ok::<(), Error>(())
+    })??;
+    Ok(left)
 }
 
 /// Reads a setting in the namespace of the calling thread, without the line's end.

@@ -20,7 +20,10 @@ pub struct Topology {
 #[derive(Debug, Clone)]
 pub(crate) struct TopologyNode {
     pub name: String,
+    /// Hands on Ethernet frames and has no addresses.
     pub switch: bool,
+    /// Is a switch by its rules, and not by the kernel.
+    pub in_path: bool,
 }
 
 #[derive(Debug, Clone)]

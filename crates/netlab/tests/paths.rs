@@ -117,7 +117,7 @@ fn a_missing_route_a_circle_and_a_missing_neighbour_are_named() {
     assert!(fails(&circle).contains("lead in a circle"), "{}", fails(&circle));
 
     let mut gone = presets::get("wire").unwrap();
-    gone.nodes.push(netlab::NodeSpec { name: "x".into(), switch: false });
+    gone.nodes.push(netlab::NodeSpec { name: "x".into(), switch: false, in_path: false });
     gone.links.push(LinkSpec { a: "x".into(), b: "client".into(), mtu_bytes: 1500 });
     gone.addresses.push(netlab::AddressSpec {
         node: "x".into(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netlab::in_path::RuleDescription;
 use serde::Serialize;
 
 use crate::plan::Drop;
@@ -14,8 +15,15 @@ struct Description {
     transports: transports::Description,
     /// The names of the parameters of each application.
     applications: BTreeMap<&'static str, Vec<&'static str>>,
-    /// The names of the parameters of each rule for packets on their way.
-    rules: BTreeMap<&'static str, Vec<&'static str>>,
+    /// What rules of an in-path node can say, and the keys of the one that needs no node.
+    rules: Rules,
+}
+
+#[derive(Serialize)]
+struct Rules {
+    #[serde(flatten)]
+    node: RuleDescription,
+    drops: Vec<&'static str>,
 }
 
 /// The description as text.
@@ -25,7 +33,7 @@ pub fn text() -> String {
         version: 1,
         transports: transports::describe(),
         applications: workload::apps::describe(),
-        rules: BTreeMap::from([("drop", transports::parameters::<Drop>())]),
+        rules: Rules { node: netlab::in_path::describe(), drops: transports::parameters::<Drop>() },
     };
     serde_json::to_string_pretty(&description).expect("names and texts can be written as JSON")
 }

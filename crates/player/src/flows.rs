@@ -3,19 +3,17 @@
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::thread::JoinHandle;
 
 use netlab::{Network, RunClock};
-use transports::Context;
-use transports::Opening;
+use transports::{Context, InitialWindow, Opening};
 use workload::{
-    ClientHalf, ClientResult, ExchangeLog, FlowReport, FlowResult, FlowSpec, MessageLog, ServerHalf,
-    SocketLog,
+    ClientHalf, ExchangeLog, FlowReport, FlowResult, FlowSpec, Framing, MessageLog, ServerHalf, SocketLog,
 };
 
 use crate::external::{self, External, Stack};
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
+use crate::ground::{Ground, Half, Noted, Wait};
 use crate::plan::Run;
 use crate::record::Note;
 
@@ -47,11 +45,30 @@ impl Flow {
         }
     }
 
+    /// What its first flight is bounded by; programs may use TCP.
+    pub fn initial_window(&self) -> InitialWindow {
+        match self {
+            Flow::Builtin(flow) => flow.initial_window(),
+            Flow::External(_) => InitialWindow::Default,
+        }
+    }
+
     /// Whether its packets may go by further addresses of its nodes too.
     pub fn uses_further_addresses(&self) -> bool {
         match self {
             Flow::Builtin(flow) => flow.uses_further_addresses(),
             Flow::External(_) => false,
+        }
+    }
+
+    /// How its messages lie in its packets.
+    ///
+    /// # Errors
+    /// Why they cannot be told there, as the second half of a sentence.
+    pub fn framing(&self) -> std::result::Result<Framing, String> {
+        match self {
+            Flow::Builtin(flow) => flow.framing(),
+            Flow::External(_) => Err("programs carry it, and nobody knows where its messages begin".into()),
         }
     }
 
@@ -66,20 +83,23 @@ impl Flow {
     /// Gets the flow ready to begin at `gate`; `ended` hears of its end, or is dropped at it.
     pub fn start(
         self,
+        ground: &mut dyn Ground,
         run: &Run,
         index: usize,
         network: &Network,
-        clock: RunClock,
         context: Context,
-        (gate, ended): (&Pass, &Sender<()>),
+        (gate, ended, clock): (&Pass, &Sender<()>, RunClock),
     ) -> Result<Running> {
         match self {
-            Flow::External(stack) => External::start(run, index, stack, network, clock, (gate, ended))
-                .map(|external| Running::External(Box::new(external))),
+            Flow::External(stack) => {
+                let external = External::start(ground, run, index, stack, network, (gate, ended, clock))?;
+                Ok(Running::External(Box::new(external)))
+            }
             Flow::Builtin(flow) => {
                 let halves = workload::prepare(flow, context)
                     .map_err(|error| Failure::io("prepare a flow", &error))?;
-                Threads::start(network, &run.flows[index], halves, (gate, ended)).map(Running::Builtin)
+                let flow = (index, &run.flows[index]);
+                Halves::start(ground, network, flow, halves, (gate, ended)).map(Running::Builtin)
             }
         }
     }
@@ -88,7 +108,7 @@ impl Flow {
 /// A flow under way.
 pub enum Running {
     /// One of `workload`.
-    Builtin(Threads),
+    Builtin(Halves),
     /// One that programs carry.
     External(Box<External>),
 }
@@ -97,7 +117,7 @@ impl Running {
     /// Waits for the flow's end; `folder` is the run's, for what programs leave.
     pub fn join(self, folder: &Path) -> Result<Played> {
         match self {
-            Running::Builtin(threads) => threads.join().map(Played::Builtin),
+            Running::Builtin(halves) => halves.join().map(Played::Builtin),
             Running::External(external) => external.join(folder).map(Played::External),
         }
     }
@@ -158,45 +178,38 @@ impl Played {
     }
 }
 
-/// The two threads of a flow of `workload`, each in its node.
-pub struct Threads {
+/// The two halves of a flow of `workload`, each in its node.
+pub struct Halves {
     id: String,
-    server: JoinHandle<(ServerHalf, workload::ServerResult)>,
-    client: JoinHandle<(ClientHalf, ClientResult)>,
+    server: ServerHalf,
+    client: ClientHalf,
+    received: Wait,
+    sent: Wait,
 }
 
-impl Threads {
+impl Halves {
     fn start(
+        ground: &mut dyn Ground,
         network: &Network,
-        spec: &FlowSpec,
+        (index, spec): (usize, &FlowSpec),
         (server, client): (ServerHalf, ClientHalf),
         (gate, ended): (&Pass, &Sender<()>),
-    ) -> Result<Threads> {
-        let (server_ended, client_ended) = (ended.clone(), ended.clone());
-        let gate = gate.clone();
-        let server = network.node(&spec.to)?.spawn("receiver", move || {
-            // Ends the sender too, which does nothing without a receiver.
-            if !gate.wait() {
-                server.call_off("the run could not be started");
-            }
-            let result = server.run();
-            let _ = server_ended.send(());
-            (server, result)
-        })?;
-        let client = network.node(&spec.from)?.spawn("sender", move || {
-            let result = client.run();
-            let _ = client_ended.send(());
-            (client, result)
-        })?;
-        Ok(Threads { id: spec.id.clone(), server, client })
+    ) -> Result<Halves> {
+        let (to, from) = (network.node(&spec.to)?, network.node(&spec.from)?);
+        let received = ground.spawn_in_node(to, index, Half::Receiver(server.clone()), gate, ended)?;
+        let sent = ground.spawn_in_node(from, index, Half::Sender(client.clone()), gate, ended)?;
+        Ok(Halves { id: spec.id.clone(), server, client, received, sent })
     }
 
     fn join(self) -> Result<FlowReport> {
-        let broken = |_| {
-            Failure::new(format!("flow \"{}\" was ended by a defect of gauntlet-player (a panic)", self.id))
-        };
-        let server = self.server.join().map_err(broken)?;
-        let client = self.client.join().map_err(broken)?;
-        Ok(workload::join(server, client))
+        match ((self.received)(), (self.sent)()) {
+            (Some(Noted::Received(received)), Some(Noted::Sent(sent))) => {
+                Ok(workload::join((self.server, received), (self.client, sent)))
+            }
+            _ => Err(Failure::new(format!(
+                "flow \"{}\" was ended by a defect of gauntlet-player (a panic)",
+                self.id
+            ))),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use netlab::{LinkChange, NetworkSpec};
+use netlab::{InPathSpec, LinkChange, NetworkSpec};
 use serde::{Deserialize, Serialize};
 use workload::FlowSpec;
 
@@ -45,12 +45,18 @@ pub struct Run {
     pub limit_s: f64,
     /// Nodes, links, routes, tunnels.
     pub network: NetworkSpec,
+    /// Nodes that stand in links and alter what passes.
+    #[serde(default)]
+    pub in_path: Vec<InPathSpec>,
     /// Packets that vanish by script.
     #[serde(default)]
     pub drops: Vec<Drop>,
     /// Changes of links over time.
     #[serde(default)]
     pub timeline: Vec<LinkChange>,
+    /// Whether the hosts of flows and programs have segmentation offload.
+    #[serde(default)]
+    pub offload: bool,
     /// Kernel settings applied in every node.
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,

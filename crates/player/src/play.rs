@@ -8,19 +8,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use netlab::{
-    BuildOptions, Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, LinkCounters, Network,
-    RunClock, Snap, Timeline, Way,
+    Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, LinkCounters, Network, RunClock,
+    Snap, Timeline, Way,
 };
 use nix::time::{ClockId, clock_getres};
 use transports::{Clock, Context, DeliveryInstants, Qlogs};
 use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SocketLog, WireTap};
 
-use crate::drops::Drops;
 use crate::ends::{address, flow_seed, port, source_port};
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
 use crate::gate::Gate;
+use crate::ground::{Ground, Time};
+use crate::hosts;
+use crate::in_path::{self, Drops, InPathNodes};
 use crate::plan::{Packets, Run};
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, QLOG, Record};
@@ -33,34 +35,41 @@ const DRAIN_LIMIT_S: f64 = 60.0;
 const DRAIN_STEP: Duration = Duration::from_millis(250);
 
 /// Plays `run`, leaving its data files in `folder`, and returns its record.
-pub fn play(run: &Run, folder: &Path) -> Result<Record> {
+pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record> {
     let flows = run.flows.iter().map(Flow::check).collect::<Result<Vec<_>>>()?;
-    let options = BuildOptions { seed: run.seed, sysctls: run.sysctls.clone() };
-    let network = Arc::new(Network::build(&run.network, &options)?);
+    in_path::check_links(run)?;
+    let network = run.network.with_in_path(&run.in_path)?;
+    let network = Arc::new(Network::build(&network, &ground.prepare(run)?)?);
     network.topology().check_timeline(&run.timeline)?;
+    hosts::set(run, &flows, &network)?;
     let ways = further_ways(run, &flows, &network)?;
     let taps = taps(run, &ways, &network)?;
     // What the timeline gives a rate or a delay has that queue and no other.
     let changed: Vec<&str> = run.timeline.iter().map(|change| change.link.as_str()).collect();
     for (spec, _) in run.flows.iter().zip(&flows).filter(|(_, flow)| flow.wants_release_times()) {
+        if !ground.releases_ahead() {
+            break;
+        }
         network.set_host_queue(&spec.from, HostQueue::Fq(FairQueue::default()), &changed)?;
     }
 
-    start_at_a_whole_second();
-    let clock = RunClock::start()?;
+    let time = ground.clock()?;
+    let clock = time.clock;
     let drops = Drops::start(run, &flows, &ways, &network, clock)?;
     let paths = paths(run, ways, &network, &taps)?;
     let receiving = receiving_taps(run, &network, &taps)?;
     let capture = start_capture(run, &network, clock, &taps, &receiving, folder)?;
+    let in_path = InPathNodes::start(run, &flows, &network, clock)?;
     let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
     let (ended, ends) = channel();
     let gate = Gate::closed();
     let mut running = Vec::with_capacity(flows.len());
     for (index, flow) in flows.into_iter().enumerate() {
-        let context = context(run, &network, clock, index, receiving[index].is_some(), folder)?;
-        running.push(flow.start(run, index, &network, clock, context, (&gate.pass(), &ended))?);
+        let context = context(run, &network, &time, index, receiving[index].is_some(), folder)?;
+        running.push(flow.start(ground, run, index, &network, context, (&gate.pass(), &ended, clock))?);
     }
-    let programs = Programs::start(run, &network, clock, (&gate.pass(), &ended))?;
+    let programs = Programs::start(ground, run, &network, clock, (&gate.pass(), &ended))?;
+    ground.begin(&network)?;
     gate.open();
     drop(ended);
     report_until_all_have_ended(run, clock, &ends);
@@ -71,15 +80,21 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
     let links = drained(&network)?;
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
+    let nodes = ground.usage(&network)?;
     let drops = drops.stop()?;
+    let in_path = in_path.stop()?;
     let captured = capture.map(Capture::stop).transpose()?;
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &receiving, captured);
     }
     write_samples(run, &played, folder)?;
+    if !in_path.is_empty() {
+        in_path::write(&in_path, &folder.join("in_path.arrow"))?;
+    }
     Ok(Record {
-        guest: guest(run, &network)?,
+        guest: guest(ground.end(&network)?, run, &network)?,
         virtual_s,
+        nodes,
         flows: played.iter().map(|flow| flow.result().clone()).collect(),
         external: played.into_iter().filter_map(Played::into_note).collect(),
         programs,
@@ -88,18 +103,13 @@ pub fn play(run: &Run, folder: &Path) -> Result<Record> {
         paths,
         timeline,
         drops,
+        in_path: in_path.into_iter().map(|log| log.counters).collect(),
         ..Record::new(&run.id, run.seed)
     })
 }
 
 fn sentence(error: impl std::fmt::Display) -> Failure {
     Failure::new(error.to_string())
-}
-
-/// Runs start at the same phase of the kernel's ticks, however long their network took to build.
-fn start_at_a_whole_second() {
-    let now = nix::time::clock_gettime(ClockId::CLOCK_MONOTONIC).map(|t| t.tv_nsec()).unwrap_or(0);
-    std::thread::sleep(Duration::from_nanos(1_000_000_000 - now as u64 % 1_000_000_000));
 }
 
 /// The ways of flows whose transports use further addresses, beside those between the first ones; with their flow's id.
@@ -126,14 +136,21 @@ fn taps(run: &Run, ways: &[(String, Way)], network: &Network) -> Result<Vec<Stri
     let touched = touched(run);
     let mut taps = network.topology().default_taps(&pairs, &touched)?;
     network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &touched, &mut taps)?;
+    // Whether a flow passes or not: that nothing came to a node is to be seen as well.
+    for link in in_path::links(run) {
+        if !taps.contains(&link) {
+            taps.push(link);
+        }
+    }
     Ok(taps)
 }
 
-/// Every link direction that does something to packets, by the timeline or by script, as a change.
+/// Every link direction that does something to packets, by the timeline, by script or by an in-path node, as a change.
 fn touched(run: &Run) -> Vec<LinkChange> {
     let scripted =
         run.drops.iter().map(|drop| LinkChange { link: drop.link.clone(), ..LinkChange::default() });
-    run.timeline.iter().cloned().chain(scripted).collect()
+    let in_path = in_path::links(run).map(|link| LinkChange { link, ..LinkChange::default() });
+    run.timeline.iter().cloned().chain(scripted).chain(in_path).collect()
 }
 
 /// The tapped ways of a run: the first of each flow, those of programs, further ones.
@@ -201,24 +218,25 @@ fn receiving_taps(run: &Run, network: &Network, taps: &[String]) -> Result<Vec<O
 fn context(
     run: &Run,
     network: &Network,
-    clock: RunClock,
+    time: &Time,
     index: usize,
     receiver_is_tapped: bool,
     folder: &Path,
 ) -> Result<Context> {
     let spec = &run.flows[index];
     Ok(Context {
-        clock: Clock::new(clock.to_monotonic_ns(0), true),
+        clock: Clock::new(time.clock.to_monotonic_ns(0), time.stands_still),
         limit_ns: (run.limit_s * 1e9) as i64,
         seed: flow_seed(run.seed, index),
         source: SocketAddr::new(address(network, &spec.from)?, source_port(index)),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
         source_further: network.topology().further_addresses_of(&spec.from)?,
         destination_further: network.topology().further_addresses_of(&spec.to)?,
-        quiet_ns: Context::DEFAULT_QUIET_NS,
+        quiet_ns: time.quiet_ns,
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
-        wire: receiver_is_tapped && run.record.messages,
+        // Packets that an in-path node has made or altered look like the stream's own, and may not be part of it.
+        wire: receiver_is_tapped && run.record.messages && !in_path::meddles(run),
         wake: false,
         keys: run.record.keys,
         qlog: run.record.qlog.then(|| Arc::new(Qlogs::new(folder.join(QLOG).join(&spec.id)))),
@@ -312,7 +330,7 @@ fn write_samples(run: &Run, played: &[Played], folder: &Path) -> Result<()> {
 }
 
 /// What the run was played on, as the kernel states it.
-fn guest(run: &Run, network: &Network) -> Result<Guest> {
+fn guest(ground: Guest, run: &Run, network: &Network) -> Result<Guest> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     // The coarse clock advances once a tick.
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map(|t| t.tv_nsec()).unwrap_or(0);
@@ -321,12 +339,12 @@ fn guest(run: &Run, network: &Network) -> Result<Guest> {
         let node = network.node(node)?;
         for name in run.sysctls.keys() {
             let value = node.enter(|| Ok::<_, std::io::Error>(netlab::sysctl::read(name)))?;
-            let value = match value {
-                Ok(value) => value,
-                // A setting of the whole kernel cannot be seen from inside a node.
-                Err(_) => netlab::sysctl::read(name)?,
+            // A setting of the whole kernel cannot be seen from inside a node.
+            match value.or_else(|_| netlab::sysctl::read(name)) {
+                Ok(value) => sysctls.insert(name.clone(), value),
+                Err(_) if ground.host.is_some() => None,
+                Err(error) => return Err(error.into()),
             };
-            sysctls.insert(name.clone(), value);
         }
     }
     Ok(Guest {
@@ -335,5 +353,6 @@ fn guest(run: &Run, network: &Network) -> Result<Guest> {
         hz: if tick > 0 { (1_000_000_000 / tick) as u32 } else { 0 },
         libraries: transports::LIBRARIES.iter().copied().collect(),
         sysctls,
+        ..ground
     })
 }

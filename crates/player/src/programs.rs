@@ -16,6 +16,7 @@ use crate::ends::address;
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
+use crate::ground::Ground;
 use crate::plan::{Program, Run};
 use crate::record::ProgramResult;
 
@@ -41,6 +42,7 @@ struct Running {
 impl Programs {
     /// Starts each program when its instant comes, from `gate` on; `ended` hears of the end of those that are waited for.
     pub fn start(
+        ground: &mut dyn Ground,
         run: &Run,
         network: &Network,
         clock: RunClock,
@@ -49,7 +51,8 @@ impl Programs {
         let background = Arc::new(Mutex::new(Vec::new()));
         let mut running = Vec::new();
         for program in &run.programs {
-            let command = command(program, network)?;
+            let mut command = command(program, network)?;
+            ground.enlist(&program.node)?(&mut command);
             let job = Job {
                 run: run.id.clone(),
                 program: program.clone(),

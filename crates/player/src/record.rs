@@ -5,7 +5,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use netlab::{LinkChange, LinkCounters, TapCounters};
+use netlab::{InPathCounters, LinkChange, LinkCounters, RelayCounters, TapCounters};
 use serde::Serialize;
 use workload::FlowResult;
 
@@ -48,8 +48,14 @@ pub struct Record {
     pub taps: Vec<TapCounters>,
     /// Tapped link directions of each flow, in the order in which its packets pass them.
     pub paths: Vec<FlowPath>,
+    /// What each node used up, where the ground can tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeUsage>,
     /// Changes of links with the instants at which they were made.
     pub timeline: Vec<LinkChange>,
+    /// What the nodes did that stand in links; packet by packet it is in `in_path.arrow`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_path: Vec<InPathCounters>,
     /// What became of each packet that was to vanish by script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropResult>,
@@ -95,6 +101,8 @@ pub struct SideNote {
 /// What a run was played on.
 #[derive(Debug, Default, Serialize)]
 pub struct Guest {
+    /// The ground: `virtual` or `host`.
+    pub ground: &'static str,
     /// Version of this program.
     pub gauntlet: &'static str,
     /// Release of the kernel.
@@ -105,6 +113,65 @@ pub struct Guest {
     pub libraries: BTreeMap<&'static str, &'static str>,
     /// Kernel settings as the kernel states them.
     pub sysctls: BTreeMap<String, String>,
+    /// What is to be known of the machine, on the host ground.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+}
+
+/// What is to be known of the machine whose kernel a run was played on.
+#[derive(Debug, Serialize)]
+pub struct Host {
+    /// `user namespace` or `root`: the rights by which namespaces were made.
+    pub rights: &'static str,
+    /// By what the nodes' use was counted: `cgroup v1`, `cgroup v2` or `rusage`.
+    pub accounting: &'static str,
+    /// What delayed and lost packets: `netem`, `relay`, or nothing.
+    pub delays_by: Option<&'static str>,
+    /// When the processes of all nodes stood, from the start of the run.
+    pub begun_s: f64,
+    /// How busy the machine was before and after the run.
+    pub before: Load,
+    /// As `before`.
+    pub after: Load,
+    /// The time of other virtual machines (steal) during the run, as a share of all cores' time.
+    pub steal_share: f64,
+    /// How the relays kept up.
+    pub relays: Vec<RelayCounters>,
+    /// Settings of the plan that belong to the whole kernel and were left as they are: what it has (null: no such
+    /// setting).
+    pub whole_kernel_sysctls: BTreeMap<String, Option<String>>,
+}
+
+/// How busy a machine was over a short time.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Load {
+    /// Share of all cores' time that was not idle.
+    pub busy_share: f64,
+    /// Share of all cores' time that other virtual machines had.
+    pub steal_share: f64,
+    /// How long that was.
+    pub over_s: f64,
+}
+
+/// What a node used up. Null is what the host cannot tell.
+#[derive(Debug, Serialize)]
+pub struct NodeUsage {
+    /// Its name.
+    pub node: String,
+    /// CPU time of its processes, in user space and in the kernel on their behalf.
+    pub cpu_ns: Option<u64>,
+    /// Most memory of its processes at once.
+    pub peak_memory_bytes: Option<u64>,
+    /// Most memory of its sockets in the kernel at once.
+    pub peak_socket_memory_bytes: Option<u64>,
+    /// How often its process gave the processor up by itself.
+    pub voluntary_context_switches: Option<u64>,
+    /// How often it was taken from it.
+    pub involuntary_context_switches: Option<u64>,
+    /// Packets that queues of its link directions dropped, for want of room or as asked.
+    pub queue_dropped_packets: u64,
+    /// UDP datagrams that found a receive or send buffer full.
+    pub socket_dropped_packets: Option<u64>,
 }
 
 /// The tapped link directions that a flow's packets pass.
@@ -159,7 +226,9 @@ impl Record {
             links: Vec::new(),
             taps: Vec::new(),
             paths: Vec::new(),
+            nodes: Vec::new(),
             timeline: Vec::new(),
+            in_path: Vec::new(),
             drops: Vec::new(),
         }
     }

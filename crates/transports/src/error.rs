@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A flow is described wrongly. The sentence names the flow, the key and what would be right.
@@ -36,7 +37,7 @@ impl SpecError {
 }
 
 /// Why a flow failed: the `reason` of its result, one sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Failure {
     /// The run's limit came before the flow's end.
@@ -54,9 +55,10 @@ pub enum Failure {
     /// What one end heard of the other's failure, which knows better why.
     #[error("{0}")]
     Echo(String),
-    /// A system call failed for this kind of reason.
+    /// A system call failed for this kind of reason, which only the process that made the call knows: to others it is
+    /// [`ErrorKind::Other`].
     #[error("{0}")]
-    System(String, ErrorKind),
+    System(String, #[serde(skip, default = "unknown_kind")] ErrorKind),
     /// Another reason.
     #[error("{0}")]
     Other(String),
@@ -95,6 +97,10 @@ impl Failure {
     }
 }
 
+fn unknown_kind() -> ErrorKind {
+    ErrorKind::Other
+}
+
 /// What came of a system call, as what came of a flow.
 pub trait OrFailure<T> {
     /// The same with an error that says `what` was tried ("a socket could not be set up").
@@ -129,6 +135,18 @@ mod tests {
         assert!(matches!(failure, Failure::TimedOut(_)), "{failure:?}");
         assert_eq!(sentence, "timed out: the other side stopped answering while sending");
         assert_eq!(broken(ErrorKind::NotFound).1, Failure::Other("another reason".to_owned()));
+    }
+
+    #[test]
+    fn a_failure_keeps_its_variant_and_sentence_on_its_way_to_another_process() {
+        let echo = Failure::Echo("the other end failed".to_owned());
+        let system = Failure::system("opening", &ErrorKind::NotFound.into());
+        let carried = |failure: &Failure| {
+            let text = serde_json::to_string(failure).expect("a failure can be written");
+            serde_json::from_str::<Failure>(&text).expect("and read")
+        };
+        assert_eq!(carried(&echo), echo);
+        assert_eq!(carried(&system), Failure::System(system.to_string(), ErrorKind::Other));
     }
 
     #[test]

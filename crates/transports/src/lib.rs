@@ -4,7 +4,7 @@
 //!   stacks/                                the transports, a file or folder each, and their registry
 //!   http/                                  HTTP over them, by the libraries that programs use
 //!   transport  params  peers  opening      what each of them is to the rest of the program
-//!   session  context  clock  secure        what they stand on
+//!   session  news  context  clock  secure  what they stand on
 //!   kernel  sys                            sockets and system calls
 //! ```
 //!
@@ -17,6 +17,7 @@ mod context;
 mod error;
 mod http;
 mod kernel;
+mod news;
 mod opening;
 mod params;
 mod peers;
@@ -32,13 +33,16 @@ pub use clock::Clock;
 pub use context::{Context, OnProgress, Progress};
 pub use error::{Failure, OrFailure, SpecError};
 pub use http::carrier::{Browser, Content, HttpCarrier, Opened, Site, Version};
+pub use news::{News, SenderEnd};
 pub use opening::{HeaderByte, Opening};
 pub use params::{nanoseconds, parameters, parse_params};
 pub use qlog::Qlogs;
 pub use sample::SocketSample;
-pub use session::{SenderEnd, Session};
+pub use session::{OnNews, Session};
 pub use stacks::quic::LIBRARIES;
 pub use stacks::{Description, Entry, Feature, build, describe, names};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;
-pub use transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Service, Stack, Take};
+pub use transport::{
+    Arrival, Connection, DeliveryInstants, InitialWindow, Listener, Sampler, Service, Stack, Take,
+};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use crate::error::SpecError;
+use crate::transport::InitialWindow;
 
 /// The longest duration or latest instant that a flow may name: a year, far inside 64 bits of nanoseconds.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
@@ -68,6 +69,21 @@ impl<'de> Deserializer<'de> for Fields<'_> {
         unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
+
+/// Reads `initial_window_segments`, the initial window of a transport over TCP.
+pub(crate) fn initial_window<'de, D: Deserializer<'de>>(from: D) -> Result<InitialWindow, D::Error> {
+    match Option::<u32>::deserialize(from)? {
+        None => Ok(InitialWindow::Default),
+        Some(segments @ 1..=MOST_SEGMENTS) => Ok(InitialWindow::Segments(segments)),
+        Some(segments) => Err(de::Error::custom(format_args!(
+            "`initial_window_segments` is {segments}; it must be from 1 to {MOST_SEGMENTS}"
+        ))),
+    }
+}
+
+/// The longest initial window: what a receiver's first window, which is at most 65,535 bytes (that of a SYN is not scaled:
+/// RFC 7323, section 2.2), has room for in segments of TCP's default size (RFC 9293, section 3.7.1).
+const MOST_SEGMENTS: u32 = 65_535 / 536;
 
 /// Kernel buffer sizes of a socket, in bytes of data; the kernel's own choice when absent.
 #[derive(Debug, Clone, Copy, Default)]

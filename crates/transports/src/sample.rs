@@ -1,7 +1,9 @@
 //! What is read from a sender's socket while it sends.
 
+use serde::{Deserialize, Serialize};
+
 /// The state of a sender's socket at one instant.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct SocketSample {
     /// Time of the run.
     pub t_ns: i64,

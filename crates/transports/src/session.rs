@@ -3,13 +3,14 @@
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use socket2::Socket;
 
 use crate::context::{Context, Progress};
 use crate::error::{Failure, OrFailure};
+use crate::news::{News, SenderEnd};
 use crate::secure::KeyLines;
 use crate::sys::poll::{self, Switch, Woken};
 
@@ -22,7 +23,11 @@ pub struct Session {
     changed: Condvar,
     call_off: Switch,
     keys: Option<Arc<KeyLines>>,
+    on_news: OnceLock<OnNews>,
 }
+
+/// Called with what the other half has to know; returns when it knows it.
+pub type OnNews = Box<dyn Fn(News) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -43,15 +48,6 @@ impl State {
     }
 }
 
-/// What the sender had handed over when it was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SenderEnd {
-    /// Messages handed over.
-    pub messages: u64,
-    /// When the last of them left.
-    pub last_ns: i64,
-}
-
 impl Session {
     /// A session that nobody has begun yet.
     ///
@@ -60,12 +56,68 @@ impl Session {
     pub fn new(ctx: Context) -> io::Result<Self> {
         let state = Mutex::new(State::default());
         let keys = ctx.keys.then(Arc::default);
-        Ok(Self { ctx, state, changed: Condvar::new(), call_off: Switch::new()?, keys })
+        Ok(Self {
+            ctx,
+            state,
+            changed: Condvar::new(),
+            call_off: Switch::new()?,
+            keys,
+            on_news: OnceLock::new(),
+        })
     }
 
     /// Where the sender of a secure session writes its secrets, when they are to be kept.
     pub fn keys(&self) -> Option<Arc<KeyLines>> {
         self.keys.clone()
+    }
+
+    /// Has `on_news` carry to the other half what that has to know, for halves that do not share this session. The first
+    /// one that is given here counts.
+    pub fn on_news(&self, on_news: OnNews) {
+        let _ = self.on_news.set(on_news);
+    }
+
+    /// Takes in what the other half has told.
+    pub fn hear(&self, news: News) {
+        match news {
+            News::Listening => self.state().listening = true,
+            News::SenderEnd(end) => {
+                // Looked at between receives; nobody waits for it.
+                self.state().sender_end = Some(end);
+                return;
+            }
+            News::SenderOver => self.state().sender_over = true,
+            News::LastSessionOver => {
+                let mut state = self.state();
+                state.last_session_over = true;
+                state.shut_sockets();
+                drop(state);
+                self.call_off.throw();
+                return;
+            }
+            News::Failed(failure) => {
+                let is_echo = |failure: &Failure| matches!(failure, Failure::Echo(_));
+                let mut state = self.state();
+                if state.failure.as_ref().is_none_or(|known| is_echo(known) && !is_echo(&failure)) {
+                    state.failure = Some(failure);
+                }
+                state.shut_sockets();
+                drop(state);
+                self.call_off.throw();
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Takes in what this half tells, and has the other one hear of it.
+    fn tell(&self, news: News) {
+        match self.on_news.get() {
+            None => self.hear(news),
+            Some(carry) => {
+                self.hear(news.clone());
+                carry(news);
+            }
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -74,8 +126,7 @@ impl Session {
 
     /// Says that the receiver can be connected to.
     pub fn announce_listening(&self) {
-        self.state().listening = true;
-        self.changed.notify_all();
+        self.tell(News::Listening);
     }
 
     /// Waits until the receiver can be connected to.
@@ -100,15 +151,7 @@ impl Session {
     /// Records the first failure and ends both halves. What one end heard of the other's failure gives way to the
     /// failure itself: in real time it may be noticed first.
     pub fn fail(&self, failure: Failure) {
-        let is_echo = |failure: &Failure| matches!(failure, Failure::Echo(_));
-        let mut state = self.state();
-        if state.failure.as_ref().is_none_or(|known| is_echo(known) && !is_echo(&failure)) {
-            state.failure = Some(failure);
-        }
-        state.shut_sockets();
-        drop(state);
-        self.call_off.throw();
-        self.changed.notify_all();
+        self.tell(News::Failed(failure));
     }
 
     /// Why the flow failed, if it has.
@@ -118,7 +161,7 @@ impl Session {
 
     /// Says that everything has been handed over.
     pub fn announce_sender_end(&self, end: SenderEnd) {
-        self.state().sender_end = Some(end);
+        self.tell(News::SenderEnd(end));
     }
 
     /// What the sender had handed over, once it is done.
@@ -128,17 +171,12 @@ impl Session {
 
     /// Says that the sending half has nothing more to do.
     pub fn announce_sender_over(&self) {
-        self.state().sender_over = true;
-        self.changed.notify_all();
+        self.tell(News::SenderOver);
     }
 
     /// Says that no further session will be opened, to a receiver that waits for one.
     pub fn announce_last_session_over(&self) {
-        let mut state = self.state();
-        state.last_session_over = true;
-        state.shut_sockets();
-        drop(state);
-        self.call_off.throw();
+        self.tell(News::LastSessionOver);
     }
 
     /// Whether the sender has said so.

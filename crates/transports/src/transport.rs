@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Clock;
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
@@ -14,7 +16,7 @@ use crate::secure::RecordMap;
 use crate::session::Session;
 
 /// How the instants of arrival were taken (`delivery_instants` of the record).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeliveryInstants {
     /// From a capture of the packets that arrived at the receiver.
     Wire,
@@ -49,6 +51,18 @@ pub enum Service {
     Datagrams,
 }
 
+/// What decides how much a sender may send before the first acknowledgement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// The transport itself: no route changes it.
+    Own,
+    /// The route, which names nothing: the kernel's ten segments (RFC 6928).
+    #[default]
+    Default,
+    /// The route, so many segments of TCP.
+    Segments(u32),
+}
+
 /// A transport with its parameters.
 pub trait Stack: Send + Sync {
     /// Its name in a plan.
@@ -59,6 +73,17 @@ pub trait Stack: Send + Sync {
 
     /// Whether its messages are released one by one at given instants, which needs fq on the sender's interface.
     fn wants_release_times(&self) -> bool {
+        false
+    }
+
+    /// What its first flight is bounded by. A route's window is set before the stack is used, by whoever makes the
+    /// network.
+    fn initial_window(&self) -> InitialWindow {
+        InitialWindow::Own
+    }
+
+    /// Whether what is handed to it stands in its packets as it is: a message a datagram, or a stream of bytes in order.
+    fn carries_in_clear(&self) -> bool {
         false
     }
 
@@ -78,6 +103,14 @@ pub trait Stack: Send + Sync {
     /// How many addresses of either end it uses at most.
     fn homes(&self) -> usize {
         1
+    }
+
+    /// Makes what both ends must have in common (certificates), before they part: for ends in processes of their own.
+    ///
+    /// # Errors
+    /// A sentence: it could not be made.
+    fn prepare(&self, _session: &Session) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Gets ready to accept a session at the destination of `session`, whose messages are of this size.

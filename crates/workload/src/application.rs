@@ -4,12 +4,20 @@ use std::sync::Arc;
 
 use transports::{Failure, Session, SpecError, Stack};
 
+use crate::framing::{Messages, Numbered};
 use crate::ledger::{ClientResult, ServerResult};
 
 /// An application with its parameters.
 pub trait Application: Send + Sync {
     /// The size of its messages; 0 where they have no common one.
     fn message_bytes(&self) -> u32;
+
+    /// Where its messages begin in what its transport carries, for whoever looks at packets on their way; none if that
+    /// cannot be told from their bytes. By default those of one size tell it.
+    fn messages(&self) -> Option<Box<dyn Messages>> {
+        let numbered = Numbered::of(self.message_bytes())?;
+        Some(Box::new(numbered))
+    }
 
     /// Whether it makes sense over this transport.
     ///

@@ -55,13 +55,18 @@ macro_rules! table {
     };
 }
 
-pub(crate) fn column(name: &str, nullable: bool, builder: &mut dyn ArrayBuilder) -> (Field, ArrayRef) {
+/// A column of what `builder` has collected, which it has no more.
+pub fn column(name: &str, nullable: bool, builder: &mut dyn ArrayBuilder) -> (Field, ArrayRef) {
     let array = builder.finish();
     let kind: DataType = array.data_type().clone();
     (Field::new(name, kind, nullable), array)
 }
 
-pub(crate) fn write_file(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ArrowError> {
+/// Writes columns of one length as an Arrow IPC file.
+///
+/// # Errors
+/// The file could not be written.
+pub fn write_file(path: &Path, columns: Vec<(Field, ArrayRef)>) -> Result<(), ArrowError> {
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let schema: SchemaRef = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;

@@ -2,13 +2,14 @@
 //! `exchanges.arrow` (`docs/formats/record.md`).
 
 use arrow_array::builder::{Int64Builder, StringBuilder, UInt16Builder, UInt32Builder, UInt64Builder};
+use serde::{Deserialize, Serialize};
 
 /// The outcome of an exchange that went well; any other is a sentence.
 pub const OK: &str = "ok";
 
 /// One object with its instants, in time of the run. An instant that was not reached, or that its transport does not
 /// have, is `None`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// What it is called.
     pub object: String,

@@ -45,13 +45,15 @@ fn open_session(flow: &Flow, mut ctx: Context) -> io::Result<Session> {
     Session::new(ctx)
 }
 
-/// The receiving half.
+/// The receiving half. Copies are of the same flow.
+#[derive(Clone)]
 pub struct ServerHalf {
     flow: Arc<Flow>,
     session: Arc<Session>,
 }
 
-/// The sending half.
+/// The sending half. Copies are of the same flow.
+#[derive(Clone)]
 pub struct ClientHalf {
     flow: Arc<Flow>,
     session: Arc<Session>,
@@ -61,17 +63,35 @@ impl ServerHalf {
     /// Listens, receives until the sender is done, the flow fails or its limit is reached. Call it in a thread that
     /// is in the receiving node.
     pub fn run(&self) -> ServerResult {
-        let mut result = ServerResult::new(self.session.ctx.messages);
+        let mut result = self.nothing_noted();
         if let Err(failure) = self.serve(&mut result) {
             self.session.fail(failure);
         }
         result
     }
 
+    /// What it has noted when it never ran, or when whoever ran it has died with its notes.
+    pub fn nothing_noted(&self) -> ServerResult {
+        ServerResult::new(self.session.ctx.messages)
+    }
+
     /// Asks a sender that is not the other half of this flow, in an application whose receiver asks: nothing is waited for.
     pub fn run_alone(&self) -> ServerResult {
         self.session.announce_listening();
         self.run()
+    }
+
+    /// What this half shares with the other one, unless they run in processes of their own.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// Makes what both halves must have in common, before they go into processes of their own.
+    ///
+    /// # Errors
+    /// A sentence: it could not be made.
+    pub fn prepare_to_part(&self) -> Result<(), Failure> {
+        self.flow.stack.prepare(&self.session)
     }
 
     /// Ends this half from another thread, as if it were killed: its sockets are closed, whatever is in them.
@@ -91,14 +111,24 @@ impl ServerHalf {
 }
 
 impl ClientHalf {
+    /// As [`ServerHalf::session`].
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
     /// Waits for the receiver and for the start of the flow, then sends. Call it in a thread that is in the sending
     /// node. The socket is sampled from a second thread.
     pub fn run(&self) -> ClientResult {
-        let mut result = ClientResult::new(self.flow.app.message_bytes(), self.session.ctx.messages);
+        let mut result = self.nothing_noted();
         if let Err(failure) = self.work(&mut result) {
             self.session.fail(failure);
         }
         result
+    }
+
+    /// As [`ServerHalf::nothing_noted`].
+    pub fn nothing_noted(&self) -> ClientResult {
+        ClientResult::new(self.flow.app.message_bytes(), self.session.ctx.messages)
     }
 
     /// Sends to a receiver that is not the other half of this flow: nothing is waited for.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use transports::secure::RecordMap;
 use transports::{DeliveryInstants, SocketSample};
 
@@ -11,7 +12,7 @@ use crate::exchange::Exchange;
 pub(crate) const NEVER: i64 = i64::MIN;
 
 /// The sender's notes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Sent {
     /// Size of every message but the last.
     pub(crate) message_bytes: u32,
@@ -47,7 +48,7 @@ impl Sent {
 }
 
 /// The receiver's notes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Received {
     /// Messages that arrived, each counted once.
     pub(crate) messages: u64,
@@ -61,6 +62,7 @@ pub struct Received {
     /// When the first byte and the last byte of each object arrived, by its number.
     pub(crate) wholes: BTreeMap<u32, (i64, i64)>,
     /// Whether a message was here already, when only totals are kept of datagrams.
+    #[serde(skip)]
     seen: Vec<bool>,
     keep: bool,
 }
@@ -107,7 +109,7 @@ impl Received {
 }
 
 /// What the receiving half noted.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ServerResult {
     pub(crate) received: Received,
     pub(crate) instants: DeliveryInstants,
@@ -117,7 +119,7 @@ pub struct ServerResult {
 }
 
 /// What the sending half noted.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ClientResult {
     pub(crate) sent: Sent,
     pub(crate) samples: Vec<SocketSample>,

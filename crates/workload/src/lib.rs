@@ -49,11 +49,12 @@
 #![forbid(unsafe_code)]
 
 #[macro_use]
-mod columns;
+pub mod columns;
 
 mod application;
 pub mod apps;
 mod exchange;
+mod framing;
 mod halves;
 mod ledger;
 mod log;
@@ -65,6 +66,7 @@ mod spec;
 mod wire;
 
 pub use exchange::{Exchange, ExchangeLog, OK};
+pub use framing::{Beginning, Framing, Messages};
 pub use halves::{ClientHalf, ServerHalf, join, join_alone, join_asking_alone, prepare, prepare_apart};
 pub use ledger::{ClientResult, Received, Sent, ServerResult};
 pub use log::{Message, MessageLog, SocketLog};

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use transports::{Opening, SpecError, Stack, nanoseconds};
+use transports::{InitialWindow, Opening, SpecError, Stack, nanoseconds};
 
 use crate::application::Application;
 use crate::apps;
+use crate::framing::Framing;
 
 /// Who sends what to whom, over which transport. Every key is that of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,9 +49,31 @@ impl Flow {
         self.stack.wants_release_times()
     }
 
+    /// What its first flight is bounded by.
+    pub fn initial_window(&self) -> InitialWindow {
+        self.stack.initial_window()
+    }
+
     /// How the packets that open its sessions are told from others, if they can be.
     pub fn opening(&self) -> Option<Opening> {
         self.stack.opening()
+    }
+
+    /// How its messages lie in its packets.
+    ///
+    /// # Errors
+    /// Why they cannot be told there, as the second half of a sentence.
+    pub fn framing(&self) -> Result<Framing, String> {
+        if !self.stack.carries_in_clear() {
+            return Err(format!(
+                "`{}` does not carry them in the clear; `udp` and `tcp` do",
+                self.spec.stack
+            ));
+        }
+        let messages = self.app.messages();
+        let messages =
+            messages.ok_or_else(|| format!("`{}` does not tell where its messages begin", self.spec.app))?;
+        Ok(Framing { service: self.stack.service(), many_sessions: self.app.opens_many_sessions(), messages })
     }
 
     /// Whether it uses further addresses of its nodes beside the first ones.

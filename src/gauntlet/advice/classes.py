@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gauntlet.errors import UserError
+from gauntlet.experiment.services import Limit
 from gauntlet.experiment.strict import Strict
 from gauntlet.experiment.tomlfile import checked, toml
 
@@ -18,34 +19,19 @@ BEYOND = "classes-beyond.toml"
 """Name of the file of classes that the study itself does not have; no claim rests on it."""
 
 
-class Need(Strict):
-    """What a class asks of a transport."""
+class Need(Limit):
+    """What a class asks of a transport, and where it is measured."""
 
-    words: str = Field(min_length=1)
     experiment: str | list[str]
     """Where it is measured; several experiments count as one."""
-    kpi: str
-    quantile: float | None = Field(default=None, gt=0, lt=1)
-    """Of the distribution that `kpi` names."""
-    losses: list[float] = Field(min_length=1)
-    delays_s: list[float] = Field(default_factory=list)
-    """The channel delays under which it counts; those of the file unless given."""
-    most: float | None = None
-    """The largest value that will do."""
-    above_channel: bool = False
-    """Whether the channel's own delay is taken off first."""
-    of_best: float | None = Field(default=None, ge=1)
-    """How far from the best of the class's candidates it may be, as a factor."""
+    losses: list[float | None] = Field(min_length=1)
+    """The losses under which it counts; None: not one that a file names, but as the results have it."""
+    delays_s: list[float | None] = Field(default_factory=list)
+    """The channel delays under which it counts; those of the file unless given. None as of `losses`."""
     where: dict[str, Any] = Field(default_factory=dict)
     """Further factors of the selection."""
     fixed: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Factors that an experiment of several has, but not in its matrix: experiment -> factor -> value."""
-
-    @model_validator(mode="after")
-    def _one_limit(self) -> Self:
-        if (self.most is None) == (self.of_best is None):
-            raise ValueError("there must be one limit; give either most or of_best")
-        return self
 
     @property
     def experiments(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ the need that it is furthest from keeping.
 """
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -46,8 +47,18 @@ class Sampled(Protocol):
     def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
         """How many flows did what they were to do, and of how many."""
 
-    def queues(self, need: Need) -> Mapping[str, Need]:
-        """The need under each queue that was measured, by how the queue reads; its own first."""
+    def variants(self, need: Need) -> Mapping["Variant", Need]:
+        """The need under all else that was measured besides delay and loss; its own first."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What cells differ in besides delay and loss, as people read it."""
+
+    queue: str = ""
+    """Before the line; empty where it is not known."""
+    besides: str = ""
+    """What else was varied; empty for nothing."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +90,21 @@ class Candidate:
 class Cell:
     """A class under one condition."""
 
-    delay_s: float
-    loss: float
-    queue: str
-    """As people read it; empty where it is not known."""
+    delay_s: float | None
+    loss: float | None
+    variant: Variant
     candidates: tuple[Candidate, ...]
     """Best first."""
     judged: int
     """How many of the needs that count here were measured."""
     of: int
+    own: bool = True
+    """Whether the answer rests on it, and not only a comparison."""
+
+    @property
+    def queue(self) -> str:
+        """As people read it; empty where it is not known."""
+        return self.variant.queue
 
     @property
     def serving(self) -> tuple[Candidate, ...]:
@@ -106,12 +123,11 @@ class Grid:
 
     @property
     def own(self) -> tuple[Cell, ...]:
-        """The cells with the queue that the needs name: those that the answer rests on."""
-        queue = self.cells[0].queue if self.cells else ""
-        return tuple(it for it in self.cells if it.queue == queue)
+        """The cells that the answer rests on."""
+        return tuple(it for it in self.cells if it.own)
 
     def overall(self) -> tuple[Candidate, ...]:
-        """Every transport by its worst cell (with the queue that the needs name), best first."""
+        """Every transport by its worst cell of those that the answer rests on, best first."""
         worst: dict[str, Candidate] = {}
         for cell in self.own:
             for it in cell.candidates:
@@ -124,13 +140,16 @@ class Grid:
         return next(cell for cell in self.own if any(it is candidate for it in cell.candidates))
 
 
-def grid(results: Sampled, service: ServiceClass, by: str) -> Grid:
-    """A class under every condition. What was not measured stays in it as such."""
-    variants = [results.queues(need) for need in service.needs]
-    queues = list(dict.fromkeys(queue for each in variants for queue in each)) or [""]
+def grid(results: Sampled, service: ServiceClass, by: str, *, every_variant: bool = False) -> Grid:
+    """A class under every condition. What was not measured stays in it as such.
+
+    The answer rests on the variant that the needs themselves name, on all of them with `every_variant`.
+    """
+    variants = [results.variants(need) for need in service.needs]
+    there_are = list(dict.fromkeys(it for each in variants for it in each)) or [Variant()]
     cells = []
-    for queue in queues:
-        needs = [each.get(queue) for each in variants]
+    for variant in there_are:
+        needs = [each.get(variant) for each in variants]
         for delay_s, loss in _conditions(service.needs):
             counting = [
                 (own, here)
@@ -139,19 +158,25 @@ def grid(results: Sampled, service: ServiceClass, by: str) -> Grid:
             ]
             there = [here for _, here in counting if here is not None]
             if counting and there:
-                found = _cell(results, service.candidates, there, (delay_s, loss), queue)
-                cells.append(replace(found, of=len(counting)))
-    return Grid(service, by, tuple(it for it in cells if it.judged or it.queue == queues[0]))
+                found = _cell(results, service.candidates, there, (delay_s, loss), variant)
+                own = every_variant or variant == there_are[0]
+                cells.append(replace(found, of=len(counting), own=own))
+    return Grid(service, by, tuple(it for it in cells if it.judged or it.own))
 
 
 def _conditions(needs: Sequence[Need]) -> list[Condition]:
-    delays = sorted({it for need in needs for it in need.delays_s})
-    losses = sorted({it for need in needs for it in need.losses})
+    delays = sorted({it for need in needs for it in need.delays_s}, key=unknown_last)
+    losses = sorted({it for need in needs for it in need.losses}, key=unknown_last)
     return list(itertools.product(delays, losses))
 
 
+def unknown_last(value: float | None) -> float:
+    """A key to sort delays or losses by."""
+    return math.inf if value is None else value
+
+
 def _cell(
-    results: Sampled, protocols: Sequence[str], needs: Sequence[Need], condition: Condition, queue: str
+    results: Sampled, protocols: Sequence[str], needs: Sequence[Need], condition: Condition, variant: Variant
 ) -> Cell:
     every = [_standings(results, protocols, need, condition) for need in needs]
     measured = [each for each in every if any(it.grade != Grade.UNMEASURED for it in each)]
@@ -159,14 +184,14 @@ def _cell(
         Candidate(of_one[0].protocol, tuple(sorted(of_one, key=_severity, reverse=True)))
         for of_one in zip(*(measured or every), strict=True)
     ]
-    return Cell(*condition, queue, tuple(sorted(candidates, key=_order)), len(measured), len(needs))
+    return Cell(*condition, variant, tuple(sorted(candidates, key=_order)), len(measured), len(needs))
 
 
 def _standings(
     results: Sampled, protocols: Sequence[str], need: Need, condition: Condition
 ) -> list[Standing]:
     kpi = results.kpi(need)
-    own_s = condition[0] if need.above_channel else 0.0
+    own_s = (condition[0] or 0.0) if need.above_channel else 0.0
     samples: dict[str, Sample | None] = {}
     for protocol in protocols:
         try:
@@ -207,7 +232,7 @@ def _best(kpi: Kpi, known: Mapping[str, Sample]) -> str:
 def _limit(need: Need, kpi: Kpi, best: Sample | None) -> float | None:
     """What the need allows; None where it is against the best and there is none."""
     if need.of_best is None:
-        return need.most
+        return need.bound
     return None if best is None else best.mean.value * _factor(need, kpi)
 
 
@@ -222,8 +247,8 @@ def _beyond(need: Need, kpi: Kpi, mine: Sample, best: Sample, own_s: float) -> M
     repetition both rode on the same stretch.
     """
     sign = -1 if kpi.higher_is_better else 1
-    if need.most is not None:
-        allowed = need.most + own_s
+    if need.bound is not None:
+        allowed = need.bound + own_s
         excess = [sign * (it - allowed) for it in mine.values.values()]
     else:
         factor = _factor(need, kpi)

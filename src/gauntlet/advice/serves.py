@@ -7,8 +7,8 @@ from typing import Protocol
 from gauntlet.advice.classes import Need, ServiceClass
 from gauntlet.metrics.kpi import Kpi
 
-Condition = tuple[float, float]
-"""Channel delay (s) and loss (a share)."""
+Condition = tuple[float | None, float | None]
+"""Channel delay (s) and loss (a share); None where it is not one that is known."""
 
 
 class Measured(Protocol):
@@ -35,8 +35,8 @@ class Finding:
     worst: float
     """The value that is furthest from the limit (seconds, bit/s, shares)."""
     worst_limit: float
-    worst_delay_s: float
-    worst_loss: float
+    worst_delay_s: float | None
+    worst_loss: float | None
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ def _value(measured: Measured, need: Need, kpi: Kpi, protocol: str, condition: C
     value = measured.value(need, protocol, condition)
     if value is None:
         return 0.0 if kpi.higher_is_better else math.inf
-    return value - condition[0] if need.above_channel else value
+    return value - (condition[0] or 0.0) if need.above_channel else value
 
 
 def _limit(need: Need, kpi: Kpi, of_candidates: list[float]) -> float:
     if need.of_best is None:
-        assert need.most is not None
-        return need.most
+        assert need.bound is not None
+        return need.bound
     return max(of_candidates) / need.of_best if kpi.higher_is_better else min(of_candidates) * need.of_best
 
 

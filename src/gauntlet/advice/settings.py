@@ -33,7 +33,9 @@ SETTINGS = (
     Setting("queue before the line", ("queue", "queue_bytes", "queue_limit", "queue_limit_bytes"), ""),
     Setting("connection", ("connection",), "fresh"),
     Setting("SCTP's first time-out", ("rto_initial",), "as the system has it", "ms"),
-    Setting("initial window", ("initial_window", "initial_window_packets"), "what the system gives"),
+    Setting("token bucket of the line", ("bucket", "bucket_bytes"), "1580 B"),
+    Setting("segmentation offload", ("offload",), "off"),
+    Setting("initial window", ("initial_window", "initial_window_segments"), "10", "segments"),
 )
 
 

@@ -75,8 +75,8 @@ def _worst(finding: Finding) -> tuple[str, str, str, str]:
     return (
         "nothing arrived" if nothing else f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}",
         f"{sign} {number(finding.worst_limit * kpi.shown_factor)}",
-        f"{1e3 * finding.worst_delay_s:g} ms",
-        f"{100 * finding.worst_loss:g} %",
+        "" if finding.worst_delay_s is None else f"{1e3 * finding.worst_delay_s:g} ms",
+        "" if finding.worst_loss is None else f"{100 * finding.worst_loss:g} %",
     )
 
 

@@ -44,9 +44,15 @@ def label(protocol: str) -> str:
     return styles([protocol])[0].label
 
 
-def condition(cell: Cell) -> str:
-    """The delay and loss of a cell: 25 ms, 1 % loss."""
-    return f"{1e3 * cell.delay_s:g} ms, {100 * cell.loss:g} % loss"
+def condition(cell: Cell, *, queue: bool = False) -> str:
+    """The delay and loss of a cell, with `queue` that too, and what else was varied: 25 ms, 1 % loss."""
+    said = [
+        "" if cell.delay_s is None else f"{1e3 * cell.delay_s:g} ms",
+        "" if cell.loss is None else f"{100 * cell.loss:g} % loss",
+        f"queue {cell.queue}" if queue and cell.queue else "",
+        cell.variant.besides,
+    ]
+    return ", ".join(filter(None, said))
 
 
 def distance(standing: Standing) -> str:
@@ -138,13 +144,23 @@ def answer(grid: Grid) -> str:
             told += f", {listed(narrow)} by the mean only"
         return f"{told}. {_best(grid, serving)}"
     nearest = overall[0]
+    if all(it.grade in (Grade.NOTHING, Grade.UNMEASURED) for cell in grid.own for it in cell.candidates):
+        where = "under any condition" if len(grid.own) > 1 else _under(grid)
+        return f"None serves it {where}: with none does everything arrive."
     told = f"None serves it {_under(grid)}; nearest is {label(nearest.protocol)} ({_worst(grid, nearest)})."
     return told + _partly(grid)
 
 
 def _under(grid: Grid) -> str:
     """Under every condition; where there is but one, under which."""
-    return "under every condition" if len(grid.own) > 1 else f"at {condition(grid.own[0])}"
+    if len(grid.own) > 1:
+        return "under every condition"
+    return f"at {where}" if (where := condition(grid.own[0])) else "here"
+
+
+def _at(grid: Grid, candidate: Candidate) -> str:
+    """The condition of a candidate of `overall`."""
+    return condition(grid.where(candidate), queue=len({cell.queue for cell in grid.own}) > 1)
 
 
 def how_well(grid: Grid) -> str:
@@ -170,13 +186,13 @@ def _best(grid: Grid, serving: list[Candidate]) -> str:
     verb = "takes" if "×" in how else "has"
     if len(grid.own) == 1:
         return f"{named} {verb} {how}."
-    return f"{named} {verb} {how} at the worst ({condition(grid.where(first))})."
+    return f"{named} {verb} {how} at the worst ({_at(grid, first)})."
 
 
 def _worst(grid: Grid, candidate: Candidate) -> str:
     """How a transport fails where it does worst: a near miss, 1.04 × the limit at 150 ms, 1 % loss."""
     word = {Grade.NEAR_MISS: "a near miss, ", Grade.TENFOLD: "a tenfold failure, "}.get(candidate.grade, "")
-    at = f" at {condition(grid.where(candidate))}" if len(grid.own) > 1 else ""
+    at = f" at {_at(grid, candidate)}" if len(grid.own) > 1 else ""
     return f"{word}{distance(candidate.deciding)}{at}"
 
 

@@ -89,7 +89,7 @@ class AskedLink:
         if len(self.states) == 1:
             only = np.zeros(len(time_ns), np.int64)
             return only, only
-        return self.at(time_ns - tolerance.TIME_NS), self.at(time_ns + tolerance.TIME_NS)
+        return self.at(time_ns - tolerance.current().time_ns), self.at(time_ns + tolerance.current().time_ns)
 
     def column(self, name: str) -> npt.NDArray[np.float64]:
         """One parameter of all states as numbers; no rate limit is infinite."""
@@ -181,7 +181,7 @@ def _instants_ns(
     for number, entry in enumerate(wanted):
         planned_ns = round(entry["at_s"] * 1e9)
         if number >= len(made):
-            if planned_ns < end_ns - tolerance.TIMELINE_NS:
+            if planned_ns < end_ns - tolerance.current().timeline_ns:
                 failures.append(f"The change of {link} planned at {seconds(planned_ns)} was never made.")
             break
         made_ns = round(made[number]["at_s"] * 1e9)
@@ -191,7 +191,9 @@ def _instants_ns(
         wrong = _difference(entry, made[number])
         if wrong is not None:
             failures.append(f"The change of {link} at {seconds(planned_ns)} set {wrong}.")
-        elif planned_ns > 0 and not -tolerance.TIME_NS <= late_ns <= tolerance.TIMELINE_NS:
+        elif (
+            planned_ns > 0 and not -tolerance.current().time_ns <= late_ns <= tolerance.current().timeline_ns
+        ):
             how = f"{span(abs(late_ns))} {'later' if late_ns > 0 else 'earlier'} than planned"
             failures.append(f"The change of {link} at {seconds(planned_ns)} was made {how}.")
         instants.append(made_ns)
@@ -208,7 +210,7 @@ def _instants_ns(
         failure,
         f"{link} was changed as planned: {plural(len(made), 'change')}.",
         measured={"changes": len(made), "largest_lateness_s": latest_ns / 1e9},
-        expected={"changes": len(wanted), "largest_lateness_s": tolerance.TIMELINE_NS / 1e9},
+        expected={"changes": len(wanted), "largest_lateness_s": tolerance.current().timeline_ns / 1e9},
     )
     return instants
 

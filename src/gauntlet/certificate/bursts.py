@@ -152,7 +152,7 @@ def _dice(traffic: Traffic, queue: Occupancy, model: Bursts) -> Dice:
 def _unsure_order(traffic: Traffic) -> int:
     """Neighbours from different taps that came at the same instant: either may have been first."""
     inputs = traffic.inputs
-    near = np.diff(inputs.time_ns) <= tolerance.TIME_NS
+    near = np.diff(inputs.time_ns) <= tolerance.current().time_ns
     return int((near & (np.diff(inputs.feed) != 0)).sum())
 
 

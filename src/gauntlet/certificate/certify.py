@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gauntlet.certificate import tolerance
 from gauntlet.certificate.answers import Findings, certificate_json, percent, plural
 from gauntlet.certificate.asked import read_timeline, without_change
 from gauntlet.certificate.backlog import with_backlog
@@ -25,6 +26,14 @@ from gauntlet.certificate.conservation import (
 from gauntlet.certificate.corruption import check_corruption
 from gauntlet.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
 from gauntlet.certificate.delays import check_delays, check_order
+from gauntlet.certificate.in_path import (
+    check_nodes,
+    judged_apart,
+    read_nodes,
+    ways_back,
+    whole_links,
+    without_unsound,
+)
 from gauntlet.certificate.losses import check_copies, check_losses, check_outage
 from gauntlet.certificate.queues import check_limit, check_tail_drops, occupancy
 from gauntlet.certificate.scripted import read_scripts, with_scripted
@@ -41,7 +50,7 @@ NO_PACKETS = Gap("the run kept no packets", "captured packets")
 NO_TRAFFIC = Gap("no packet came to it", None)
 """Why nothing could be checked of a link that nothing used."""
 
-IMPAIRING_KINDS = frozenset({"tbf", "netem"})
+IMPAIRING_KINDS = frozenset({"tbf", "netem", "relay"})
 """Queues that change the traffic; those of hosts (fq, pfifo) stand before the first tap."""
 
 
@@ -53,11 +62,16 @@ def certify(plan_run: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
     Raises RunError if the record itself cannot be read.
     """
     record = _read_record(record_dir)
+    with tolerance.of_ground(str(record.get("guest", {}).get("ground", "virtual"))):
+        return _judge(plan_run, record, record_dir)
+
+
+def _judge(plan_run: Mapping[str, Any], record: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
     findings = Findings()
     try:
         _check_identity(plan_run, record, findings)
         capture = _check_capture(plan_run, record, record_dir, findings)
-        impairments = _check_network(plan_run, record, capture, findings)
+        impairments = _check_network(plan_run, record, record_dir, capture, findings)
         check_claims(plan_run, record, record_dir, capture, findings)
     except KeyError as error:
         raise RunError(
@@ -161,12 +175,19 @@ def _check_capture(
 
 
 def _check_network(
-    plan_run: Mapping[str, Any], record: Mapping[str, Any], capture: Capture | None, findings: Findings
+    plan_run: Mapping[str, Any],
+    record: Mapping[str, Any],
+    record_dir: Path,
+    capture: Capture | None,
+    findings: Findings,
 ) -> list[dict[str, Any]]:
     """Judge every tapped link direction; the answers for all that the plan asked of the links."""
     end_ns = round(record["virtual_s"] * 1e9)
     asked = read_timeline(plan_run["timeline"], record["timeline"], end_ns, findings)
     planned = {link: planned_impairments(states) for link, states in asked.items()}
+    nodes = read_nodes(plan_run, record)
+    apart, whole, back = judged_apart(nodes), whole_links(nodes), ways_back(nodes)
+    planned.update(apart)
     scripts = read_scripts(plan_run, record)
     for script in scripts:
         of_link = planned.setdefault(script.link, [])
@@ -174,6 +195,9 @@ def _check_network(
     counters = {entry["link"]: entry for entry in record["links"]}
     if capture is None:
         return answers(planned, dict.fromkeys(planned, NO_PACKETS), findings)
+    check_nodes(plan_run, record, record_dir, capture, findings)
+    if nodes:
+        capture = without_unsound(capture)
     routes = read_routes(record["flows"], record["paths"])
     tap_numbers = {tap["link"]: tap["tap"] for tap in record["taps"]}
     for name in routes.unread:
@@ -196,7 +220,9 @@ def _check_network(
     gaps = {link: _gap_of_untapped(link, link in unseen) for link in planned if link not in capture.taps}
     for link, tap in capture.taps.items():
         link_asked = asked.get(link, without_change(link))
-        check_sizes(tap, link_mtu_bytes(plan_run["network"], link), findings)
+        check_sizes(tap, link_mtu_bytes(plan_run["network"], whole.get(link, link)), findings)
+        if link in apart:
+            continue
         if link_asked.kind == "tbf":
             check_rate(link_asked, tap, findings)
         hidden_bytes = check_counters(tap, counters[link], damage, findings) if link in counters else 0
@@ -206,7 +232,13 @@ def _check_network(
             gaps[link] = _gap_of_output_only(link, bool(len(tap)))
             continue
         traffic = follow(
-            link_asked, feeds=feeds, taps=capture.taps, routes=routes, end_ns=capture.last_ns, damage=damage
+            link_asked,
+            feeds=feeds,
+            taps=capture.taps,
+            routes=routes,
+            end_ns=capture.last_ns,
+            damage=damage,
+            returned=back.get(link) if back.get(link) in capture.taps else None,
         )
         if not len(traffic.inputs) and not len(traffic.outputs):
             gaps[link] = NO_TRAFFIC

@@ -19,6 +19,7 @@ from gauntlet.certificate.answers import Findings, plural, seconds, span
 from gauntlet.certificate.arrivals import NEVER, Arrivals
 from gauntlet.certificate.capture import Capture
 from gauntlet.certificate.established import Opened, check_established
+from gauntlet.certificate.first_flight import check_first_flight
 from gauntlet.certificate.seen import (
     AT_RECEIVER,
     AT_REQUESTER,
@@ -41,12 +42,17 @@ def check_claims(
     capture: Capture | None,
     findings: Findings,
 ) -> None:
-    """Judge what the record says of each flow: `sent`, `established`, `bytes`, `instants` and `objects`."""
+    """Judge what the record says of each flow: `sent`, `established`, `initial_window`, `bytes`, `instants`
+    and `objects`."""
     for claims in read_claims(plan_run, record, record_dir):
         ways = [path for path in record["paths"] if path["flow"] == claims.name]
         check_sent(Sending(claims, ways, plan_run, record), capture, findings)
-        damaged = any(change.get("corrupt") for change in plan_run["timeline"])
+        # What stands in the way may alter packets as a damaging link does.
+        damaged = bool(plan_run.get("in_path")) or any(
+            change.get("corrupt") for change in plan_run["timeline"]
+        )
         check_established(Opened(claims, ways, damaged), capture, findings)
+        check_first_flight(claims, ways, capture, findings, damaged=damaged)
         if claims.claims_nothing:
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")
             continue
@@ -142,7 +148,7 @@ class _Early:
 
 def _earliest(told_ns: Ints, arrived_ns: Ints, words: Callable[[int], str]) -> _Early | None:
     """Which of several instants came before their packets; `words` names the k-th of them."""
-    early = arrived_ns - tolerance.TIME_NS > told_ns
+    early = arrived_ns - tolerance.current().time_ns > told_ns
     if not early.any():
         return None
     k = int(np.argmax(np.where(early, arrived_ns - told_ns, np.iinfo(np.int64).min)))
@@ -180,7 +186,7 @@ def _check_instants(claims: Claims, seen: Seen, messages_kept: bool, findings: F
         if timed
         else f"Neither first nor last byte {of_flow}.",
         measured={"messages": timed, "early_instants": sum(each.count for each in early)},
-        expected={"early_instants": 0, "tolerance_s": tolerance.TIME_NS / 1e9},
+        expected={"early_instants": 0, "tolerance_s": tolerance.current().time_ns / 1e9},
     )
 
 

@@ -118,7 +118,10 @@ def _shares(traffic: Traffic, corrupt: Floats) -> tuple[Floats, Floats]:
     asked, left_ns = traffic.asked, traffic.outputs.time_ns
     longest_ns = round(float((asked.column("delay_s") + asked.column("jitter_s")).max()) * 1e9)
     spans = np.stack(
-        (asked.at(left_ns - longest_ns - tolerance.TIME_NS), asked.at(left_ns + tolerance.TIME_NS))
+        (
+            asked.at(left_ns - longest_ns - tolerance.current().time_ns),
+            asked.at(left_ns + tolerance.current().time_ns),
+        )
     )
     pairs, which = np.unique(spans, axis=1, return_inverse=True)
     low, high = (

@@ -23,6 +23,7 @@ JUDGED_BY: dict[str, tuple[str, ...]] = {
     "packet limit": ("queue",),
     "outage": ("outage", "loss"),
     "scripted drops": ("script",),
+    "in-path rules": ("seen", "emitted", "rules", "conditions"),
 }
 """Checks that judge an impairment; all of those that were made count."""
 

@@ -29,7 +29,7 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
     late_ns = left_ns - np.maximum(due_ns, held_ns)
     worst_early = int(early_ns.max(initial=np.iinfo(np.int64).min))
     worst_late = int(late_ns.max(initial=np.iinfo(np.int64).min))
-    early, late = early_ns > tolerance.TIME_NS, late_ns > tolerance.TIME_NS
+    early, late = early_ns > tolerance.current().time_ns, late_ns > tolerance.current().time_ns
     failures = []
     if early.any():
         k = int(np.argmax(early_ns))
@@ -50,7 +50,7 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
             f"{span(worst_late)} too much."
         )
     failures += _stuck(traffic)
-    waited = int(((left_ns - due_ns > tolerance.TIME_NS) & ~late).sum())
+    waited = int(((left_ns - due_ns > tolerance.current().time_ns) & ~late).sum())
     measured: dict[str, float] = {"packets": len(left_ns), "waited_for_order_packets": waited}
     if len(left_ns):
         measured |= {
@@ -70,7 +70,7 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
         expected={
             "shortest_s": int(least.min(initial=2**62)) / 1e9 if len(least) else None,
             "longest_s": int(most.max(initial=0)) / 1e9 if len(most) else None,
-            "tolerance_s": tolerance.TIME_NS / 1e9,
+            "tolerance_s": tolerance.current().time_ns / 1e9,
         },
     )
 
@@ -79,7 +79,7 @@ def _stuck(traffic: Traffic) -> list[str]:
     waiting = np.flatnonzero(traffic.queued & ~traffic.matched.unclear_in)
     _, most = delay_windows(traffic.asked, traffic.inputs.time_ns[waiting])
     overdue_ns = traffic.end_ns - (traffic.inputs.time_ns[waiting] + most)
-    stuck = int((overdue_ns > tolerance.TIME_NS).sum())
+    stuck = int((overdue_ns > tolerance.current().time_ns).sum())
     if not stuck:
         return []
     return [
@@ -124,7 +124,7 @@ def _overtakers(traffic: Traffic, sources: Ints) -> Ints:
     if not len(sources):
         return sources
     times, feeds = traffic.inputs.time_ns[sources], traffic.inputs.feed[sources]
-    behind = times < np.maximum.accumulate(times) - tolerance.TIME_NS
+    behind = times < np.maximum.accumulate(times) - tolerance.current().time_ns
     for feed in np.unique(feeds):
         mine = np.flatnonzero(feeds == feed)
         behind[mine] |= sources[mine] < np.maximum.accumulate(sources[mine])

@@ -113,7 +113,7 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
         failure = failure or _early(flow, established_ns, secured, "the first data of the other side", where)
     failure = failure or _late(flow, established_ns, transport_ns, carried, where)
     needed_ns = max(carried, secured)
-    if failure is None and flow.may_not_wait and established_ns + tolerance.TIME_NS < needed_ns:
+    if failure is None and flow.may_not_wait and established_ns + tolerance.current().time_ns < needed_ns:
         _leave(flow, "it need not wait for an answer, so that no packet says when that was", None, findings)
         return
     if failure is None and needed_ns == NEVER:
@@ -175,7 +175,7 @@ def _first_ns(capture: Capture, links: Sequence[str], pairs: Sequence[int], reco
 
 def _early(flow: Opened, told_ns: int, needed_ns: int, what: str, where: str) -> str | None:
     """Whether the session was there before the packet that it needs."""
-    if told_ns + tolerance.TIME_NS >= needed_ns or flow.may_not_wait:
+    if told_ns + tolerance.current().time_ns >= needed_ns or flow.may_not_wait:
         return None
     if needed_ns == NEVER:
         # What protects ResTP's handshake may hide it.
@@ -193,10 +193,10 @@ def _late(flow: Opened, established_ns: int, transport_ns: int, answered_ns: int
         return None
     first_s = flow.claims.told["first_received_s"]
     first_ns = NEVER if first_s is None else round(first_s * 1e9)
-    if established_ns > first_ns + tolerance.TIME_NS:
+    if established_ns > first_ns + tolerance.current().time_ns:
         after = span(established_ns - first_ns)
         return f"{_claims(flow, established_ns)}, {after} after its first byte was received."
-    woken_ns = transport_ns - tolerance.WAKING_NS
+    woken_ns = transport_ns - tolerance.current().waking_ns
     if flow.claims.stack not in _BY_KERNEL or flow.damaged or flow.may_not_wait or woken_ns <= answered_ns:
         return None
     return (

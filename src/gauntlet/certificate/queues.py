@@ -55,8 +55,8 @@ def occupancy(traffic: Traffic) -> Occupancy:
     matched = np.flatnonzero(traffic.matched.source >= 0)
     left_ns = traffic.outputs.time_ns[matched]
     gone = np.concatenate(([0], np.cumsum(size[traffic.matched.source[matched]])))
-    gone_most = gone[np.searchsorted(left_ns, inputs.time_ns + tolerance.TIME_NS, side="right")]
-    gone_least = gone[np.searchsorted(left_ns, inputs.time_ns - tolerance.TIME_NS, side="left")]
+    gone_most = gone[np.searchsorted(left_ns, inputs.time_ns + tolerance.current().time_ns, side="right")]
+    gone_least = gone[np.searchsorted(left_ns, inputs.time_ns - tolerance.current().time_ns, side="left")]
     own = np.flatnonzero(traffic.own_words)
     own_size = int(traffic.outputs.length[own].sum()) if unit == "byte" else len(own)
     return Occupancy(

@@ -214,7 +214,7 @@ def _late(flow: Sending, seen: Seen) -> str | None:
     passed_ns = _passed_ns(seen, number, size)
     if passed_ns is None:
         return None
-    late = (passed_ns != NEVER) & (sent_ns > passed_ns + tolerance.TIME_NS)
+    late = (passed_ns != NEVER) & (sent_ns > passed_ns + tolerance.current().time_ns)
     if not late.any():
         return None
     k = int(np.argmax(np.where(late, sent_ns - passed_ns, -1)))

@@ -26,10 +26,10 @@ def check_rate(asked: AskedLink, tap: TapPackets, findings: Findings) -> None:
         rate_bps=fastest,
         burst_bytes=bursts,
         rounding_ns=tolerance.SHAPER_ROUNDING_NS,
-        margin_ns=tolerance.TIME_NS,
+        margin_ns=tolerance.current().time_ns,
     )
     finite = fastest[np.isfinite(fastest)]
-    allowance = 2 * tolerance.TIME_NS * float(finite.max(initial=0.0)) / 8e9
+    allowance = 2 * tolerance.current().time_ns * float(finite.max(initial=0.0)) / 8e9
     failure = None
     if excess > allowance:
         failure = (
@@ -74,7 +74,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
         slow_bps=slowest,
         fast_bps=fastest,
         burst_bytes=bursts,
-        margin_ns=tolerance.TIME_NS,
+        margin_ns=tolerance.current().time_ns,
     )
     slowest_bps = float(slowest.min(initial=np.inf))
     hidden_ns = hidden_bytes * 8e9 / slowest_bps if slowest_bps > 0 else 0.0
@@ -82,8 +82,8 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     early_ns = soonest_ns - tolerance.SHAPER_ROUNDING_NS * (rank + 1) - left_ns
     still_waiting = left_ns == NEVER
     late_ns = np.where(still_waiting, traffic.end_ns, left_ns) - latest_ns - hidden_ns
-    early = (early_ns > tolerance.TIME_NS) & ~still_waiting
-    late = late_ns > tolerance.TIME_NS
+    early = (early_ns > tolerance.current().time_ns) & ~still_waiting
+    late = late_ns > tolerance.current().time_ns
     failures = []
     if early.any():
         k = int(np.argmax(np.where(early, early_ns, -np.inf)))
@@ -104,7 +104,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
             f"of the asked rate sends "
             f"them; the worst {what}, {span(late_ns[k])} too late."
         )
-    waited = int((~still_waiting & (left_ns - queue.arrival_ns > tolerance.TIME_NS)).sum())
+    waited = int((~still_waiting & (left_ns - queue.arrival_ns > tolerance.current().time_ns)).sum())
     gone = ~still_waiting
     findings.add(
         "pace",
@@ -118,7 +118,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
             "earliest_before_due_s": _finite(early_ns[gone].max(initial=-np.inf)),
             "latest_after_due_s": _finite(late_ns.max(initial=-np.inf)),
         },
-        expected={"tolerance_s": tolerance.TIME_NS / 1e9, "inputs": len(inputs)},
+        expected={"tolerance_s": tolerance.current().time_ns / 1e9, "inputs": len(inputs)},
     )
 
 

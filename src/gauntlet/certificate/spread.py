@@ -95,7 +95,7 @@ def jitter_places(traffic: Traffic) -> tuple[Floats, float]:
     room = highest - lowest
     bound = floor_ns > delay - jitter
     chosen = (before == after) & (jitter > 0) & (room >= np.minimum(_ROOM_NS, jitter))
-    chosen &= ~(bound & (took_ns - lowest <= tolerance.TIME_NS))
+    chosen &= ~(bound & (took_ns - lowest <= tolerance.current().time_ns))
     room = room[chosen]
     places = np.clip((took_ns - lowest)[chosen] / room, 0.0, 1.0)
-    return places, float((tolerance.TIME_NS / room).max(initial=0.0))
+    return places, float((tolerance.current().time_ns / room).max(initial=0.0))

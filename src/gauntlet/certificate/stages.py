@@ -87,13 +87,26 @@ class Inputs:
         return len(self.time_ns)
 
 
-def stage_inputs(feeds: Mapping[str, set[int]], taps: Mapping[str, TapPackets], routes: Routes) -> Inputs:
-    """Everything that goes or may go into a stage, as its feeding taps saw it."""
+def stage_inputs(
+    feeds: Mapping[str, set[int]],
+    taps: Mapping[str, TapPackets],
+    routes: Routes,
+    returned: str | None = None,
+) -> Inputs:
+    """Everything that goes or may go into a stage, as its feeding taps saw it.
+
+    `returned`: the one of them by which an in-path node may send packets back that the stage's router then
+    sends to it again. They may come out, or not.
+    """
     parts = []
+    carried = set[int]().union(*feeds.values())
     for number, (link, pairs) in enumerate(feeds.items()):
         tap = taps[link]
         expected = _is_one_of(tap.pair, pairs)
-        possible = expected | ~(tap.local | _is_one_of(tap.pair, routes.flow_pairs))
+        if link == returned:
+            possible = _is_one_of(tap.pair, carried)
+        else:
+            possible = expected | ~(tap.local | _is_one_of(tap.pair, routes.flow_pairs))
         rows = np.flatnonzero(possible)
         feed = np.full(len(rows), number)
         parts.append(

@@ -119,16 +119,19 @@ def follow(
     routes: Routes,
     end_ns: int,
     damage: float,
+    returned: str | None = None,
 ) -> Traffic:
     """Match what entered a stage with what left it; `queued` and `scripted` are still empty (see `backlog`
-    and `scripted`)."""
-    inputs, outputs = stage_inputs(feeds, taps, routes), taps[asked.link]
+    and `scripted`). `returned` as for `stage_inputs`."""
+    if returned is not None:
+        feeds = {**feeds, returned: set()}
+    inputs, outputs = stage_inputs(feeds, taps, routes, returned), taps[asked.link]
     least, most = delay_windows(asked, inputs.time_ns)
-    earliest_ns = inputs.time_ns + least - tolerance.TIME_NS
+    earliest_ns = inputs.time_ns + least - tolerance.current().time_ns
     if asked.kind == "tbf":
         latest_ns = np.full(len(inputs), np.iinfo(np.int64).max)
     else:
-        latest_ns = inputs.time_ns + most + tolerance.TIME_NS
+        latest_ns = inputs.time_ns + most + tolerance.current().time_ns
     matched = match(inputs.key, outputs.key, outputs.time_ns, earliest_ns, latest_ns)
     if damage:
         matched = without_lookalikes(matched, outputs.time_ns, earliest_ns, latest_ns)

@@ -26,9 +26,11 @@ class Wishes:
 
     seed: int | None = None
     repetitions: int | None = None
+    engine: str = "virtual"
     workers: int | None = None
     cluster: "Cluster | None" = None
     out: Path | None = None
+    classes: Path | None = None
     capture: bool = False
     cached: bool = True
     quiet: bool = False
@@ -44,11 +46,17 @@ class Wishes:
 def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
+    from gauntlet.executor import engines
+    from gauntlet.advice import services
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
     specs, about = expand(experiment), experiment.about
+    # What the report would refuse is refused before anything is played.
+    services.of_experiment(experiment.text, str(file))
+    if wishes.classes is not None:
+        services.load(wishes.classes)
     out = wishes.out or Path("results") / about.name
     present = len(store.done(out) & {spec.id for spec in specs})
     if not wishes.silent:
@@ -64,6 +72,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 cluster=wishes.cluster,
                 capture=wishes.capture,
                 cached=wishes.cached,
+                engine=None if wishes.engine == "virtual" else engines.installed(wishes.engine),
                 on_event=progress,
             )
     except KeyboardInterrupt:
@@ -73,7 +82,7 @@ def play(file: Path, wishes: Wishes) -> int:
         _warn(outcome)
         click.echo(f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True)
         return EXIT_FAILED
-    page = report.build(out)
+    page = report.build(out, classes=wishes.classes)
     _tell(outcome, page, wishes)
     if wishes.open:
         open_in_browser(page)
@@ -115,7 +124,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "unchecked": outcome.unchecked,
                 "wall_s": round(outcome.wall_s, 3),
                 "virtual_s": round(outcome.virtual_s, 3),
-                "answer": report.summary(outcome.results),
+                "answer": report.summary(outcome.results, wishes.classes),
             }
         )
         return
@@ -125,18 +134,23 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
     else:
         from gauntlet.report import terminal
 
-        console().print(terminal.summary(outcome.results))
+        console().print(terminal.summary(outcome.results, wishes.classes))
         if outcome.wall_s > 0 and outcome.finished:
-            runs, speed = _counted(outcome.finished, "run"), outcome.virtual_s / outcome.wall_s
-            console(stderr=True).print(
-                f"{runs} in {outcome.wall_s:.1f} s; {outcome.virtual_s:.0f} virtual s, "
-                f"{speed:.0f} times as fast as real time."
-            )
+            console(stderr=True).print(_speed(outcome, wishes))
         if outcome.present_before or outcome.cached:
             console(stderr=True).print(_sources(outcome), soft_wrap=True)
         for note in outcome.notes:
             console(stderr=True).print(note, soft_wrap=True, markup=False)
         click.echo(f"Results: {outcome.results}\nReport:  {page}")
+
+
+def _speed(outcome: "Outcome", wishes: Wishes) -> str:
+    """How many runs were played in which time."""
+    runs = f"{_counted(outcome.finished, 'run')} in {outcome.wall_s:.1f} s"
+    if wishes.engine == "host":
+        return f"{runs}, in real time."
+    speed = outcome.virtual_s / outcome.wall_s
+    return f"{runs}; {outcome.virtual_s:.0f} virtual s, {speed:.0f} times as fast as real time."
 
 
 def _sources(outcome: "Outcome") -> str:

@@ -12,13 +12,13 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 from gauntlet.cli.failure import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
+    from gauntlet.advice.use import Advice
     from gauntlet.campaign import Outcome
     from gauntlet.executor.address import Cluster
     from gauntlet.studies.judging import Judged
     from gauntlet.studies.model import Study
     from gauntlet.studies.reproduce import Task
     from gauntlet.studies.summary import Summary
-    from gauntlet.studies.use import Advice
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,17 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--seed", type=int, help="Replace the experiment's seed.")
 @click.option("--repetitions", type=int, help="Replace the experiment's number of repetitions.")
+@click.option(
+    "--engine",
+    type=click.Choice(["virtual", "host"]),
+    default="virtual",
+    show_default=True,
+    help="The ground: virtual time, or this machine's kernel in real time.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @scheduler_options
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
+@click.option("--classes", type=click.Path(path_type=Path), help="Classes of service to advise by (TOML).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
@@ -26,12 +34,14 @@ def run(
     file: Path,
     seed: int | None,
     repetitions: int | None,
+    engine: str,
     workers: int | None,
     scheduler: str | None,
     tls_ca: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
     out: Path | None,
+    classes: Path | None,
     capture: bool,
     no_cache: bool,
     open_: bool,
@@ -43,7 +53,9 @@ def run(
     The same command continues a campaign that was stopped: what is finished stays, and only what is new is
     played when repetitions are raised or the file is edited. Runs that were played before, for whatever
     experiment, come from the cache (gauntlet cache). The same file and seed give the same tables, byte for
-    byte, on any number of workers, here or on other machines (--scheduler, see gauntlet worker).
+    byte, on any number of workers, here or on other machines (--scheduler, see gauntlet worker). With --engine
+    host they are played by this machine's kernel in real time, one at a time in an order drawn from the seed:
+    for what computing costs, which virtual time cannot tell.
 
     \b
     Examples:
@@ -51,15 +63,19 @@ def run(
       gauntlet run experiments/hsr-cbr.toml --seed 7 --workers 1 --out /tmp/seven
       gauntlet run own.toml --repetitions 2 --quiet
       gauntlet run own.toml --scheduler tcp://10.0.0.1:8786
+      gauntlet run experiments/constant.toml --engine host
+      gauntlet run own.toml --classes classes.toml
     """
     from gauntlet.cli.play import Wishes, play
 
     wishes = Wishes(
         seed=seed,
         repetitions=repetitions,
+        engine=engine,
         workers=workers,
         cluster=cluster(scheduler, tls_ca, tls_cert, tls_key, workers),
         out=out,
+        classes=classes,
         capture=capture,
         cached=not no_cache,
         quiet=quiet,

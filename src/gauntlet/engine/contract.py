@@ -25,6 +25,12 @@ class Place:
 class Engine(Protocol):
     """Plays runs; it can be handed to another process."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether the same run gives the same bytes. If not, runs are played one at a time in an order that
+        is drawn, and none is taken from the cache.
+        """
+
     def identity(self) -> dict[str, str]:
         """All of the engine that decides what a plan gives, as hashes and settings: a part of the run key."""
 

@@ -38,6 +38,11 @@ class Virtual:
         """The installed kernel and guest program; RunError with the remedy when one is missing."""
         return Virtual(guest.Machine.installed())
 
+    @property
+    def exact(self) -> bool:
+        """Virtual time repeats itself to the bit."""
+        return True
+
     def identity(self) -> dict[str, str]:
         """Kernel and guest program by hash, and how they are booted. RunError when one cannot be read."""
         return {

@@ -96,8 +96,7 @@ def _foreign(job: Job) -> dict[str, Brought]:
     attachments.check({path: sha256 for path, sha256 in job.plan.files.items() if path not in foreign})
     if foreign and not view.possible():
         raise RunError(
-            f"{next(iter(foreign))} cannot be shown to the run, because {platform.node()} allows no mount "
-            "namespaces (`unshare --user --mount` fails there); allow them, or put the file there at this "
-            "place"
+            f"{next(iter(foreign))} cannot be shown to the run, because {platform.node()} allows this user "
+            "no mounts of its own; allow them (user namespaces), or put the file there at this place"
         )
     return foreign

@@ -14,7 +14,7 @@ from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
 from gauntlet.experiment.strict import unknown_key
 
 _TIMES = ("second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start")
-_SIZES = ("queue", "size", "packet", "send_buffer", "receive_buffer")
+_SIZES = ("queue", "bucket", "size", "packet", "send_buffer", "receive_buffer")
 _SHARES = ("loss", "second_loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
 
@@ -141,6 +141,7 @@ def _factor_name(section: str, key: str) -> str:
             **dict.fromkeys(_SIZES, "_bytes"),
             "rate": "_bps",
             "second_rate": "_bps",
+            "initial_window": "_segments",
         }
         return key + suffix.get(key, "")
     return f"{section}.{key}"

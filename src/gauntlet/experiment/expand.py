@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import drops, flows, links, networks, protocols, seeds, workloads
+from gauntlet.experiment import drops, flows, in_path, links, networks, protocols, seeds, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, ExperimentSection
@@ -78,6 +78,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                 point.condition.flow, entry, ride.max_rate_bps, experiment.known, experiment.folder
             )
             drops.check(ride.link, chosen)
+            nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -89,6 +90,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                     entry=entry,
                     repetition=repetition,
                     record=record,
+                    nodes=nodes,
                 )
 
 
@@ -177,8 +179,10 @@ class _Ride:
         """What the run seed depends on: the link's condition, wherever the trace file lies."""
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
         link = {**dataclasses.asdict(self.link), **spread}
-        # Whether packets vanish by script or not, the others meet the same fate.
-        del link["drop"]
+        # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
+        # bucket and the hosts' interfaces are like.
+        for key in ("drop", "bucket_bytes", "offload"):
+            del link[key]
         # What a network cannot have changes no seed.
         link = {
             key: value for key, value in link.items() if value is not None or not key.startswith("second_")
@@ -241,6 +245,8 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         duplicate=section.duplicate,
         corrupt=section.corrupt,
         queue_limit_bytes=section.queue,
+        bucket_bytes=section.bucket,
+        offload=section.offload,
         drop=section.drop,
         second_rate_bps=section.second_rate,
         second_delay_s=section.second_delay,
@@ -257,6 +263,7 @@ def _run(
     entry: str | None,
     repetition: int,
     record: dict[str, Any],
+    nodes: tuple[dict[str, Any], ...],
 ) -> RunSpec:
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
@@ -291,6 +298,7 @@ def _run(
         flows=sent,
         record=record,
         sysctls=ride.sysctls,
+        in_path=nodes,
     )
 
 

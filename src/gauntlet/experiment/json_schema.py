@@ -61,7 +61,7 @@ def experiment_schema() -> Schema:
         "$schema": DIALECT,
         "title": "Experiment of Gauntlet",
         **{key: file[key] for key in ("type", "additionalProperties", "required")},
-        "properties": {key: properties[key] for key in ExperimentFile.model_fields},
+        "properties": {key: properties[key] for key in _keys(ExperimentFile)},
         "allOf": [_one_kind_of_flow(), _known_protocols(), *_needed(needs)],
     }
 
@@ -72,12 +72,17 @@ def _of(model: type[BaseModel]) -> Schema:
     definitions = schema.pop("$defs", {})
     resolved: Schema = _resolved(schema, definitions)
     for name, text in _documented(model).items():
-        resolved["properties"][name]["description"] = text
+        resolved["properties"][model.model_fields[name].alias or name]["description"] = text
     for property_ in resolved["properties"].values():
         if "default" in property_ and ("pattern" in property_ or "anyOf" in property_):
             # A default is in base units, and the file has text with a unit.
             del property_["default"]
     return resolved
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    """The keys of a model as files have them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _documented(model: type[BaseModel]) -> dict[str, str]:

@@ -31,6 +31,8 @@ _RIDDEN = [
 ]
 
 State = dict[str, Any]
+SMALLEST_BUCKET_BYTES, LARGEST_BUCKET_BYTES = 1500, 10**9
+"""The MTU of every link that is shaped, and what no line has: the kernel counts up to 2^32 bytes."""
 DELAY_DIGITS = 9
 """Delays and instants are rounded to the kernel's nanoseconds."""
 
@@ -86,6 +88,12 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
         )
     if link.burst_loss is not None and link.second_loss is not None:
         raise UserError("[link] second_loss: there is burst_loss on both lines; keep one of them.")
+    bucket_bytes = SMALLEST_BUCKET_BYTES if link.bucket_bytes is None else link.bucket_bytes
+    if not SMALLEST_BUCKET_BYTES <= bucket_bytes <= LARGEST_BUCKET_BYTES:
+        raise UserError(
+            f"[link] bucket: {bucket_bytes:,} bytes are no bucket for packets of an Ethernet's MTU; "
+            f"give from {SMALLEST_BUCKET_BYTES} B to {LARGEST_BUCKET_BYTES // 10**9} GB."
+        )
     independent = link.loss > 0 or trace.column("loss_up").max() > 0 or trace.column("loss_down").max() > 0
     if link.burst_loss is not None and independent:
         raise UserError("[link] burst_loss: there is independent loss too; a link has one or the other.")
@@ -148,7 +156,12 @@ def timeline(spec: RunSpec) -> list[State]:
         hops = (network.up, network.down)[number]
         own_s = 0.0 if hops.internet else internet_s
         states: tuple[tuple[Sequence[str], Sequence[str], tuple[Any, ...], Callable[[State], State]], ...] = (
-            (hops.rate, _RATE[side], (link.queue_limit_bytes,), partial(_rate, link, side)),
+            (
+                hops.rate,
+                _RATE[side],
+                (link.queue_limit_bytes, link.bucket_bytes),
+                partial(_rate, link, side),
+            ),
             (hops.access, _CHANNEL[side], (own_s, *_of_access(link)), partial(_channel, link, side, own_s)),
             (
                 hops.internet if internet_s > 0 else (),
@@ -245,7 +258,8 @@ def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float
 
 def _rate(link: LinkConditions, side: str, row: State) -> State:
     queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
-    return {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
+    state = {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
+    return state if link.bucket_bytes is None else {**state, "burst_bytes": link.bucket_bytes}
 
 
 def _channel(link: LinkConditions, side: str, own_s: float, row: State) -> State:

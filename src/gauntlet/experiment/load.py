@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.axes import Axis, AxisValue, axes, overlay
+from gauntlet.experiment.in_path import InPathSection
 from gauntlet.experiment.protocols import PROTOCOLS, Protocol
 from gauntlet.experiment.protocols import own as own_protocols
 from gauntlet.experiment.schema import (
@@ -47,6 +48,8 @@ class Experiment:
     protocols: tuple[str, ...]
     """Entries of [matrix] protocols; empty when every flow has its own."""
     points: tuple[Point, ...]
+    in_path: tuple[InPathSection, ...]
+    """Nodes that stand in links."""
     known: Mapping[str, Protocol]
     """Every protocol that it can name, its own among them."""
 
@@ -89,7 +92,8 @@ def parse_experiment(
         points = tuple(_points(file, found, known))
     except UserError as error:
         raise UserError(f"{source}: {error}") from None
-    return Experiment(source, folder, text, about, file.record, tuple(chosen), points, known)
+    nodes = tuple(file.in_path)
+    return Experiment(source, folder, text, about, file.record, tuple(chosen), points, nodes, known)
 
 
 def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) -> ExperimentSection:
@@ -141,7 +145,7 @@ def _section(location: Location) -> str:
     """("experiment", "seed") is "[experiment] seed"."""
     if not location:
         return ""
-    head = f"[{location[0]}]" if location[0] != "flow" else "[[flow]]"
+    head = f"[[{location[0]}]]" if location[0] in ("flow", "in_path", "class") else f"[{location[0]}]"
     rest = [str(part + 1) if isinstance(part, int) else part for part in location[1:]]
     return " ".join([head, ", ".join(rest)]).strip()
 

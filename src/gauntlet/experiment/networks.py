@@ -6,7 +6,7 @@ between the internet router and each trackside gateway.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
@@ -34,6 +34,10 @@ class Network:
     """By tunnel; the first is where programs of the user run."""
     second: frozenset[str] = frozenset()
     """Hops of a second line, which may have conditions of its own."""
+    in_path: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By the side of the hosts (train, trackside): a link that carries no impairment, in which an in-path
+    node can stand; its end towards the train first. It carries what all hosts of the train send, or what goes
+    to the first trackside host."""
 
     def host(self, side: str) -> str:
         """The host of a side (train or trackside) in which programs of the user run."""
@@ -45,7 +49,11 @@ _RAIL_D34 = Network(
     down=Direction(("rbsb>rb", "rcsc>rc"), ("rabc>ra",), ("rb>rabc", "rc>rabc")),
     train_hosts=("tc1", "tc2"),
     trackside_hosts={"b": "tsb1", "c": "tsc1"},
+    in_path=MappingProxyType({"train": ("sa", "rasa"), "trackside": ("rbsb", "sb")}),
 )
+
+_AT_WIRE_ENDS = MappingProxyType({"train": ("client", "west"), "trackside": ("east", "server")})
+"""Of wire-dual: on the first of its lines."""
 
 NETWORKS: Mapping[str, Network] = MappingProxyType(
     {
@@ -57,12 +65,14 @@ NETWORKS: Mapping[str, Network] = MappingProxyType(
             down=Direction(("east>mid",), ("mid>west",), ()),
             train_hosts=("client",),
             trackside_hosts={"b": "server"},
+            in_path=_AT_WIRE_ENDS,
         ),
         "wire-dual": Network(
             up=Direction(("west>mid", "west2>mid2"), ("mid>east", "mid2>east2"), ()),
             down=Direction(("east>mid", "east2>mid2"), ("mid>west", "mid2>west2"), ()),
             train_hosts=("client",),
             trackside_hosts={"b": "server"},
+            in_path=_AT_WIRE_ENDS,
             second=frozenset({"west2>mid2", "mid2>east2", "east2>mid2", "mid2>west2"}),
         ),
     }

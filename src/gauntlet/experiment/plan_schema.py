@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from gauntlet.errors import UserError
-from gauntlet.experiment.strict import Location, Strict, sentence
+from gauntlet.experiment import player
+from gauntlet.experiment.strict import Location, Strict, sentence, unknown_key
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -144,6 +145,38 @@ class PlanDrop(Strict):
     link: LinkName
 
 
+class PlanRule(Strict):
+    """A rule of an in-path node. What its conditions and its action take the player knows, and says."""
+
+    id: Annotated[str, Field(min_length=1)]
+    match: dict[str, Any] = Field(default_factory=dict)
+    do: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _known(self) -> "PlanRule":
+        rules = player.DESCRIPTION["rules"]
+        action = self.do.get("action")
+        for key in self.match:
+            if key not in rules["match"]:
+                raise ValueError(f"the rule '{self.id}': match: {unknown_key(key, rules['match'])}")
+        if action not in rules["do"]:
+            raise ValueError(
+                f"the rule '{self.id}' has no action that is known; choose one of {', '.join(rules['do'])}."
+            )
+        for key in self.do:
+            if key not in ("action", *rules["do"][action]):
+                raise ValueError(f"the rule '{self.id}': do: {unknown_key(key, rules['do'][action])}")
+        return self
+
+
+class PlanInPath(Strict):
+    """A node that stands in the link between two others."""
+
+    node: NodeName
+    between: Annotated[list[NodeName], Field(min_length=2, max_length=2)]
+    rules: list[PlanRule] = Field(default_factory=list)
+
+
 class PlanFlow(Strict):
     """Who sends what to whom."""
 
@@ -210,7 +243,9 @@ class PlanRun(Strict):
     limit_s: Positive
     network: PlanNetwork
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
+    in_path: list[PlanInPath] = Field(default_factory=list)
     drops: list[PlanDrop] = Field(default_factory=list)
+    offload: bool = False
     sysctls: dict[str, str] = Field(default_factory=dict)
     flows: Annotated[list[PlanFlow], AfterValidator(_with_ports)] = Field(default_factory=list)
     programs: list[PlanProgram] = Field(default_factory=list)

@@ -22,7 +22,9 @@ def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
         "sysctls": dict(spec.sysctls),
         "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
         "record": dict(spec.record),
+        **({"offload": True} if spec.link.offload == "on" else {}),
         **({"drops": scripted} if scripted else {}),
+        **({"in_path": [dict(node) for node in spec.in_path]} if spec.in_path else {}),
     }
 
 

@@ -44,6 +44,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "congestion": "congestion",
         "encapsulation": "encapsulation",
         "loss_cause": "loss_cause",
+        "initial_window": "initial_window_segments",
         "client_auth": "client_auth",
         "resumption": "resumption",
         "early_data": "early_data",
@@ -94,7 +95,8 @@ def _quic_datagrams(library: str) -> Protocol:
 
 
 def _tls(key: str, label: str, **params: str) -> Protocol:
-    return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), _options("tls"))
+    options = _options("tls") - ({"initial_window"} if params.get("transport") == "sctp" else set())
+    return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), options)
 
 
 def _restp(

@@ -71,12 +71,22 @@ class LinkConditions:
     duplicate: float = 0.0
     corrupt: float = 0.0
     queue_limit_bytes: int | None = None
+    bucket_bytes: int | None = None
+    """Of the bottleneck's shaper; None: the plan's own."""
+    offload: str = "off"
+    """Whether the hosts' interfaces cut segments and merge packets: on or off."""
     drop: str = "none"
     """Packets that vanish by script (drops.py)."""
     second_rate_bps: int | None = None
     second_delay_s: float | None = None
     second_loss: float | None = None
     """Of the second line of a network that has one; None: as on the first."""
+
+
+def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions of a link as a mapping, without those that came later and say nothing here."""
+    usual = {"bucket_bytes": None, "offload": "off"}
+    return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 
 @dataclass(frozen=True)
@@ -102,10 +112,15 @@ class RunSpec:
     flows: tuple[FlowSpec, ...]
     record: dict[str, Any]
     sysctls: dict[str, str]
+    in_path: tuple[Mapping[str, Any], ...] = ()
+    """Nodes that stand in links, as the plan has them (in_path.py)."""
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON-serialisable data."""
-        return dataclasses.asdict(self)
+        data = dataclasses.asdict(self)
+        # Most runs have none of these, and are written as they were before there were any.
+        data["link"] = without_later_keys(data["link"])
+        return data if self.in_path else {key: value for key, value in data.items() if key != "in_path"}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "RunSpec":
@@ -114,5 +129,6 @@ class RunSpec:
             "scenario": ScenarioRef(**data["scenario"]),
             "link": LinkConditions(**data["link"]),
             "flows": tuple(FlowSpec(**flow) for flow in data["flows"]),
+            "in_path": tuple(data.get("in_path", ())),
         }
         return RunSpec(**{**data, **inner})

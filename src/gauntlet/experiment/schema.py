@@ -20,6 +20,7 @@ from pydantic import (
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.in_path import InPathSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -31,6 +32,7 @@ from gauntlet.experiment.quantities import (
     SpreadTime,
     Time,
 )
+from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
 
 DEFAULT_PACKET_BYTES = 1448
@@ -38,6 +40,9 @@ DEFAULT_PACKET_BYTES = 1448
 MAX_REPETITIONS = 10_000
 SHORTEST_INTERVAL_S = 1e-3
 """The guest refuses shorter ones."""
+MOST_INITIAL_WINDOW = 65_535 // 536
+"""Segments of TCP's default size (RFC 9293, section 3.7.1) in the longest window that a receiver can offer at
+first (RFC 7323, section 2.2: the window of a SYN is not scaled). The guest refuses more."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -145,6 +150,10 @@ class LinkSection(Strict):
     corrupt: Share = 0.0
     queue: Size | None = None
     """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
+    bucket: Size | None = None
+    """Bytes of the bottleneck's token bucket; None: those of D3.4's script."""
+    offload: Literal["off", "on"] = "off"
+    """Whether the interfaces of the hosts cut segments and merge packets."""
     drop: Literal["none", "first-syn", "first-syn-ack", "both"] = "none"
     """Packets of each session's opening that vanish in the network, whatever else is lost."""
     network: Literal["rail-d34", "rail-d34-dual", "wire", "wire-dual"] | None = None
@@ -198,6 +207,8 @@ class FlowSection(Strict):
     """What carries ResTP's packets; None: UDP."""
     loss_cause: Literal["congestion", "corruption", "outage", "dynamic"] | None = None
     """What ResTP takes a loss to mean; None: as the preset says."""
+    initial_window: int | None = Field(default=None, ge=1, le=MOST_INITIAL_WINDOW)
+    """Segments that TCP may send before the first acknowledgement; None: the kernel's ten (RFC 6928)."""
 
     client_auth: bool | None = None
     """Whether the sender shows a certificate too; None: no."""
@@ -257,10 +268,14 @@ class ExperimentFile(Strict):
     matrix: dict[str, Any] = Field(default_factory=dict)
     workload: dict[str, Any] | None = None
     flow: list[dict[str, Any]] = Field(default_factory=list)
+    in_path: list[InPathSection] = Field(default_factory=list)
+    """Nodes that stand in a link and do with packets what their rules say."""
     record: RecordSection = RecordSection()
     sysctl: dict[str, Any] = Field(default_factory=dict)
     stack: dict[str, StackSection] = Field(default_factory=dict)
     """Protocols of the user's own."""
+    services: list[Service] = Field(alias="class", default_factory=list)
+    """Classes of service that the report holds its flows against, before the package's own."""
 
 
 class Condition(Strict):

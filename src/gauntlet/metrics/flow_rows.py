@@ -1,10 +1,18 @@
-"""Rows of the table of flows: whether a flow did what it was to do."""
+"""Rows of the table of flows: what a flow is judged by, and whether it did what it was to do."""
 
 from collections.abc import Mapping
 from typing import Any
 
 TRANSFERS = frozenset({"bulk", "ftp", "ftps", "files", "page"})
 """Applications that have a number of bytes to bring and are then done."""
+
+JUDGED_BY = {
+    **dict.fromkeys(TRANSFERS, "download_time_s"),
+    "web": "page_load_time_s",
+    "periodic": "message_delay_with_setup_s",
+    "voip": "voip_mos",
+}
+"""What flows of an application are judged by first; all others by what they make of the line."""
 
 
 def completed(flow: Mapping[str, Any]) -> bool:

@@ -18,34 +18,45 @@ PAGE = "report.html"
 
 
 def build(
-    results_folder: Path, out: Path | None = None, svg_dir: Path | None = None, png_dir: Path | None = None
+    results_folder: Path,
+    out: Path | None = None,
+    svg_dir: Path | None = None,
+    png_dir: Path | None = None,
+    *,
+    classes: Path | None = None,
 ) -> Path:
     """Write the report of a results folder and return its place (`report.html` in the folder unless `out` is
     given).
 
-    Tables that are missing or older than the runs are made first. With `svg_dir` or `png_dir` every figure is
-    written there too. Raises UserError when the folder holds no results, RunError when they are damaged or
-    nothing was run yet.
+    Tables that are missing or older than the runs are made first. `classes` is a file of classes of service
+    that the experiment is held against before its own and ours (docs/formats/classes.md). With `svg_dir` or
+    `png_dir` every figure is written there too. Raises UserError when the folder holds no results or classes
+    are wrong, RunError when results are damaged or nothing was run yet.
     """
-    from gauntlet.report import export, page
+    from gauntlet.report import export, page, use
     from gauntlet.report.contents import figures
     from gauntlet.results.files import failures_named, write_whole
 
     evaluation = load(results_folder)
+    told = use.advice(evaluation, use.known(evaluation, classes))
     made = figures(evaluation)
     place = out or results_folder / PAGE
     with failures_named(f"write the report {place}"):
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, page.html(evaluation, made).encode())
+        write_whole(place, page.html(evaluation, made, told).encode())
         export.write(made.all(), svg_dir, png_dir)
     return place
 
 
-def summary(results_folder: Path) -> dict[str, Any]:
-    """The answer as plain data for scripts (JSON): sentences, cells of every KPI, trust, paths."""
+def summary(results_folder: Path, classes: Path | None = None) -> dict[str, Any]:
+    """The answer as plain data for scripts (JSON): what to use, sentences, cells of every KPI, trust, paths.
+    `classes` as of `build`.
+    """
+    from gauntlet.report import use
     from gauntlet.report.plain import as_data
 
-    return as_data(load(results_folder))
+    evaluation = load(results_folder)
+    return as_data(evaluation, use.advice(evaluation, use.known(evaluation, classes)))
 
 
 def load(results_folder: Path) -> "Evaluation":

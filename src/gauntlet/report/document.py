@@ -4,6 +4,7 @@ import contextlib
 import importlib.metadata
 import json
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -24,11 +25,13 @@ _INSIDE_QUANTITY = re.compile(
 )
 
 
-def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = "", **values: Any) -> str:
+def render(
+    template: str, *, page_data: Any, protocol_css: str, more_css: Sequence[str] = (), **values: Any
+) -> str:
     """The page of a template in `templates/`, which extends `base.html.j2`.
 
     `page_data` is what `report.js` draws from: `figures` (name -> spec, and csv where the spec does not hold
-    it) and `series`. `more_css` names a second style sheet in `templates/`.
+    it) and `series`. `more_css` names further style sheets in `templates/`.
     """
     environment = jinja2.Environment(
         autoescape=True,
@@ -37,7 +40,7 @@ def render(template: str, *, page_data: Any, protocol_css: str, more_css: str = 
         finalize=_with_units_kept,
         loader=jinja2.FunctionLoader(_text),
     )
-    styles = [_text("report.css"), *([_text(more_css)] if more_css else []), protocol_css]
+    styles = [_text("report.css"), *(_text(name) for name in more_css), protocol_css]
     page = environment.get_template(template).render(
         css=Markup("\n".join(styles)),
         version=__version__,

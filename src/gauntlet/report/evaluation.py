@@ -6,7 +6,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from operator import itemgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -17,7 +17,7 @@ import pyarrow as pa
 from gauntlet.figures.style import OF_SUBJECT, Style, styles
 from gauntlet.metrics.compare import Standing, against_best
 from gauntlet.metrics.flow import UNSUPPORTED
-from gauntlet.metrics.flow_rows import TRANSFERS, completed
+from gauntlet.metrics.flow_rows import JUDGED_BY, TRANSFERS, completed
 from gauntlet.metrics.intervals import Mean, the_same, typical_mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import (
@@ -29,6 +29,7 @@ from gauntlet.metrics.observation import (
     restricted,
 )
 from gauntlet.metrics.registry import registry
+from gauntlet.report.channel import Channel, channel_of
 from gauntlet.report.factors import NOT_CONDITIONS, Condition, Factor, factors_of
 from gauntlet.report.subjects import is_greedy, slug, subjects_of
 from gauntlet.results.reader import Results
@@ -45,14 +46,6 @@ KPI_ORDER = (
     "jain_index",
 )
 """The order in which KPIs are shown; others follow by name."""
-
-JUDGED_BY = {
-    **dict.fromkeys(TRANSFERS, "download_time_s"),
-    "web": "page_load_time_s",
-    "periodic": "message_delay_with_setup_s",
-    "voip": "voip_mos",
-}
-"""What flows of an application are judged by first; all others by what they make of the line."""
 
 MADE_OF_THE_LINE = ("capacity_utilisation", "throughput_bps")
 
@@ -86,6 +79,10 @@ class Row:
     received_bytes: int = 0
     start_s: float | None = None
     """Where on the line its run began; None where there is no line."""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What it was to do, as its run's specification has it."""
+    channel: Channel = field(default_factory=Channel)
+    """What it rode."""
     observed_until_s: float | None = None
 
     def observed(self, kpi: Kpi) -> Observation | None:
@@ -354,7 +351,7 @@ class Evaluation:
     @_kept
     def done(self, protocol: str, condition: Condition) -> tuple[int, int]:
         """How many of the flows of trusted runs did what they were to do, and how many there are."""
-        flows = [row for row in self._at.get((protocol, condition), ()) if row.trusted and row.supported]
+        flows = self.trusted_rows(protocol, condition)
         return sum(row.completed for row in flows), len(flows)
 
     @_kept
@@ -378,6 +375,10 @@ class Evaluation:
             if row.trusted:
                 found.setdefault(row.run, []).append(row.flow)
         return found
+
+    def trusted_rows(self, protocol: str, condition: Condition) -> list[Row]:
+        """The flows of a protocol under a condition, of trusted runs, as far as they could be carried."""
+        return [row for row in self._at.get((protocol, condition), ()) if row.trusted and row.supported]
 
     @_kept
     def cells(self, kpi: Kpi, condition: Condition) -> Mapping[str, Cell]:
@@ -427,6 +428,7 @@ class Evaluation:
 def _specs(results: Results) -> dict[str, dict[str, Any]]:
     """What a report needs of the specification of each run; equal parts of them are one object."""
     known: dict[str, Any] = {}
+    channels: dict[Channel, Channel] = {}
 
     def once(part: Any) -> Any:
         return known.setdefault(json.dumps(part), part)
@@ -440,6 +442,7 @@ def _specs(results: Results) -> dict[str, dict[str, Any]]:
             "labels": once(labels),
             "flows": once(spec.get("flows", [])),
             "start_s": once(spec.get("start_s")),
+            "channel": channels.setdefault(channel := channel_of(spec), channel),
         }
     return found
 
@@ -501,6 +504,8 @@ def _rows(results: Results, specs: Mapping[str, Mapping[str, Any]], varied: list
                     given_s=flow.get("given_s"),
                     received_bytes=int(flow.get("received_bytes") or 0),
                     start_s=spec["start_s"],
+                    asked=asked,
+                    channel=spec["channel"],
                     observed_until_s=flow.get("observed_until_s"),
                 )
             )

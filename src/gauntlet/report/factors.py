@@ -18,6 +18,7 @@ _UNITS: tuple[tuple[str, str], ...] = (
     ("_bytes", "B"),
     ("_kmh", "km/h"),
     ("_km", "km"),
+    ("_segments", "segments"),
 )
 
 Condition = tuple[Any, ...]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gauntlet import units
+from gauntlet.advice.shown import shown as shown_advice
+from gauntlet.advice.use import Advice
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
@@ -17,6 +19,7 @@ from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
+from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -28,7 +31,7 @@ INSTANTS = {
 """What `delivery_instants` of the record mean."""
 
 
-def html(evaluation: Evaluation, figures: Figures) -> str:
+def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     """The whole report as one HTML page."""
     found = trust(evaluation)
     manifest = evaluation.results.manifest
@@ -37,11 +40,13 @@ def html(evaluation: Evaluation, figures: Figures) -> str:
     heat = [table for _, of_part in tables for table in of_part]
     return render(
         "report.html.j2",
+        more_css=("use.css",),
         title=evaluation.title,
         question=evaluation.question,
         subtitle=_subtitle(evaluation),
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
+        use=shown_advice(advice),
         sentences=sentences(evaluation),
         rules=RULES,
         heat=heat,
@@ -59,10 +64,13 @@ def html(evaluation: Evaluation, figures: Figures) -> str:
         conditions=[evaluation.label(condition) for condition in evaluation.conditions],
         styles=evaluation.styles,
         instants_words=INSTANTS,
+        in_path=doings(evaluation),
+        in_path_columns=[name.replace("_", " ") for name in COLUMNS],
         shown=shown[0] if shown else {},
         first_doubtful=[run["run"] for run in shown if not run["trusted"]],
         provenance=_provenance(manifest, evaluation.kernel),
         again=_again(manifest),
+        in_real_time=manifest.in_real_time,
         experiment=evaluation.results.experiment,
         page_data=_page_data(figures),
     )
@@ -141,7 +149,8 @@ def _subtitle(evaluation: Evaluation) -> str:
     parts += [f"{words} {label}" for words, label in evaluation.constants.items()]
     parts.append(counted(len(evaluation.repetitions), "repetition"))
     if evaluation.kernel:
-        parts.append(f"Linux {evaluation.kernel}, in virtual time")
+        time = "real" if evaluation.results.manifest.in_real_time else "virtual"
+        parts.append(f"Linux {evaluation.kernel}, in {time} time")
     return " · ".join(parts)
 
 
@@ -179,6 +188,7 @@ def _provenance(manifest: Manifest, kernel: str) -> list[tuple[str, str]]:
         ("Kernel", kernel or manifest.engine.get("kernel", "")),
         ("Kernel image hash (SHA-256)", manifest.engine.get("kernel_sha256", "")),
         ("Guest program hash (SHA-256)", manifest.engine.get("guest_sha256", "")),
+        ("Player hash (SHA-256)", manifest.engine.get("player_sha256", "")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
         ("Host", host_words(manifest.host)),
         ("Started", manifest.sessions[0].started if manifest.sessions else ""),
@@ -200,6 +210,12 @@ def host_words(host: Mapping[str, str | int]) -> str:
 
 
 def _again(manifest: Manifest) -> str:
+    if manifest.in_real_time:
+        return (
+            "These runs were played in real time by the kernel of the host above. The command above with "
+            "this experiment file and the same seed plays the same plans again; how they end depends on the "
+            "machine and on what else it does, so that results are similar and not the same."
+        )
     return (
         "Run the command above with this experiment file, the same seed, and a kernel image and guest "
         "program of the hashes above: every table in tables/ then has the same bytes, on any machine and "

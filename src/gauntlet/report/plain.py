@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from gauntlet.advice.use import Advice
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.observation import Observation, State
@@ -11,8 +12,10 @@ from gauntlet.report.evaluation import Cell, Evaluation
 from gauntlet.report.trust import trust
 
 
-def as_data(evaluation: Evaluation) -> dict[str, Any]:
+def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
     """JSON types only, values in SI units.
+
+    `advice` is what to use, in the shape that studies have it in (docs/formats/classes.md).
 
     `cells` has one entry a subject (flows with the same work; empty where all have it), KPI, protocol and
     condition: `mean`, `low`, `high`, `n`, `median`, `worst` (null: nothing came to be), `completed` of
@@ -33,6 +36,7 @@ def as_data(evaluation: Evaluation) -> dict[str, Any]:
             {"subject": part.subject, "main_kpi": part.main_kpi.name if part.main_kpi else None}
             for part in evaluation.parts
         ],
+        "advice": advice.to_json(),
         "answer": [{"question": it.question, "text": it.text} for it in sentences(evaluation)],
         "cells": [
             {

@@ -13,19 +13,22 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet import report
+from gauntlet.advice.terminal import uses
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.report import use
 from gauntlet.report.answer import sentences
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.trust import trust
 
 
-def summary(results_folder: Path) -> RenderableType:
-    """What `gauntlet run` and `gauntlet report` print at the end."""
+def summary(results_folder: Path, classes: Path | None = None) -> RenderableType:
+    """What `gauntlet run` and `gauntlet report` print at the end; `classes` as of `report.build`."""
     evaluation = report.load(results_folder)
     found = trust(evaluation)
-    parts: list[RenderableType] = []
+    first = uses(use.advice(evaluation, use.known(evaluation, classes)))
+    parts: list[RenderableType] = [first] if first else []
     for part in evaluation.parts:
         if part.main_kpi is not None:
             parts.append(_MainKpi(part, part.main_kpi))

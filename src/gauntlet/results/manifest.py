@@ -22,7 +22,12 @@ LIBRARIES = ("numpy", "pyarrow", "pydantic", "scipy", "altair", "vl-convert-pyth
 VERSION = 2
 """Of the results folder: its runs have keys since 2."""
 
-_OF_ENGINE = {"kernel_sha256": "kernel image", "guest_sha256": "guest program"}
+_OF_ENGINE = {
+    "ground": "ground",
+    "kernel_sha256": "kernel image",
+    "guest_sha256": "guest program",
+    "player_sha256": "player",
+}
 
 
 class Session(BaseModel):
@@ -79,7 +84,8 @@ class Manifest(BaseModel):
         """A manifest for a campaign that starts now on this host.
 
         `experiment` is the text of the experiment file, `engine` what ran it: `kernel` (release),
-        `kernel_sha256`, `guest_sha256`.
+        `kernel_sha256`, `guest_sha256`; of the host ground `ground`, `kernel`, `player_sha256`, `processor`,
+        `cores`.
         """
         return cls(
             name=name,
@@ -94,6 +100,11 @@ class Manifest(BaseModel):
             host=_host(),
             sessions=[Session(started=_now(), workers=workers)],
         )
+
+    @property
+    def in_real_time(self) -> bool:
+        """Whether the runs are of the host ground: the same plan gives similar results, not the same."""
+        return self.engine.get("ground") == "host"
 
     @classmethod
     def read(cls, results: Path) -> Self:
@@ -121,7 +132,9 @@ class Manifest(BaseModel):
                 f"{results} was made by an older version of gauntlet, which cannot be continued; choose "
                 f"another results folder (`gauntlet report {results}` still shows this one)"
             )
-        for name in sorted((self.engine.keys() | other.engine.keys()) - {"kernel"}):
+        names = (self.engine.keys() | other.engine.keys()) - {"kernel"}
+        # Of engines of two grounds everything differs: the ground says it best.
+        for name in sorted(names, key=lambda name: (name != "ground", name)):
             what = _OF_ENGINE.get(name, f"engine setting '{name}'")
             mine, theirs = self.engine.get(name), other.engine.get(name)
             if mine != theirs:

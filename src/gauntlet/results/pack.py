@@ -21,8 +21,13 @@ from gauntlet.errors import GauntletError
 from gauntlet.results import layout, parquet, pcapng
 from gauntlet.results.files import json_bytes, read_json
 
-_COLUMNS = {"messages": ["flow", "seq"], "sockets": ["flow", "t_ns"], "exchanges": ["flow", "seq"]}
-"""The columnar files of a record, with the columns that they are sorted by."""
+_COLUMNS: Mapping[str, list[str]] = {
+    "messages": ["flow", "seq"],
+    "sockets": ["flow", "t_ns"],
+    "exchanges": ["flow", "seq"],
+    "in_path": [],
+}
+"""The columnar files of a record, with the columns that they are sorted by: none where they are in order."""
 
 
 _LIBRARIES = ("numpy", "pyarrow")
@@ -61,7 +66,9 @@ def pack(
     for name, order in _COLUMNS.items():
         source = record_dir / f"{name}.arrow"
         if source.exists():
-            table = _read_arrow(source).sort_by([(column, "ascending") for column in order])
+            table = _read_arrow(source)
+            if order:
+                table = table.sort_by([(column, "ascending") for column in order])
             parquet.write(table, folder / f"{name}.parquet")
     if (record_dir / layout.KEYS).exists():
         shutil.copyfile(record_dir / layout.KEYS, folder / layout.KEYS)

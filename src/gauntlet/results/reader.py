@@ -90,6 +90,11 @@ class Run:
         """One row an object that a flow exchanged, by flow and number; None when no flow exchanges any."""
         return self._table(layout.EXCHANGES, "the exchanges", columns)
 
+    def in_path(self, columns: list[str] | None = None) -> pa.Table | None:
+        """One row an event at an in-path node, in the order in which things happened; None without such
+        nodes."""
+        return self._table(layout.IN_PATH, "what in-path nodes did", columns)
+
     def trace(self) -> pa.Table | None:
         """The stretch of trace of each bearer, with a first column `bearer`; None when there is none."""
         return self._table(layout.TRACE, "the trace", None)

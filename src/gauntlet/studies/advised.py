@@ -5,34 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.advice.classes import Need
-from gauntlet.advice.grid import TAILS, Grid, Sample, grid
+from gauntlet.advice.grid import Grid, Sample, Variant, grid
+from gauntlet.advice.readings import Readings
 from gauntlet.advice.serves import Condition, Recommendation, of_class
-from gauntlet.advice.standing import Tail
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.flow_rows import completed
-from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.quantity import Quantity, shown
+from gauntlet.metrics.selected import Selected
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Study
-from gauntlet.studies.select import Quantity, Selected, by_repetition, rows, same, shown
+from gauntlet.studies.select import by_repetition, rows, same
 from gauntlet.studies.siblings import with_other_queues
 from gauntlet.studies.summary import Summary
 
-MESSAGES = {
-    "delay_p95_s": "delay_s",
-    "delay_median_s": "delay_s",
-    "message_delay_s": "each_message_delay_s",
-    "message_delay_with_setup_s": "each_message_delay_with_setup_s",
-    "each_message_delay_s": "each_message_delay_s",
-    "each_message_delay_with_setup_s": "each_message_delay_with_setup_s",
-}
-"""What judges messages -> the distribution of their delays, of which the tail is told."""
-
-LOST = "message_loss_ratio"
-
 
 @dataclass(frozen=True)
-class FromSummary:
+class FromSummary(Readings):
     """What advice asks for (`Measured` and `Sampled` of `gauntlet.advice`), out of a summary."""
 
     study: Study
@@ -45,7 +34,7 @@ class FromSummary:
 
     def value(self, need: Need, protocol: str, condition: Condition) -> float | None:
         """See `Measured`."""
-        found = self._sample(need, protocol, condition)
+        found = super().sample(need, protocol, condition)
         return None if found is None else found.mean.value
 
     def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
@@ -57,28 +46,7 @@ class FromSummary:
         for name, value in self._selection(need, protocol, condition).items():
             if name in varied and not any(same(value, have) for have in varied[name]):
                 raise NotMeasured(f"{experiment} has no {name} = {value}.")
-        return self._sample(need, protocol, condition)
-
-    def _sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
-        found = self._read(need, protocol, condition, Quantity(need.kpi, need.quantile))
-        if found.never:
-            return None
-        if not found.values:
-            delay_s, loss = condition
-            where = f"{protocol} at {delay_s:g} s and a loss of {loss:g}"
-            raise NotMeasured(f"No trusted run of {where} tells of: {need.words}.")
-        kpi = self.kpi(need)
-        return Sample(found.mean().within(kpi.least, kpi.most), found.values)
-
-    def tail(self, need: Need, protocol: str, condition: Condition, deadline_s: float | None) -> Tail | None:
-        """See `Sampled`."""
-        if need.kpi not in MESSAGES:
-            return None
-        of = MESSAGES[need.kpi]
-        quantiles = {level: self._told(need, protocol, condition, Quantity(of, level)) for level in TAILS}
-        known = {level: found for level, found in quantiles.items() if found is not None}
-        missed = None if deadline_s is None else self._missed(need, protocol, condition, of, deadline_s)
-        return Tail(known, missed) if known or missed else None
+        return super().sample(need, protocol, condition)
 
     def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
         """See `Sampled`."""
@@ -90,35 +58,13 @@ class FromSummary:
         trusted = [row for row in found if row["trusted"]]
         return sum(completed(row) for row in trusted), len(trusted)
 
-    def queues(self, need: Need) -> Mapping[str, Need]:
-        """See `Sampled`."""
-        return with_other_queues(self.study, self.summary, need)
+    def variants(self, need: Need) -> Mapping[Variant, Need]:
+        """See `Sampled`: the queues that were measured."""
+        found = with_other_queues(self.study, self.summary, need)
+        return {Variant(queue): each for queue, each in found.items()}
 
-    def _told(self, need: Need, protocol: str, condition: Condition, of: Quantity) -> Mean | None:
-        try:
-            return self._read(need, protocol, condition, of).mean()
-        except NotMeasured:
-            return None
-
-    def _missed(
-        self, need: Need, protocol: str, condition: Condition, of: str, deadline_s: float
-    ) -> Mean | None:
-        """The share of messages that were not there in time: those late and those lost."""
-        try:
-            late = self._read(need, protocol, condition, Quantity(of, between=(deadline_s, float("inf"))))
-            late.check()
-        except NotMeasured:
-            return None
-        try:
-            lost = self._read(need, protocol, condition, Quantity(LOST)).values
-        except NotMeasured:
-            lost = {}
-        shares = [
-            1 - (1 - lost.get(repetition, 0.0)) * (1 - share) for repetition, share in late.values.items()
-        ]
-        return mean(shares).within(0.0, 1.0) if shares else None
-
-    def _read(self, need: Need, protocol: str, condition: Condition, of: Quantity) -> Selected:
+    def read(self, need: Need, protocol: str, condition: Condition, of: Quantity) -> Selected:
+        """See `Readings`."""
         source, experiment = self._source(need)
         selection = self._selection(need, protocol, condition)
         return by_repetition(source, experiment, selection, of, measures=self.study.measures)

@@ -13,9 +13,9 @@ from gauntlet.errors import GauntletError, NotMeasured, UserError
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.ratios import ratio
+from gauntlet.metrics.selected import LeftOut
 from gauntlet.studies.decide import EXACT
 from gauntlet.studies.expression import BadExpression, Call, Name, Number, Operation, Text, Tree
-from gauntlet.studies.select import LeftOut
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from gauntlet.metrics.adjusted import ADJUSTED
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.numbers import MISSING, interval_text, number
+from gauntlet.metrics.selected import LeftOut
 from gauntlet.studies.model import Study
-from gauntlet.studies.select import LeftOut
 from gauntlet.studies.summary import Summary
 
 FEWEST_REPETITIONS = 3

@@ -15,19 +15,13 @@ import pyarrow.compute as pc
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import RunSpec
 from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, flows_of
-from gauntlet.metrics.kpis.message_delay import message_delays_s
+from gauntlet.metrics.message_quantiles import LEVELS, MESSAGE_DELAYS, message_quantiles, quantiles_of
 from gauntlet.metrics.steps import Floats
 from gauntlet.metrics.tables import current
 from gauntlet.results.by_flow import by_flow
 from gauntlet.results.reader import Results
 from gauntlet.studies.model import PROTOCOLS, Experiment
 from gauntlet.studies.summary import Part
-
-LEVELS = np.unique(np.concatenate([np.linspace(0, 1, 41), [0.005, 0.01, 0.99, 0.995, 0.998, 0.999]]))
-"""Levels of the quantiles that are kept: steps of 2.5 %, finer in the tails."""
-
-MESSAGE_DELAYS = ("message_delay_s", "message_delay_with_setup_s")
-"""Columns of `delays` for the messages of periodic flows; experiments without such flows do not have them."""
 
 SERIES_POINTS = 1000
 """Messages kept of each flow of an example run: two for each pixel of a figure."""
@@ -141,7 +135,7 @@ def _delays(results: Results, wanted: set[str]) -> pa.Table:
         key: (np.interp(LEVELS, part["level"], part["delay_s"]),)
         for key, part in _groups(results.table("delays"), wanted)
     }
-    if not (of_messages := _of_messages(results, wanted)):
+    if not (of_messages := message_quantiles(results, wanted)):
         return _quantiles(kept, ("delay_s",))
     none = np.full(LEVELS.size, np.nan)
     keys = sorted(kept.keys() | of_messages.keys())
@@ -149,32 +143,13 @@ def _delays(results: Results, wanted: set[str]) -> pa.Table:
     return _quantiles(both, ("delay_s", *MESSAGE_DELAYS))
 
 
-def _of_messages(results: Results, wanted: set[str]) -> dict[tuple[str, int], tuple[Floats, ...]]:
-    """Quantiles over the messages of each periodic flow, as `MESSAGE_DELAYS` names them."""
-    flows = results.table("flows")
-    periodic = set(flows.filter(pc.equal(flows.column("app"), "periodic")).column("run").to_pylist())
-    return {
-        (run.id, flow.index): tuple(
-            _quantiles_of(message_delays_s(flow, with_setup=with_setup)) for with_setup in (False, True)
-        )
-        for run in (results.runs() if periodic else ())
-        if run.id in periodic & wanted and run.ok
-        for flow in flows_of(run)
-    }
-
-
 def _windows(windows: pa.Table, wanted: set[str]) -> pa.Table:
     names = ("throughput_bps", "capacity_bps")
     kept = {}
     for key, part in _groups(windows, wanted):
         whole = part["duration_s"] >= _WHOLE_WINDOW * part["duration_s"].max()
-        kept[key] = tuple(_quantiles_of(part[name][whole]) for name in names)
+        kept[key] = tuple(quantiles_of(part[name][whole]) for name in names)
     return _quantiles(kept, names)
-
-
-def _quantiles_of(values: Floats) -> Floats:
-    known = values[~np.isnan(values)]
-    return np.quantile(known, LEVELS) if known.size else np.full(LEVELS.size, np.nan)
 
 
 def _quantiles(kept: Mapping[tuple[str, int], tuple[Floats, ...]], names: Sequence[str]) -> pa.Table:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gauntlet.advice.shown import shown as shown_advice
+from gauntlet.advice.use import Advice
 from gauntlet.errors import NotMeasured
 from gauntlet.figures.kind import Chart, Table
 from gauntlet.figures.look import GRID, HALF_WIDTH, INK, MUTED, PAGE_WIDTH, finished
@@ -16,7 +18,7 @@ from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.report.document import render
 from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
-from gauntlet.studies import use, use_shown
+from gauntlet.studies import use
 from gauntlet.studies.calibrated import behind
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
 from gauntlet.studies.explained import explained
@@ -74,7 +76,7 @@ class About:
     words: str
     """Of what results it speaks."""
     quick: bool = False
-    advice: use.Advice | None = None
+    advice: Advice | None = None
     """What to use; made from the results unless it is given."""
 
 
@@ -108,7 +110,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
     told = about.advice or use.advice(study, summary)
     return render(
         "study.html.j2",
-        more_css="study.css",
+        more_css=("use.css", "study.css"),
         protocol_css=_dark(specs),
         page_data={"figures": {name: {"spec": spec} for name, spec in specs.items()}, "series": []},
         title=study.title,
@@ -121,7 +123,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         answer=_answer(judged),
         not_counted=beside(judged),
         headlines=_headlines(study, judged),
-        use=use_shown.shown(told) if told.classes or told.settings else None,
+        use=shown_advice(told) if told.classes or told.settings else None,
         explained=explained(judged, study.causes),
         claims=[_claim(it, study) for it in judged],
         figure_names={figure.key: figure.name or figure.title for figure in study.figures},

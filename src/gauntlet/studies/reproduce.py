@@ -14,6 +14,7 @@ from gauntlet.executor.address import Cluster
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import Experiment as ExperimentFile
 from gauntlet.experiment import RunSpec, expand, load_experiment
+from gauntlet.metrics.quantity import Quantity, shown
 from gauntlet.rehearsal import check_programs
 from gauntlet.results import layout, resume, store
 from gauntlet.results.manifest import Manifest
@@ -23,7 +24,7 @@ from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
 from gauntlet.studies.model import PROTOCOLS, Experiment, Study
 from gauntlet.studies.registration import Registration
-from gauntlet.studies.select import Quantity, check, shown
+from gauntlet.studies.select import check
 from gauntlet.studies.summary import Summary
 
 

@@ -17,13 +17,14 @@ from gauntlet.figures.tidy import Columns, Quantity, add
 from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.quantity import DISTRIBUTIONS, shown
+from gauntlet.metrics.quantity import Quantity as Asked
 from gauntlet.scenario import line_figure_data, load_scenario
-from gauntlet.studies import select
 from gauntlet.studies.advised import advised
 from gauntlet.studies.factors import factor_words, summary_factor
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Study
-from gauntlet.studies.select import DISTRIBUTIONS, Selection, by_repetition, quantiles, rows, shown
+from gauntlet.studies.select import Selection, by_repetition, quantiles, rows
 from gauntlet.studies.summary import Summary
 
 POINTS = 64
@@ -133,7 +134,7 @@ class SummarySource:
     def kpi(self, name: str) -> Kpi:
         """A KPI, a measure or a distribution."""
         quantile = 0.5 if name in DISTRIBUTIONS else None
-        return shown(select.Quantity(name, quantile), self._measures)
+        return shown(Asked(name, quantile), self._measures)
 
     def values(self, experiments: Sequence[str], factor: str) -> list[Any]:
         """The values of a factor in those of these experiments that were played."""
@@ -177,7 +178,7 @@ class SummarySource:
         return self._joined[key], JOINED
 
     def _mean(self, summary: Summary, experiment: str, of: Selection, kpi: str) -> Mean | None:
-        quantity = select.Quantity(kpi, 0.5 if kpi in DISTRIBUTIONS else None)
+        quantity = Asked(kpi, 0.5 if kpi in DISTRIBUTIONS else None)
         try:
             found = by_repetition(summary, experiment, of, quantity, measures=self._measures).mean()
         except NotMeasured:

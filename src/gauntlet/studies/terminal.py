@@ -8,16 +8,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gauntlet.advice import words
-from gauntlet.advice.settings import overview, sentences
+from gauntlet.advice.terminal import uses
+from gauntlet.advice.use import Advice
 from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
 from gauntlet.studies.explained import explained
 from gauntlet.studies.judging import MEASURED, NOT_REGISTERED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import Summary
-from gauntlet.studies.use import Advice
-from gauntlet.studies.use_shown import MOST
 
 MARKS: Mapping[Verdict, tuple[str, str]] = {
     Verdict.REPRODUCED: ("✓", "green"),
@@ -75,22 +73,6 @@ def departures(judged: Sequence[Judged]) -> Text | None:
         return None
     said = "; ".join(f"{reason} ({counted(count, 'claim')})" for reason, count in reasons.most_common())
     return Text(f"{NOT_REGISTERED.capitalize()}: {said}.")
-
-
-def uses(advice: Advice) -> RenderableType | None:
-    """What to use for each class, and what settings change; None when the study has neither."""
-    if not advice.classes and not advice.settings:
-        return None
-    shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(style="bold", max_width=22)
-    shown.add_column()
-    for grid in advice.classes:
-        shown.add_row(Text(grid.service.name), Text(words.answer(grid)))
-    for title, those in sentences(advice.settings):
-        each = "\n".join(f"{it.whose}: {it.words}." for it in those)
-        said = overview(those) if len(those) > MOST else each
-        shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), said))
-    return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))
 
 
 def disagreements(study: Study, judged: Sequence[Judged]) -> RenderableType | None:

@@ -8,6 +8,7 @@ mod common;
 mod captures;
 mod check;
 mod delays;
+mod in_path;
 mod lifecycle;
 mod losses;
 mod paths;
@@ -25,6 +26,7 @@ fn main() {
             losses::CHECKS,
             paths::CHECKS,
             captures::CHECKS,
+            in_path::CHECKS,
             lifecycle::CHECKS,
         ];
         let (mut passed, mut failed) = (0, 0);

@@ -137,7 +137,7 @@ fn wire_carries_ipv6() -> Finding {
 }
 
 fn two_switches() -> Finding {
-    let node = |name: &str, switch| NodeSpec { name: name.into(), switch };
+    let node = |name: &str, switch| NodeSpec { name: name.into(), switch, in_path: false };
     let link = |a: &str, b: &str| LinkSpec { a: a.into(), b: b.into(), mtu_bytes: 1500 };
     let address = |node: &str, link: &str, address: &str| AddressSpec {
         node: node.into(),
@@ -177,7 +177,8 @@ fn two_switches() -> Finding {
 
 fn settings_reach_every_node() -> Finding {
     let sysctls = [("net.ipv4.tcp_rmem", "4096\t131072\t6291456"), ("net.core.rmem_max", "7000000")];
-    let options = BuildOptions { seed: 1, sysctls: sysctls.map(|(n, v)| (n.into(), v.into())).into() };
+    let asked = sysctls.map(|(n, v)| (n.into(), v.into())).into();
+    let options = BuildOptions { seed: 1, sysctls: asked, ..Default::default() };
     let network = Network::build(&NetworkSpec::preset("wire"), &options)?;
     for name in ["client", "mid", "server"] {
         let value =
@@ -190,7 +191,8 @@ fn settings_reach_every_node() -> Finding {
     for (name, value) in
         [("net.ipv4.no_such_thing", "1"), ("net.ipv4.tcp_sack", "perhaps"), ("kernel/../x", "1")]
     {
-        let options = BuildOptions { seed: 1, sysctls: [(name.into(), value.into())].into() };
+        let sysctls = [(name.into(), value.into())].into();
+        let options = BuildOptions { seed: 1, sysctls, ..Default::default() };
         let Err(refusal) = Network::build(&NetworkSpec::preset("wire"), &options) else {
             return Err(format!("{name} = {value} was taken").into());
         };

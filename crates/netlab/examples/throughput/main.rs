@@ -37,7 +37,10 @@ fn measure() -> Outcome<()> {
         ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
     ];
     let sysctls = sysctls.map(|(name, value)| (name.into(), value.into())).into();
-    let network = Arc::new(Network::build(&NetworkSpec::preset(preset), &BuildOptions { seed: 1, sysctls })?);
+    let network = Arc::new(Network::build(
+        &NetworkSpec::preset(preset),
+        &BuildOptions { seed: 1, sysctls, ..Default::default() },
+    )?);
     let (rates, delays): (&[&str], &[&str]) = match preset.as_str() {
         "rail-d34" => (
             &["rasa>ra", "rbsb>rb", "rcsc>rc"],

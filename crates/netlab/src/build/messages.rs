@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use ipnet::IpNet;
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
 use netlink_packet_route::link::{
     InfoBridge, InfoData, InfoGre, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
@@ -13,7 +13,8 @@ use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -24,7 +25,7 @@ use crate::netlink::Request;
 const TUNNEL_TTL: u8 = 64;
 
 /// A link: its two ends as (number, name), the second in the namespace `far`.
-pub(super) fn veth(ends: [(u32, String); 2], mtu_bytes: u32, far: BorrowedFd<'_>, name: &str) -> Request {
+pub(crate) fn veth(ends: [(u32, String); 2], mtu_bytes: u32, far: BorrowedFd<'_>, name: &str) -> Request {
     let [near_end, mut far_end] = ends.map(|(index, name)| {
         let mut end = LinkMessage::default();
         end.header.index = index;
@@ -45,7 +46,7 @@ pub(super) fn veth(ends: [(u32, String); 2], mtu_bytes: u32, far: BorrowedFd<'_>
 }
 
 /// A switch: learns nothing (see [`forwarding_entry`]) and runs no protocol of its own.
-pub(super) fn bridge(index: u32) -> Request {
+pub(crate) fn bridge(index: u32) -> Request {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message.header.flags = LinkFlags::Up;
@@ -64,14 +65,14 @@ pub(super) fn bridge(index: u32) -> Request {
     create("cannot make a switch".into(), RouteNetlinkMessage::NewLink(message))
 }
 
-pub(super) fn enslave(index: u32, bridge: u32) -> Request {
+pub(crate) fn enslave(index: u32, bridge: u32) -> Request {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message.attributes = vec![LinkAttribute::Controller(bridge)];
     change("cannot join a link to its switch".into(), RouteNetlinkMessage::SetLink(message))
 }
 
-pub(super) fn up(index: u32, name: &str) -> Request {
+pub(crate) fn up(index: u32, name: &str) -> Request {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message.header.flags = LinkFlags::Up;
@@ -79,7 +80,7 @@ pub(super) fn up(index: u32, name: &str) -> Request {
     change(format!("cannot bring interface {name} up"), RouteNetlinkMessage::SetLink(message))
 }
 
-pub(super) fn address(index: u32, net: IpNet) -> Request {
+pub(crate) fn address(index: u32, net: IpNet) -> Request {
     let mut message = AddressMessage::default();
     message.header.family = family(net.addr());
     message.header.prefix_len = net.prefix_len();
@@ -93,7 +94,7 @@ pub(super) fn address(index: u32, net: IpNet) -> Request {
 }
 
 /// A permanent entry: `address` has the Ethernet address `ethernet`.
-pub(super) fn neighbour(index: u32, address: IpAddr, ethernet: &[u8]) -> Request {
+pub(crate) fn neighbour(index: u32, address: IpAddr, ethernet: &[u8]) -> Request {
     let mut message = NeighbourMessage::default();
     message.header.family = family(address);
     message.header.ifindex = index;
@@ -109,7 +110,7 @@ pub(super) fn neighbour(index: u32, address: IpAddr, ethernet: &[u8]) -> Request
 }
 
 /// A static entry of a switch's table: `ethernet` is behind the port `index`. Nothing is ever flooded.
-pub(super) fn forwarding_entry(index: u32, ethernet: &[u8]) -> Request {
+pub(crate) fn forwarding_entry(index: u32, ethernet: &[u8]) -> Request {
     let mut message = NeighbourMessage::default();
     message.header.family = AddressFamily::Bridge;
     message.header.ifindex = index;
@@ -120,7 +121,7 @@ pub(super) fn forwarding_entry(index: u32, ethernet: &[u8]) -> Request {
 }
 
 /// A GRE tunnel whose outer packets are never fragmented.
-pub(super) fn gre(index: u32, name: &str, local: Ipv4Addr, remote: Ipv4Addr, mtu_bytes: u32) -> Request {
+pub(crate) fn gre(index: u32, name: &str, local: Ipv4Addr, remote: Ipv4Addr, mtu_bytes: u32) -> Request {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message.header.flags = LinkFlags::Up;
@@ -141,17 +142,42 @@ pub(super) fn gre(index: u32, name: &str, local: Ipv4Addr, remote: Ipv4Addr, mtu
     create(format!("cannot make tunnel \"{name}\""), RouteNetlinkMessage::NewLink(message))
 }
 
-pub(super) fn route_via(to: IpNet, via: IpAddr) -> Request {
+pub(crate) fn route_via(to: IpNet, via: IpAddr) -> Request {
     let mut message = route(to);
     message.attributes.push(RouteAttribute::Gateway(RouteAddress::from(via)));
     create(format!("cannot add the route to {to} via {via}"), RouteNetlinkMessage::NewRoute(message))
 }
 
-pub(super) fn route_into(to: IpNet, tunnel: u32) -> Request {
+pub(crate) fn route_into(to: IpNet, tunnel: u32) -> Request {
     let mut message = route(to);
     message.header.scope = RouteScope::Link;
     message.attributes.push(RouteAttribute::Oif(tunnel));
     create(format!("cannot add the route to {to} into a tunnel"), RouteNetlinkMessage::NewRoute(message))
+}
+
+/// The route to one address by a next hop, with an initial window of TCP; it stands before the one that leads there
+/// anyway, being longer, and replaces its like.
+pub(crate) fn windowed_via(to: IpAddr, via: IpAddr, segments: u32) -> Request {
+    let mut message = route(to.into());
+    message.attributes.push(RouteAttribute::Gateway(RouteAddress::from(via)));
+    windowed(to, message, segments)
+}
+
+/// The same by an interface behind which the address is.
+pub(crate) fn windowed_by(to: IpAddr, interface: u32, segments: u32) -> Request {
+    let mut message = route(to.into());
+    message.header.scope = RouteScope::Link;
+    message.attributes.push(RouteAttribute::Oif(interface));
+    windowed(to, message, segments)
+}
+
+fn windowed(to: IpAddr, mut message: RouteMessage, segments: u32) -> Request {
+    message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::InitCwnd(segments)]));
+    Request {
+        what: format!("cannot set the initial window towards {to}"),
+        flags: NLM_F_CREATE | NLM_F_REPLACE,
+        message: RouteNetlinkMessage::NewRoute(message),
+    }
 }
 
 fn route(to: IpNet) -> RouteMessage {

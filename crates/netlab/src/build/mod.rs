@@ -5,9 +5,11 @@
 //! switches' tables), so that no address resolution runs: it would be packets that nobody asked for, whose
 //! loss on an impaired link would stall a flow.
 
-mod messages;
+pub(crate) mod messages;
 pub(crate) mod numbers;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +20,9 @@ use self::numbers::{FIRST_INTERFACE, bridge_index, ethernet_address, interface_i
 use crate::netlink::Request;
 use crate::node::Node;
 use crate::offload::Offloads;
+use crate::options::{BuildOptions, WholeKernel};
+use crate::random::Random;
+use crate::relay::{self, Place, Relay};
 use crate::topology::{Address, Direction, NextHop, Topology};
 use crate::{Error, Sysctls, sysctl};
 
@@ -53,31 +58,66 @@ const IPV6_OFF: [(&str, &str); 2] =
 const UP_POLL: Duration = Duration::from_millis(1);
 const UP_POLLS: usize = 2000;
 
+/// What has been made.
+pub(crate) struct Made {
+    pub nodes: Vec<Node>,
+    /// Relays by the number of their link.
+    pub relays: BTreeMap<usize, Relay>,
+}
+
 /// Makes all nodes and everything between them.
-pub(crate) fn nodes(topology: &Topology, sysctls: &Sysctls) -> Result<Vec<Node>, Error> {
-    let mut nodes = Vec::with_capacity(topology.nodes.len());
-    for (index, node) in topology.nodes.iter().enumerate() {
-        let own = topology.addresses.iter().find(|address| address.node == index);
-        nodes.push(Node::new(&node.name, own.map(|address| address.net.addr()))?);
+pub(crate) fn network(topology: &Topology, options: &BuildOptions) -> Result<Made, Error> {
+    let mut places = BTreeMap::new();
+    for name in &options.relayed {
+        let link = topology.direction(name)?.link;
+        if let Entry::Vacant(free) = places.entry(link) {
+            free.insert(Place::new()?);
+        }
     }
-    apply_settings(topology, &nodes, sysctls)?;
-    for (index, node) in nodes.iter().enumerate() {
-        node.netlink().run(links_from(topology, &nodes, index))?;
+    let nodes = nodes(topology, options, &places)?;
+    let mut relays = BTreeMap::new();
+    for (link, place) in places {
+        let [a, b] = topology.links[link].ends;
+        let ends = [Direction { link, from: a, to: b }, Direction { link, from: b, to: a }];
+        let random = ends.map(|end| Random::new(options.seed, &topology.direction_name(end)));
+        relays.insert(link, place.start(ends.map(|end| relay_index(topology, end)), random)?);
     }
-    for (index, node) in nodes.iter().enumerate() {
-        node.netlink().run(inside(topology, index))?;
-    }
-    switch_offloads_off(topology, &nodes)?;
     for (index, node) in nodes.iter().enumerate() {
         wait_until_up(node, topology.neighbours(index).count())?;
     }
     if topology.uses_ipv6() {
         thread::sleep(REPORTS_OVER);
     }
+    Ok(Made { nodes, relays })
+}
+
+fn nodes(
+    topology: &Topology,
+    options: &BuildOptions,
+    places: &BTreeMap<usize, Place>,
+) -> Result<Vec<Node>, Error> {
+    let mut nodes = Vec::with_capacity(topology.nodes.len());
+    for (index, node) in topology.nodes.iter().enumerate() {
+        let own = topology.addresses.iter().find(|address| address.node == index);
+        nodes.push(Node::new(&node.name, own.map(|address| address.net.addr()))?);
+    }
+    apply_settings(topology, &nodes, &options.sysctls, options.whole_kernel)?;
+    for (index, node) in nodes.iter().enumerate() {
+        node.netlink().run(links_from(topology, &nodes, index, places))?;
+    }
+    for (index, node) in nodes.iter().enumerate() {
+        node.netlink().run(inside(topology, index))?;
+    }
+    switch_offloads_off(topology, &nodes, places)?;
     Ok(nodes)
 }
 
-fn apply_settings(topology: &Topology, nodes: &[Node], sysctls: &Sysctls) -> Result<(), Error> {
+fn apply_settings(
+    topology: &Topology,
+    nodes: &[Node],
+    sysctls: &Sysctls,
+    whole_kernel: WholeKernel,
+) -> Result<(), Error> {
     let mut global: Vec<(&str, &str)> = Vec::new();
     for (node, known) in nodes.iter().zip(&topology.nodes) {
         let own: &[(&str, &str)] = if known.switch { &[] } else { &FORWARDING };
@@ -97,14 +137,36 @@ fn apply_settings(topology: &Topology, nodes: &[Node], sysctls: &Sysctls) -> Res
         })??;
         global = left_over;
     }
+    if whole_kernel == WholeKernel::Leave {
+        return Ok(());
+    }
     // What one namespace does not have, none has.
     global.into_iter().try_for_each(|(name, value)| sysctl::set_globally(name, value))
 }
 
-/// The links whose first end is this node.
-fn links_from(topology: &Topology, nodes: &[Node], node: usize) -> Vec<Request> {
-    let own = topology.links.iter().enumerate().filter(|(_, link)| link.ends[0] == node);
-    own.map(|(index, link)| {
+/// The links whose first end is this node, and those to a relay from either end.
+fn links_from(
+    topology: &Topology,
+    nodes: &[Node],
+    node: usize,
+    places: &BTreeMap<usize, Place>,
+) -> Vec<Request> {
+    let own = topology.links.iter().enumerate().filter_map(|(index, link)| {
+        let end = Direction { link: index, from: node, to: link.other_end(node)? };
+        let place = places.get(&index)?;
+        Some(messages::veth(
+            [
+                (interface_index(topology, end), topology.interface_to(end.to)),
+                (relay_index(topology, end), topology.interface_to(end.from)),
+            ],
+            link.mtu_bytes,
+            place.namespace().fd(),
+            &topology.direction_name(end),
+        ))
+    });
+    let direct = topology.links.iter().enumerate();
+    let direct = direct.filter(|(index, link)| link.ends[0] == node && !places.contains_key(index));
+    let direct = direct.map(|(index, link)| {
         let [from, to] = link.ends;
         let ends = [Direction { link: index, from, to }, Direction { link: index, from: to, to: from }]
             .map(|end| (interface_index(topology, end), topology.interface_to(end.to)));
@@ -114,14 +176,19 @@ fn links_from(topology: &Topology, nodes: &[Node], node: usize) -> Vec<Request> 
             nodes[to].namespace().fd(),
             &topology.direction_name(Direction { link: index, from, to }),
         )
-    })
-    .collect()
+    });
+    direct.chain(own).collect()
+}
+
+/// Number of a relay's interface to the node from which `end` leaves.
+fn relay_index(topology: &Topology, end: Direction) -> u32 {
+    relay::FIRST_INTERFACE + interface_index(topology, end)
 }
 
 /// Everything that is set up within one node.
 fn inside(topology: &Topology, node: usize) -> Vec<Request> {
     let mut requests = vec![messages::up(LOOPBACK_INDEX, "lo")];
-    let switch = topology.nodes[node].switch;
+    let switch = topology.nodes[node].switch && !topology.nodes[node].in_path;
     if switch {
         requests.push(messages::bridge(bridge_index(topology)));
     }
@@ -141,7 +208,7 @@ fn inside(topology: &Topology, node: usize) -> Vec<Request> {
     for address in topology.addresses.iter().filter(|address| address.node == node) {
         requests.push(messages::address(interface_of(topology, address), address.net));
     }
-    for &port in &ports {
+    for &port in ports.iter().filter(|_| !topology.nodes[node].in_path) {
         let interface = interface_index(topology, port);
         for path in topology.segment(node, port.link) {
             let Some(far) = path.last() else { continue };
@@ -188,8 +255,15 @@ fn interface_of(topology: &Topology, address: &Address) -> u32 {
     interface_index(topology, Direction { link: address.link, from: address.node, to })
 }
 
-fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error> {
-    let mut merging = None;
+/// Nothing merges packets, and where a program stands in a link they have their checksums from the first host on: else the
+/// kernel leaves them to the card, and a virtual card leaves them out.
+fn switch_offloads_off(
+    topology: &Topology,
+    nodes: &[Node],
+    places: &BTreeMap<usize, Place>,
+) -> Result<(), Error> {
+    let checksums_are_read = !places.is_empty() || topology.nodes.iter().any(|node| node.in_path);
+    let (mut merging, mut summing) = (None, None);
     for (index, node) in nodes.iter().enumerate() {
         let mut interfaces: Vec<String> =
             topology.neighbours(index).map(|neighbour| topology.interface_to(neighbour)).collect();
@@ -203,6 +277,13 @@ fn switch_offloads_off(topology: &Topology, nodes: &[Node]) -> Result<(), Error>
             None => merging.insert(offloads.merging_features(first)?),
         };
         for interface in &interfaces {
+            offloads.switch_off(interface, features)?;
+        }
+        for interface in interfaces.iter().filter(|_| checksums_are_read) {
+            let features = match &summing {
+                Some(known) => known,
+                None => summing.insert(offloads.checksum_features(interface)?),
+            };
             offloads.switch_off(interface, features)?;
         }
     }

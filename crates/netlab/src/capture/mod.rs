@@ -4,7 +4,7 @@
 //! times per virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into
 //! memory. No system call is made per packet.
 
-mod checksum;
+pub(crate) mod checksum;
 mod memory;
 mod record;
 mod ring;
@@ -81,7 +81,7 @@ impl Capture {
         check(options)?;
         let mut taps = Vec::with_capacity(options.taps.len());
         for (number, link) in options.taps.iter().enumerate() {
-            let (node, interface) = network.receiving_interface(link)?;
+            let (node, interface, passing) = network.tap_point(link)?;
             let what = || format!("cannot capture on link \"{link}\"");
             let keep = options.keep.contains(link);
             let only_intact = keep && options.only_intact;
@@ -90,7 +90,7 @@ impl Capture {
             } else {
                 Purpose::Keep(options.snap)
             };
-            let ring = node.namespace().enter(|| Ring::open(interface, purpose))?.attempt(what)?;
+            let ring = node.namespace().enter(|| Ring::open(interface, passing, purpose))?.attempt(what)?;
             let kept = keep.then(|| Records::new(options.snap));
             let counters = TapCounters {
                 tap: number as u16,

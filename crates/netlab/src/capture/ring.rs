@@ -8,15 +8,15 @@
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use libc::{sock_filter, tpacket_req, tpacket_stats, tpacket2_hdr};
+use libc::{sock_filter, tpacket_req, tpacket2_hdr};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::Snap;
-use crate::packet_socket::{self, attach_filter, bind, if_equal, set, statement};
+use crate::packet_socket::{self, Passing, attach_filter, bind_to, if_equal, set, statement};
 
 /// Memory comes in blocks of this size, a small multiple of the page that the kernel finds easily in one
 /// piece.
@@ -76,7 +76,8 @@ pub(super) struct Arrived<'a> {
     pub length_bytes: u32,
     /// What the ring has of it.
     pub data: &'a [u8],
-    /// Whether its Ethernet address is that of the interface.
+    /// Whether its Ethernet address is that of the interface; of a packet that leaves, which is seen before it gets there,
+    /// true.
     pub for_this_host: bool,
     /// Whether the kernel takes its checksums for right without looking: nobody has touched it since it was sent, and
     /// its checksum was left to the card.
@@ -88,6 +89,9 @@ const DATA_OFFSET: usize = libc::TPACKET2_HDRLEN.next_multiple_of(libc::TPACKET_
 
 /// A packet for this host, in `linux/if_packet.h`.
 const PACKET_HOST: u8 = 0;
+
+/// One that leaves by the interface.
+const PACKET_OUTGOING: u8 = 4;
 
 /// The kernel has verified the checksum of the packet, in `linux/if_packet.h`.
 const TP_STATUS_CSUM_VALID: u32 = 1 << 7;
@@ -120,10 +124,13 @@ impl Drop for Mapping {
 }
 
 impl Ring {
-    /// Captures the IP packets that arrive on an interface of the calling thread's namespace, from now on.
-    pub fn open(interface: u32, purpose: Purpose) -> io::Result<Self> {
+    /// Captures the IP packets that pass an interface of the calling thread's namespace one way, from now on.
+    pub fn open(interface: u32, passing: Passing, purpose: Purpose) -> io::Result<Self> {
         let socket = packet_socket::open()?;
-        attach_filter(&socket, &mut ip_packets(purpose.packet_bytes()))?;
+        match passing {
+            Passing::In => attach_filter(&socket, &mut ip_packets(purpose.packet_bytes()))?,
+            Passing::Out => attach_filter(&socket, &mut leaving_ip_packets(purpose.packet_bytes()))?,
+        }
         set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))?;
 
         let ring_bytes = purpose.ring_bytes();
@@ -139,7 +146,7 @@ impl Ring {
         };
         set(&socket, libc::PACKET_RX_RING, &request)?;
         let memory = map(&socket, ring_bytes)?;
-        bind(&socket, interface)?;
+        bind_to(&socket, interface, passing)?;
         Ok(Ring { memory, socket, slot_bytes, slots_per_block, slots, next: 0 })
     }
 
@@ -170,7 +177,7 @@ impl Ring {
                 realtime_ns: i64::from(header.tp_sec) * 1_000_000_000 + i64::from(header.tp_nsec),
                 length_bytes: header.tp_len,
                 data,
-                for_this_host: address.sll_pkttype == PACKET_HOST,
+                for_this_host: matches!(address.sll_pkttype, PACKET_HOST | PACKET_OUTGOING),
                 vouched_for: said & (libc::TP_STATUS_CSUMNOTREADY | TP_STATUS_CSUM_VALID) != 0,
             });
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -180,19 +187,7 @@ impl Ring {
 
     /// Packets that found the ring full since it was opened or last asked.
     pub fn missed_packets(&self) -> io::Result<u64> {
-        let mut statistics = tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let mut length = size_of::<tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes into the structure meant for this option.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut statistics).cast(),
-                &mut length,
-            )
-        };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(statistics.tp_drops.into()) }
+        packet_socket::missed_packets(&self.socket)
     }
 }
 
@@ -215,5 +210,21 @@ fn ip_packets(most_bytes: usize) -> [sock_filter; 5] {
         if_equal(libc::ETH_P_IPV6 as u32, 1, 0),
         statement(libc::BPF_RET | libc::BPF_K, 0),
         statement(libc::BPF_RET | libc::BPF_K, most_bytes as u32),
+    ]
+}
+
+/// The same of packets that leave by the interface only.
+fn leaving_ip_packets(most_bytes: usize) -> [sock_filter; 8] {
+    let kind = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
+    let [load, if_ipv4, if_ipv6, nothing, so_much] = ip_packets(most_bytes);
+    [
+        statement(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, kind),
+        if_equal(PACKET_OUTGOING.into(), 1, 0),
+        statement(libc::BPF_RET | libc::BPF_K, 0),
+        load,
+        if_ipv4,
+        if_ipv6,
+        nothing,
+        so_much,
     ]
 }

@@ -3,11 +3,11 @@
 use crate::spec::{AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NodeSpec, RouteSpec};
 
 pub(super) fn node(name: &str) -> NodeSpec {
-    NodeSpec { name: name.into(), switch: false }
+    NodeSpec { name: name.into(), switch: false, in_path: false }
 }
 
 pub(super) fn switch(name: &str) -> NodeSpec {
-    NodeSpec { name: name.into(), switch: true }
+    NodeSpec { name: name.into(), switch: true, in_path: false }
 }
 
 pub(super) fn link(a: &str, b: &str) -> LinkSpec {

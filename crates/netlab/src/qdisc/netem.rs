@@ -27,15 +27,15 @@ const ORDER_KEEPING_RATE: u64 = 1 << 47;
 /// Everything that netem does to one link direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Netem {
-    delay_ns: i64,
-    jitter_ns: i64,
-    reorder: bool,
-    loss: f64,
-    gilbert_elliott: Option<GilbertElliott>,
-    duplicate: f64,
-    corrupt: f64,
-    limit_packets: u32,
-    up: bool,
+    pub(crate) delay_ns: i64,
+    pub(crate) jitter_ns: i64,
+    pub(crate) reorder: bool,
+    pub(crate) loss: f64,
+    pub(crate) gilbert_elliott: Option<GilbertElliott>,
+    pub(crate) duplicate: f64,
+    pub(crate) corrupt: f64,
+    pub(crate) limit_packets: u32,
+    pub(crate) up: bool,
 }
 
 impl Default for Netem {

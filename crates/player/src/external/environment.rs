@@ -1,5 +1,4 @@
-//! What a program of the user's own is told, and where: environment variables and a folder in memory whose place is
-//! the same in every run.
+//! What a program of the user's own is told, and where: environment variables and a folder that the ground gives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +15,9 @@ use super::stack::Stack;
 use super::variables::variable;
 use crate::ends::{address, flow_seed, port};
 use crate::failure::{Failure, Result};
+use crate::ground::Enlist;
 use crate::plan::Run;
 use crate::record::QLOG;
-
-/// In memory, and at the same place in every run: a path on the host would differ from run to run, and with it the
-/// memory layout of the programs.
-const FOLDER: &str = "/run/gauntlet";
 
 /// Where programs are looked for (Debian's default PATH of root).
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -45,11 +41,18 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    pub(super) fn new(run: &Run, index: usize, stack: &Stack, network: &Network) -> Result<Self> {
+    /// `scratch` is the folder below which the flow gets one of its own.
+    pub(super) fn new(
+        run: &Run,
+        index: usize,
+        stack: &Stack,
+        network: &Network,
+        scratch: &Path,
+    ) -> Result<Self> {
         let spec = &run.flows[index];
         let (server, client) = stack.nodes(spec);
         Ok(Self {
-            folder: Path::new(FOLDER).join(index.to_string()),
+            folder: scratch.join(index.to_string()),
             flow: spec.id.clone(),
             app: spec.app.clone(),
             app_params: spec
@@ -102,7 +105,7 @@ impl Surroundings {
     }
 
     /// How the program of this role is to be started.
-    pub(super) fn command(&self, stack: &Stack, role: Role) -> Launch {
+    pub(super) fn command(&self, stack: &Stack, role: Role, enlist: Enlist) -> Launch {
         let scratch = side_folder(&self.folder, role);
         let sends = stack.sender() == role;
         let uploads = (role == Role::Client) == sends;
@@ -146,6 +149,7 @@ impl Surroundings {
             working_directory: stack.working_directory.clone(),
             variables,
             limit_s: self.limit_s,
+            enlist,
         }
     }
 

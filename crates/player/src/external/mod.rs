@@ -18,6 +18,7 @@ use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
+use crate::ground::Ground;
 use crate::plan::Run;
 use environment::Surroundings;
 use process::{End, Process};
@@ -48,22 +49,22 @@ impl External {
     /// # Errors
     /// A node of the flow is not there or has no address, or its working folder cannot be made.
     pub fn start(
+        ground: &mut dyn Ground,
         run: &Run,
         index: usize,
         stack: Stack,
         network: &Network,
-        clock: RunClock,
-        (gate, ended): (&Pass, &Sender<()>),
+        (gate, ended, clock): (&Pass, &Sender<()>, RunClock),
     ) -> Result<External> {
         let spec = run.flows[index].clone();
-        let surroundings = Surroundings::new(run, index, &stack, network)?;
+        let surroundings = Surroundings::new(run, index, &stack, network, &ground.scratch())?;
         surroundings.make_folders(&stack)?;
         let (server_node, client_node) = stack.nodes(&spec);
         let limit_ns = (run.limit_s * 1e9) as i64;
         let (ready, is_ready) = channel();
         let (client_over, is_over) = channel();
 
-        let command = surroundings.command(&stack, Role::Server);
+        let command = surroundings.command(&stack, Role::Server, ground.enlist(server_node)?);
         let program = Program { run: run.id.clone(), flow: spec.id.clone(), clock, limit_ns, command };
         let (keep, gate) = (ended.clone(), gate.clone());
         let server = network.node(server_node)?.spawn("server", move || {
@@ -73,7 +74,7 @@ impl External {
             end
         })?;
 
-        let command = surroundings.command(&stack, Role::Client);
+        let command = surroundings.command(&stack, Role::Client, ground.enlist(client_node)?);
         let program = Program { run: run.id.clone(), flow: spec.id.clone(), clock, limit_ns, command };
         let (keep, start_ns) = (ended.clone(), (spec.start_s * 1e9) as i64);
         let client = network.node(client_node)?.spawn("client", move || {

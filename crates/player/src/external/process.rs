@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use super::role::{Role, left};
 use super::variables::variable;
 use crate::events::{Event, tell};
+use crate::ground::Enlist;
 use crate::record::SideNote;
 
 /// The line by which a server says that it can be connected to.
@@ -35,6 +36,7 @@ pub(super) struct Launch {
     pub(super) working_directory: PathBuf,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) limit_s: f64,
+    pub(super) enlist: Enlist,
 }
 
 /// How a program came to its end.
@@ -83,9 +85,10 @@ impl Process {
     /// # Errors
     /// The end of a program that could not be started.
     pub(super) fn start(launch: Launch, run: &str, flow: &str, clock: RunClock) -> Result<Process, End> {
-        let Launch { role, argv, working_directory, variables, limit_s } = launch;
+        let Launch { role, argv, working_directory, variables, limit_s, enlist } = launch;
         let started_s = clock.now_ns().unwrap_or(0) as f64 / 1e9;
-        let spawned = Command::new(&argv[0])
+        let mut command = Command::new(&argv[0]);
+        command
             .args(&argv[1..])
             .current_dir(&working_directory)
             .env_clear()
@@ -95,8 +98,9 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // A group of its own, so that what the program starts ends with it.
-            .process_group(0)
-            .spawn();
+            .process_group(0);
+        enlist(&mut command);
+        let spawned = command.spawn();
         let mut child = spawned.map_err(|error| {
             let name = &argv[0];
             let sentence = if error.kind() == ErrorKind::NotFound {

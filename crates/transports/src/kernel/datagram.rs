@@ -66,7 +66,14 @@ impl Listener for DatagramListener {
         let socket = Guarded::new(socket, &self.session)?;
         let batch = RecvBatch::new(LONGEST_BATCH, self.message_bytes as usize + 1);
         let wake_for_each = self.session.ctx.wake;
-        Ok(Box::new(DatagramConnection { socket, releases: false, wake_for_each, batch, refused: 0 }))
+        Ok(Box::new(DatagramConnection {
+            socket,
+            releases: false,
+            wake_for_each,
+            batch,
+            refused: 0,
+            broken: None,
+        }))
     }
 }
 
@@ -82,6 +89,8 @@ pub(crate) struct DatagramConnection {
     batch: RecvBatch,
     /// Datagrams that the sender's own kernel dropped.
     refused: u64,
+    /// What broke the session behind datagrams that were taken: those are noted first, this comes with the next ones.
+    broken: Option<Failure>,
 }
 
 impl DatagramConnection {
@@ -92,7 +101,7 @@ impl DatagramConnection {
         releases: bool,
     ) -> Result<Box<dyn Connection>, Failure> {
         let (socket, batch) = (Guarded::new(socket, session)?, RecvBatch::new(0, 1));
-        Ok(Box::new(Self { socket, releases, wake_for_each: false, batch, refused: 0 }))
+        Ok(Box::new(Self { socket, releases, wake_for_each: false, batch, refused: 0, broken: None }))
     }
 
     /// Sends a batch. A datagram that the sender's own queue drops has been handed over all the same, and is counted.
@@ -103,6 +112,9 @@ impl DatagramConnection {
         extra: PerMessage<'_>,
         flags: libc::c_int,
     ) -> Result<usize, Failure> {
+        if let Some(failure) = self.broken.take() {
+            return Err(failure);
+        }
         let mut taken = 0;
         let mut last_error = None;
         while taken * message_bytes < block.len() {
@@ -113,7 +125,12 @@ impl DatagramConnection {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::BrokenPipe) =>
                 {
-                    return Err(broken(self.socket.session(), "sending", &error));
+                    let failure = broken(self.socket.session(), "sending", &error);
+                    if taken == 0 {
+                        return Err(failure);
+                    }
+                    self.broken = Some(failure);
+                    break;
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
                     return Err(Failure::new(format!(

@@ -1,5 +1,7 @@
 //! TLS records in a byte stream: cut one by one out of what arrives, and where the application's bytes stand in them.
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes of a record's header: content type, version, length (RFC 8446, section 5.1).
 const HEADER_BYTES: usize = 5;
 
@@ -71,7 +73,7 @@ impl Incoming {
 }
 
 /// Which of an application's bytes can be read once how much of the stream that carries them has arrived.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordMap {
     /// For each record with application data: the bytes up to its end, of the application and of the stream.
     ends: Vec<(u64, u64)>,

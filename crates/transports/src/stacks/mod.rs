@@ -48,6 +48,8 @@ pub enum Feature {
     /// Carries HTTP/3.
     #[serde(rename = "http3")]
     Http3,
+    /// Messages stand in its packets as they are, so that rules of an in-path node can speak of them.
+    InClear,
     /// The packets that open its sessions can be told from others, and be dropped by script.
     Opening,
     /// Releases messages one by one at given instants.
@@ -56,7 +58,7 @@ pub enum Feature {
     SeveralAddresses,
 }
 
-use Feature::{Http, Http3, Opening, ReleaseTimes, Reliable, SeveralAddresses};
+use Feature::{Http, Http3, InClear, Opening, ReleaseTimes, Reliable, SeveralAddresses};
 
 /// A line of the registry.
 const fn entry(
@@ -70,9 +72,9 @@ const fn entry(
 
 /// Every transport.
 const REGISTRY: &[Entry] = &[
-    entry("tcp", parameters::<tcp::Params>, &[Reliable, Http, Opening], tcp::build),
+    entry("tcp", parameters::<tcp::Params>, &[Reliable, Http, InClear, Opening], tcp::build),
     entry("sctp", parameters::<sctp::Params>, &[Reliable, Http, Opening, SeveralAddresses], sctp::build),
-    entry("udp", parameters::<udp::Params>, &[ReleaseTimes], udp::build),
+    entry("udp", parameters::<udp::Params>, &[InClear, ReleaseTimes], udp::build),
     entry("mptcp", parameters::<mptcp::Mptcp>, &[Reliable, Opening, SeveralAddresses], mptcp::build),
     entry("tls", tls::parameters, &[Reliable, Http, Opening], tls::build),
     entry("quic-quinn", parameters::<quic::quinn::Params>, &[Reliable, Http3], quic::quinn::build),
@@ -160,6 +162,7 @@ mod tests {
                 (Reliable, stack.service() != Service::Datagrams),
                 (Http, http == Some(false)),
                 (Http3, http == Some(true)),
+                (InClear, stack.carries_in_clear()),
                 (Opening, stack.opening().is_some()),
                 (ReleaseTimes, stack.wants_release_times()),
                 (SeveralAddresses, stack.homes() > 1),

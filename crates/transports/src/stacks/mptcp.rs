@@ -16,15 +16,17 @@ use crate::kernel::socket;
 use crate::kernel::stream::{StreamConnection, StreamListener};
 use crate::kernel::tcp_info::MptcpSampler;
 use crate::opening::Opening;
-use crate::params::parse_params;
+use crate::params::{initial_window, parse_params};
 use crate::session::Session;
 use crate::sys::path_manager;
-use crate::transport::{Connection, Listener, Service, Stack};
+use crate::transport::{Connection, InitialWindow, Listener, Service, Stack};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mptcp {
     congestion_control: String,
+    #[serde(default, rename = "initial_window_segments", deserialize_with = "initial_window")]
+    initial_window: InitialWindow,
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -51,6 +53,10 @@ impl Stack for Mptcp {
 
     fn opening(&self) -> Option<Opening> {
         Some(Opening::TCP)
+    }
+
+    fn initial_window(&self) -> InitialWindow {
+        self.initial_window
     }
 
     fn homes(&self) -> usize {

@@ -14,9 +14,9 @@ use crate::kernel::socket::{self, size_buffers};
 use crate::kernel::stream::{StreamConnection, StreamListener};
 use crate::kernel::tcp_info::TcpSampler;
 use crate::opening::Opening;
-use crate::params::{Buffers, parse_params};
+use crate::params::{Buffers, initial_window, parse_params};
 use crate::session::Session;
-use crate::transport::{Connection, Listener, Service, Stack};
+use crate::transport::{Connection, InitialWindow, Listener, Service, Stack};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +28,8 @@ pub(super) struct Params {
     fast_open: bool,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
+    #[serde(default, rename = "initial_window_segments", deserialize_with = "initial_window")]
+    initial_window: InitialWindow,
 }
 
 fn yes() -> bool {
@@ -40,6 +42,7 @@ pub(crate) struct Tcp {
     nodelay: bool,
     fast_open: bool,
     buffers: Buffers,
+    initial_window: InitialWindow,
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -49,10 +52,16 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
 impl Tcp {
     /// TCP as `params` of the stack `owner` describe it.
     pub(crate) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
-        let Params { congestion_control, nodelay, fast_open, send_buffer_bytes, receive_buffer_bytes } =
-            parse_params("stack_params", owner, params)?;
+        let Params {
+            congestion_control,
+            nodelay,
+            fast_open,
+            send_buffer_bytes,
+            receive_buffer_bytes,
+            initial_window,
+        } = parse_params("stack_params", owner, params)?;
         let buffers = Buffers::new(send_buffer_bytes, receive_buffer_bytes)?;
-        Ok(Self { congestion_control, nodelay, fast_open, buffers })
+        Ok(Self { congestion_control, nodelay, fast_open, buffers, initial_window })
     }
 
     /// Whether the first data travel with the request.
@@ -79,8 +88,16 @@ impl Stack for Tcp {
         Service::Stream
     }
 
+    fn carries_in_clear(&self) -> bool {
+        true
+    }
+
     fn opening(&self) -> Option<Opening> {
         Some(Opening::TCP)
+    }
+
+    fn initial_window(&self) -> InitialWindow {
+        self.initial_window
     }
 
     fn http(&self) -> Result<Option<&dyn HttpCarrier>, SpecError> {

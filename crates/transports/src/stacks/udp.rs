@@ -51,6 +51,10 @@ impl Stack for Udp {
         Service::Datagrams
     }
 
+    fn carries_in_clear(&self) -> bool {
+        true
+    }
+
     fn wants_release_times(&self) -> bool {
         true
     }

@@ -84,7 +84,10 @@ impl Line {
     pub fn build(&self) -> Outcome<Network> {
         let sysctls =
             STOCK_BUFFERS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let network = Network::build(&NetworkSpec::preset("wire"), &BuildOptions { seed: 7, sysctls })?;
+        let network = Network::build(
+            &NetworkSpec::preset("wire"),
+            &BuildOptions { seed: 7, sysctls, ..Default::default() },
+        )?;
         let rate = |link: &str| LinkChange {
             link: link.into(),
             rate_bps: Some(Some(self.rate_bps)),

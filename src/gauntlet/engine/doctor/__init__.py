@@ -4,7 +4,17 @@ Each check tries what a guest will do wherever that can be tried, and reads sett
 the cause of what failed. None of them changes anything.
 """
 
-from gauntlet.engine.doctor import addresses, folders, guests, limits, machine, memory, tools, tracing
+from gauntlet.engine.doctor import (
+    addresses,
+    folders,
+    guests,
+    host_ground,
+    limits,
+    machine,
+    memory,
+    tools,
+    tracing,
+)
 from gauntlet.engine.doctor.check import Check
 
 __all__ = ["Check", "checks"]
@@ -30,6 +40,7 @@ def checks() -> list[Check]:
         guests.image(),
         guests.program(),
         guests.boot(),
+        *host_ground.checks(),
         tools.tshark(),
         tools.chromium(),
     ]

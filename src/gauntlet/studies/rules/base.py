@@ -9,13 +9,15 @@ from gauntlet.experiment.strict import Strict
 from gauntlet.metrics.adjusted import adjusted
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import listed
+from gauntlet.metrics.quantity import DISTRIBUTIONS, Quantity, shown
+from gauntlet.metrics.selected import Selected
 from gauntlet.metrics.steps import Floats
 from gauntlet.studies.capacity import carried
 from gauntlet.studies.decide import Bounds, Context, Decision
 from gauntlet.studies.factors import factor_words
 from gauntlet.studies.model import Study
 from gauntlet.studies.plugin import PLUGIN
-from gauntlet.studies.select import DISTRIBUTIONS, Quantity, Selected, Selection, by_repetition, shown
+from gauntlet.studies.select import Selection, by_repetition
 
 
 def _scalars(selection: dict[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,12 @@ import numpy as np
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.adjusted import adjusted
 from gauntlet.metrics.intervals import Mean, the_same
+from gauntlet.metrics.quantity import shown
 from gauntlet.metrics.ratios import ratio
+from gauntlet.metrics.selected import LeftOut
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
-from gauntlet.studies.select import LeftOut, Selection, shown
+from gauntlet.studies.select import Selection
 
 KIND = "comparison"
 

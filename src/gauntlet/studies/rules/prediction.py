@@ -17,9 +17,10 @@ from scipy.special import stdtrit
 from gauntlet.metrics.adjusted import ADJUSTED
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import number
+from gauntlet.metrics.quantity import shown
+from gauntlet.metrics.selected import Selected
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Context, Decision, Verdict
 from gauntlet.studies.rules.base import MeasuringOne, described
-from gauntlet.studies.select import Selected, shown
 
 KIND = "prediction"
 

@@ -7,9 +7,9 @@ against the bounds.
 
 from pydantic import Field, model_validator
 
+from gauntlet.metrics.quantity import DISTRIBUTIONS, Quantity
 from gauntlet.studies.decide import Context, Decision, judged
 from gauntlet.studies.rules.base import Bounded, MeasuringOne, described
-from gauntlet.studies.select import DISTRIBUTIONS, Quantity
 
 KIND = "share"
 

@@ -6,9 +6,9 @@ share of it, stands for the bounds on both sides.
 
 from pydantic import Field, model_validator
 
+from gauntlet.metrics.quantity import shown
 from gauntlet.studies.decide import Bounds, Context, Decision, judged
 from gauntlet.studies.rules.base import MeasuringOne, described
-from gauntlet.studies.select import shown
 
 KIND = "range"
 

@@ -26,7 +26,7 @@ use crate::secure::{Fault, Pki, SERVER_NAME, tls_failure};
 use crate::session::Session;
 use crate::stacks::sctp::{self, Sctp};
 use crate::stacks::tcp::{self, Tcp};
-use crate::transport::{Connection, Listener, Service, Stack};
+use crate::transport::{Connection, InitialWindow, Listener, Service, Stack};
 
 /// Early data that a receiver accepts in one session: a message of 10 kB and more fits (a choice).
 const MOST_EARLY_BYTES: u32 = 64 * 1024;
@@ -52,6 +52,7 @@ struct Params {
 
 struct Tls {
     carrier: Carrier,
+    initial_window: InitialWindow,
     below: Box<dyn StreamCarrier + Send + Sync>,
     client_auth: bool,
     resumption: bool,
@@ -66,11 +67,14 @@ struct Configs {
     client: Arc<ClientConfig>,
 }
 
-/// The names of its parameters: its own, those that both of its transports have, and TCP's congestion control.
+/// TCP's parameters that TLS over it has too.
+const OF_TCP: &[&str] = &["congestion_control", "initial_window_segments"];
+
+/// The names of its parameters: its own, those that both of its transports have, and some of TCP's.
 pub(crate) fn parameters() -> Vec<&'static str> {
     let sctp = params::parameters::<sctp::Params>();
     let below = params::parameters::<tcp::Params>().into_iter();
-    let shared = below.filter(|name| sctp.contains(name) || *name == "congestion_control");
+    let shared = below.filter(|name| sctp.contains(name) || OF_TCP.contains(name));
     OWN.iter().copied().chain(shared).collect()
 }
 
@@ -78,12 +82,14 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
     let Params { transport, client_auth, resumption, early_data, fault, below } =
         parse_params("stack_params", "tls", params)?;
     let wrong = |why: &str| SpecError::new(format!("`stack_params` of `tls`: {why}"));
+    let mut initial_window = InitialWindow::Own;
     let below: Box<dyn StreamCarrier + Send + Sync> = match transport {
         Carrier::Tcp => {
             let tcp = Tcp::parse("tls", &below)?;
             if tcp.fast_open() {
                 return Err(wrong("`fast_open` is not a parameter of TLS; leave it out"));
             }
+            initial_window = tcp.initial_window();
             Box::new(tcp)
         }
         Carrier::Sctp => {
@@ -98,7 +104,7 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         return Err(wrong("`early_data` needs the ticket of an earlier session; set `resumption` to true"));
     }
     let (carrier, configs) = (transport, OnceLock::new());
-    Ok(Box::new(Tls { carrier, below, client_auth, resumption, early_data, fault, configs }))
+    Ok(Box::new(Tls { carrier, initial_window, below, client_auth, resumption, early_data, fault, configs }))
 }
 
 impl Tls {
@@ -134,6 +140,10 @@ impl Stack for Tls {
         })
     }
 
+    fn initial_window(&self) -> InitialWindow {
+        self.initial_window
+    }
+
     fn service(&self) -> Service {
         Service::Stream
     }
@@ -145,6 +155,10 @@ impl Stack for Tls {
             ));
         }
         Ok(Some(self))
+    }
+
+    fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        self.configs(session).map(drop)
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {

@@ -166,6 +166,10 @@ impl Stack for Quiche {
         if self.datagrams { Service::Datagrams } else { Service::Stream }
     }
 
+    fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        self.credentials.pki(session).map(drop)
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let pki = self.credentials.pki(session)?;

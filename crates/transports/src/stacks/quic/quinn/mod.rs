@@ -151,6 +151,10 @@ impl Stack for Quinn {
         Ok(Some(self))
     }
 
+    fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        self.credentials.pki(session).map(drop)
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, PROTOCOL)?);

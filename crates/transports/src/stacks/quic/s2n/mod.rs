@@ -159,6 +159,10 @@ impl Stack for S2n {
         Service::Stream
     }
 
+    fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        self.credentials.pki(session).map(drop)
+    }
+
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let slot = Slot::new(destination);

@@ -10,7 +10,7 @@ use nix::mount::{MsFlags, mount};
 use crate::failure::{Failure, Result};
 
 /// Mounts what a Linux user space expects, and makes each of `writable` writable at its own path.
-pub fn prepare(writable: &[&Path]) -> Result<()> {
+pub(super) fn prepare(writable: &[&Path]) -> Result<()> {
     virtual_file_system("proc", "/proc", "")?;
     virtual_file_system("sysfs", "/sys", "")?;
     virtual_file_system("devtmpfs", "/dev", "mode=0755")?;
@@ -26,7 +26,7 @@ pub fn prepare(writable: &[&Path]) -> Result<()> {
 }
 
 /// Ends the guest; the records are on the host by then.
-pub fn power_off() -> ! {
+pub(super) fn power_off() -> ! {
     nix::unistd::sync();
     let error = nix::sys::reboot::reboot(nix::sys::reboot::RebootMode::RB_POWER_OFF).unwrap_err();
     // Returning from the first process makes the kernel panic, which the host sees as a dead guest.

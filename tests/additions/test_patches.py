@@ -1,4 +1,4 @@
-"""A transport, an application: each is one file and its lines in the registry, and plays.
+"""A transport, an application, a rule of the in-path node: each is one file and its lines in the registry.
 
 Every patch of docs/guide/patches that touches the crates is applied to a copy of them, counted and compiled.
 That a player with the two of them plays is tried by `make additions`, which builds it (some minutes).
@@ -28,8 +28,8 @@ UDP_LITE = 136
 patches = pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.name)
 
 
-def test_transport_and_application_are_among_them() -> None:
-    assert {"transport", "application"} <= {patch.name for patch in PATCHES}
+def test_all_three_are_among_them() -> None:
+    assert {"transport", "application", "rule"} <= {patch.name for patch in PATCHES}
 
 
 @patches
@@ -39,10 +39,10 @@ def test_an_addition_is_one_file_and_its_lines_in_the_registry(patch: Patch) -> 
         rf"\| (\d+) \| \[`patches/{patch.name}\.patch`\]", (GUIDE / "extend.md").read_text("utf-8")
     )
     assert row is not None, f"docs/guide/extend.md has no row for {patch.name}.patch"
-    assert len(touched) == int(row[1]) == 2
-    assert sorted(lines == 0 for lines in touched.values()) == [False, True]
+    assert len(touched) == int(row[1])
+    assert sorted(lines == 0 for lines in patch.written.values()) == [False, True]
     # Its entry, and the line by which Rust knows that there is such a file.
-    assert all(lines <= 2 for lines in touched.values())
+    assert all(lines <= 2 for lines in patch.written.values())
 
 
 @patches
@@ -50,6 +50,15 @@ def test_what_it_adds_compiles(patch: Patch) -> None:
     packages = [word for crate in patch.crates for word in ("--package", crate)]
     # In the profile of `make lint` and `cargo test`: what those have compiled serves here too.
     applied.cargo(patch.apply(), "check", "--profile", "test", "--target-dir", str(TARGET), *packages)
+
+
+def test_the_tests_that_the_rule_brings_pass() -> None:
+    copy = Patch(GUIDE / "patches" / "rule.patch").apply()
+    place = ["--target-dir", str(TARGET), "--package", "netlab", "--lib"]
+    said = applied.cargo(copy, "test", *place, "--", "in_path::actions::trim")
+    passed = re.search(r"(\d+) passed", said)
+    assert passed is not None
+    assert int(passed[1]) > 0
 
 
 @pytest.fixture(scope="module")

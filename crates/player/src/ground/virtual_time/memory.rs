@@ -17,7 +17,7 @@ const STACK_BYTES: &str = "524288";
 /// Has memory that is mapped from now on be there at once, and all threads share one heap, which grows in large steps.
 ///
 /// To be called before the first thread starts.
-pub fn get_in_large_pieces() -> Result<()> {
+pub(super) fn get_in_large_pieces() -> Result<()> {
     // SAFETY: there is no other thread that could read the environment or allocate memory, and the allocator takes any
     // number.
     unsafe {

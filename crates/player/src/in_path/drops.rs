@@ -70,16 +70,27 @@ fn scripted(
     let index = run.flows.iter().position(|flow| flow.id == asked.flow);
     let index = index.ok_or_else(|| Failure::new("the run has no flow of this id"))?;
     let spec = &run.flows[index];
+    let before = link_before(asked, spec, ways, network)?;
+    let pattern = opening_pattern(run, flows, &asked.flow, asked.packet)?;
+    Ok(ScriptedDrop { link: asked.link.clone(), before, pattern, nth: asked.nth })
+}
+
+/// What tells the packets that open sessions of the flow called `id`, or those that answer them.
+///
+/// # Errors
+/// There is no such flow, or its packets do not tell.
+pub fn opening_pattern(run: &Run, flows: &[Flow], id: &str, packet: PacketKind) -> Result<PacketPattern> {
+    let index = run.flows.iter().position(|flow| flow.id == id);
+    let index = index.ok_or_else(|| Failure::new("the run has no flow of this id"))?;
+    let spec = &run.flows[index];
     let opening = flows[index].opening().ok_or_else(|| {
         Failure::new(format!(
             "`{}` has no packets that a network can know as its {}; drops are for tcp, mptcp, sctp, tls and restp",
             spec.stack,
-            named(asked.packet)
+            named(packet)
         ))
     })?;
-    let before = link_before(asked, spec, ways, network)?;
-    let pattern = pattern(&opening, asked.packet, port(spec, index));
-    Ok(ScriptedDrop { link: asked.link.clone(), before, pattern, nth: asked.nth })
+    Ok(pattern(&opening, packet, port(spec, index)))
 }
 
 fn named(packet: PacketKind) -> &'static str {

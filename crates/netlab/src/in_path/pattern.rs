@@ -89,6 +89,15 @@ impl PacketPattern {
         ]
     }
 
+    /// Whether a packet, from its IP header on, is one of them.
+    pub(crate) fn matches(&self, packet: &[u8]) -> bool {
+        self.layouts().iter().any(|bytes| {
+            bytes.iter().all(|byte| {
+                packet.get(usize::from(byte.offset)).is_some_and(|there| there & byte.mask == byte.value)
+            })
+        })
+    }
+
     /// Words to compare, for each alternative and each way in which the packet can be carried.
     pub(crate) fn u32_keys(&self) -> impl Iterator<Item = Vec<Key>> {
         self.layouts().into_iter().map(|bytes| {

@@ -1,14 +1,13 @@
-"""Advice as the study's page shows it: what `use.html.j2` is filled with."""
+"""Advice as pages show it: what `use.html.j2` is filled with."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from gauntlet.advice import words
-from gauntlet.advice.grid import Candidate, Cell, Grid
+from gauntlet.advice.grid import Candidate, Cell, Grid, unknown_last
 from gauntlet.advice.settings import overview, sentences
 from gauntlet.advice.standing import Grade
-from gauntlet.studies.model import Calibrated
-from gauntlet.studies.use import Advice
+from gauntlet.advice.use import Advice, Badge
 
 VISIBLE = 3
 """Transports of a cell that are shown before one asks for the rest."""
@@ -36,6 +35,17 @@ def shown(advice: Advice) -> dict[str, Any]:
     return {
         "classes": [_class(grid, rests) for grid, rests in measured],
         "missing": missing,
+        "silent": advice.silent,
+        "sources": [
+            (grid.service.name, need.words, need.source or f"assumed, {need.assumed}")
+            for grid, _ in measured
+            for need in grid.service.needs
+            if need.source or need.assumed
+        ],
+        "whose": advice.whose,
+        "tails": any(
+            words.slowest(it) for grid, _ in measured for cell in grid.cells for it in cell.candidates
+        ),
         "by": next((it.by for it in advice.classes if it.by), ""),
         "legend": [(words.MARKS[grade], said, _css(grade)) for grade, said in words.LEGEND],
         "settings": [
@@ -60,12 +70,12 @@ def shown(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _class(grid: Grid, calibrated: Sequence[Calibrated]) -> dict[str, Any]:
-    delays = sorted({cell.delay_s for cell in grid.cells})
-    rows = list(dict.fromkeys((cell.loss, cell.queue) for cell in grid.cells))
-    rows.sort(key=lambda it: it[0])
-    places = {(cell.loss, cell.queue, cell.delay_s): cell for cell in grid.cells}
-    several = len({queue for _, queue in rows}) > 1
+def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
+    delays = sorted({cell.delay_s for cell in grid.cells}, key=unknown_last)
+    rows = list(dict.fromkeys((cell.loss, cell.variant) for cell in grid.cells))
+    rows.sort(key=lambda it: unknown_last(it[0]))
+    places = {(cell.loss, cell.variant, cell.delay_s): cell for cell in grid.cells}
+    several = len({variant.queue for _, variant in rows}) > 1
     serving = [it for it in grid.overall() if it.grade.serving]
     return {
         "name": grid.service.name,
@@ -75,15 +85,21 @@ def _class(grid: Grid, calibrated: Sequence[Calibrated]) -> dict[str, Any]:
         "use": [_transport(it) for it in serving],
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
-        "delays": [f"{1e3 * it:g} ms" for it in delays],
-        "queue": "" if several or not rows else rows[0][1],
+        "assumed": "; ".join(
+            f"{need.words}: {need.assumed}"
+            for need in grid.service.needs
+            if need.assumed and need.bound is not None
+        ),
+        "delays": ["" if it is None else f"{1e3 * it:g} ms one way" for it in delays],
+        "queue": "" if several or not rows else rows[0][1].queue,
         "rows": [
             {
-                "loss": f"{100 * loss:g} % loss",
-                "queue": f"queue {queue}" if several and queue else "",
-                "cells": [_cell(places.get((loss, queue, delay_s))) for delay_s in delays],
+                "loss": "" if loss is None else f"{100 * loss:g} % loss",
+                "besides": variant.besides,
+                "queue": f"queue {variant.queue}" if several and variant.queue else "",
+                "cells": [_cell(places.get((loss, variant, delay_s))) for delay_s in delays],
             }
-            for loss, queue in rows
+            for loss, variant in rows
         ],
     }
 

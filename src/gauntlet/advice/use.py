@@ -1,0 +1,147 @@
+"""Advice: what to use for each class of service, what settings change, and what the two rest on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gauntlet.advice import words
+from gauntlet.advice.grid import Candidate, Cell, Grid
+from gauntlet.advice.settings import Change, sentences
+from gauntlet.advice.standing import Standing
+from gauntlet.metrics.intervals import Mean
+
+
+class Badge(Protocol):
+    """A parameter that was chosen so that a printed value is met."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def words(self) -> str:
+        """How it was chosen."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to use."""
+
+    classes: tuple[Grid, ...]
+    settings: tuple[Change, ...]
+    calibrated: tuple[tuple[Badge, ...], ...]
+    """For each class the calibrated parameters that its absolute limits are held against. A limit against the
+    best hangs on none: what was chosen is the same for all.
+    """
+    silent: tuple[str, ...] = ()
+    """Why nothing is advised, a sentence for each thing that was played and has no class."""
+    whose: str = ""
+    """Whose classes these are, for people; empty for a study's, whose grids say it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, values in SI units."""
+        return {
+            "whose": self.whose or None,
+            "classes": [
+                _class(it, behind_it) for it, behind_it in zip(self.classes, self.calibrated, strict=True)
+            ],
+            "not_advised": list(self.silent),
+            "settings": [
+                {"title": title, "effects": [_change(it) for it in those]}
+                for title, those in sentences(self.settings)
+            ],
+        }
+
+
+def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
+    return {
+        "class": grid.service.name,
+        "by": grid.by or None,
+        "study": list(grid.service.study),
+        "needs": [need.words for need in grid.service.needs],
+        "limits": [
+            {
+                "need": need.words,
+                "kpi": need.kpi,
+                "quantile": need.quantile,
+                "limit": need.bound,
+                "of_best": need.of_best,
+                "source": need.source or None,
+                "assumed": need.assumed or None,
+            }
+            for need in grid.service.needs
+        ],
+        "answer": words.answer(grid),
+        "use": [it.protocol for it in grid.overall() if it.grade.serving],
+        "calibrated": [it.name for it in calibrated],
+        "cells": [_cell(it) for it in grid.cells],
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "delay_s": cell.delay_s,
+        "loss": cell.loss,
+        "queue": cell.queue or None,
+        "besides": cell.variant.besides or None,
+        "needs_judged": cell.judged,
+        "needs": cell.of,
+        "transports": [_candidate(it) for it in cell.candidates],
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    done, flows = candidate.completed
+    return {
+        "protocol": candidate.protocol,
+        "grade": str(candidate.grade),
+        "margin": _finite(candidate.deciding.margin) if candidate.deciding.mean else None,
+        "completed": done,
+        "flows": flows,
+        "needs": [_standing(it) for it in candidate.standings],
+    }
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    tail = standing.tail
+    known = tail.quantiles_s if tail else {}
+    return {
+        "need": standing.need.words,
+        "kpi": standing.kpi.name,
+        **_mean("value", standing.mean),
+        "limit": _finite(standing.limit),
+        "times": _finite(standing.times),
+        "grade": str(standing.grade),
+        **{f"p{100 * level:g}_s".replace(".", "_"): _value(mean) for level, mean in known.items()},
+        "missed": _value(tail.missed) if tail else None,
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "setting": change.setting.words,
+        "protocol": change.protocol,
+        "to": change.to,
+        "of": change.of,
+        "kpi": change.kpi.name,
+        "experiments": change.where,
+        "words": change.words,
+        "conditions": [
+            {"condition": it.condition, **_mean("ratio", it.ratio), "beyond_chance": it.sure}
+            for it in change.effects
+        ],
+    }
+
+
+def _mean(name: str, mean: Mean | None) -> dict[str, Any]:
+    if mean is None:
+        return {name: None, "low": None, "high": None, "n": 0}
+    return {name: mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
+
+
+def _value(mean: Mean | None) -> float | None:
+    return None if mean is None else mean.value
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None

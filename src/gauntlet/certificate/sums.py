@@ -1,0 +1,61 @@
+"""Checksums of captured packets, worked out anew: of IPv4, TCP and UDP (RFC 791, RFC 9293, RFC 768)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gauntlet.certificate.headers import GRE_BYTES
+
+_TCP, _UDP, _GRE = 6, 17, 47
+_IPV6_BYTES = 40
+_IPV4_ADDRESSES_BYTES = 8
+
+
+def ip_header_is_right(packet: bytes) -> bool:
+    """Whether a router goes on with what it sees of this packet: an IP header with a right checksum and some
+    time to live, of a tunnel's inner packet too."""
+    if not packet:
+        return False
+    version = packet[0] >> 4
+    if version == 6:
+        return len(packet) >= _IPV6_BYTES and packet[7] > 1
+    header = packet[: (packet[0] & 0x0F) * 4]
+    if version != 4 or len(header) < 20 or _sum(header) != 0xFFFF or packet[8] <= 1:
+        return False
+    return packet[9] != _GRE or len(packet) <= GRE_BYTES or ip_header_is_right(packet[GRE_BYTES:])
+
+
+def sums_are_right(packet: bytes) -> bool | None:
+    """Whether the checksums of a whole packet are right; None of what is neither TCP nor UDP, and of
+    fragments."""
+    version = packet[0] >> 4 if len(packet) >= 20 else 0
+    if version == 4:
+        header_bytes, total_bytes = (packet[0] & 0x0F) * 4, int.from_bytes(packet[2:4], "big")
+        if header_bytes < 20 or not header_bytes <= total_bytes <= len(packet):
+            return None
+        if _sum(packet[:header_bytes]) != 0xFFFF:
+            return False
+        known = not int.from_bytes(packet[6:8], "big") & 0x3FFF and packet[9] in (_TCP, _UDP)
+        return _transport(packet[9], packet[12:20], packet[header_bytes:total_bytes]) if known else None
+    if version == 6 and len(packet) >= _IPV6_BYTES and packet[6] in (_TCP, _UDP):
+        end = _IPV6_BYTES + int.from_bytes(packet[4:6], "big")
+        return _transport(packet[6], packet[8:_IPV6_BYTES], packet[_IPV6_BYTES:end])
+    return None
+
+
+def _transport(protocol: int, addresses: bytes, segment: bytes) -> bool | None:
+    if len(segment) < 8:
+        return None
+    if protocol == _UDP and len(addresses) == _IPV4_ADDRESSES_BYTES and segment[6:8] == b"\0\0":
+        return True
+    pseudo = addresses + bytes([0, protocol]) + len(segment).to_bytes(4, "big")
+    return _sum(pseudo + segment) == 0xFFFF
+
+
+def _sum(data: bytes) -> int:
+    """The ones' complement sum of 16-bit words, the last one filled up with a zero (RFC 1071)."""
+    words = np.frombuffer(data + b"\0" * (len(data) % 2), ">u2")
+    total = int(words.sum(dtype=np.uint64))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total

@@ -1,0 +1,124 @@
+"""What is asked of flows: a KPI, a quantile of a distribution, or a share; and what a flow says of it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import unknown_key
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.observation import NEVER, Observation, State, observed
+from gauntlet.metrics.registry import registry
+from gauntlet.metrics.steps import Floats
+
+DISTRIBUTIONS: dict[str, tuple[str, str, Kpi]] = {
+    name: (table, column, Kpi(name, label, unit, factor, higher, ""))
+    for name, table, column, label, unit, factor, higher in (
+        ("delay_s", "delays", "delay_s", "One-way delay", "ms", 1e3, False),
+        ("each_message_delay_s", "delays", "message_delay_s", "Message delay", "ms", 1e3, False),
+        (
+            "each_message_delay_with_setup_s",
+            "delays",
+            "message_delay_with_setup_s",
+            "Message delay, set-up included",
+            "ms",
+            1e3,
+            False,
+        ),
+        (
+            "window_throughput_bps",
+            "windows",
+            "throughput_bps",
+            "Throughput in 1-s windows",
+            "Mbit/s",
+            1e-6,
+            True,
+        ),
+        ("window_capacity_bps", "windows", "capacity_bps", "Capacity in 1-s windows", "Mbit/s", 1e-6, True),
+    )
+}
+"""Quantities of which quantiles are kept, so that any can be asked for: (table, column, how it is shown)."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is read of a flow: a KPI, a quantile of a distribution, or a share of either."""
+
+    kpi: str
+    quantile: float | None = None
+    between: tuple[float, float] | None = None
+    """The share of the flow's samples between these, ends included; of a KPI 1 or 0."""
+
+
+def shown(quantity: Quantity, measures: Mapping[str, Kpi]) -> Kpi:
+    """Label and unit of a quantity. Raises UserError when there is no such quantity."""
+    if quantity.kpi in DISTRIBUTIONS:
+        if quantity.quantile is None and quantity.between is None:
+            raise UserError(f"The quantity {quantity.kpi} is a distribution; add quantile, such as 0.5.")
+        return DISTRIBUTIONS[quantity.kpi][2]
+    known = {**registry(), **measures}
+    if quantity.kpi not in known:
+        raise UserError(f"There is an {unknown_key(quantity.kpi, [*known, *DISTRIBUTIONS])}")
+    if quantity.quantile is not None:
+        raise UserError(
+            f"{quantity.kpi} is one number a flow and has no quantiles; ask {', '.join(DISTRIBUTIONS)} for "
+            "them, or leave quantile out."
+        )
+    return known[quantity.kpi]
+
+
+def seen(
+    quantity: Quantity,
+    known: Kpi | None,
+    value: float | None,
+    *,
+    told: float | None,
+    done: bool,
+    given_s: float | None,
+) -> Observation | None:
+    """What a flow says of a quantity; None where it does not apply to it.
+
+    `known` is the KPI that the quantity names, if it is one; `value` what the flow has of the quantity,
+    `told` what it has of the KPI; `done` whether it did what it was to do, and `given_s` how long it had. Of
+    a quantity that is not known to have a value for flows that failed, such a flow has none; nor of the
+    delays of what arrived.
+    """
+    of_delays = quantity.kpi in DISTRIBUTIONS and DISTRIBUTIONS[quantity.kpi][0] == "delays"
+    of_arrived = of_delays or (known is not None and known.of_arrived)
+    if done or not of_arrived:
+        if value is not None and math.isfinite(value):
+            return Observation(value)
+        if done:
+            return None
+    if known is None:
+        # What did not come took longer than any bound.
+        beyond = of_delays and quantity.between is not None and math.isinf(quantity.between[1])
+        return NEVER if quantity.between is None else Observation(float(beyond))
+    found = observed(known, told, completed=False, given_s=given_s)
+    if quantity.between is None or found is None:
+        return found
+    low, high = quantity.between
+    if found.state == State.MEASURED:
+        return Observation(float(low <= found.value <= high))
+    # What did not end lies beyond its limit; within a range that reaches on for ever if it begins by then.
+    return Observation(float(found.state == State.CENSORED and low <= found.value and math.isinf(high)))
+
+
+def of_distribution(quantity: Quantity, levels: Floats, values: Floats) -> float:
+    """A quantile, or the share of samples between two values; linear between the kept levels."""
+    if quantity.between is None:
+        return float(np.interp(quantity.quantile or 0.0, levels, values))
+    low, high = quantity.between
+    # Of equal quantiles the first level counts at the lower end, the last at the upper: both ends are in.
+    below = np.interp(low, *_rising(values, levels, first=True), left=0.0, right=1.0)
+    up_to = np.interp(high, *_rising(values, levels, first=False), left=0.0, right=1.0)
+    return float(max(up_to - below, 0.0))
+
+
+def _rising(values: Floats, levels: Floats, *, first: bool) -> tuple[Floats, Floats]:
+    """Strictly rising values with the first or the last level of each."""
+    unique, starts = np.unique(values, return_index=True)
+    ends = np.append(starts[1:], values.size) - 1
+    return unique, levels[starts if first else ends]

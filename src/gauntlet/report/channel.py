@@ -1,0 +1,72 @@
+"""The channel of a run as its specification has it: delay, loss, bursts of losses, queue."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gauntlet import units
+
+
+@dataclass(frozen=True)
+class Channel:
+    """What is known of it; None for what is not, or is no single number."""
+
+    delay_s: float | None = None
+    """One way."""
+    loss: float | None = None
+    """Share of the packets that are lost independently."""
+    bursts: str = ""
+    """Losses in bursts, for people; empty without any."""
+    queue_bytes: float | None = None
+    """Before the bottleneck; None where the scenario's own is left as it is."""
+
+
+FACTORS = {"channel_delay_s", "loss", "burst_loss", "queue_bytes"}
+"""Factors of an experiment that a channel tells of."""
+
+OF_CONSTANT = {"scenario.delay", "scenario.loss", "scenario.queue_limit"}
+"""And parameters of a constant link that it tells of, where they are varied."""
+
+
+def channel_of(spec: Mapping[str, Any]) -> Channel:
+    """The channel of a run by its specification (RunSpec as JSON), and by its factors where that has none."""
+    factors, link, scenario = (spec.get(name) or {} for name in ("factors", "link", "scenario"))
+    own = scenario.get("params", {}) if scenario.get("name") == "constant" else {}
+    delay_s = factors.get("channel_delay_s", link.get("channel_delay_s"))
+    if delay_s is None and own.get("delay") is not None:
+        delay_s = _number(own["delay"], units.time_s)
+    loss = link.get("loss", factors.get("loss"))
+    if loss is not None and own.get("loss") is not None:
+        loss = 1 - (1 - loss) * (1 - _number(own["loss"], units.fraction))
+    bursts = link.get("burst_loss")
+    queue_bytes = link.get("queue_limit_bytes", factors.get("queue_bytes"))
+    if queue_bytes is None and own.get("queue_limit") is not None:
+        queue_bytes = _number(own["queue_limit"], units.size_bytes)
+    return Channel(delay_s, None if bursts else loss, _bursts(bursts) if bursts else "", queue_bytes)
+
+
+def common(channels: Collection[Channel]) -> Channel:
+    """What several runs have in common."""
+
+    def the_same(name: str) -> Any:
+        found = {getattr(it, name) for it in channels}
+        return found.pop() if len(found) == 1 else None
+
+    bursts = the_same("bursts")
+    return Channel(the_same("delay_s"), the_same("loss"), bursts or "", the_same("queue_bytes"))
+
+
+def _number(given: Any, read: Any) -> float:
+    """A parameter as written, or in base units already."""
+    return float(read(given)) if isinstance(given, str) else float(given)
+
+
+def _bursts(states: Mapping[str, float]) -> str:
+    """Losses of a chain of two states (schema.GilbertElliott): how many, and the mean length of a burst."""
+    enter, leave = states["p"], states["r"]
+    if enter + leave == 0:
+        return "losses in bursts"
+    bad = enter / (enter + leave)
+    share = bad * states.get("loss_bad", 1.0) + (1 - bad) * states.get("loss_good", 0.0)
+    length = f" of {1 / leave:.3g} packets" if leave else ""
+    return f"{100 * share:.3g} % loss in bursts{length}"

@@ -1,0 +1,338 @@
+"""What to use, by one experiment: what was played, held against the classes of service that it is of."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gauntlet import units
+from gauntlet.advice import services, words
+from gauntlet.advice.classes import Need, ServiceClass
+from gauntlet.advice.grid import Grid, Variant, grid, unknown_last
+from gauntlet.advice.readings import Readings
+from gauntlet.advice.serves import Condition as Place
+from gauntlet.advice.services import Services, Work
+from gauntlet.advice.use import Advice
+from gauntlet.advice.varied import GREEDY, within
+from gauntlet.errors import NotMeasured
+from gauntlet.experiment.services import Service
+from gauntlet.figures.style import OF_SUBJECT
+from gauntlet.metrics.flow_rows import JUDGED_BY
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.message_quantiles import LEVELS, MESSAGE_DELAYS, message_quantiles
+from gauntlet.metrics.numbers import listed
+from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted
+from gauntlet.metrics.quantity import DISTRIBUTIONS, Quantity, of_distribution, seen, shown
+from gauntlet.metrics.registry import registry
+from gauntlet.metrics.selected import Selected
+from gauntlet.metrics.steps import Floats
+from gauntlet.report.channel import FACTORS, OF_CONSTANT, Channel, common
+from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.report.factors import Condition
+from gauntlet.results import layout
+
+_OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
+"""Factors that make another work: flows that differ in one are of different classes."""
+
+NO_TRUST = "No run can be trusted: see Trust for the reasons."
+
+
+def known(evaluation: Evaluation, classes: Path | None = None) -> list[Services]:
+    """The classes that count, those that come first before the others: of a file, of the experiment, ours.
+
+    Raises UserError when one of them is wrong.
+    """
+    own = services.of_experiment(
+        evaluation.results.experiment, str(evaluation.results.folder / layout.EXPERIMENT)
+    )
+    given = [] if classes is None else [services.load(classes)]
+    return [*given, own, services.default()]
+
+
+def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
+    """What the experiment says of the classes that its flows are of, and of the settings that it varies."""
+    if not any(row.trusted for row in evaluation.rows):
+        return Advice((), (), (), (NO_TRUST,))
+    found: list[Grid] = []
+    silent: list[str] = []
+    whose: list[str] = []
+    samples = _Samples(evaluation)
+    for part in evaluation.parts:
+        for work, conditions in _works(part).items():
+            fitting = services.fitting(work, classes)
+            if fitting is None:
+                silent.append(_no_class(part, work))
+                continue
+            of, those = fitting
+            for service in those:
+                bound = _bound(part, service, work, conditions)
+                if isinstance(bound, str):
+                    silent.append(bound)
+                    continue
+                measured = _Measured(part, _places(part, conditions), samples)
+                found.append(grid(measured, bound, "", every_variant=True))
+                whose += [of.by] if of.by not in whose else []
+    settings = tuple(change for part in evaluation.parts for change in within(_Played(part)))
+    return Advice(tuple(found), settings, ((),) * len(found), tuple(silent), listed(whose) if whose else "")
+
+
+def _works(part: Evaluation) -> dict[Work, list[Condition]]:
+    """What its flows have to do, and under which conditions."""
+    found: dict[Work, list[Condition]] = {}
+    every = _by_condition(part)
+    for condition in part.conditions:
+        # What is carried by a transport that holds its sender back says whether all there is was sent.
+        first = next((row for row in every[condition] if row.greedy), every[condition][0])
+        work = Work.of({**first.asked, "app": first.app}, greedy=first.greedy)
+        found.setdefault(work, []).append(condition)
+    return found
+
+
+def _by_condition(part: Evaluation) -> dict[Condition, list[Row]]:
+    found: dict[Condition, list[Row]] = {}
+    for row in part.rows:
+        found.setdefault(row.condition, []).append(row)
+    return found
+
+
+def _bound(
+    part: Evaluation, service: Service, work: Work, conditions: Sequence[Condition]
+) -> ServiceClass | str:
+    """A class with its needs under these conditions; or why nothing is to be said of it."""
+    name = _name(part, service.name, work)
+    taking_part = [style for style in part.styles if style.reliable or not service.reliable]
+    candidates = [style.key.rpartition(OF_SUBJECT)[2] for style in taking_part]
+    if not candidates:
+        those = [words.label(style.key.rpartition(OF_SUBJECT)[2]) for style in part.styles]
+        verb = "does" if len(those) == 1 else "do"
+        return f"{name}: all that is sent must arrive, and {listed(those)} {verb} not repeat what is lost."
+    limits = [it for it in service.need if it.of_best is None or len(candidates) > 1]
+    if not limits:
+        return (
+            f"{name}: only {words.label(candidates[0])} was played, and the class asks how far a "
+            "transport is from the best one; play another beside it, or name a class with a limit of its own."
+        )
+    places = _places(part, conditions)
+    needs = tuple(
+        Need(
+            **limit.model_dump(),
+            experiment=part.results.manifest.name or "experiment",
+            losses=sorted({loss for _, loss, _ in places}, key=unknown_last),
+            delays_s=sorted({delay_s for delay_s, _, _ in places}, key=unknown_last),
+        )
+        for limit in limits
+    )
+    return ServiceClass(name, (), tuple(candidates), needs)
+
+
+def _places(
+    part: Evaluation, conditions: Sequence[Condition]
+) -> dict[tuple[float | None, float | None, Variant], Condition]:
+    """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
+    every = _by_condition(part)
+    channels = {it: common({row.channel for row in every[it]}) for it in conditions}
+    told = FACTORS | OF_CONSTANT
+    found = {_place(part, it, channels[it], told): it for it in conditions}
+    if len(found) < len(conditions):
+        # What no channel tells of (each run drew its own) has the words of the factor.
+        found = {_place(part, it, channels[it], {"channel_delay_s", "loss"}): it for it in conditions}
+    return found
+
+
+def _place(
+    part: Evaluation, condition: Condition, channel: Channel, told: set[str]
+) -> tuple[float | None, float | None, Variant]:
+    besides = [channel.bursts] if channel.bursts else []
+    besides += [
+        f"{factor.words} {factor.label(value)}"
+        for factor, value in zip(part.factors, condition, strict=True)
+        if factor.name not in told | _OF_WORK
+    ]
+    queue = "" if channel.queue_bytes is None else units.spaced(units.format_size(channel.queue_bytes))
+    return channel.delay_s, channel.loss, Variant(queue, ", ".join(besides))
+
+
+@dataclass(frozen=True)
+class _Measured(Readings):
+    """What the grid asks for, out of an evaluation of flows with the same work."""
+
+    part: Evaluation
+    places: Mapping[tuple[float | None, float | None, Variant], Condition]
+    samples: "_Samples"
+
+    def kpi(self, need: Need) -> Kpi:
+        """See `Readings`."""
+        return shown(Quantity(need.kpi, need.quantile), {})
+
+    def completed(self, need: Need, protocol: str, condition: Place) -> tuple[int, int]:
+        """See `Readings`."""
+        try:
+            return self.part.done(self._key(protocol), self._at(need, condition))
+        except NotMeasured:
+            return 0, 0
+
+    def variants(self, need: Need) -> Mapping[Variant, Need]:
+        """See `Readings`: each is named in `where`."""
+        return {
+            variant: need.model_copy(update={"where": {"queue": variant.queue, "besides": variant.besides}})
+            for variant in dict.fromkeys(variant for _, _, variant in self.places)
+        }
+
+    def read(self, need: Need, protocol: str, condition: Place, of: Quantity) -> Selected:
+        """See `Readings`."""
+        if need.above_channel and condition[0] is None:
+            raise NotMeasured("The channel's own delay is no single number, so it cannot be taken off.")
+        place = self._at(need, condition)
+        return _selected(self.part, self._key(protocol), place, of, self.samples)
+
+    def _key(self, protocol: str) -> str:
+        """A protocol by the name that it has in the evaluation."""
+        return f"{self.part.subject}{OF_SUBJECT}{protocol}" if self.part.subject else protocol
+
+    def _at(self, need: Need, condition: Place) -> Condition:
+        place = (*condition, Variant(**need.where))
+        if place not in self.places:
+            raise NotMeasured("The experiment does not have this condition.")
+        return self.places[place]
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Levels and quantiles of distributions by run and flow, each read once."""
+
+    evaluation: Evaluation
+    _read: dict[str, Mapping[tuple[str, int], tuple[Floats, Floats]]] = field(default_factory=dict)
+
+    def of(self, name: str) -> Mapping[tuple[str, int], tuple[Floats, Floats]]:
+        """One of `DISTRIBUTIONS`. Raises NotMeasured for one that results do not have."""
+        if name not in self._read:
+            self._read[name] = self._found(name)
+        return self._read[name]
+
+    def _found(self, name: str) -> dict[tuple[str, int], tuple[Floats, Floats]]:
+        table, column, _ = DISTRIBUTIONS[name]
+        results = self.evaluation.results
+        if column in MESSAGE_DELAYS:
+            runs = {row.run for row in self.evaluation.rows if row.trusted}
+            place = MESSAGE_DELAYS.index(column)
+            return {key: (LEVELS, each[place]) for key, each in message_quantiles(results, runs).items()}
+        if table != "delays":
+            raise NotMeasured(f"Results keep no quantiles of {name}.")
+        kept = results.by_flow(table, ("level", column))
+        return {key: (each["level"], each[column].astype(float)) for key, each in kept.items()}
+
+
+def _selected(
+    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: _Samples
+) -> Selected:
+    """A quantity of a protocol's flows by repetition. Raises NotMeasured as `_Samples`."""
+    kpi = registry().get(of.kpi)
+    if kpi is not None and of.between is None:
+        each = part.values(kpi, protocol, condition)
+        limit = part.limit(kpi, condition)
+    else:
+        each = _by_repetition(part, protocol, condition, of, samples)
+        limit = common_limit(each.values())
+    values = {
+        repetition: float(restricted([it], limit)[0])
+        for repetition, it in each.items()
+        if it.state != State.NEVER
+    }
+    return Selected(
+        values,
+        deterministic=len(values) > 1 and part.deterministic(protocol, condition),
+        never=len(each) - len(values),
+    )
+
+
+def _by_repetition(
+    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: _Samples
+) -> dict[int, Observation]:
+    """A quantile or a share; a repetition of which a flow says nothing is left out."""
+    kept = samples.of(of.kpi) if of.kpi in DISTRIBUTIONS else {}
+    found: dict[int, list[Observation | None]] = {}
+    for row in part.trusted_rows(protocol, condition):
+        told = row.kpis.get(of.kpi)
+        value = _of_row(row, of, told, kept)
+        said = seen(of, registry().get(of.kpi), value, told=told, done=row.completed, given_s=row.given_s)
+        found.setdefault(row.repetition, []).append(said)
+    return {
+        repetition: averaged([it for it in each if it is not None])
+        for repetition, each in sorted(found.items())
+        if None not in each
+    }
+
+
+def _of_row(
+    row: Row, of: Quantity, told: float | None, kept: Mapping[tuple[str, int], tuple[Floats, Floats]]
+) -> float | None:
+    if of.kpi in DISTRIBUTIONS:
+        key = (row.run, row.flow)
+        return of_distribution(of, *kept[key]) if key in kept else None
+    if told is None or of.between is None:
+        return told
+    low, high = of.between
+    return float(low <= told <= high)
+
+
+@dataclass(frozen=True)
+class _Played:
+    """Flows with the same work, as `gauntlet.advice.varied.Played`."""
+
+    part: Evaluation
+
+    @property
+    def name(self) -> str:
+        """See `Played`."""
+        return self.part.results.manifest.name or "this experiment"
+
+    def factors(self) -> Mapping[str, Sequence[Any]]:
+        """See `Played`."""
+        return {factor.name: factor.values for factor in self.part.factors}
+
+    def label(self, factor: str, value: Any) -> str:
+        """See `Played`."""
+        return next(it for it in self.part.factors if it.name == factor).label(value)
+
+    def transports(self) -> Sequence[str]:
+        """See `Played`."""
+        return [style.key for style in self.part.styles if " beside " not in style.key]
+
+    def judged_by(self) -> Sequence[Kpi]:
+        """See `Played`."""
+        named = {JUDGED_BY.get(app) for app in self.part.apps}
+        if len(named) != 1:
+            return []
+        (name,) = named
+        return [registry()[it] for it in (GREEDY if name is None else (name,))]
+
+    def by_repetition(self, kpi: Kpi, protocol: str, chosen: Mapping[str, Any]) -> Selected:
+        """See `Played`."""
+        condition = tuple(chosen[factor.name] for factor in self.part.factors)
+        return _selected(self.part, protocol, condition, Quantity(kpi.name), _Samples(self.part))
+
+
+def _name(part: Evaluation, of: str, work: Work) -> str:
+    """A class with what was sent: Signalling message (200 B every 3 s)."""
+    details = ", ".join(_details(work))
+    return part.titled(f"{of} ({details})" if details else of)
+
+
+def _details(work: Work) -> Iterator[str]:
+    if work.size_bytes is not None and not work.page:
+        every = (
+            "" if work.interval_s is None else f" every {units.spaced(units.format_time(work.interval_s))}"
+        )
+        yield f"{units.spaced(units.format_size(work.size_bytes))}{every}"
+    if work.page:
+        yield work.page
+    if work.rate_bps is not None:
+        yield units.spaced(units.format_rate(work.rate_bps))
+
+
+def _no_class(part: Evaluation, work: Work) -> str:
+    what = _name(part, work.app or "What was sent", work)
+    return (
+        f"{what}: no class of service is of this application, size and rate; name one by [[class]] in the "
+        "experiment or with --classes FILE."
+    )

@@ -1,0 +1,98 @@
+"""What a ground that never repeats itself means for a campaign: one worker, an order drawn, no cache."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gauntlet import campaign
+from gauntlet.campaign import interleaved
+from gauntlet.errors import RunError, UserError
+from gauntlet.executor.cache import Cache
+from gauntlet.executor.plan import run_key
+from gauntlet.experiment import expand, parse_experiment
+
+TEXT = """
+[experiment]
+name = "grounds"
+repetitions = 3
+[scenario]
+name = "constant"
+rate = "1Mbit/s"
+[matrix]
+protocols = ["tcp-cubic", "tcp-reno"]
+channel_delay = ["10ms", "20ms"]
+[workload]
+app = "bulk"
+size = "10kB"
+"""
+
+
+@dataclass
+class Real:
+    """An engine that plays nothing and keeps what it was given, in order."""
+
+    seen: list[int] = field(default_factory=list)
+    exact: bool = False
+
+    def identity(self) -> dict[str, str]:
+        return {"ground": "host" if not self.exact else "virtual", "player_sha256": "0" * 64}
+
+    def describe(self) -> dict[str, str]:
+        return self.identity()
+
+    def refusals(self, runs: Any) -> list[str | None]:
+        return [None] * len(runs)
+
+    def play(self, run: Any, out: Path, *, place: Any, on_event: Any = None) -> Path:
+        (out.parents[2] / "order").open("a").write(f"{run['seed']}\n")
+        raise RunError("it is not played")
+
+
+def run(out: Path, engine: Real, **options: Any) -> list[int]:
+    """Play the experiment with this engine; the seeds of its runs in the order in which they were played."""
+    experiment = parse_experiment(TEXT, "grounds.toml", Path())
+    with pytest.raises(RunError, match="in a row left nothing"):
+        campaign.play(experiment, out, engine=engine, **options)
+    return [int(line) for line in (out.parent / "order").read_text().split()]
+
+
+def test_keys_of_one_plan_differ_by_the_ground() -> None:
+    keys = {run_key({"seed": b"1"}, {}, {}, {"ground": ground}) for ground in ("virtual", "host")}
+    assert len(keys) == 2
+
+
+def test_the_order_is_drawn_from_the_seed() -> None:
+    runs: list[Any] = [SimpleNamespace(number=number) for number in range(20)]
+    drawn = interleaved(runs, 1)
+    assert drawn != runs
+    assert sorted(drawn, key=lambda it: it.number) == runs
+    assert interleaved(runs, 1) == drawn
+    assert interleaved(runs, 2) != drawn
+
+
+def test_runs_in_real_time_are_interleaved(tmp_path: Path) -> None:
+    experiment = parse_experiment(TEXT, "grounds.toml", Path())
+    planned = [spec.seed for spec in expand(experiment)]
+    played = run(tmp_path / "a" / "out", Real())
+    assert played != planned[: len(played)]
+    assert set(played) <= set(planned)
+    assert run(tmp_path / "b" / "out", Real()) == played, "the order follows from the seed"
+
+
+def test_several_workers_are_refused(tmp_path: Path) -> None:
+    experiment = parse_experiment(TEXT, "grounds.toml", Path())
+    with pytest.raises(
+        UserError, match="2 workers were asked for, and runs in real time are played one at a time"
+    ):
+        campaign.play(experiment, tmp_path / "out", engine=Real(), workers=2)
+
+
+def test_no_run_in_real_time_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never() -> Any:
+        raise AssertionError("the cache was asked")
+
+    monkeypatch.setattr(Cache, "of_user", never)
+    assert run(tmp_path / "out", Real())

@@ -1,0 +1,60 @@
+"""What a run's specification says of its channel."""
+
+from typing import Any
+
+import pytest
+
+from gauntlet.report.channel import Channel, channel_of, common
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        (
+            {"link": {"channel_delay_s": 0.025, "loss": 0.01, "queue_limit_bytes": 128_000}},
+            Channel(0.025, 0.01, "", 128_000),
+        ),
+        ({"factors": {"channel_delay_s": 0.15, "loss": 0.0}}, Channel(0.15, 0.0)),
+        # A drawn delay: the factor is the middle of the range.
+        (
+            {"factors": {"channel_delay_s": 0.025}, "link": {"channel_delay_s": 0.0263, "loss": 0.0}},
+            Channel(0.025, 0.0),
+        ),
+        # A constant link has its own delay, loss and queue; of the two losses either can take a packet.
+        (
+            {
+                "scenario": {
+                    "name": "constant",
+                    "params": {"delay": "30ms", "loss": "2%", "queue_limit": "64kB", "rate": "5Mbit/s"},
+                },
+                "link": {"loss": 0.5},
+            },
+            Channel(0.03, 0.51, "", 64_000),
+        ),
+        # Parameters of another scenario are its own affair.
+        ({"scenario": {"name": "hsr", "params": {"loss": "2%"}}, "link": {"loss": 0.0}}, Channel(None, 0.0)),
+        # 0.01 / (0.01 + 0.19) of the time in the bad state, which loses half: 2.5 %; 1 / 0.19 packets long.
+        (
+            {
+                "link": {
+                    "loss": 0.0,
+                    "burst_loss": {"p": 0.01, "r": 0.19, "loss_bad": 0.5, "loss_good": 0.0},
+                }
+            },
+            Channel(None, None, "2.5 % loss in bursts of 5.26 packets"),
+        ),
+        ({}, Channel()),
+    ],
+)
+def test_a_channel_is_read_from_link_scenario_and_factors(spec: dict[str, Any], wanted: Channel) -> None:
+    found = channel_of(spec)
+    assert (found.delay_s, found.bursts, found.queue_bytes) == (
+        wanted.delay_s,
+        wanted.bursts,
+        wanted.queue_bytes,
+    )
+    assert found.loss == pytest.approx(wanted.loss)
+
+
+def test_what_runs_differ_in_is_not_known_of_all() -> None:
+    assert common([Channel(0.025, 0.01), Channel(0.026, 0.01)]) == Channel(None, 0.01)
