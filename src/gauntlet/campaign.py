@@ -113,7 +113,9 @@ def run(
             "is in the way of another; leave --workers out."
         )
     if not engine.exact and cluster is not None:
-        raise UserError("runs in real time are played on the machine where they are asked for; leave --scheduler out.")
+        raise UserError(
+            "runs in real time are played on the machine where they are asked for; leave --scheduler out."
+        )
     place = cluster or ((workers or len(usable_cores())) if engine.exact else 1)
     identity = engine.identity()
     traces = {path: sha256_of_file(Path(path)) for path in {spec.scenario.path for spec in specs} if path}

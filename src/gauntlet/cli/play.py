@@ -46,8 +46,8 @@ class Wishes:
 def play(file: Path, wishes: Wishes) -> int:
     """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
     from gauntlet import campaign, report
-    from gauntlet.executor import engines
     from gauntlet.advice import services
+    from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.results import store
 

@@ -53,9 +53,9 @@ def run(
     The same command continues a campaign that was stopped: what is finished stays, and only what is new is
     played when repetitions are raised or the file is edited. Runs that were played before, for whatever
     experiment, come from the cache (gauntlet cache). The same file and seed give the same tables, byte for
-    byte, on any number of workers, here or on other machines (--scheduler, see gauntlet worker). With --engine
-    host they are played by this machine's kernel in real time, one at a time in an order drawn from the seed:
-    for what computing costs, which virtual time cannot tell.
+    byte, on any number of workers, here or on other machines (--scheduler, see gauntlet worker). With
+    --engine host they are played by this machine's kernel in real time, one at a time in an order drawn from
+    the seed: for what computing costs, which virtual time cannot tell.
 
     \b
     Examples:
