@@ -27,7 +27,18 @@ def test_delays_are_light_s(name: str, params: dict[str, object], one_way_s: flo
 
 def test_nothing_passes_out_of_contact_and_behind_the_sun() -> None:
     link = load_scenario("mars", {"contacts": "1h-9h, 25h-33h", "conjunction": "27h-28h", "duration": "40h"})
-    for hour, loss in [(0, 1), (1, 0), (8.9, 0), (9, 1), (24, 1), (26, 0), (27, 1), (28, 0), (33, 1), (39, 1)]:
+    for hour, loss in [
+        (0, 1),
+        (1, 0),
+        (8.9, 0),
+        (9, 1),
+        (24, 1),
+        (26, 0),
+        (27, 1),
+        (28, 0),
+        (33, 1),
+        (39, 1),
+    ]:
         row = link.trace.at(hour * 3600)
         assert (row.loss_up, row.loss_down) == (loss, loss), hour
     times = link.trace.column("t_s")

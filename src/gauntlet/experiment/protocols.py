@@ -141,8 +141,8 @@ def _deep_space(library: str, label: str) -> Protocol:
         {
             # A tenth more than light needs, for queues; never less than RFC 9002 has.
             "initial_rtt_s": Fitted(1.1, least_s=0.333),
-            # Five probes in vain, each after twice the time of the one before, take about 60 round trips.
-            "idle_timeout_s": Fitted(64, least_s=30),
+            # Four probes in vain, each after twice the time of the one before, take 33 of these round trips.
+            "idle_timeout_s": Fitted(36, least_s=30),
         }
     )
     return Protocol(
