@@ -44,7 +44,12 @@ def test_sdls_loses_what_the_link_loses_and_says_so(play: Play) -> None:
 
 
 def test_cop1_brings_everything_in_order_with_the_parameters_of_the_link(play: Play) -> None:
-    fitted = {"window_frames": 127, "timer_s": 2.2 * MARS_S, "transmission_limit": 1000, "report_interval_s": 60}
+    fitted = {
+        "window_frames": 127,
+        "timer_s": 2.2 * MARS_S,
+        "transmission_limit": 1000,
+        "report_interval_s": 60,
+    }
     records = play(
         file_over("clean", MARS_S, "sdls-cop1", **fitted),
         file_over("lossy", MARS_S, "sdls-cop1", 0.15, **fitted),
