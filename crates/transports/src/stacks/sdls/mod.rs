@@ -233,10 +233,9 @@ mod tests {
 
     use super::*;
 
-    fn sentence(
-        build: fn(&Map<String, Value>) -> Result<Box<dyn Stack>, SpecError>,
-        params: Value,
-    ) -> String {
+    type Build = fn(&Map<String, Value>) -> Result<Box<dyn Stack>, SpecError>;
+
+    fn sentence(build: Build, params: Value) -> String {
         let params = params.as_object().expect("an object").clone();
         build(&params).err().map(|error| error.to_string()).unwrap_or_default()
     }

@@ -77,7 +77,10 @@ impl Wire {
         let came = self.session.wait_any(&[self.socket.fd()], libc::POLLIN, self.now_ns, until_ns, doing)?;
         let clock = self.session.ctx.clock;
         self.now_ns = clock.now_ns();
-        while came {
+        if !came {
+            return Ok(());
+        }
+        loop {
             let count = match self.inbound.receive(self.socket.fd(), RECEIVE_DATAGRAMS, libc::MSG_DONTWAIT) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
@@ -93,10 +96,9 @@ impl Wire {
                 }
             }
             if count < RECEIVE_DATAGRAMS {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 }
 
