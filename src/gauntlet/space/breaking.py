@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gauntlet.engine.contract import Engine, Place
-from gauntlet.errors import UserError
+from gauntlet.errors import RunError, UserError
 from gauntlet.experiment import expand
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plans import plan_run
@@ -131,9 +131,11 @@ class Trials:
             with tempfile.TemporaryDirectory(prefix="gauntlet-trial-") as folder:
                 out = self._engine.play(plan_run(spec), Path(folder), place=Place())
                 record = json.loads((out / "record.json").read_text())
+            if record["outcome"] != "ok":
+                raise RunError(f"The trial at {format_time(delay_s)} could not be played: {record['reason']}")
             flow = record["flows"][0]
-            if record["outcome"] != "ok" or flow["outcome"] != "ok":
-                reason = str(flow.get("reason") or record.get("reason"))
+            if flow["outcome"] != "ok":
+                reason = str(flow["reason"])
                 break
             took_s = max(took_s, flow["finished_s"] - flow["start_s"])
         trial = Trial(delay_s, loss, given, not reason, reason, None if reason else round(took_s, 6))

@@ -115,7 +115,8 @@ impl Connection for AloneConnection {
         let frames = &mut self.frames;
         let mut whole = false;
         let arrival = self.datagrams.receive(most_messages, most_bytes, &mut |octets, t_ns| {
-            let Some(message) = frames.open_command(octets).and_then(|opened| frames.take(&opened.frame))
+            let Some(message) =
+                frames.open_command(octets).and_then(|opened| frames.take_once(&opened.frame))
             else {
                 return Ok(());
             };

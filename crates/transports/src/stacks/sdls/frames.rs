@@ -124,6 +124,8 @@ pub(super) struct Frames {
     reports: u8,
     /// The number of the last TC frame taken.
     last: Option<u128>,
+    /// Whether numbers are missing in front of it.
+    gap: bool,
     half_done: bool,
     reassembler: Reassembler,
     counts: BTreeMap<String, u64>,
@@ -168,6 +170,7 @@ impl Frames {
             packets: 0,
             reports: 0,
             last: None,
+            gap: false,
             half_done: false,
             reassembler: reassembler(),
             counts: counted.into_iter().map(|name| (name.to_owned(), 0)).collect(),
@@ -233,9 +236,7 @@ impl Frames {
                 let due = self.last.map_or(0, |last| last + 1);
                 self.count_many(counts::LOST, u64::try_from(number.saturating_sub(due)).unwrap_or(u64::MAX));
                 self.last = Some(number);
-                if number != due && self.half_done {
-                    self.drop_half();
-                }
+                self.gap = number != due;
                 Some(processed)
             }
             Err(error) => {
@@ -249,6 +250,14 @@ impl Frames {
         self.count(counts::INCOMPLETE);
         self.half_done = false;
         self.reassembler = reassembler();
+    }
+
+    /// Takes the segment of a frame where nothing is sent again: what was half done before a gap stays so for ever.
+    pub(super) fn take_once(&mut self, frame: &TcFrame) -> Option<Vec<u8>> {
+        if self.gap && self.half_done {
+            self.drop_half();
+        }
+        self.take(frame)
     }
 
     /// Takes the segment of a frame that was accepted; a message comes out with its last one.
