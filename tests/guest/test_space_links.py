@@ -1,4 +1,4 @@
-"""SDLS and COP-1 in the guest, and QUIC over delays of minutes and days."""
+"""SDLS and COP-1 in the guest, and QUIC over delays of minutes and hours."""
 
 from pathlib import Path
 from typing import Any
@@ -66,8 +66,8 @@ def test_cop1_brings_everything_in_order_with_the_parameters_of_the_link(play: P
     assert "sent 3 times and not acknowledged within `timer_s` of 3 s" in told["default"]["reason"]
 
 
-@pytest.mark.parametrize(("delay_s", "trips"), [(MARS_S, 12), (5 * 86_400.0, 12)])
-def test_quic_goes_to_mars_and_five_days_far_with_what_a_mission_sets(
+@pytest.mark.parametrize(("delay_s", "trips"), [(MARS_S, 12), (7200.0, 12)])
+def test_quic_goes_to_mars_and_two_hours_far_with_what_a_mission_sets(
     delay_s: float, trips: int, play: Play
 ) -> None:
     fitted = {"initial_rtt_s": 2.2 * delay_s, "idle_timeout_s": min(72 * delay_s, 366 * 86_400)}

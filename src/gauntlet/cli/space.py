@@ -25,7 +25,7 @@ def space() -> None:
 @click.argument("protocols", nargs=-1, required=True)
 @click.option("--vary", type=click.Choice(("delay", "loss")), default="delay", show_default=True)
 @click.option("--least", default="10ms", show_default=True, help="The shortest delay, one way.")
-@click.option("--most", default="5d", show_default=True, help="The longest delay, one way.")
+@click.option("--most", default="1h", show_default=True, help="The longest delay, one way.")
 @click.option("--delay", default="250ms", show_default=True, help="With --vary loss: the delay, one way.")
 @click.option("--loss", default="0%", show_default=True, help="With --vary delay: the share that is lost.")
 @click.option("--size", default="100kB", show_default=True, help="The file that is sent.")
@@ -55,7 +55,7 @@ def link(
     \b
     Examples:
       gauntlet space link quic-quinn-cubic
-      gauntlet space link quic-quinn-cubic sdls-cop1 --most 5d --json
+      gauntlet space link quic-quinn-cubic sdls-cop1 --most 1d --json
       gauntlet space link sdls-cop1 --vary loss --delay 250ms
     """
     from gauntlet import units
