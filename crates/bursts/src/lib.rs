@@ -10,6 +10,7 @@
 pub mod attempt;
 pub mod grid;
 mod kcp_host;
+pub mod modes;
 pub mod page;
 mod quic;
 mod restp;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::grid::{Cell, Grid, Line};
+use crate::modes;
 use crate::table::{Flow, Transfer};
 use crate::verdict::{Results, Verdict, results};
 
@@ -36,6 +37,7 @@ pub fn write(transfers: &Path, fresh: &Path, messages: &Path) -> Result<String, 
     page.push_str(CONFIRMATION);
     page.push_str(&goals(&grid, &self::results(&again)));
     page.push_str(&transfer_tables(&results));
+    page.push_str(&modes::table(&again));
     page.push_str(&message_table(&flows));
     page.push_str(REMARKS);
     Ok(page)
