@@ -17,3 +17,4 @@ mod restp;
 pub mod stack;
 pub mod table;
 pub mod verdict;
+pub mod whole;
