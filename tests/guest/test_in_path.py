@@ -37,7 +37,7 @@ def _chunks_flow(**changes: Any) -> dict[str, Any]:
     return _udp_flow(stack="sctp", stack_params={}, **changes)
 
 
-OVER = {"udp": _udp_flow, "tcp": _stream_flow, "sctp": _chunks_flow}
+OVER: dict[str, Callable[[], dict[str, Any]]] = {"udp": _udp_flow, "tcp": _stream_flow, "sctp": _chunks_flow}
 """The transports whose messages a node knows."""
 
 
