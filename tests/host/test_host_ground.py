@@ -94,7 +94,7 @@ def test_the_secrets_of_a_session_come_out_of_its_process_once(play: Play, tmp_p
 
 
 def test_flows_both_ways_share_the_processes_of_their_nodes(play: Play) -> None:
-    back = flow(id="f1", **{"from": "server", "to": "client"})
+    back = {**flow(id="f1"), "from": "server", "to": "client"}
     record = play(flows=[flow(), back, datagrams(id="f2")])
     assert [it["outcome"] for it in record["flows"]] == ["ok"] * 3, record["flows"]
     assert record["flows"][2]["received_messages"] == record["flows"][2]["sent_messages"] == 300
