@@ -83,6 +83,7 @@ def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
         "study": [words.label(it) for it in grid.service.study],
         "of_study": bool(grid.by),
         "use": [_transport(it) for it in serving],
+        "nobody": words.nobody(grid),
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
         "assumed": "; ".join(

@@ -133,7 +133,10 @@ def answer(grid: Grid) -> str:
     overall = grid.overall()
     serving = [it for it in overall if it.grade.serving]
     if not overall or overall[0].grade == Grade.UNMEASURED:
-        return "Not measured."
+        measured = sum(cell.judged > 0 for cell in grid.own)
+        if not measured:
+            return "Not measured."
+        return f"Measured under {measured} of {counted(len(grid.own), 'condition')} so far.{_partly(grid)}"
     if serving:
         verb = "serves" if len(serving) == 1 else "serve"
         told = f"{listed([label(it.protocol) for it in serving])} {verb} it {_under(grid)}"
@@ -161,6 +164,13 @@ def _under(grid: Grid) -> str:
 def _at(grid: Grid, candidate: Candidate) -> str:
     """The condition of a candidate of `overall`."""
     return condition(grid.where(candidate), queue=len({cell.queue for cell in grid.own}) > 1)
+
+
+def nobody(grid: Grid) -> str:
+    """Why no transport is named for a class, in a few words."""
+    overall = grid.overall()
+    unfinished = bool(overall) and overall[0].grade == Grade.UNMEASURED
+    return "not all measured" if unfinished else "none under every condition"
 
 
 def how_well(grid: Grid) -> str:
