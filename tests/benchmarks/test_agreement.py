@@ -82,7 +82,7 @@ class Refusing:
 def test_what_cannot_be_played_is_said_before_anything_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(agreement.engines, "installed", lambda _ground: Refusing())
+    monkeypatch.setattr("agreement.engines.installed", lambda _ground: Refusing())
     monkeypatch.setattr("sys.argv", ["agreement.py", "--out", str(tmp_path / "it.json")])
     with pytest.raises(RunError, match=r"tcp-cubic, 1 MB cannot be played here: the rate .* sch_tbf\."):
         agreement.main()
