@@ -12,6 +12,7 @@ from gauntlet import report
 from gauntlet.errors import UserError
 from gauntlet.metrics.tables import finalize
 from gauntlet.report.nodes import usage
+from gauntlet.report.trust import trust
 from gauntlet.results import layout
 from tests.documentation.snippets import blocks
 from tests.report import factory
@@ -79,9 +80,20 @@ def test_the_report_has_the_means_of_the_nodes_that_did_something(tmp_path: Path
 
 
 def test_a_machine_that_was_not_idle_is_said(tmp_path: Path) -> None:
-    used = usage(report.load(in_real_time(tmp_path, busy_share=0.5)))
+    loaded = report.load(in_real_time(tmp_path, busy_share=0.5))
+    used = usage(loaded)
     assert used is not None
-    assert used.words.startswith("The machine was more than 10 % busy before or after 1 of 4 runs: ")
+    sentence = (
+        "The machine was more than 10 % busy with something else before or after 1 of 4 runs in real time: "
+        "packets that came late may be its doing."
+    )
+    assert used.words.startswith(sentence)
+    assert sentence in trust(loaded).warnings
+
+
+def test_an_idle_machine_is_no_warning(tmp_path: Path) -> None:
+    warnings = trust(report.load(in_real_time(tmp_path, busy_share=0.02))).warnings
+    assert not [warning for warning in warnings if "machine" in warning]
 
 
 def test_the_page_has_the_section_in_real_time_only(tmp_path: Path) -> None:
