@@ -199,7 +199,8 @@ def test_the_answer_names_who_serves_under_every_condition_and_where_it_is_worst
     )
     of = made(results, LOSSY, candidates=["sctp", "udp"])
     assert words.answer(of) == (
-        "UDP serves it under every condition. It has 40 % to spare at the worst (25 ms, 1 % loss)."
+        "UDP serves it under every condition. It has 40 % to spare at the worst "
+        "(25 ms, 1 % loss: one-way delay, 95th percentile)."
     )
 
 
@@ -224,7 +225,8 @@ def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
     )
     assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
         "None serves it under every condition; nearest is SCTP (a near miss, 1.05 × the limit at "
-        "25 ms, 1 % loss). SCTP serves it under 1 of 2 conditions and UDP under 1."
+        "25 ms, 1 % loss: one-way delay, 95th percentile). SCTP serves it under "
+        "1 of 2 conditions and UDP under 1."
     )
 
 

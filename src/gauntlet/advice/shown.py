@@ -51,7 +51,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "settings": [
             {
                 "title": title,
-                "overview": overview(those) if len(those) > MOST else "",
+                "overview": overview(those) if len(those) > MOST else [],
                 "where": those[0].where,
                 "effects": [
                     {

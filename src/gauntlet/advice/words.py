@@ -11,7 +11,7 @@ from gauntlet.metrics.numbers import counted, listed, number
 MARKS = {
     Grade.SERVES: "✓",
     Grade.NARROWLY: "(✓)",
-    Grade.NEAR_MISS: "≈",
+    Grade.NEAR_MISS: "◐",
     Grade.UNSURE: "(✗)",
     Grade.FAILS: "✗",
     Grade.TENFOLD: "✗✗",
@@ -184,16 +184,24 @@ def _best(grid: Grid, serving: list[Candidate]) -> str:
     if how == "the best":
         return f"{named} is the best{' everywhere' if len(grid.own) > 1 else ''}."
     verb = "takes" if "×" in how else "has"
+    what = _measured(first.deciding)
     if len(grid.own) == 1:
-        return f"{named} {verb} {how}."
-    return f"{named} {verb} {how} at the worst ({_at(grid, first)})."
+        return f"{named} {verb} {how} ({what})."
+    return f"{named} {verb} {how} at the worst ({_at(grid, first)}: {what})."
 
 
 def _worst(grid: Grid, candidate: Candidate) -> str:
     """How a transport fails where it does worst: a near miss, 1.04 × the limit at 150 ms, 1 % loss."""
     word = {Grade.NEAR_MISS: "a near miss, ", Grade.TENFOLD: "a tenfold failure, "}.get(candidate.grade, "")
     at = f" at {_at(grid, candidate)}" if len(grid.own) > 1 else ""
-    return f"{word}{distance(candidate.deciding)}{at}"
+    how = f"{word}{distance(candidate.deciding)}{at}"
+    return how if candidate.grade == Grade.NOTHING else f"{how}: {_measured(candidate.deciding)}"
+
+
+def _measured(standing: Standing) -> str:
+    """What a distance is one of: download time."""
+    name = standing.kpi.label
+    return f"{name[0].lower()}{name[1:]}"
 
 
 def _partly(grid: Grid) -> str:
