@@ -199,7 +199,7 @@ def _own_groups() -> dict[int, list[Path]]:
 
 def test_nothing_is_left_behind(play: Play, tmp_path: Path, ability: Mapping[str, Any]) -> None:
     groups: list[Path] = []
-    play(flows=[flow()], on_event=lambda _event: groups.extend(chain(*_own_groups().values())))
+    play(flows=[flow()], on_event=lambda _event: groups.extend(chain.from_iterable(_own_groups().values())))
     assert bool(groups) == (ability["accounting"] != "rusage")
     assert not [group for group in groups if group.exists()]
     assert [it.name for it in (tmp_path / "out").iterdir()] == ["run"]
