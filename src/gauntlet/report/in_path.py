@@ -75,7 +75,7 @@ def idle_rules(evaluation: Evaluation) -> list[str]:
         named = listed([f"{name} {failed[name]} of {of}" for name, of in counts.items() if failed[name]])
         if failed.total():
             found.append(
-                f"{here} matched packets with which it could not do what it says, since what it acts on is not "
-                f"there ({named})."
+                f"{here} matched packets with which it could not do what it says, since what it acts on is "
+                f"not there ({named})."
             )
     return found
