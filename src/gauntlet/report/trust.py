@@ -123,7 +123,7 @@ def trust(evaluation: Evaluation) -> Trust:
     flows = [row for row in evaluation.rows if row.run not in without_end]
     labels = {style.key: style.label for style in evaluation.styles}
     flow_failures = [
-        (row.run, f"{labels[row.protocol]}: {_worded(row.reason)}") for row in flows if not row.completed
+        (row.run, f"{labels[row.protocol]}: {worded(row.reason)}") for row in flows if not row.completed
     ]
     older = sum(run["trusted"] and run.get("verdict") is None for run in runs)
     planned = max(results.manifest.runs_planned, len(runs))
@@ -142,7 +142,7 @@ def trust(evaluation: Evaluation) -> Trust:
     )
 
 
-def _worded(reason: str | None) -> str:
+def worded(reason: str | None) -> str:
     """Why a flow failed, for a reader: a record numbers messages and requests from 0, as its tables do, a
     rule of an in-path node from 1.
     """
