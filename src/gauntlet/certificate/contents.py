@@ -123,16 +123,21 @@ class Contents:
             return _Content()
         return _Content(self.whole.get(place), self.log.rows[place].fingerprint)
 
-    def _in_message(self, rule: Mapping[str, Any]) -> bool:
-        """Whether the message of the rule's condition is a whole payload."""
+    def _as_it_came(self, row: Row) -> bool:
+        """Whether no rule has changed the packet so far."""
+        seen = self._seen.get(row.packet)
+        return seen is not None and self._now[row.packet].print == seen.fingerprint
+
+    def _in_message(self, row: Row, rule: Mapping[str, Any]) -> bool:
+        """Whether the message of the rule's condition is the payload that the packet has now."""
         message = rule.get("match", {}).get("message")
-        return message is not None and message["flow"] in self.datagrams
+        return message is not None and message["flow"] in self.datagrams and self._as_it_came(row)
 
     def _alter(self, row: Row, now: _Content, rule: Mapping[str, Any]) -> None:
         deed, within = rule["do"], rule["do"]["within"]
-        exact = within != "message" or self._in_message(rule)
+        exact = within != "message" or self._in_message(row, rule)
         unfit = (row.packet, row.rule) in self._unfit
-        if now.whole is None:
+        if now.whole is None or (not exact and not self._as_it_came(row)):
             self.left.add(row.rule)
             self._now[row.packet] = now if unfit else self._after(row)
             return
@@ -161,7 +166,7 @@ class Contents:
 
     def _rewrite(self, row: Row, now: _Content, rule: Mapping[str, Any]) -> None:
         fields = rule["do"]["set"]
-        if now.whole is None or (_needs_message(fields) and not self._in_message(rule)):
+        if now.whole is None or (_needs_message(fields) and not self._in_message(row, rule)):
             self.left.add(row.rule)
             self._now[row.packet] = self._after(row)
             return
@@ -202,7 +207,7 @@ class Contents:
             there = towards if side is None else side
             if fields is None:
                 found.append(_Extra(content, there, True))
-            elif content.whole is None or (_needs_message(fields) and not self._in_message(rule)):
+            elif content.whole is None or (_needs_message(fields) and not self._in_message(row, rule)):
                 found.append(_Extra(_Content(), there))
             else:
                 made, fits = written(content.whole, fields)
@@ -240,9 +245,13 @@ def _wrong_bits(before: bytes, after: bytes, deed: Mapping[str, Any], part: rang
         return "changed its length" if len(before) != len(after) else "did not repair its checksums"
     count = int(deed.get("bits", 1))
     fixed = {place for places in checksum_places(after) for place in places} if repair else set()
-    difference = int.from_bytes(before, "big") ^ int.from_bytes(after, "big")
-    length = 8 * len(before)
-    bits = [at for at in range(length) if difference >> (length - 1 - at) & 1 and at // 8 not in fixed]
+    bits = [
+        8 * place + bit
+        for place, (was, now) in enumerate(zip(before, after, strict=True))
+        if was != now and place not in fixed
+        for bit in range(8)
+        if (was ^ now) & 0x80 >> bit
+    ]
     if any(at // 8 not in part for at in bits):
         return f"altered bytes outside of the {deed['within']}"
     hidden = 8 * len(fixed.intersection(part))

@@ -8,6 +8,7 @@ rules that it says matched (rules.py), and these from the packet (conditions.py)
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -311,11 +312,9 @@ def _counters(node: Node, log: Log) -> list[str]:
         if int(node.told[key]) != count
     ]
     told = [(entry["id"], *(int(entry[key]) for key in _OF_RULES.values())) for entry in node.told["rules"]]
+    counted = Counter((row.event, row.rule) for row in log.rows)
     logged = [
-        (
-            rule["id"],
-            *(sum(row.event == event and row.rule == number for row in log.rows) for event in _OF_RULES),
-        )
+        (rule["id"], *(counted[event, number] for event in _OF_RULES))
         for number, rule in enumerate(node.rules)
     ]
     if [name for name, *_ in told] != [name for name, *_ in logged]:
