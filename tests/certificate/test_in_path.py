@@ -209,6 +209,27 @@ def _uncalled(node: MadeNode) -> None:
     node.count()
 
 
+def _never_left(node: MadeNode, number: int, end_ms: int = 3_000) -> None:
+    """The packet still waits at the end."""
+    row = node.find(event="emitted", packet=number)
+    node.packets.remove((3, row["t_ns"], datagram(number)))
+    node.rows.remove(row)
+    node.line(end_ms * MS, "waiting", number)
+    node.count()
+
+
+def _match_more(node: MadeNode, number: int, behind: str, rule: str, event: str = "matched") -> None:
+    """Another line about the packet, behind the one that a rule matched it."""
+    place = node.rows.index(node.find(event="matched", packet=number, rule=PLACE[behind]))
+    node.rows.insert(place + 1, dict(node.rows[place], rule=PLACE[rule], event=event))
+    node.count()
+
+
+def _unfit(node: MadeNode, number: int, rule: str) -> None:
+    """The rule is said not to have fitted."""
+    _match_more(node, number, rule, rule, "unfit")
+
+
 FALSE: dict[str, tuple[Spoil, str, str]] = {
     "two fates": (_two_fates, "rules", "it has 2 fates"),
     "one copy too many": (_second_copy, "rules", "added 2 packets to it instead of 1"),
@@ -234,6 +255,23 @@ FALSE: dict[str, tuple[Spoil, str, str]] = {
     "never called": (
         _uncalled,
         "rules", "The clock called the rule 'clock' 0 times instead of 1"),
+    "by the clock, but of packets": (
+        lambda node: _match_more(node, 7, "again", "clock"), "rules", "'clock' was called by a packet"),
+    "not held": (
+        lambda node: _drop_lines(node, event="held", packet=2), "rules", "it was not held, as its rule asks"),
+    "rules behind a hold": (
+        lambda node: _match_more(node, 3, "hold", "late"), "rules", "behind the one that holds it"),
+    "kept by no rule": (lambda node: _never_left(node, 5), "rules", "and no rule keeps it"),
+    "late for ever": (lambda node: _never_left(node, 11), "rules", "no rule keeps it beyond 0.05"),
+    "held for ever": (lambda node: _never_left(node, 13), "rules", "Packet 13 was held beyond"),
+    "not released": (lambda node: _never_left(node, 2), "rules", "Packet 2 was released at"),
+    "nothing to release": (lambda node: _unfit(node, 6, "release"), "rules", "nothing is said to wait"),
+    "a rewrite that did not fit": (
+        lambda node: _unfit(node, 15, "ttl"), "rules", "'ttl' is wrong in whether its fields fit"),
+    "bits that did not fit": (
+        lambda node: _unfit(node, 14, "bit"), "rules", "'bit' is wrong in whether its bits fit"),
+    "an insert that did not fit": (
+        lambda node: _unfit(node, 7, "again"), "rules", "'again' is wrong in whether what it was to do"),
     "left before its release": (
         lambda node: _moved(node, -15 * MS, event="emitted", packet=3), "rules", "after its release"),
     "left a hold too late": (
@@ -277,6 +315,7 @@ PLANS: dict[str, tuple[str, dict[str, Any]]] = {
     "more bits": ("bit", {"bits": 40}),
     "another bit": ("bit", {"at_bit": 0}),
     "bits with sums left": ("bit", {"checksums": "leave"}),
+    "a burst that is none": ("bit", {"bits": 2, "burst_bits": 4}),
     "another field": ("ttl", {"set": {"source_port": 1}}),
     "bits instead of a field": ("ttl", {"action": "alter", "within": "payload", "bits": 1}),
     "a field instead of bits": ("bit", {"action": "rewrite", "set": {"ttl": 5}}),
@@ -314,3 +353,35 @@ def test_what_is_cut_is_named_and_not_doubted(tmp_path: Path) -> None:
     wrong, undecided = node.judged(tmp_path)
     assert wrong == {}
     assert "Which bytes mallory's 'ttl' made was not told" in undecided
+
+
+BITS: dict[str, tuple[dict[str, Any], int, str]] = {
+    "two bits": ({"bits": 2}, 0b11, ""),
+    "one bit too few": ({"bits": 3}, 0b11, "turned over 2 bits instead of 3"),
+    "from a place on": ({"bits": 2, "at_bit": 158}, 0b11, ""),
+    "from another place on": ({"bits": 2, "at_bit": 157}, 0b11, "other bits than 2 from 157 on"),
+    "a burst": ({"bits": 2, "burst_bits": 4}, 0b1001, ""),
+    "a longer burst": ({"bits": 2, "burst_bits": 4}, 0b10001, "a burst of 5 instead of 4"),
+    "sums left alone": ({"bits": 2, "checksums": "leave"}, 0b11, "altered bytes outside of the payload"),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits_are_those_of_the_rule(tmp_path: Path, name: str) -> None:
+    """The payload has 160 bits."""
+    deed, flips, words = BITS[name]
+    node = MadeNode([_rule("bits", {}, "alter", within="payload", **{"checksums": "repair", **deed})])
+    node.came(0, 0, datagram(0), 0)
+    node.left(0, 0, datagram(0, flips=flips), "altered")
+    node.count()
+    wrong, _ = node.judged(tmp_path)
+    assert words in wrong["rules"] if words else wrong == {}
+
+
+def test_sums_that_were_to_be_repaired_and_were_not(tmp_path: Path) -> None:
+    node = MadeNode([_rule("bits", {}, "alter", within="payload", checksums="repair")])
+    node.came(0, 0, datagram(0), 0)
+    node.left(0, 0, datagram(0)[:-1] + b"\1", "altered")
+    node.count()
+    wrong, _ = node.judged(tmp_path)
+    assert "did not repair its checksums" in wrong["rules"]
