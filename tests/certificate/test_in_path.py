@@ -385,3 +385,24 @@ def test_sums_that_were_to_be_repaired_and_were_not(tmp_path: Path) -> None:
     node.count()
     wrong, _ = node.judged(tmp_path)
     assert "did not repair its checksums" in wrong["rules"]
+
+
+def test_a_packet_may_release_two_stores(tmp_path: Path) -> None:
+    node = MadeNode(
+        [
+            _rule("one", _to(0), "hold", **{"as": "one"}),
+            _rule("two", _to(1), "hold", **{"as": "two"}),
+            _rule("first", _to(2), "release", **{"from": "two"}),
+            _rule("second", _to(2), "release", **{"from": "one"}),
+        ]
+    )
+    for number in (0, 1):
+        node.came(number * MS, number, datagram(number), number)
+        node.line(number * MS, "held", number, towards=1, rule=number)
+    node.came(2 * MS, 2, datagram(2), 2, 3)
+    for number in (2, 1, 0):
+        node.left(2 * MS, number, datagram(number))
+    node.count()
+    assert node.judged(tmp_path)[0] == {}
+    node.rules[2], node.rules[3] = node.rules[3] | {"id": "first"}, node.rules[2] | {"id": "second"}
+    assert "where 0 was released" in node.judged(tmp_path)[0]["rules"]
