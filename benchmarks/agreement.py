@@ -9,8 +9,9 @@ real time adds (`TOLERANCES`); with loss the lost packets are others, so that on
 with the interval of its own chance.
 
 The table has the median of the repetitions on either ground and their ratio (host to virtual). The exit code
-is 0 when all agree, 1 when something does not, 2 when something does not and the machine was not idle: then
-it decides nothing. `build/agreement.json` keeps the figures, with how busy the machine was at each run.
+is 0 when all agree, 1 when something does not or could not be played, 2 when something does not and the
+machine was not idle: then it decides nothing. `build/agreement.json` keeps the figures, with how busy the
+machine was at each run.
 """
 
 import argparse
@@ -29,6 +30,7 @@ import pyarrow.ipc
 
 from gauntlet.engine.contract import Engine, Place
 from gauntlet.engine.cores import usable_cores
+from gauntlet.errors import GauntletError, RunError
 from gauntlet.executor import engines
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 from speed.host import host
@@ -53,7 +55,8 @@ class Tolerance:
         return abs(real - virtual) <= max(self.share * abs(virtual), self.least)
 
     def __str__(self) -> str:
-        return f"{self.share:.0%} or {self.least:g}"
+        share = f"{100 * self.share:g} %"
+        return f"{share} or {self.least:g}" if self.least else share if self.share else "the same"
 
 
 TOLERANCES = {
@@ -126,7 +129,8 @@ def figures(folder: Path) -> dict[str, float]:
     record = json.loads((folder / "record.json").read_text())
     flow = record["flows"][0]
     if record["outcome"] != "ok" or flow["outcome"] != "ok":
-        raise RuntimeError(f"a run failed: {record['reason'] or flow['reason']}")
+        why = record["reason"] or flow["reason"]
+        raise RunError(f"A run on the {record['guest']['ground']} ground failed: {why}.")
     found = {
         "received messages": float(flow["received_messages"]),
         "loss ratio": 1.0 - flow["received_messages"] / flow["sent_messages"],
@@ -235,8 +239,12 @@ def main() -> int:
     def tell(text: str) -> None:
         print(text, file=sys.stderr)
 
-    virtual = play(engines.installed("virtual"), jobs, tell)
-    real = play(engines.installed("host"), drawn, tell)
+    both = [engines.installed("virtual"), engines.installed("host")]
+    for engine in both:
+        for case, refusal in zip(CASES, engine.refusals([case.run(1) for case in CASES]), strict=True):
+            if refusal is not None:
+                raise RunError(f"{case.name} cannot be played here: {refusal}.")
+    virtual, real = play(both[0], jobs, tell), play(both[1], drawn, tell)
     rows = [row for case in CASES for row in compare(case, virtual[case.name], real[case.name])]
     busiest = max(real["load"])
     idle = busiest < IDLE_SHARE
@@ -245,7 +253,10 @@ def main() -> int:
             "rows": [{**vars(row), "ratio": row.ratio} for row in rows]}  # fmt: skip
     wishes.out.write_text(json.dumps(kept, indent=1) + "\n")
     print(table(rows))
-    print(f"The machine was at most {busiest:.0%} busy before and after a run; {IDLE_SHARE:.0%} is idle.")
+    print(
+        f"The machine was at most {100 * busiest:.0f} % busy before and after a run of the host ground; "
+        f"up to {100 * IDLE_SHARE:.0f} % counts as idle."
+    )
     if all(row.agrees for row in rows):
         print("Both grounds agree.")
         return 0
@@ -259,4 +270,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except GauntletError as error:
+        sys.exit(str(error))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gauntlet.engine.contract import Engine
     from gauntlet.experiment import Experiment
 
-__all__ = ["Event", "Outcome", "interleaved", "options", "play", "run"]
+__all__ = ["Event", "Outcome", "check_place", "interleaved", "options", "play", "run"]
 
 
 def play(
@@ -107,15 +107,7 @@ def run(
     """
     began = time.monotonic()
     engine = engine or engines.installed()
-    if not engine.exact and workers not in (None, 1):
-        raise UserError(
-            f"{workers} workers were asked for, and runs in real time are played one at a time, so that none "
-            "is in the way of another; leave --workers out."
-        )
-    if not engine.exact and cluster is not None:
-        raise UserError(
-            "runs in real time are played on the machine where they are asked for; leave --scheduler out."
-        )
+    check_place(engine, workers, cluster)
     place = cluster or ((workers or len(usable_cores())) if engine.exact else 1)
     identity = engine.identity()
     traces = {path: sha256_of_file(Path(path)) for path in {spec.scenario.path for spec in specs} if path}
@@ -163,6 +155,21 @@ def run(
         if outcome.finished or outcome.cached or changed or not (out / "tables").is_dir():
             finalize(out)
     return outcome
+
+
+def check_place(engine: "Engine", workers: int | None, cluster: Cluster | None) -> None:
+    """See that an engine can play in so many places at once. Raises UserError."""
+    if engine.exact:
+        return
+    if workers not in (None, 1):
+        raise UserError(
+            f"{workers} workers were asked for, and runs in real time are played one at a time, so that none "
+            "is in the way of another; leave --workers out."
+        )
+    if cluster is not None:
+        raise UserError(
+            "runs in real time are played on the machine where they are asked for; leave --scheduler out."
+        )
 
 
 def interleaved(runs: Sequence[Planned], seed: int) -> list[Planned]:

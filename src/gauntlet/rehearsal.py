@@ -15,6 +15,9 @@ from gauntlet.experiment.external import check_extras
 _LINK = frozenset({"seed", "limit_s", "timeline"})
 """Of a run what no engine refuses: its conditions were checked where the experiment was read."""
 
+_RULE = re.compile(r'in-path node "(?P<node>[^"]*)", rule "(?P<rule>[^"]*)": ')
+"""How the sentence of an engine begins that refuses a rule of an in-path node."""
+
 
 def rehearse(planned: Sequence[tuple[RunSpec, RunPlan]], engine: Engine, source: str) -> None:
     """Have the engine start what runs ask of it, each different set of flows once; `source` names their
@@ -31,7 +34,7 @@ def rehearse(planned: Sequence[tuple[RunSpec, RunPlan]], engine: Engine, source:
     refusals = engine.refusals([plan.run() for _, plan in asking])
     for (spec, _), reason in zip(asking, refusals, strict=True):
         if reason is not None:
-            raise UserError(f"{source}: {_what(spec)} cannot be played: {_worded(reason, spec)}.")
+            raise UserError(f"{source}: {_refused(reason, spec)}.")
 
 
 def check_programs(specs: Iterable[RunSpec], source: str) -> None:
@@ -47,13 +50,22 @@ def _asked(plan: RunPlan) -> tuple[tuple[str, bytes], ...]:
     return tuple(sorted((name, text) for name, text in plan.parts.items() if name not in _LINK))
 
 
+def _refused(reason: str, spec: RunSpec) -> str:
+    """What is wrong and where: with a rule of a node, or with what flows are to carry over what."""
+    rule = _RULE.match(reason)
+    if rule is None:
+        return f"{_what(spec)} cannot be played: {_worded(reason, spec)}"
+    return f"[[in_path]] {rule['node']}, rule {rule['rule']!r}: {_worded(reason[rule.end() :], spec)}"
+
+
 def _worded(reason: str, spec: RunSpec) -> str:
     """The guest's sentence, which has the keys of a plan, with those of an experiment."""
     own = reason.removeprefix("flow f0: ") if len(spec.flows) == 1 else reason
     plain = re.sub(r"`(?:app|stack)_params` of `[\w-]+`: | of `(?:app|stack)_params`", "", own)
     message = "size" if all(flow.app == "periodic" for flow in spec.flows) else "packet"
-    keys = {"message_size": message, "peak_rate": "rate"}
-    return re.sub(r"`(\w+)_(?:bytes|bps|segments|s)`", lambda name: f"`{keys.get(name[1], name[1])}`", plain)
+    keys = {"message_size": message, "peak_rate": "rate", "towards": "direction"}
+    words = r"`(\w+?)(?:_(?:bytes|bps|segments|s))?`"
+    return re.sub(words, lambda name: f"`{keys.get(name[1], name[1])}`", plain)
 
 
 def _what(spec: RunSpec) -> str:

@@ -64,7 +64,8 @@ def numbers(content: Any) -> Iterator[float]:
 
 def test_every_benchmark_is_tried_here() -> None:
     programs = {"run", "kernels", "campaign", "certificate", "results", "scale", "sctp_reading", "publish"}
-    assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs
+    own = {"agreement"}  # a target of its own, on an idle machine; test_agreement.py tries how it judges
+    assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs | own
 
 
 def test_cargo_tries_every_benchmark_of_the_crates() -> None:

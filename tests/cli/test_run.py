@@ -67,9 +67,9 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorder:
     monkeypatch.setattr("gauntlet.campaign.run", recorder.run)
     monkeypatch.setattr(gauntlet.engine, "interactive", interactive, raising=False)
     monkeypatch.setitem(sys.modules, "gauntlet.engine.interactive", interactive)
-    monkeypatch.setattr("gauntlet.report.terminal.summary", lambda folder: f"answer of {folder}")
+    monkeypatch.setattr("gauntlet.report.terminal.summary", lambda folder, _classes: f"answer of {folder}")
     monkeypatch.setattr(gauntlet.report, "build", lambda folder, *_args, **_named: folder / "report.html")
-    monkeypatch.setattr(gauntlet.report, "summary", lambda _folder: {"best": "udp"})
+    monkeypatch.setattr(gauntlet.report, "summary", lambda _folder, _classes: {"best": "udp"})
     (tmp_path / "own.toml").write_text(CONSTANT)
     return recorder
 

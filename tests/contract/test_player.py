@@ -64,4 +64,5 @@ def test_every_application_is_known_on_both_sides(said: Any) -> None:
 def test_a_program_that_is_asked_for_nothing_says_what_it_is_for() -> None:
     done = subprocess.run([player_binary()], capture_output=True, text=True, check=False)
     assert done.returncode == 2
+    assert done.stdout == ""
     assert "--describe" in done.stderr

@@ -1,6 +1,7 @@
 """What a ground that never repeats itself means for a campaign: one worker, an order drawn, no cache."""
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from gauntlet import campaign
 from gauntlet.campaign import interleaved
 from gauntlet.errors import RunError, UserError
+from gauntlet.executor.address import Cluster
 from gauntlet.executor.cache import Cache
 from gauntlet.executor.plan import run_key
+from gauntlet.executor.planning import plans
 from gauntlet.experiment import expand, parse_experiment
 
 TEXT = """
@@ -88,6 +91,24 @@ def test_several_workers_are_refused(tmp_path: Path) -> None:
         UserError, match="2 workers were asked for, and runs in real time are played one at a time"
     ):
         campaign.play(experiment, tmp_path / "out", engine=Real(), workers=2)
+
+
+def test_equal_runs_in_real_time_are_each_played(tmp_path: Path) -> None:
+    experiment = parse_experiment(TEXT.replace("repetitions = 3", "repetitions = 1"), "grounds.toml", Path())
+    one = expand(experiment)[0]
+    alike = [one, replace(one, id=f"{one.id}-again")]
+    assert len({plan.key({}) for plan in plans(alike)}) == 1 < len({spec.id for spec in alike})
+    for exact, times in ((True, 1), (False, 2)):
+        out = tmp_path / str(exact) / "out"
+        with suppress(RunError):
+            campaign.play(experiment, out, specs=alike, engine=Real(exact=exact), workers=1, cached=False)
+        assert (out.parent / "order").read_text().split() == [str(one.seed)] * times
+
+
+def test_a_cluster_is_refused(tmp_path: Path) -> None:
+    experiment = parse_experiment(TEXT, "grounds.toml", Path())
+    with pytest.raises(UserError, match="played on the machine where they are asked for; leave --scheduler"):
+        campaign.play(experiment, tmp_path / "out", engine=Real(), cluster=Cluster("tcp://127.0.0.1:1"))
 
 
 def test_no_run_in_real_time_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,8 @@ def test_conditions_become_those_of_a_plan(match: str, planned: dict[str, Any]) 
     ],
 )  # fmt: skip
 def test_actions_become_those_of_a_plan(do: str, planned: dict[str, Any]) -> None:
-    deed = _node(_rule("{}", do))["rules"][0]["do"]
+    kept = _rule("{}", '{ action = "capture", as = "x" }', "kept")
+    deed = _node(kept + _rule("{}", do))["rules"][1]["do"]
     assert {key: value for key, value in deed.items() if key != "action"} == planned
 
 
@@ -157,6 +158,23 @@ def _refusal(rule: str, **about: str) -> UserError:
         (_rule("{}", '{ action = "delay", delay_s = 4.0 }'), "unknown key 'delay_s'; did you mean 'delay'"),
         (_rule("{ message = { flow = 'x' } }", DROP), "no flow is called 'x'"),
         (_rule("{ nth = 1 }", DROP) * 2, "the rule 'r' stands twice"),
+        (
+            _rule('{ at = "3s", direction = "up" }', '{ action = "insert", packet = { hex = "45" } }'),
+            "mallory, rule 'r', match: at stands alone, for the clock calls the rule and no packet; take "
+            "direction away",
+        ),
+        (
+            _rule('{ at = "3s" }', '{ action = "insert", packet = { captured = "nobody" } }'),
+            "mallory, rule 'r': no rule of the node captures packets as 'nobody': there is no rule with "
+            '\'capture\'; add one with do = { action = "capture", as = "nobody" }',
+        ),
+        (
+            _rule("{}", '{ action = "hold", as = "q" }', "keep")
+            + _rule("{}", '{ action = "release", from = "p" }'),
+            "rule 'r': no rule of the node holds packets as 'p': the names are q; add",
+        ),
+        ('[[in_path.rule]]\nname = "r"', "[[in_path]] mallory, rule 'r': the key 'do' is missing"),
+        ("[[in_path.rule]]\nmatch = {}", "[[in_path]] mallory, rule 1: the key "),
         ('[[in_path]]\nname = "other"\nplace = "trackside"', "another node stands there"),
         ('[[in_path]]\nname = "mallory"\nplace = "train"', "two nodes are called 'mallory'"),
     ],
@@ -175,5 +193,5 @@ def test_messages_that_nobody_on_the_way_can_tell_are_refused(protocol: str) -> 
 
 
 def test_a_wrong_place_is_refused() -> None:
-    with pytest.raises(UserError, match=r"\[\[in_path\]\] 1, place: 'here' is not known; choose"):
+    with pytest.raises(UserError, match=r"\[\[in_path\]\] mallory, place: 'here' is not known; choose"):
         _specs(place="here")

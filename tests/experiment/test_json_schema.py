@@ -128,7 +128,7 @@ def test_what_is_refused_is_not_valid(what: str, tmp_path: Any) -> None:
 
 def test_every_key_is_in_it_with_what_it_means() -> None:
     properties = SCHEMA["properties"]
-    assert set(properties) == set(ExperimentFile.model_fields)
+    assert set(properties) == {field.alias or name for name, field in ExperimentFile.model_fields.items()}
     assert set(properties["link"]["properties"]) == set(LINK_KEYS)
     assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, "name"}
     assert {*LINK_KEYS, *FLOW_KEYS} - {"protocol"} < set(properties["matrix"]["properties"])

@@ -108,6 +108,29 @@ def test_a_log_axis_begins_where_the_first_half_percent_is_passed() -> None:
     assert axis["axis"]["values"] == [20.0, 50.0, 100.0, 200.0]
 
 
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([20.0025, 20.1, 20.2], [19.8, 20.0, 20.2, 20.4]),
+        ([20.0, 20.0, 20.0], [19.9, 20.0, 20.1]),
+        ([310.0, 330.0, 480.0], [300.0, 350.0, 400.0, 450.0, 500.0]),
+    ],
+)
+def test_a_log_axis_over_values_close_together_has_numbers(values: list[float], ticks: list[float]) -> None:
+    chart = cdf({**SHARES, "value": values}, Quantity("Delay", "ms"), log=True)
+    axis = marks(chart, "line")[0]["encoding"]["x"]
+    assert axis["axis"]["values"] == ticks
+    assert axis["scale"]["domain"] == [ticks[0], ticks[-1]]
+
+
+def test_capacity_and_throughput_share_an_axis_that_holds_both() -> None:
+    row = {"flow": [0], "t": [1.0], "throughput": [0.1], "capacity": [2.0], "cwnd": [1], "rtt": [1]}
+    chart = windows({"protocol": ["udp"], **row, "losses": [0]})
+    (area,) = marks(chart, "area")
+    line = next(it for it in marks(chart, "line") if it["encoding"]["y"]["field"] == "throughput")
+    assert area["encoding"]["y"]["scale"] == line["encoding"]["y"]["scale"]
+
+
 def test_arrivals_have_both_ends_of_each_message_and_none_of_what_was_lost() -> None:
     table = {
         "condition": ["1 % loss", "1 % loss"],

@@ -37,7 +37,7 @@ def _chunks_flow(**changes: Any) -> dict[str, Any]:
     return _udp_flow(stack="sctp", stack_params={}, **changes)
 
 
-OVER = {"udp": _udp_flow, "tcp": _stream_flow, "sctp": _chunks_flow}
+OVER: dict[str, Callable[[], dict[str, Any]]] = {"udp": _udp_flow, "tcp": _stream_flow, "sctp": _chunks_flow}
 """The transports whose messages a node knows."""
 
 
@@ -101,7 +101,7 @@ def test_the_tenth_message_is_four_seconds_late(play: Play, tmp_path: Path, kind
     else:
         # What is behind it in the stream (of TCP, and the only one of SCTP) waits for it.
         assert all(usual + 2.9 < delay < usual + 4.5 for delay in rest)
-    assert record["flows"][0]["delivery_instants"] == ("kernel" if kind == "udp" else "application")
+    assert record["flows"][0]["delivery_instants"] == ("application" if kind == "tcp" else "kernel")
 
 
 def test_a_message_that_is_dropped_is_lost_to_udp_and_stops_streams(play: Play, tmp_path: Path) -> None:
@@ -363,6 +363,96 @@ def test_a_false_log_is_found_out(
     assert certificate["verdict"] == "contradicted"
     failed = {found["name"] for found in certificate["checks"] if found["passed"] is False}
     assert check in failed, failed
+
+
+EVERY = [
+    _rule({**TO_SERVER, "nth": [12, 13]}, {"action": "hold", "as": "q"}, "hold"),
+    _rule({**TO_SERVER, "nth": 16}, {"action": "release", "from": "q", "order": "reversed"}, "release"),
+    _rule({**TO_SERVER, "nth": 17}, {"action": "hold", "as": "slow", "most_s": 0.05}, "expire"),
+    _rule({**TO_SERVER, "nth": [3, 5]}, {"action": "capture", "as": "old", "most": 2}, "remember"),
+    _rule({**TO_SERVER, "nth": 20}, {"action": "insert", "packet": "matched", "set": {"ttl": 9}}, "again"),
+    _rule({**TO_SERVER, "nth": 22}, {"action": "duplicate", "copies": 2, "after_s": 0.01}, "twice"),
+    _rule({**TO_SERVER, "nth": 24}, {"action": "reflect", "swap": "nothing", "keep": True}, "back"),
+    _rule({"at_s": 0.9},
+          {"action": "insert", "packet": {"captured": "old"}, "set": {"payload": "00ff"}}, "replay"),
+    _rule({**TO_SERVER, "nth": 26},
+          {"action": "alter", "within": "payload", "bits": 1, "checksums": "repair"}, "bit"),
+    _rule({**TO_SERVER, "nth": 27},
+          {"action": "alter", "within": "transport", "bits": 5, "burst_bits": 9}, "burst"),
+    _rule({**TO_SERVER, "nth": 28}, {"action": "rewrite", "set": {"ttl": 5}}, "ttl"),
+]  # fmt: skip
+"""Each is called, and does something that the record shows."""
+
+
+def _every(**changes: Any) -> dict[str, Any]:
+    return _run(*EVERY, **{"record": {**run_plan()["record"], "packets": "full"}, **changes})
+
+
+@pytest.mark.parametrize("kind", OVER)
+def test_all_that_rules_can_do_is_believed_where_they_did_it(play: Play, tmp_path: Path, kind: str) -> None:
+    rules = [
+        _rule({"probability": 0.2}, {"action": "alter", "within": "packet", "bits": 2}, "anywhere"),
+        _rule({"probability": 0.2}, {"action": "alter", "within": "transport", "checksums": "repair"}, "sum"),
+        _rule({"probability": 0.2}, {"action": "reflect", "keep": True}, "back"),
+        _rule({"probability": 0.2},
+              {"action": "insert", "packet": "matched", "before": True, "set": {"tcp_sequence_plus": -7}},
+              "seq"),
+        _rule({"probability": 0.2},
+              {"action": "rewrite", "set": {"traffic_class": 8, "source_port": 9}}, "set"),
+        _rule({"every": 7}, {"action": "hold", "as": "q", "most_s": 0.03}, "hold"),
+        _rule({"every": 9}, {"action": "release", "from": "q"}, "release"),
+    ]  # fmt: skip
+    whole = {"record": {**run_plan()["record"], "packets": "full"}}
+    runs = [_every(id="every", flow=OVER[kind]()), _run(*rules, id="chance", flow=OVER[kind](), **whole)]
+    play(*runs)
+    for run in runs:
+        _trusted(run, tmp_path / "out" / run["id"])
+
+
+@pytest.fixture(scope="module")
+def datagrams(machine: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """A run over UDP in which every rule does something, and its record."""
+    from gauntlet.engine import cores, guest
+
+    run, out = _every(id="run"), tmp_path_factory.mktemp("every")
+    guest.boot([run], out, seed=run["seed"], machine=machine, core=cores.usable_cores()[-1])
+    return run, out / "run"
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"),
+    [
+        ("hold", {"most_s": 0.001}),
+        ("release", {"order": "as_held"}),
+        ("release", {"from": "slow"}),
+        ("expire", {"most_s": 0.5}),
+        ("again", {"set": {"ttl": 200}}),
+        ("again", {"set": {"payload": "00"}}),
+        ("again", {"towards": "east"}),
+        ("again", {"checksums": "leave"}),
+        ("back", {"swap": "addresses"}),
+        ("replay", {"times": 100}),
+        ("replay", {"packet": {"captured": "old", "pick": "first"}}),
+        ("bit", {"bits": 40}),
+        ("bit", {"at_bit": 0}),
+        ("bit", {"checksums": "leave"}),
+        ("burst", {"burst_bits": 8}),
+        ("ttl", {"set": {"source_port": 1}}),
+        ("ttl", {"action": "alter", "within": "payload", "bits": 1}),
+    ],
+)
+def test_another_plan_is_not_what_was_played(
+    datagrams: tuple[dict[str, Any], Path], rule: str, changes: dict[str, Any]
+) -> None:
+    run, folder = json.loads(json.dumps(datagrams[0])), datagrams[1]
+    (planned,) = [entry for entry in run["in_path"][0]["rules"] if entry["id"] == rule]
+    planned["do"].update(changes)
+    certificate = certify(run, folder)
+    assert "rules" in {check["name"] for check in certificate["checks"] if check["passed"] is False}
+
+
+def test_the_unchanged_plan_is(datagrams: tuple[dict[str, Any], Path]) -> None:
+    _trusted(*datagrams)
 
 
 def test_without_its_log_a_node_is_not_checked(honest: tuple[dict[str, Any], Path], tmp_path: Path) -> None:

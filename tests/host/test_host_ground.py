@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,39 @@ def test_each_end_has_a_process_of_its_own_whose_use_is_counted(
         assert used["client"]["peak_socket_memory_bytes"] > 0
     for router in ("west", "mid", "east"):
         assert used[router]["cpu_ns"] is None, "routers are the kernel alone"
+
+
+def test_more_work_is_counted_as_more(play: Play, ability: Mapping[str, Any]) -> None:
+    sizes = {"light": 10_000, "heavy": 4_000_000}
+    records = {name: play(id=name, flows=[flow(size_bytes=size)]) for name, size in sizes.items()}
+    used = {name: nodes(record) for name, record in records.items()}
+    for name, record in records.items():
+        assert record["flows"][0]["received_bytes"] == sizes[name]
+        assert links(record)["west>mid"]["sent_bytes"] > sizes[name]
+    light, heavy = (links(records[name])["west>mid"]["sent_bytes"] for name in sizes)
+    assert heavy > 100 * light
+    # Segments of 4 MB come over seconds, and the receiver sleeps between them; 10 kB come in one flight.
+    for end in ("client", "server"):
+        for what in ("cpu_ns", "voluntary_context_switches"):
+            assert used["heavy"][end][what] > used["light"][end][what], (end, what)
+    if ability["accounting"] == "cgroup v1":
+        what = "peak_socket_memory_bytes"
+        assert used["heavy"]["client"][what] > used["light"]["client"][what] > 0
+
+
+def test_datagrams_for_which_a_socket_has_no_room_are_counted(play: Play) -> None:
+    # They are held on the way and come at once, to a receiver with the least buffer that a socket can have.
+    hold = {"action": "hold", "as": "queue"}
+    rules = [
+        {"id": "keep", "match": {"towards": "server", "protocol": "udp"}, "do": hold},
+        {"id": "open", "match": {"at_s": 2.0}, "do": {"action": "release", "from": "queue"}},
+    ]
+    node = {"node": "mallory", "between": ["east", "server"], "rules": rules}
+    record = play(flows=[datagrams(stack_params={"receive_buffer_bytes": 2304})], in_path=[node])
+    dropped = nodes(record)["server"]["socket_dropped_packets"]
+    assert dropped > 0
+    assert nodes(record)["client"]["socket_dropped_packets"] == 0
+    assert record["flows"][0]["received_messages"] == 300 - dropped
 
 
 @pytest.mark.parametrize(
@@ -198,7 +232,7 @@ def _own_groups() -> dict[int, list[Path]]:
 
 def test_nothing_is_left_behind(play: Play, tmp_path: Path, ability: Mapping[str, Any]) -> None:
     groups: list[Path] = []
-    play(flows=[flow()], on_event=lambda _event: groups.extend(*_own_groups().values()))
+    play(flows=[flow()], on_event=lambda _event: groups.extend(chain.from_iterable(_own_groups().values())))
     assert bool(groups) == (ability["accounting"] != "rusage")
     assert not [group for group in groups if group.exists()]
     assert [it.name for it in (tmp_path / "out").iterdir()] == ["run"]
@@ -269,6 +303,25 @@ def test_a_setting_of_the_whole_kernel_is_refused_unless_the_host_has_it(host: H
     assert refusals[:2] == [None, None]
     assert refusals[2] is not None
     assert "net.ipv4.tcp_mem = 1 2 3 belongs to the whole kernel" in refusals[2]
+    assert f"it has {' '.join(there)} (as root: sysctl -w" in refusals[2]
+
+
+def test_settings_that_are_none_of_a_network_are_never_written(host: Host, tmp_path: Path) -> None:
+    # Root may write them from within any namespace.
+    setting = Path("/proc/sys/vm/swappiness")
+    before = setting.read_text().strip()
+    other = run_plan(flows=[flow()])
+    other["sysctls"] = {**other["sysctls"], "vm.swappiness": "61" if before != "61" else "62"}
+    (refusal,) = host.refusals([other])
+    played = host.play(other, tmp_path / "out", place=Place())
+    left = json.loads((played / "record.json").read_text())["guest"]["host"]["whole_kernel_sysctls"]
+    after = setting.read_text().strip()
+    if after != before:
+        setting.write_text(before)
+    assert after == before
+    assert left["vm.swappiness"] == before
+    assert refusal is not None
+    assert "belongs to the whole kernel of this host, and a run changes nothing outside" in refusal
 
 
 def test_a_plan_that_is_wrong_is_said_in_one_sentence(host: Host, tmp_path: Path) -> None:

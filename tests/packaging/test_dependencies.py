@@ -22,7 +22,7 @@ TABLES = ["pandas", "polars"]
 DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
 
 OURS = {
-    "gauntlet", "studies", "tests", "scripts", "speed", "restp_decoder", "test_dissector",
+    "gauntlet", "studies", "tests", "scripts", "speed", "agreement", "restp_decoder", "test_dissector",
 }  # fmt: skip
 
 PARTS = {

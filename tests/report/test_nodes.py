@@ -5,11 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
+import gauntlet
 from gauntlet import report
+from gauntlet.errors import UserError
 from gauntlet.metrics.tables import finalize
 from gauntlet.report.nodes import usage
+from gauntlet.report.trust import trust
 from gauntlet.results import layout
+from tests.documentation.snippets import blocks
 from tests.report import factory
 
 
@@ -75,9 +80,20 @@ def test_the_report_has_the_means_of_the_nodes_that_did_something(tmp_path: Path
 
 
 def test_a_machine_that_was_not_idle_is_said(tmp_path: Path) -> None:
-    used = usage(report.load(in_real_time(tmp_path, busy_share=0.5)))
+    loaded = report.load(in_real_time(tmp_path, busy_share=0.5))
+    used = usage(loaded)
     assert used is not None
-    assert used.words.startswith("The machine was more than 10 % busy before or after 1 of 4 runs: ")
+    sentence = (
+        "The machine was more than 10 % busy with something else before or after 1 of 4 runs in real time: "
+        "packets that came late may be its doing."
+    )
+    assert used.words.startswith(sentence)
+    assert sentence in trust(loaded).warnings
+
+
+def test_an_idle_machine_is_no_warning(tmp_path: Path) -> None:
+    warnings = trust(report.load(in_real_time(tmp_path, busy_share=0.02))).warnings
+    assert not [warning for warning in warnings if "machine" in warning]
 
 
 def test_the_page_has_the_section_in_real_time_only(tmp_path: Path) -> None:
@@ -87,3 +103,31 @@ def test_the_page_has_the_section_in_real_time_only(tmp_path: Path) -> None:
     assert not (virtual / "tables/nodes.parquet").exists()
     for results, has in ((real, True), (virtual, False)):
         assert ("What the nodes used" in report.build(results).read_text()) == has
+
+
+def test_python_has_the_nodes_beside_the_factors_of_their_runs(tmp_path: Path) -> None:
+    real = in_real_time(tmp_path, busy_share=0.02)
+    nodes = gauntlet.load(real).nodes
+    assert len(nodes) == 8
+    assert {(row["protocol"], row["repetition"], row["cpu_ns"]) for row in nodes.arrow.to_pylist()} == {
+        (protocol, repetition, cpu_ns)
+        for protocol in ("tcp-cubic", "tcp-bbr")
+        for repetition in (1, 2)
+        for cpu_ns in (repetition * 1_000_000_000, None)
+    }
+    virtual = factory.build(
+        tmp_path / "v", tmp_path / "w", factory.Campaign(("tcp-cubic",), (0.025,), (0.0,), 1)
+    )
+    with pytest.raises(UserError, match="in virtual time use nothing up"):
+        _ = gauntlet.load(virtual).nodes
+
+
+def test_the_python_of_the_guide_prints_what_the_nodes_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results").mkdir()
+    in_real_time(tmp_path, busy_share=0.02).rename(tmp_path / "results" / "constant")
+    monkeypatch.chdir(tmp_path)
+    (block,) = (it for it in blocks("python") if it.document.name == "host-ground.md")
+    exec(compile(block.text, block.name, "exec"), {})
+    assert "shape: (4, 5)" in capsys.readouterr().out

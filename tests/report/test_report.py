@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from gauntlet import report
@@ -15,7 +16,7 @@ from gauntlet.errors import RunError, UserError
 from gauntlet.report import terminal
 from gauntlet.report.answer import sentences
 from gauntlet.report.figures import series
-from gauntlet.results import store
+from gauntlet.results import nodes, store
 from tests.report import factory
 from tests.report.factory import Campaign, Place
 
@@ -92,6 +93,7 @@ def test_the_page_says_in_which_time_its_runs_were_played(made: Path, page_text:
     manifest = json.loads((real / "manifest.json").read_text())
     manifest["engine"] = {"ground": "host", "kernel": "6.18.44", "player_sha256": "2" * 64}
     (real / "manifest.json").write_text(json.dumps(manifest))
+    pq.write_table(nodes.SCHEMA.empty_table(), real / "tables" / "nodes.parquet")
     text = Page(report.build(real).read_text()).text
     assert "in real time" in text
     assert "2" * 64 in text

@@ -15,7 +15,7 @@ from gauntlet import report
 from gauntlet.certificate.answers import nothing_checked
 from gauntlet.metrics.tables import finalize
 from gauntlet.report import terminal
-from gauntlet.report.trust import trust
+from gauntlet.report.trust import trust, worded
 from tests.report import factory
 from tests.report.factory import Campaign
 
@@ -146,3 +146,19 @@ def test_too_few_repetitions_are_warned_of(tmp_path: Path, repetitions: int, sen
     said = [it for it in warnings if "repetition" in it]
     assert bool(said) == (sentence is not None)
     assert sentence is None or sentence in said[0]
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (
+            "message 4 arrived altered: its bytes differ",
+            "message 5 (message 4 in the record, from 0) arrived",
+        ),
+        ("request 0 arrived altered", "request 1 (request 0 in the record, from 0) arrived altered"),
+        ("message 4 was not due before", "message 4 was not due before"),
+        (None, "it did not bring all that it was to bring"),
+    ],
+)
+def test_a_reason_counts_messages_as_rules_do(reason: str | None, words: str) -> None:
+    assert worded(reason).startswith(words)

@@ -127,7 +127,12 @@ def test_what_is_read(home: Path) -> None:
         ("plugin.py", "MEASURES = ", "MEASURES = 1 / 0 or ", "cannot be run (ZeroDivisionError: "),
         ("plugin.py", "FUNCTIONS = {", "FUNCTIONS = {1, ", "invalid syntax"),
         ("plugin.py", '{"nl": lambda row: 408.0 * row}', "['nl']", "FUNCTIONS must be a mapping of names to"),
-        ("classes.toml", "of_best = 1.1", "", "there must be one limit; give either most or of_best."),
+        (
+            "classes.toml",
+            "of_best = 1.1",
+            "",
+            "there must be one limit; give one of most, least and of_best.",
+        ),
         ("classes.toml", 'by = "D0.0"', "", "classes.toml: the key 'by' is missing; add it."),
     ],
 )

@@ -10,9 +10,11 @@
 pub mod attempt;
 pub mod grid;
 mod kcp_host;
+pub mod modes;
 pub mod page;
 mod quic;
 mod restp;
 pub mod stack;
 pub mod table;
 pub mod verdict;
+pub mod whole;

@@ -59,12 +59,19 @@ struct Selection {
     /// Only every so-manieth cell.
     #[arg(long, default_value_t = 1)]
     every: usize,
+    /// Leave out so many lines at the beginning: those that an interrupted play has printed.
+    #[arg(long, default_value_t = 0)]
+    skip: usize,
     /// Tries at a time.
     #[arg(long, default_value_t = 2)]
     threads: usize,
 }
 
 impl Selection {
+    fn rest<'a, T>(&self, jobs: &'a [T]) -> &'a [T] {
+        jobs.get(self.skip..).unwrap_or_default()
+    }
+
     fn stacks(&self, all: Vec<Stack>) -> Vec<Stack> {
         all.into_iter()
             .filter(|stack| self.stacks.is_empty() || self.stacks.iter().any(|name| name == stack.name))
@@ -72,9 +79,11 @@ impl Selection {
     }
 }
 
-/// Does `work` for each item, a few at a time, and returns what came of it in the order of the items.
-fn spread<T: Sync, U: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+/// Prints the line that `work` makes of each item, a few items at a time, in the order of the items and as soon as
+/// all before it are there: what an interrupted play has printed is whole, and `--skip` goes on from it.
+fn print_each<T: Sync>(items: &[T], threads: usize, work: impl Fn(&T) -> String + Sync) {
+    let next = AtomicUsize::new(0);
+    let waiting = Mutex::new((0, BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
@@ -82,13 +91,17 @@ fn spread<T: Sync, U: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> U 
                     let place = next.fetch_add(1, Ordering::Relaxed);
                     (place, items.get(place))
                 } {
-                    let outcome = work(item);
-                    done.lock().expect("no try panics").insert(place, outcome);
+                    let line = work(item);
+                    let (printed, lines) = &mut *waiting.lock().expect("no try panics");
+                    lines.insert(place, line);
+                    while let Some(line) = lines.remove(printed) {
+                        println!("{line}");
+                        *printed += 1;
+                    }
                 }
             });
         }
     });
-    done.into_inner().expect("no try panics").into_values().collect()
 }
 
 fn transfers(selection: &Selection, fresh: bool) {
@@ -104,12 +117,11 @@ fn transfers(selection: &Selection, fresh: bool) {
         }
     }
     println!("{}", Transfer::HEAD);
-    let lines = spread(&jobs, selection.threads, |(stack, cell, seed)| {
+    print_each(selection.rest(&jobs), selection.threads, |(stack, cell, seed)| {
         let attempt = Try { link: grid.link(cell.line), seed: *seed };
         let seconds = stack.transfer(&attempt, cell.size_bytes, Duration::from_secs(cell.limit_s));
         Transfer { stack: stack.name.into(), cell: *cell, seed: *seed, seconds }.to_line()
     });
-    println!("{}", lines.join("\n"));
 }
 
 fn messages(selection: &Selection) {
@@ -119,13 +131,12 @@ fn messages(selection: &Selection) {
     let lines = grid.lines().into_iter().step_by(selection.every.max(1));
     let jobs: Vec<_> = lines.flat_map(|line| stacks.iter().map(move |stack| (stack, line))).collect();
     println!("{}", Flow::HEAD);
-    let lines = spread(&jobs, selection.threads, |(stack, line)| {
+    print_each(selection.rest(&jobs), selection.threads, |(stack, line)| {
         let delays_s = (1..=tries)
             .flat_map(|seed| stack.messages(&Try { link: grid.link(*line), seed }, &grid.messages))
             .collect();
         Flow::of(stack.name, *line, delays_s).to_line()
     });
-    println!("{}", lines.join("\n"));
 }
 
 fn main() -> ExitCode {

@@ -5,8 +5,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::grid::{Cell, Grid, Line};
+use crate::modes;
 use crate::table::{Flow, Transfer};
 use crate::verdict::{Results, Verdict, results};
+use crate::whole;
 
 /// Who is judged.
 const JUDGED: &str = "restp-file_harq";
@@ -29,13 +31,17 @@ pub fn write(transfers: &Path, fresh: &Path, messages: &Path) -> Result<String, 
     let tries = read(transfers, Transfer::HEAD, |line| Transfer::from_line(line, &grid))?;
     let again = read(fresh, Transfer::HEAD, |line| Transfer::from_line(line, &grid))?;
     let flows = read(messages, Flow::HEAD, Flow::from_line)?;
+    let (tries, again) = (whole::cells(&grid, tries, false), whole::cells(&grid, again, true));
     let results = results(&tries);
     let mut page = PREFACE.to_owned();
     page.push_str("## Goals\n\n");
+    page.push_str(&whole::missing(&grid, &tries));
     page.push_str(&goals(&grid, &results));
     page.push_str(CONFIRMATION);
+    page.push_str(&whole::missing(&grid, &again));
     page.push_str(&goals(&grid, &self::results(&again)));
     page.push_str(&transfer_tables(&results));
+    page.push_str(&modes::table(&again));
     page.push_str(&message_table(&flows));
     page.push_str(REMARKS);
     Ok(page)

@@ -26,9 +26,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod records;
 mod streams;
 mod waiting;
 
+pub use records::Records;
 pub use streams::{IncomingStream, RecvStream, SendStream};
 
 use std::io;
@@ -290,7 +292,14 @@ impl Connection {
         Ok(Stream { inner: inner.into_stream()?, read_timeout, write_timeout })
     }
 
-    /// Everything that never waits: statistics, paths, knobs and dials.
+    /// Whom the peer proved to be; see [`crate::Connection::peer_public_key`].
+    #[cfg(feature = "protected")]
+    #[must_use]
+    pub fn peer_public_key(&self) -> Option<restp_proto::protected::PublicKey> {
+        self.inner.peer_public_key()
+    }
+
+    /// Everything else that never waits: statistics, paths, knobs and dials.
     #[must_use]
     pub fn as_async(&self) -> &crate::Connection {
         &self.inner

@@ -8,6 +8,7 @@ rules that it says matched (rules.py), and these from the packet (conditions.py)
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,16 +19,22 @@ import pyarrow as pa
 
 from gauntlet.certificate import tolerance
 from gauntlet.certificate.answers import Findings, plural, seconds
+from gauntlet.certificate.calls import check_calls
 from gauntlet.certificate.capture import CAPTURE_BYTES, Capture, TapPackets
 from gauntlet.certificate.conditions import check_conditions
+from gauntlet.certificate.contents import Contents
 from gauntlet.certificate.in_path_log import Log, Row, read_log
-from gauntlet.certificate.rules import check_rules
+from gauntlet.certificate.rules import check_clock_additions, check_rules
 from gauntlet.certificate.sums import ip_header_is_right, sums_are_right
+from gauntlet.certificate.waits import check_waits
 
 LOG_FILE = "in_path.arrow"
 
 _HEAD_BYTES = CAPTURE_BYTES["headers"]
 """How much of a packet `head_crc32` of the log is about."""
+
+_OF_RULES = {"matched": "matched_packets", "unfit": "unfit_packets"}
+"""By event of the log: the counter of each rule in the record."""
 
 _SHOWN_IMPAIRMENT = "in-path rules"
 
@@ -117,6 +124,7 @@ def check_nodes(
                 )
         return
     for node, log in zip(nodes, logs, strict=True):
+        of_node = _node_faults(node, log, plan_run, capture, findings)
         for towards in (0, 1):
             absent = [link for link in (node.into(towards), node.out(towards)) if link not in capture.taps]
             if absent:
@@ -130,7 +138,7 @@ def check_nodes(
                 continue
             _check_seen(node, towards, log, capture, findings)
             _check_emitted(node, towards, log, capture, findings)
-            failures = [*check_rules(node.rules, log, towards), *_counters(node, log)]
+            failures = [*check_rules(node.rules, log, towards, _end_ns(node, log)), *of_node]
             findings.add(
                 "rules",
                 node.out(towards),
@@ -247,13 +255,73 @@ def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Captur
     return None
 
 
+def _end_ns(node: Node, log: Log) -> int:
+    """When the node stopped: what was due then or later need not have happened."""
+    return log.end_ns if node.told is None else max(log.end_ns, int(node.told["stopped_ns"]))
+
+
+def _node_faults(
+    node: Node, log: Log, plan_run: Mapping[str, Any], capture: Capture, findings: Findings
+) -> list[str]:
+    """What is wrong with a node as a whole, a sentence each; what cannot be told is left to `undecided`."""
+    end_ns = _end_ns(node, log)
+    datagrams = frozenset(flow["id"] for flow in plan_run["flows"] if flow["stack"] == "udp")
+    contents = Contents(node.rules, node.between, log, _whole_packets(node, log, capture), datagrams)
+    contents.check()
+    if contents.left:
+        names = ", ".join(repr(node.rules[rule]["id"]) for rule in sorted(contents.left))
+        findings.undecided.append(
+            f"Which bytes {node.name}'s {names} made was not told of all packets: some are not captured "
+            "whole, were altered by chance before, or have a message whose place is not known."
+        )
+    return [
+        *check_calls(node.rules, log, end_ns),
+        *check_waits(node.rules, log, end_ns),
+        *check_clock_additions(node.rules, log, end_ns),
+        *contents.faults,
+        *_counters(node, log),
+    ]
+
+
+def _whole_packets(node: Node, log: Log, capture: Capture) -> dict[int, bytes]:
+    """The bytes of packets that came or left, by the places of their lines in the log; those that are
+    captured whole."""
+    found = {}
+    for event, links in (("seen", node.into), ("emitted", node.out)):
+        for towards in (0, 1):
+            tap = capture.taps.get(links(towards))
+            places = [
+                place for place, row in enumerate(log.rows) if row.event == event and row.towards == towards
+            ]
+            for place, number in zip(places, () if tap is None else tap.rows, strict=False):
+                entry = capture.records[number]
+                head, row = entry["packet"][: entry["captured"]].tobytes(), log.rows[place]
+                if (len(head), zlib.crc32(head)) == row.fingerprint:
+                    found[place] = head
+    return found
+
+
 def _counters(node: Node, log: Log) -> list[str]:
     """Where the record's counters are not those of its log."""
     if node.told is None:
         return [f"The record says nothing of {node.name}."]
     found = log.counts()
-    return [
+    wrong = [
         f"The record says {int(node.told[key]):,} {key.replace('_', ' ')} of {node.name}, its log {count:,}."
         for key, count in found.items()
         if int(node.told[key]) != count
     ]
+    told = [(entry["id"], *(int(entry[key]) for key in _OF_RULES.values())) for entry in node.told["rules"]]
+    counted = Counter((row.event, row.rule) for row in log.rows)
+    logged = [
+        (rule["id"], *(counted[event, number] for event in _OF_RULES))
+        for number, rule in enumerate(node.rules)
+    ]
+    if [name for name, *_ in told] != [name for name, *_ in logged]:
+        return [*wrong, f"The record's rules of {node.name} are not those of the plan."]
+    for (name, *counts), (_, *in_log) in zip(told, logged, strict=True):
+        for key, count, of_log in zip(_OF_RULES.values(), counts, in_log, strict=True):
+            if count != of_log:
+                what = key.replace("_", " ")
+                wrong.append(f"The record says {count:,} {what} of the rule {name!r}, its log {of_log:,}.")
+    return wrong

@@ -1,4 +1,5 @@
-"""Checksums of captured packets, worked out anew: of IPv4, TCP and UDP (RFC 791, RFC 9293, RFC 768)."""
+"""Checksums of captured packets, worked out anew: of IPv4, TCP, UDP and SCTP (RFC 791, RFC 9293, RFC 768,
+RFC 9260)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def ip_header_is_right(packet: bytes) -> bool:
     if version == 6:
         return len(packet) >= _IPV6_BYTES and packet[7] > 1
     header = packet[: (packet[0] & 0x0F) * 4]
-    if version != 4 or len(header) < 20 or _sum(header) != 0xFFFF or packet[8] <= 1:
+    if version != 4 or len(header) < 20 or ones_complement_sum(header) != 0xFFFF or packet[8] <= 1:
         return False
     return packet[9] != _GRE or len(packet) <= GRE_BYTES or ip_header_is_right(packet[GRE_BYTES:])
 
@@ -33,7 +34,7 @@ def sums_are_right(packet: bytes) -> bool | None:
         header_bytes, total_bytes = (packet[0] & 0x0F) * 4, int.from_bytes(packet[2:4], "big")
         if header_bytes < 20 or not header_bytes <= total_bytes <= len(packet):
             return None
-        if _sum(packet[:header_bytes]) != 0xFFFF:
+        if ones_complement_sum(packet[:header_bytes]) != 0xFFFF:
             return False
         known = not int.from_bytes(packet[6:8], "big") & 0x3FFF and packet[9] in (_TCP, _UDP)
         return _transport(packet[9], packet[12:20], packet[header_bytes:total_bytes]) if known else None
@@ -49,13 +50,32 @@ def _transport(protocol: int, addresses: bytes, segment: bytes) -> bool | None:
     if protocol == _UDP and len(addresses) == _IPV4_ADDRESSES_BYTES and segment[6:8] == b"\0\0":
         return True
     pseudo = addresses + bytes([0, protocol]) + len(segment).to_bytes(4, "big")
-    return _sum(pseudo + segment) == 0xFFFF
+    return ones_complement_sum(pseudo + segment) == 0xFFFF
 
 
-def _sum(data: bytes) -> int:
+def ones_complement_sum(data: bytes) -> int:
     """The ones' complement sum of 16-bit words, the last one filled up with a zero (RFC 1071)."""
     words = np.frombuffer(data + b"\0" * (len(data) % 2), ">u2")
     total = int(words.sum(dtype=np.uint64))
     while total > 0xFFFF:
         total = (total & 0xFFFF) + (total >> 16)
     return total
+
+
+def _crc32c_table() -> list[int]:
+    """Of the polynomial of RFC 9260, appendix A, lowest bit first."""
+    table = list(range(256))
+    for _ in range(8):
+        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
+    return table
+
+
+_CRC32C = _crc32c_table()
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of SCTP."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ _CRC32C[(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF

@@ -53,6 +53,7 @@ class CampaignProgress:
 
     def __call__(self, event: "Event") -> None:
         """Take in what happened."""
+        self._bar.start()
         if event.kind in ("finished", "failed"):
             self._running.pop(event.run, None)
             self._ended += 1
@@ -71,7 +72,10 @@ class CampaignProgress:
 
 @contextmanager
 def campaign_progress(title: str, planned: int, present: int, *, hidden: bool) -> Iterator[CampaignProgress]:
-    """The progress line of a campaign on stderr, of which `present` runs are done; `hidden` shows nothing."""
+    """The progress line of a campaign on stderr, of which `present` runs are done; `hidden` shows nothing.
+
+    It is there from the first event on: what is refused before anything is played has its sentence alone.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -82,13 +86,17 @@ def campaign_progress(title: str, planned: int, present: int, *, hidden: bool) -
         TimeRemainingColumn(),
         TextColumn("{task.fields[failures]}"),
     )
-    with Progress(*columns, console=console(stderr=True), disable=hidden) as bar:
-        task = bar.add_task(
-            title,
-            total=planned,
-            completed=present,
-            count=f"{present}/{planned}",
-            rate="starting",
-            failures="",
-        )
+    bar = Progress(*columns, console=console(stderr=True), disable=hidden)
+    task = bar.add_task(
+        title,
+        total=planned,
+        completed=present,
+        count=f"{present}/{planned}",
+        rate="starting",
+        failures="",
+    )
+    try:
         yield CampaignProgress(bar, task, planned, present)
+    finally:
+        if bar.live.is_started:
+            bar.stop()

@@ -58,6 +58,9 @@ def play(file: Path, wishes: Wishes) -> int:
     if wishes.classes is not None:
         services.load(wishes.classes)
     out = wishes.out or Path("results") / about.name
+    engine = None if wishes.engine == "virtual" else engines.installed(wishes.engine)
+    if engine is not None:
+        campaign.check_place(engine, wishes.workers, wishes.cluster)
     present = len(store.done(out) & {spec.id for spec in specs})
     if not wishes.silent:
         console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
@@ -72,7 +75,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 cluster=wishes.cluster,
                 capture=wishes.capture,
                 cached=wishes.cached,
-                engine=None if wishes.engine == "virtual" else engines.installed(wishes.engine),
+                engine=engine,
                 on_event=progress,
             )
     except KeyboardInterrupt:

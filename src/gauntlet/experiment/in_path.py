@@ -65,6 +65,7 @@ def planned(
         for rule in section.rule:
             where = f"{here}, rule {rule.name!r}"
             conditions = _translated(rule.match, _RULES["match"], between, f"{where}, match")
+            _alone(conditions, where)
             for key in ("message", "opening"):
                 if key in conditions:
                     conditions[key] = _of_flow(key, conditions[key], flows, where)
@@ -73,11 +74,43 @@ def planned(
         twice = next((name for name in ids if ids.count(name) > 1), None)
         if twice is not None:
             raise UserError(f"{here}: the rule {twice!r} stands twice; give each its own name.")
+        _stored(rules, here)
         found.append({"node": section.name, "between": list(between), "rules": rules})
     names = [node["node"] for node in found]
     if len(set(names)) < len(names):
         raise UserError(f"[[in_path]]: two nodes are called '{names[0]}'; give each its own name.")
     return tuple(found)
+
+
+def _alone(conditions: Mapping[str, Any], where: str) -> None:
+    """A rule that the clock calls looks at no packet, so no condition can stand beside its instant."""
+    others = [_word(key) for key in conditions if key != "at_s"]
+    if "at_s" in conditions and others:
+        raise UserError(
+            f"{where}, match: at stands alone, for the clock calls the rule and no packet; take "
+            f"{', '.join(others)} away, or write from and until for packets of a time."
+        )
+
+
+def _stored(rules: Sequence[Mapping[str, Any]], here: str) -> None:
+    """See that each name under which a rule takes packets is one under which another keeps them."""
+    for rule in rules:
+        deed = rule["do"]
+        packet = deed.get("packet")
+        wanted = {
+            "capture": packet.get("captured") if isinstance(packet, dict) else None,
+            "hold": deed.get("from") if deed["action"] == "release" else None,
+        }
+        for action, name in wanted.items():
+            kept = [it["do"].get("as") for it in rules if it["do"]["action"] == action]
+            if not isinstance(name, str) or name in kept:
+                continue
+            names = ", ".join(map(str, kept))
+            there = f"the names are {names}" if names else f"there is no rule with {action!r}"
+            raise UserError(
+                f"{here}, rule {rule['id']!r}: no rule of the node {action}s packets as {name!r}: {there}; "
+                f'add one with do = {{ action = "{action}", as = "{name}" }}.'
+            )
 
 
 def _deed(written: Mapping[str, Any], between: tuple[str, str], where: str) -> dict[str, Any]:

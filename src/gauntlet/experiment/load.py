@@ -83,7 +83,7 @@ def parse_experiment(
     try:
         file = ExperimentFile.model_validate(raw)
     except ValidationError as error:
-        raise UserError(f"{source}: {sentence(error, _section)}") from None
+        raise UserError(f"{source}: {sentence(error, partial(_written, raw=raw))}") from None
     try:
         about = _about(file.experiment, seed, repetitions)
         own = {name: (section.stack(name, folder), section.label) for name, section in file.stack.items()}
@@ -139,6 +139,25 @@ def check_condition(
         return Condition.model_validate(raw, context=known)
     except ValidationError as error:
         raise UserError(sentence(error, place or _section)) from None
+
+
+def _written(location: Location, raw: Mapping[str, Any]) -> str:
+    """As `_section`, with nodes and rules by their names where the file gives them one."""
+    if len(location) < 2 or location[0] != "in_path":
+        return _section(location)
+    place = f"[[in_path]] {_named(raw['in_path'], location[1], str)}"
+    rest = list(location[2:])
+    if len(rest) > 1 and rest[0] == "rule":
+        rules = raw["in_path"][location[1]]["rule"]
+        rest[:2] = [f"rule {_named(rules, rest[1], repr)}"]
+    return ", ".join([place, *map(str, rest)])
+
+
+def _named(tables: Any, number: Any, written: Callable[[str], str]) -> str:
+    """The name of one of a list's tables, else its number."""
+    table = tables[number]
+    name = table.get("name") if isinstance(table, dict) else None
+    return written(name) if isinstance(name, str) else str(number + 1)
 
 
 def _section(location: Location) -> str:

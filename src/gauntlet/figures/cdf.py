@@ -1,5 +1,6 @@
 """Distributions with their bands: one small multiple a condition, on shared axes."""
 
+import math
 from typing import Any
 
 import altair as alt
@@ -103,7 +104,9 @@ def _log_axis(columns: dict[str, list[Any]], title: str) -> alt.X:
     rows = zip(columns["value"], columns["share"], columns["dash"], strict=True)
     shown = [float(value) for value, share, dash in rows if dash != PRINTED and float(share) >= FIRST_SHOWN]
     low, high = max(min(shown), 1e-3), max(*shown, 1e-2)
-    ticks = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
+    ticks = [digit * 10.0**power for power in range(-3, 10) for digit in (1, 2, 5)]
+    if sum(low <= tick <= high for tick in ticks) < 2:
+        low, high, ticks = _close_ticks(low, high)
     return alt.X(
         "value:Q",
         title=title,
@@ -114,6 +117,21 @@ def _log_axis(columns: dict[str, list[Any]], title: str) -> alt.X:
         ),
         scale=alt.Scale(type="log", nice=False, domain=[low, high]),
     )
+
+
+def _close_ticks(low: float, high: float) -> tuple[float, float, list[float]]:
+    """An axis for curves so close together that not two of 1, 2 and 5 lie beside them: from a round number to
+    a round number, with at most six steps between.
+    """
+    span = max(high - low, 0.02 * high)
+    power = 10.0 ** math.floor(math.log10(span))
+    step = next(digit * power for digit in (0.2, 0.5, 1, 2) if span <= 4 * digit * power or digit == 2)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    if last - first < 3:
+        # A curve that is upright, or nearly, does not stand on the edge.
+        first, last = max(first - 1, 1), last + 1
+    ticks = [round(place * step, 9) for place in range(first, last + 1)]
+    return ticks[0], ticks[-1], ticks
 
 
 class CdfOptions(Drawing):

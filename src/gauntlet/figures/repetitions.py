@@ -14,6 +14,8 @@ from gauntlet.figures.tidy import Quantity, columns_of, data, in_order
 MEASURED, AT_LIMIT, MEAN, MEDIAN = "measured", "did not end (at its limit)", "mean", "median"
 """What the column `kind` says."""
 ROW_PX = 34
+TICKS = 8
+"""About how many numbers stand below a row: those of a limit have six digits and more."""
 
 
 def repetitions(table: Any, x: Quantity, *, look: Look | None = None) -> alt.FacetChart:
@@ -30,7 +32,8 @@ def repetitions(table: Any, x: Quantity, *, look: Look | None = None) -> alt.Fac
     colour = alt.Color("protocol:N", scale=alt.Scale(domain=labels, range=list(look.colours)), legend=None)
     rows = alt.Y("protocol:N", sort=labels, title=None, scale=alt.Scale(domain=labels))
     base = alt.Chart().encode(y=rows, color=colour)
-    place = alt.X("value:Q", title=x.title, scale=alt.Scale(zero=True, nice=True))
+    axis = alt.Axis(tickCount=TICKS, labelSeparation=8)
+    place = alt.X("value:Q", title=x.title, axis=axis, scale=alt.Scale(zero=True, nice=True))
     tooltip = [
         alt.Tooltip("protocol:N"),
         alt.Tooltip("kind:N", title="what"),

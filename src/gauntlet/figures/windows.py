@@ -25,17 +25,15 @@ def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
     time = alt.X("t:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
     timed = alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
 
+    scale = alt.Scale(zero=True, domain=alt.DomainUnionWith(unionWith=[0, 1]))
+
     def lines(field: str, title: str, height: int, x: alt.X, step: bool = False) -> alt.Chart:
         chart: alt.Chart = (
             base.transform_filter(f"isValid(datum.{field}) && datum.{field} !== ''")
             .mark_line(strokeWidth=1.5, interpolate="step-after" if step else "linear", clip=True)
             .encode(
                 x=x,
-                y=alt.Y(
-                    f"{field}:Q",
-                    title=title,
-                    scale=alt.Scale(zero=True, domain=alt.DomainUnionWith(unionWith=[0, 1])),
-                ),
+                y=alt.Y(f"{field}:Q", title=title, scale=scale),
                 color=look.colour(lines=True),
                 strokeDash=look.dash(lines=True),
                 detail="flow:N",
@@ -55,7 +53,7 @@ def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
         .transform_joinaggregate(first="argmin(t)")
         .transform_filter("datum.protocol === datum.first.protocol && datum.flow === datum.first.flow")
         .mark_area(color=CAPACITY, opacity=1, fillOpacity=0.35, interpolate="step-after")
-        .encode(x=time, y=alt.Y("capacity:Q", title=""))
+        .encode(x=time, y=alt.Y("capacity:Q", title="", scale=scale))
     )
     top = alt.layer(capacity, lines("throughput", "throughput (Mbit/s)", 190, time))
     chart: alt.VConcatChart = alt.vconcat(

@@ -1,4 +1,6 @@
-"""What in-path nodes did, as the certificates counted it: one row a protocol and direction."""
+"""What in-path nodes did: as the certificates counted it, one row a protocol and direction; and rules that
+did not do what they say, as the nodes themselves counted it.
+"""
 
 import json
 from collections import Counter
@@ -6,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from gauntlet.metrics.numbers import listed
 from gauntlet.report.evaluation import Evaluation
 
 COLUMNS = ("seen", "dropped", "altered", "late", "copied", "inserted", "waiting", "wrong_checksum")
@@ -44,3 +47,35 @@ def doings(evaluation: Evaluation) -> list[Doing]:
         Doing(labels.get(protocol, protocol), link, sums["runs"], tuple(sums[name] for name in COLUMNS))
         for (protocol, link), sums in sorted(found.items(), key=lambda it: (order.get(it[0][0], 0), it[0]))
     ]
+
+
+def idle_rules(evaluation: Evaluation) -> list[str]:
+    """A sentence each about rules that matched nothing in any run, or had packets with which they could not
+    do what they say; none without in-path nodes.
+    """
+    if not doings(evaluation):
+        return []
+    labels = {style.key: style.label for style in evaluation.styles}
+    protocol_of = {row.run: labels[row.protocol] for row in evaluation.rows}
+    matched: dict[tuple[str, str], Counter[str]] = {}
+    unfit: dict[tuple[str, str], Counter[str]] = {}
+    for run in evaluation.results.runs():
+        for node in run.record.get("in_path") or []:
+            for rule in node["rules"]:
+                key, protocol = (node["node"], rule["id"]), protocol_of.get(run.id, run.id)
+                matched.setdefault(key, Counter())[protocol] += rule["matched_packets"]
+                unfit.setdefault(key, Counter())[protocol] += rule["unfit_packets"]
+    found = []
+    for (node, rule), counts in matched.items():
+        here = f"The rule {rule!r} of the in-path node {node}"
+        if not counts.total():
+            found.append(f"{here} matched no packet of any run.")
+            continue
+        failed = unfit[node, rule]
+        named = listed([f"{name} {failed[name]} of {of}" for name, of in counts.items() if failed[name]])
+        if failed.total():
+            found.append(
+                f"{here} matched packets with which it could not do what it says, since what it acts on is "
+                f"not there ({named})."
+            )
+    return found

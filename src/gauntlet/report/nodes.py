@@ -12,14 +12,15 @@ IDLE_SHARE = 0.1
 """A machine that is busier than this over all its cores, before or after a run, was not idle."""
 
 COLUMNS = (
-    "CPU time [s]",
-    "CPU time per byte received [ns]",
-    "peak memory [MB]",
-    "peak socket memory [kB]",
+    "CPU time (s)",
+    "CPU per byte (ns)",
+    "memory (MB)",
+    "socket memory (kB)",
     "context switches",
-    "datagrams for which a socket was full",
+    "dropped by sockets",
 )
-"""What is shown of a node: means over the runs."""
+"""What is shown of a node: means over the runs. CPU time is divided by the bytes that applications of the run
+received; memory is the most at once; sockets drop datagrams for which their buffer has no room."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +103,25 @@ def _mean(values: Iterable[float | None], factor: float) -> str:
 
 def _words(nodes: Sequence[Mapping[str, Any]]) -> str:
     """By what was counted, and whether the machine had time for it."""
-    runs = {node["run"]: node for node in nodes}
-    busy = [max(node["busy_share_before"], node["busy_share_after"]) > IDLE_SHARE for node in runs.values()]
-    by = " and ".join(sorted({str(node["accounting"]) for node in runs.values()}))
+    by = " and ".join(sorted({str(node["accounting"]) for node in nodes}))
     counting = f"Counted by {by}; what a node's numbers hold stands in docs/guide/host-ground.md."
-    if not any(busy):
-        return f"The machine was idle before and after each run. {counting}"
+    return f"{_busy(nodes) or 'The machine was idle before and after each run.'} {counting}"
+
+
+def busy(evaluation: Evaluation) -> str | None:
+    """A warning where runs in real time shared the machine with something else; None where they did not."""
+    if not evaluation.results.manifest.in_real_time:
+        return None
+    columns = ["run", "busy_share_before", "busy_share_after"]
+    return _busy(evaluation.results.table("nodes").select(columns).to_pylist())
+
+
+def _busy(nodes: Sequence[Mapping[str, Any]]) -> str | None:
+    runs = {node["run"]: max(node["busy_share_before"], node["busy_share_after"]) for node in nodes}
+    met = sum(share > IDLE_SHARE for share in runs.values())
+    if not met:
+        return None
     return (
-        f"The machine was more than {100 * IDLE_SHARE:g} % busy before or after {sum(busy)} of "
-        f"{counted(len(busy), 'run')}: times in these are also those of what else it did. {counting}"
+        f"The machine was more than {100 * IDLE_SHARE:g} % busy with something else before or after {met} of "
+        f"{counted(len(runs), 'run')} in real time: packets that came late may be its doing."
     )

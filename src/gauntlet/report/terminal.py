@@ -83,18 +83,31 @@ class _MainKpi:
         counts = {cell.repetitions for *_, cells in heat.rows for cell in cells}
         n = f"n = {min(counts)}" if len(counts) == 1 else f"n = {min(counts)} to {max(counts)}"
         marks = "".join(f"{sign} {words}   " for sign, words in heat.marks)
+        if _apart(heat) and marks:
+            marks = marks.replace(f"{MARKS['best'][0]} best", f"{MARKS['best'][0]} best of those ranked")
         yield Text(f"{marks}{note}   {n}{least}", style="dim")
+
+
+def _apart(heat: HeatTable) -> bool:
+    """Whether it has protocols that stand beside the ranking, below those that are ranked."""
+    return len({ranked for _, _, ranked, _ in heat.rows}) > 1
+
+
+def _names(heat: HeatTable, separator: str = " ") -> list[str]:
+    """The protocols; what has no star to win says so, lest a star above a better number looks wrong."""
+    aside = f"{separator}(not ranked)" * _apart(heat)
+    return [name if ranked else f"{name}{aside}" for _, name, ranked, _ in heat.rows]
 
 
 def _by_protocol(heat: HeatTable, conditions: Sequence[str]) -> Table:
     table = _empty("", *(label.replace(", ", "\n") for label in conditions))
-    for _, name, _, cells in heat.rows:
+    for name, (*_, cells) in zip(_names(heat), heat.rows, strict=True):
         table.add_row(name, *(_cell(cell) for cell in cells))
     return table
 
 
 def _by_condition(heat: HeatTable, conditions: Sequence[str], *, intervals: bool) -> Table:
-    table = _empty("", *(name for _, name, _, _ in heat.rows))
+    table = _empty("", *_names(heat, "\n"))
     for place, label in enumerate(conditions):
         table.add_row(label, *(_cell(cells[place], interval=intervals) for _, _, _, cells in heat.rows))
     return table
@@ -104,7 +117,7 @@ def _by_cell(heat: HeatTable, conditions: Sequence[str]) -> Table:
     table = Table.grid(padding=(0, 1))
     for place, label in enumerate(conditions):
         table.add_row(Text(label, style="bold"))
-        for _, name, _, cells in heat.rows:
+        for name, (*_, cells) in zip(_names(heat), heat.rows, strict=True):
             table.add_row(f"  {name}", _cell(cells[place], separator=" "))
     return table
 

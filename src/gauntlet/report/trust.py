@@ -11,11 +11,17 @@ import pyarrow.compute as pc
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, listed
 from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.in_path import idle_rules
+from gauntlet.report.nodes import busy
 from gauntlet.results.reader import Results
 
 NOT_CHECKED = "not checked"
 """The certificate's answer on a run that could have been checked and was not (docs/formats/certificate.md).
 """
+
+
+_NUMBERED = re.compile(r"\b(message|request) (\d+)(?= arrived altered)")
+"""How a flow's reason names what arrived altered (crates/workload/src/apps)."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +123,7 @@ def trust(evaluation: Evaluation) -> Trust:
     flows = [row for row in evaluation.rows if row.run not in without_end]
     labels = {style.key: style.label for style in evaluation.styles}
     flow_failures = [
-        (row.run, f"{labels[row.protocol]}: {row.reason or 'it did not bring all that it was to bring'}")
-        for row in flows
-        if not row.completed
+        (row.run, f"{labels[row.protocol]}: {worded(row.reason)}") for row in flows if not row.completed
     ]
     older = sum(run["trusted"] and run.get("verdict") is None for run in runs)
     planned = max(results.manifest.runs_planned, len(runs))
@@ -135,6 +139,17 @@ def trust(evaluation: Evaluation) -> Trust:
         flow_failures=flow_failures,
         warnings=_warnings(evaluation, planned - len(runs), older),
         instants=_instants(evaluation),
+    )
+
+
+def worded(reason: str | None) -> str:
+    """Why a flow failed, for a reader: a record numbers messages and requests from 0, as its tables do, a
+    rule of an in-path node from 1.
+    """
+    if not reason:
+        return "it did not bring all that it was to bring"
+    return _NUMBERED.sub(
+        lambda it: f"{it[1]} {int(it[2]) + 1} ({it[1]} {it[2]} in the record, from 0)", reason
     )
 
 
@@ -181,7 +196,8 @@ def _instants(evaluation: Evaluation) -> list[tuple[str, list[str]]]:
 
 
 def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
-    found = []
+    found = [sentence] if (sentence := busy(evaluation)) else []
+    found += idle_rules(evaluation)
     if older:
         found.append(
             f"Of {counted(older, 'run')} the certificate is of version 1: it found no fault and does not "

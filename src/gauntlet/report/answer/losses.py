@@ -1,6 +1,6 @@
 """Does everything arrive? Which protocols lost messages, and what of that their own senders dropped."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
@@ -30,6 +30,7 @@ def losses(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
     if whole:
         text += f"; none for {listed(whole)}"
     text += _dropped_by_senders(evaluation)
+    text += _broken_off(evaluation, lossy)
     counts = {it.n for it in means.values()}
     n = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return [Sentence("Does everything arrive?", f"{text} (n = {n}).")]
@@ -45,3 +46,19 @@ def _dropped_by_senders(evaluation: Evaluation) -> str:
         if value.value > 0
     ]
     return f"; of that, dropped by the sender's own queue: {listed(named)}" if named else ""
+
+
+def _broken_off(evaluation: Evaluation, lossy: Collection[str]) -> str:
+    """Whose receivers stopped where their flows failed; nothing to say where none did."""
+    named = []
+    for style in evaluation.styles:
+        flows = [row for row in evaluation.rows if row.trusted and row.protocol == style.key]
+        stopped = sum(bool(row.reason) and not row.completed and row.received_bytes > 0 for row in flows)
+        if style.key in lossy and stopped:
+            named.append(f"{style.label} {stopped} of {len(flows)}")
+    if not named:
+        return ""
+    return (
+        "; the receiver of a flow that fails takes nothing more, so what comes after counts as lost here, "
+        f"whether or not the path carries it (flows that failed underway: {listed(named)})"
+    )

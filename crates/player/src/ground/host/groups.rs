@@ -40,6 +40,8 @@ pub struct Groups {
     /// Folders of this run, one in each hierarchy.
     roots: Vec<Root>,
     nodes: BTreeMap<String, Group>,
+    /// Of version 2: the group of this process, where it was this run that had memory counted below it.
+    lent: Option<PathBuf>,
 }
 
 /// A folder of this run. The lock says that whoever made it is alive, to everybody who shares the hierarchy.
@@ -66,6 +68,9 @@ struct Hierarchy {
 /// How the names of the groups of all players begin.
 const PREFIX: &str = "gauntlet-";
 
+/// The file of a group of version 2 that says what is counted in the groups below it.
+const BELOW: &str = "cgroup.subtree_control";
+
 /// More than any node takes: with a limit, whatever it is, version 1 counts the memory of sockets.
 const NO_LIMIT_BYTES: &str = "1125899906842624";
 
@@ -86,17 +91,18 @@ impl Groups {
         {
             let mut roots = vec![own];
             roots.extend(of("memory").and_then(|memory| Root::make(&memory.folder, name).ok()));
-            return Groups { accounting: Accounting::Version1, roots, nodes: BTreeMap::new() };
+            return Groups { accounting: Accounting::Version1, roots, nodes: BTreeMap::new(), lent: None };
         }
         if let Some(unified) = found.iter().find(|it| it.version == 2)
             && let Ok(own) = Root::make(&unified.folder, name)
         {
             // Refused where this process is in the very group, unless that is the root; memory is then not counted.
-            let _ = fs::write(unified.folder.join("cgroup.subtree_control"), "+memory");
-            let _ = fs::write(own.folder.join("cgroup.subtree_control"), "+memory");
-            return Groups { accounting: Accounting::Version2, roots: vec![own], nodes: BTreeMap::new() };
+            let lent = lend(&unified.folder);
+            let _ = fs::write(own.folder.join(BELOW), "+memory");
+            let roots = vec![own];
+            return Groups { accounting: Accounting::Version2, roots, nodes: BTreeMap::new(), lent };
         }
-        Groups { accounting: Accounting::Rusage, roots: Vec::new(), nodes: BTreeMap::new() }
+        Groups { accounting: Accounting::Rusage, roots: Vec::new(), nodes: BTreeMap::new(), lent: None }
     }
 
     /// The group of a node for which one was made.
@@ -130,7 +136,19 @@ impl Drop for Groups {
             // One that is not empty yet is left to whoever looks after the host; nothing of a run depends on it.
             let _ = fs::remove_dir(folder);
         }
+        if let Some(folder) = &self.lent {
+            // The kernel refuses it while another player's groups below count memory: then it stays for them.
+            let _ = fs::write(folder.join(BELOW), "-memory");
+        }
     }
+}
+
+/// Has memory counted in the groups below one of version 2; the group, where that was not so before.
+fn lend(folder: &Path) -> Option<PathBuf> {
+    let file = folder.join(BELOW);
+    let before = fs::read_to_string(&file).unwrap_or_default();
+    let there = before.split_whitespace().any(|it| it == "memory");
+    (!there && fs::write(file, "+memory").is_ok()).then(|| folder.to_owned())
 }
 
 impl Root {
@@ -380,6 +398,28 @@ mod tests {
         drop(alive);
         sweep(&place.0);
         assert!(!there("gauntlet-2"));
+    }
+
+    #[test]
+    fn memory_is_counted_below_the_own_group_as_long_as_the_run_takes_and_no_longer() {
+        let place = Place::new("lent", "", "", &["mine", "theirs"]);
+        let file = |name: &str| place.0.join(name).join(BELOW);
+        let text = |name: &str| fs::read_to_string(file(name)).expect("it is there");
+        fs::write(file("mine"), "cpu pids\n").expect("it can be written");
+        fs::write(file("theirs"), "cpu memory\n").expect("it can be written");
+        for name in ["mine", "theirs"] {
+            let groups = Groups {
+                accounting: Accounting::Version2,
+                roots: Vec::new(),
+                nodes: BTreeMap::new(),
+                lent: lend(&place.0.join(name)),
+            };
+            assert_eq!(groups.lent.is_some(), name == "mine");
+            assert_eq!(text("mine"), if name == "mine" { "+memory" } else { "-memory" });
+            drop(groups);
+        }
+        // An ordinary file keeps what was written last; the kernel's reads as what is in force.
+        assert_eq!((text("mine").as_str(), text("theirs").as_str()), ("-memory", "cpu memory\n"));
     }
 
     #[test]
