@@ -1,0 +1,1 @@
+"""The laboratory of space links: what the security of a command link costs."""
