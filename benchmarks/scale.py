@@ -65,6 +65,9 @@ _FEWER = ('"0.2%", "0.5%", "1%", "2%", "3%", "5%"]\nqueue = ["64kB", "128kB", "2
 class MadeUp:
     """An engine that plays nothing: every run has to be there."""
 
+    exact = True
+    """As `Engine.exact`."""
+
     def identity(self) -> dict[str, str]:
         """As `Engine.identity`."""
         return dict(_ENGINE)

@@ -199,7 +199,8 @@ def test_the_answer_names_who_serves_under_every_condition_and_where_it_is_worst
     )
     of = made(results, LOSSY, candidates=["sctp", "udp"])
     assert words.answer(of) == (
-        "UDP serves it under every condition. It has 40 % to spare at the worst (25 ms, 1 % loss)."
+        "UDP serves it under every condition. It has 40 % to spare at the worst "
+        "(25 ms, 1 % loss: one-way delay, 95th percentile)."
     )
 
 
@@ -224,10 +225,21 @@ def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
     )
     assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
         "None serves it under every condition; nearest is SCTP (a near miss, 1.05 × the limit at "
-        "25 ms, 1 % loss). SCTP serves it under 1 of 2 conditions and UDP under 1."
+        "25 ms, 1 % loss: one-way delay, 95th percentile). SCTP serves it under "
+        "1 of 2 conditions and UDP under 1."
     )
 
 
 def test_every_grade_has_a_sign_and_words() -> None:
     assert set(words.MARKS) == set(Grade) == {grade for grade, _ in words.LEGEND}
     assert len(set(words.MARKS.values())) == len(Grade)
+
+
+def test_of_what_is_half_played_it_says_so_and_names_nobody() -> None:
+    results = Results({("slow", (0.025, 0.0)): {"sctp": around(0.01), "udp": around(0.02)}})
+    of = made(results, LOSSY, candidates=["sctp", "udp"])
+    assert words.answer(of) == (
+        "Measured under 1 of 2 conditions so far. SCTP serves it under 1 of 2 conditions and UDP under 1."
+    )
+    assert words.nobody(of) == "not all measured"
+    assert words.answer(made(Results({}), LOSSY)) == "Not measured."

@@ -50,10 +50,12 @@ def test_an_overview_counts_transports_and_names_the_strongest() -> None:
         change("throughput_bps", Effect("25 ms", ratio(value, value - 0.1, value + 0.1)), protocol=protocol)
         for protocol, value in (("sctp", 3.0), ("tcp-bbr", 2.0), ("tcp-cubic", 1.5), ("tcp-reno", 1.0))
     ]
-    assert overview(those) == (
-        "better for 3 of 4 (most SCTP, throughput: 3.00 times [2.90 to 3.10] at 25 ms); "
-        "no difference for TCP Reno, throughput."
-    )
+    late = change("delay_p95_s", Effect("25 ms", ratio(4.0, 3.0, 5.0)))
+    assert overview([*those, late]) == [
+        "Throughput: better for 3 of 4 transports (most SCTP at 25 ms: 3.00 times [2.90 to 3.10]); "
+        "no difference for TCP Reno.",
+        "One-way delay, 95th percentile: worse for SCTP (most at 25 ms: 4.00 times [3.00 to 5.00]).",
+    ]
 
 
 def test_settings_are_known_by_their_keys_in_files_and_results() -> None:

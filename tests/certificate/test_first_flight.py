@@ -30,7 +30,9 @@ def data_rows(run: RealRun) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Packets with data at the first tap."""
     rows = run.rows(FIRST)
     packets = run.packets["packet"][rows]
-    return rows[run.packets["length"][rows] > 20 + 4 * (packets[:, 32] >> 4).astype(np.int64)]
+    found: np.ndarray[tuple[int], np.dtype[np.int64]]
+    found = rows[run.packets["length"][rows] > 20 + 4 * (packets[:, 32] >> 4).astype(np.int64)]
+    return found
 
 
 def test_nothing_is_said_of_a_window_that_nobody_asked(tmp_path: Path) -> None:

@@ -38,8 +38,9 @@ def _seen(folder: Path, link: str) -> Records:
     """The packets of a tap, in order."""
     record = json.loads((folder / "record.json").read_text())
     number = next(tap["tap"] for tap in record["taps"] if tap["link"] == link)
-    packets = np.fromfile(folder / "packets.bin", record_dtype(CAPTURE_BYTES["headers"]))
-    return packets[packets["tap"] == number]
+    packets: Records = np.fromfile(folder / "packets.bin", record_dtype(CAPTURE_BYTES["headers"]))
+    found: Records = packets[packets["tap"] == number]
+    return found
 
 
 def _payload_bytes(packets: Records) -> npt.NDArray[np.int64]:

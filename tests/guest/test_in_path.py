@@ -33,6 +33,14 @@ def _stream_flow() -> dict[str, Any]:
     return _udp_flow(stack="tcp", stack_params={"congestion_control": "cubic"})
 
 
+def _chunks_flow(**changes: Any) -> dict[str, Any]:
+    return _udp_flow(stack="sctp", stack_params={}, **changes)
+
+
+OVER: dict[str, Callable[[], dict[str, Any]]] = {"udp": _udp_flow, "tcp": _stream_flow, "sctp": _chunks_flow}
+"""The transports whose messages a node knows."""
+
+
 def _rule(match: Mapping[str, Any], do: Mapping[str, Any], name: str = "r") -> dict[str, Any]:
     return {"id": name, "match": dict(match), "do": dict(do)}
 
@@ -73,11 +81,10 @@ def test_a_node_without_rules_changes_nothing(play: Play, tmp_path: Path) -> Non
         assert delays[0] == pytest.approx(delays[1], abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["udp", "tcp"])
+@pytest.mark.parametrize("kind", OVER)
 def test_the_tenth_message_is_four_seconds_late(play: Play, tmp_path: Path, kind: str) -> None:
-    flow = _udp_flow() if kind == "udp" else _stream_flow()
     rule = _rule({"message": {"flow": "f0", "number": 10}}, {"action": "delay", "delay_s": 4.0})
-    run = _run(rule, flow=flow)
+    run = _run(rule, flow=OVER[kind]())
     record = play(run)["run"]
     folder = tmp_path / "out" / "run"
     _trusted(run, folder)
@@ -92,23 +99,30 @@ def test_the_tenth_message_is_four_seconds_late(play: Play, tmp_path: Path, kind
     if kind == "udp":
         assert rest == pytest.approx([usual] * 40, abs=1e-3)
     else:
-        # What is behind it in the stream waits for it.
+        # What is behind it in the stream (of TCP, and the only one of SCTP) waits for it.
         assert all(usual + 2.9 < delay < usual + 4.5 for delay in rest)
-    assert record["flows"][0]["delivery_instants"] == ("kernel" if kind == "udp" else "application")
+    assert record["flows"][0]["delivery_instants"] == ("application" if kind == "tcp" else "kernel")
 
 
-def test_a_message_that_is_dropped_is_lost_to_udp_and_stops_tcp(play: Play, tmp_path: Path) -> None:
+def test_a_message_that_is_dropped_is_lost_to_udp_and_stops_streams(play: Play, tmp_path: Path) -> None:
     rule = _rule({"message": {"flow": "f0", "number": 10}}, {"action": "drop"})
-    runs = [_run(rule, id="udp"), _run(rule, id="tcp", flow=_stream_flow(), limit_s=10.0)]
+    # Three packets a message.
+    long = {"rate_bps": 1_600_000, "message_size_bytes": 4000, "duration_s": 1.0}
+    runs = [
+        _run(rule, id="udp"),
+        _run(rule, id="tcp", flow=_stream_flow(), limit_s=10.0),
+        _run(rule, id="sctp", flow=_chunks_flow(app_params=long), limit_s=10.0),
+    ]
     records = play(*runs)
     for run in runs:
         _trusted(run, tmp_path / "out" / run["id"])
     assert [
         number for number, delay in enumerate(_delays_s(tmp_path / "out" / "udp"), 1) if delay is None
     ] == [10]
-    # TCP sends it again and again, and each time it vanishes.
-    assert records["tcp"]["flows"][0]["received_messages"] == 9
-    assert records["tcp"]["in_path"][0]["dropped_packets"] > 3
+    # TCP and SCTP send it again and again, and each time all of it vanishes.
+    for name in ("tcp", "sctp"):
+        assert records[name]["flows"][0]["received_messages"] == 9
+        assert records[name]["in_path"][0]["dropped_packets"] > 3
 
 
 def test_altered_messages_are_thrown_away_or_believed(play: Play, tmp_path: Path) -> None:
@@ -371,9 +385,9 @@ def test_without_its_log_a_node_is_not_checked(honest: tuple[dict[str, Any], Pat
          "in-path node \"mallory\", rule \"r\": `nth` is 0; it must be"),
         ({"in_path": [{**MALLORY, "rules": [_rule({"message": {"flow": "f9"}}, {"action": "drop"})]}]},
          "the messages of flow \"f9\": the run has no flow of this id"),
-        ({"flows": [tcp_flow(stack="sctp", stack_params={})],
+        ({"flows": [_udp_flow(stack="tls", stack_params={"congestion_control": "cubic"})],
           "in_path": [{**MALLORY, "rules": [_rule({"message": {"flow": "f0"}}, {"action": "drop"})]}]},
-         "`sctp` does not carry them in the clear; `udp` and `tcp` do"),
+         "`tls` does not carry them in the clear; `udp`, `tcp` and `sctp` do"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_played_gets_a_sentence(play: Play, changes: Mapping[str, Any], sentence: str) -> None:

@@ -52,7 +52,7 @@ def test_an_experiment_is_played_certified_and_continued(host: Host, folder: Pat
     results = folder / "results" / "host"
     manifest = json.loads((results / "manifest.json").read_text())
     assert manifest["engine"]["ground"] == "host"
-    assert manifest["workers"] == 1
+    assert manifest["sessions"][-1]["workers"] == 1
     for record in results.glob("runs/*/record.json"):
         assert json.loads(record.read_text())["guest"]["ground"] == "host"
     again = json.loads(run("--engine", "host", "--json", cwd=folder).stdout)

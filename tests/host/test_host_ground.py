@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def test_the_secrets_of_a_session_come_out_of_its_process_once(play: Play, tmp_p
 
 
 def test_flows_both_ways_share_the_processes_of_their_nodes(play: Play) -> None:
-    back = flow(id="f1", **{"from": "server", "to": "client"})
+    back = {**flow(id="f1"), "from": "server", "to": "client"}
     record = play(flows=[flow(), back, datagrams(id="f2")])
     assert [it["outcome"] for it in record["flows"]] == ["ok"] * 3, record["flows"]
     assert record["flows"][2]["received_messages"] == record["flows"][2]["sent_messages"] == 300
@@ -198,7 +199,7 @@ def _own_groups() -> dict[int, list[Path]]:
 
 def test_nothing_is_left_behind(play: Play, tmp_path: Path, ability: Mapping[str, Any]) -> None:
     groups: list[Path] = []
-    play(flows=[flow()], on_event=lambda _event: groups.extend(*_own_groups().values()))
+    play(flows=[flow()], on_event=lambda _event: groups.extend(chain(*_own_groups().values())))
     assert bool(groups) == (ability["accounting"] != "rusage")
     assert not [group for group in groups if group.exists()]
     assert [it.name for it in (tmp_path / "out").iterdir()] == ["run"]
@@ -269,6 +270,25 @@ def test_a_setting_of_the_whole_kernel_is_refused_unless_the_host_has_it(host: H
     assert refusals[:2] == [None, None]
     assert refusals[2] is not None
     assert "net.ipv4.tcp_mem = 1 2 3 belongs to the whole kernel" in refusals[2]
+    assert f"it has {' '.join(there)} (as root: sysctl -w" in refusals[2]
+
+
+def test_settings_that_are_none_of_a_network_are_never_written(host: Host, tmp_path: Path) -> None:
+    # Root may write them from within any namespace.
+    setting = Path("/proc/sys/vm/swappiness")
+    before = setting.read_text().strip()
+    other = run_plan(flows=[flow()])
+    other["sysctls"] = {**other["sysctls"], "vm.swappiness": "61" if before != "61" else "62"}
+    (refusal,) = host.refusals([other])
+    played = host.play(other, tmp_path / "out", place=Place())
+    left = json.loads((played / "record.json").read_text())["guest"]["host"]["whole_kernel_sysctls"]
+    after = setting.read_text().strip()
+    if after != before:
+        setting.write_text(before)
+    assert after == before
+    assert left["vm.swappiness"] == before
+    assert refusal is not None
+    assert "belongs to the whole kernel of this host, and a run changes nothing outside" in refusal
 
 
 def test_a_plan_that_is_wrong_is_said_in_one_sentence(host: Host, tmp_path: Path) -> None:

@@ -113,6 +113,19 @@ def test_what_the_sender_dropped_stands_beside_the_losses(tmp_path: Path) -> Non
     assert "own queue" not in answers(sound)["Does everything arrive?"]
 
 
+def test_where_only_what_is_not_ranked_came_through_the_others_are_named(tmp_path: Path) -> None:
+    made = Constructed(
+        ("tcp-cubic", "udp"),
+        lambda protocol, *_: Did(20.0) if protocol == "udp" else Did(None, reason="it was reset"),
+        repetitions=6,
+        flows=(Flow("cbr"),),
+    )
+    results = flows.build(tmp_path / "r", tmp_path / "s", made)
+    text = answers(results)["Which protocol?"]
+    assert text.startswith("None: no flow of TCP CUBIC did what it was to do. Not ranked, since lost"), text
+    assert "UDP" in text
+
+
 def test_where_nothing_arrives_the_report_says_so_with_reasons(tmp_path: Path) -> None:
     """100 % loss: no flow was ever established."""
     made = Constructed(

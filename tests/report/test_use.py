@@ -83,7 +83,7 @@ def test_one_protocol_is_held_against_absolute_limits_only(made: Any) -> None:
     told = made(Constructed(("tcp-cubic",), file_of(tcp_cubic=15), flows=[FILE]))
     (files,) = told["classes"]
     assert files["needs"] == ["within 60 s"]
-    assert files["answer"] == "TCP CUBIC serves it at 0 % loss. It has 75 % to spare."
+    assert files["answer"] == "TCP CUBIC serves it at 0 % loss. It has 75 % to spare (transfer time)."
 
 
 def test_one_protocol_of_a_class_that_only_compares_is_no_advice(made: Any) -> None:
@@ -278,7 +278,9 @@ def test_the_page_opens_with_what_to_use(video: Path) -> None:
         "provenance",
     ]
     assert "Video stream (500 kbit/s)" in text
-    assert "UDP It has 1 % to spare at the worst (50 ms, 1 % loss)." in text.replace("(✓) ", "")
+    assert "UDP It has 1 % to spare at the worst (50 ms, 1 % loss: messages lost)." in text.replace(
+        "(✓) ", ""
+    )
     assert "95 % of messages within 400 ms; at most 1 % of them lost." in text
     assert "25 ms one way 50 ms one way 150 ms one way" in text
     assert "0 % loss" in text

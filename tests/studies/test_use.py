@@ -14,6 +14,7 @@ from gauntlet.advice import grid as advice_grid
 from gauntlet.advice import words
 from gauntlet.advice.grid import Grid
 from gauntlet.advice.standing import Grade
+from gauntlet.advice.use import Advice
 from gauntlet.errors import UserError
 from gauntlet.studies import calibrated, judging, page, siblings, studies, study, terminal, use
 from gauntlet.studies.advised import FromSummary
@@ -48,15 +49,15 @@ def found() -> Summary:
 
 
 @pytest.fixture(scope="module")
-def advice(found: Summary) -> use.Advice:
+def advice(found: Summary) -> Advice:
     return use.advice(D34, found)
 
 
-def of(advice: use.Advice, name: str) -> Grid:
+def of(advice: Advice, name: str) -> Grid:
     return next(it for it in advice.classes if it.service.name == name)
 
 
-def test_messages_have_their_tail_and_what_missed_the_deadline_lost_ones_too(advice: use.Advice) -> None:
+def test_messages_have_their_tail_and_what_missed_the_deadline_lost_ones_too(advice: Advice) -> None:
     cell = of(advice, "Critical voice").cells[0]
     udp = next(it for it in cell.candidates if it.protocol == "udp")
     late = next(it for it in udp.standings if it.need.kpi == "delay_p95_s")
@@ -69,13 +70,13 @@ def test_messages_have_their_tail_and_what_missed_the_deadline_lost_ones_too(adv
     assert words.distance(udp.deciding) == "1.67 × the limit"
 
 
-def test_a_relative_need_has_no_deadline_to_miss(advice: use.Advice) -> None:
+def test_a_relative_need_has_no_deadline_to_miss(advice: Advice) -> None:
     it = of(advice, "Signalling").cells[0].candidates[0]
     assert it.deciding.tail is not None
     assert it.deciding.tail.missed is None
 
 
-def test_a_class_that_the_study_does_not_have_is_marked_as_such(advice: use.Advice) -> None:
+def test_a_class_that_the_study_does_not_have_is_marked_as_such(advice: Advice) -> None:
     own = of(advice, "Signalling beside a greedy CUBIC")
     assert own.by == ""
     worst = {it.protocol: it.grade for it in own.overall()}
@@ -83,7 +84,7 @@ def test_a_class_that_the_study_does_not_have_is_marked_as_such(advice: use.Advi
     assert worst["sctp"] is Grade.TENFOLD, "99.9 % within half a second, and it takes six"
 
 
-def test_the_queue_is_a_condition_where_it_was_varied(advice: use.Advice) -> None:
+def test_the_queue_is_a_condition_where_it_was_varied(advice: Advice) -> None:
     data = of(advice, "Critical data")
     assert {it.queue for it in data.cells} == {"512 kB", "128 kB"}
     short = next(it for it in data.cells if it.queue == "128 kB")
@@ -114,7 +115,7 @@ def test_experiments_that_differ_in_one_setting_are_found() -> None:
     assert ("cbr-hsr", "narrow-hsr-20mhz") not in pairs, "they differ in more than one"
 
 
-def test_settings_say_their_effect_between_and_within_experiments(advice: use.Advice) -> None:
+def test_settings_say_their_effect_between_and_within_experiments(advice: Advice) -> None:
     told = {(it.title, it.protocol, it.kpi.name): it for it in advice.settings}
     short = told["Queue before the line 128 kB instead of 512 kB", "tcp-cubic", "throughput_bps"]
     assert [it.ratio.value for it in short.effects] == pytest.approx([0.5] * 6)
@@ -144,7 +145,7 @@ def test_runs_of_unlike_seeds_are_not_paired() -> None:
     assert use.advice(D34, Summary("d34", parts, D34.home)).settings == ()
 
 
-def test_absolute_limits_rest_on_calibrated_parameters_and_relative_ones_do_not(advice: use.Advice) -> None:
+def test_absolute_limits_rest_on_calibrated_parameters_and_relative_ones_do_not(advice: Advice) -> None:
     rests = {
         grid.service.name: {it.name for it in those}
         for grid, those in zip(advice.classes, advice.calibrated, strict=True)
@@ -167,7 +168,7 @@ def test_a_calibrated_parameter_that_no_experiment_has_is_refused(tmp_path: Path
         load(tmp_path, trust_plugin=False)
 
 
-def test_page_terminal_and_json_say_the_same(found: Summary, advice: use.Advice, tmp_path: Path) -> None:
+def test_page_terminal_and_json_say_the_same(found: Summary, advice: Advice, tmp_path: Path) -> None:
     told = factory.study(tmp_path)
     told = replace(told, advice=D34.advice, beyond=D34.beyond)
     cbr = factory.summary(factory.flows({("tcp-bbr", 0.01): factory.steady(1.96e6)}))

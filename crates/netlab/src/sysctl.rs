@@ -14,9 +14,15 @@ use crate::namespace::Namespace;
 pub type Sysctls = BTreeMap<String, String>;
 
 /// Writes a setting in the namespace of the calling thread. False if the setting does not belong to
-/// namespaces.
+/// network namespaces: then nothing is written.
 pub(crate) fn set_in_namespace(name: &str, value: &str) -> Result<bool, Error> {
-    match fs::write(path(name)?, value) {
+    let path = path(name)?;
+    // Of all settings, `net` alone is another one in each network namespace: writing any other, whoever may do so would
+    // write that of the whole kernel.
+    if !name.starts_with("net.") {
+        return Ok(false);
+    }
+    match fs::write(path, value) {
         Ok(()) => Ok(true),
         // A setting of the whole kernel is missing or read-only inside a namespace.
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(false),

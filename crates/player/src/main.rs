@@ -44,6 +44,13 @@ fn main() -> ExitCode {
         }
         virtual_time::power_off()
     }
+    if !on_ground {
+        eprintln!(
+            "gauntlet-player is neither the first process of the guest kernel, as which `gauntlet run` boots it, nor was \
+             it asked to play on the host ground; {USAGE}"
+        );
+        return ExitCode::from(2);
+    }
     match serve_on_the_host() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -69,22 +76,17 @@ fn serve_in_the_guest() -> Result<()> {
 
 fn serve_on_the_host() -> Result<()> {
     let arguments = Arguments::read(std::env::args_os().skip(1).map(PathBuf::from))?;
-    if !arguments.on_host {
-        return Err(Failure::new(format!(
-            "gauntlet-player is neither the first process of the guest kernel, as which `gauntlet run` boots it, nor was \
-             it asked to play on the host ground; {USAGE}"
-        )));
-    }
     let plan = arguments.plan.as_deref().map(Plan::read).transpose()?;
+    let settings = plan.as_ref().map(report::HostSettings::read).unwrap_or_default();
     let rights = Rights::acquire()?;
     match plan {
         None if arguments.doctor => println!("{}", report::doctor(rights)),
-        Some(plan) if arguments.check => println!("{}", report::check(&plan)),
+        Some(plan) if arguments.check => println!("{}", report::check(&plan, &settings)),
         Some(plan) => {
             let out = arguments.out()?;
             for run in plan.runs {
                 // A ground for each run: nothing of one is left for the next.
-                play_one(&mut Host::new(rights, &out), run, &out)?;
+                play_one(&mut Host::new(rights, settings.clone(), &out), run, &out)?;
             }
         }
         None => return Err(Failure::new(USAGE)),
@@ -123,7 +125,6 @@ struct Arguments {
     plan: Option<PathBuf>,
     out: Option<PathBuf>,
     writable: Vec<PathBuf>,
-    on_host: bool,
     check: bool,
     doctor: bool,
 }
@@ -137,7 +138,7 @@ impl Arguments {
                 Some("--plan") => arguments.plan = Some(value()?),
                 Some("--out") => arguments.out = Some(value()?),
                 Some("--writable") => arguments.writable.push(value()?),
-                Some("--ground") if value()? == Path::new("host") => arguments.on_host = true,
+                Some("--ground") if value()? == Path::new("host") => {}
                 Some("--check") => arguments.check = true,
                 Some("--doctor") => arguments.doctor = true,
                 // User-mode Linux adds this behind whatever it was given.

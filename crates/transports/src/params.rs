@@ -32,8 +32,14 @@ pub fn parse_params<T: DeserializeOwned>(
     owner: &str,
     params: &Map<String, Value>,
 ) -> Result<T, SpecError> {
-    T::deserialize(Value::Object(params.clone()))
-        .map_err(|error| SpecError::new(format!("`{key}` of `{owner}`: {error}")))
+    serde_path_to_error::deserialize(Value::Object(params.clone())).map_err(|error| {
+        let (place, wrong) = (error.path().to_string(), error.inner().to_string());
+        // A missing parameter has no place of its own, and one that nobody knows is named as it is.
+        if place == "." || wrong.contains(&format!("`{place}`")) {
+            return SpecError::new(format!("`{key}` of `{owner}`: {wrong}"));
+        }
+        SpecError::new(format!("`{key}` of `{owner}`: `{place}`: {wrong}"))
+    })
 }
 
 /// The names of the parameters that [`parse_params`] reads into `T`, as the type itself tells them.

@@ -51,6 +51,17 @@ pub enum Service {
     Datagrams,
 }
 
+/// How messages lie in the packets of a transport that does not hide them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carriage {
+    /// Each datagram of UDP is a message.
+    Datagrams,
+    /// They follow each other in a stream of TCP.
+    Stream,
+    /// Each is in a DATA chunk of SCTP, or in several that follow each other (RFC 9260, section 3.3.1).
+    Chunks,
+}
+
 /// What decides how much a sender may send before the first acknowledgement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InitialWindow {
@@ -82,9 +93,10 @@ pub trait Stack: Send + Sync {
         InitialWindow::Own
     }
 
-    /// Whether what is handed to it stands in its packets as it is: a message a datagram, or a stream of bytes in order.
-    fn carries_in_clear(&self) -> bool {
-        false
+    /// How what is handed to it lies in its packets, for whoever looks at them on their way; `None` if nobody there can
+    /// tell.
+    fn carriage(&self) -> Option<Carriage> {
+        None
     }
 
     /// How the packets that open its sessions are told from others; `None` if there is nothing to tell them by.

@@ -1,6 +1,6 @@
 //! Where the messages of a flow begin, for whoever looks at its packets on their way.
 
-use transports::Service;
+use transports::Carriage;
 
 use crate::payload::HEADER_BYTES;
 
@@ -28,8 +28,8 @@ pub enum Beginning {
 
 /// How the messages of a flow lie in its packets.
 pub struct Framing {
-    /// One in a datagram, or one after the other in a stream.
-    pub service: Service,
+    /// How the transport carries them.
+    pub carriage: Carriage,
     /// Whether its sessions have ports of the kernel's choosing.
     pub many_sessions: bool,
     /// Where they begin.

@@ -64,16 +64,13 @@ impl Flow {
     /// # Errors
     /// Why they cannot be told there, as the second half of a sentence.
     pub fn framing(&self) -> Result<Framing, String> {
-        if !self.stack.carries_in_clear() {
-            return Err(format!(
-                "`{}` does not carry them in the clear; `udp` and `tcp` do",
-                self.spec.stack
-            ));
-        }
+        let carriage = self.stack.carriage().ok_or_else(|| {
+            format!("`{}` does not carry them in the clear; `udp`, `tcp` and `sctp` do", self.spec.stack)
+        })?;
         let messages = self.app.messages();
         let messages =
             messages.ok_or_else(|| format!("`{}` does not tell where its messages begin", self.spec.app))?;
-        Ok(Framing { service: self.stack.service(), many_sessions: self.app.opens_many_sessions(), messages })
+        Ok(Framing { carriage, many_sessions: self.app.opens_many_sessions(), messages })
     }
 
     /// Whether it uses further addresses of its nodes beside the first ones.

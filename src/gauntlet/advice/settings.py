@@ -4,7 +4,7 @@ Nothing is said of a setting that was not measured. Adding one is a line in `SET
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gauntlet.advice.words import label
@@ -154,22 +154,31 @@ def sentences(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
     return list(found.items())
 
 
-def overview(changes: Sequence[Change]) -> str:
-    """The changes of one setting in one sentence: better for 10 of 11; no difference for SCTP, throughput"""
-    kinds: dict[str, list[Change]] = {}
+def overview(changes: Sequence[Change]) -> list[str]:
+    """The changes of one setting, a line a KPI: Throughput: better for SCTP (at most 3.0 times at 25 ms)."""
+    by_kpi: dict[str, list[Change]] = {}
     for it in changes:
-        kinds.setdefault(it.verdict, []).append(it)
-    said = []
-    for verdict, those in kinds.items():
-        named = listed([it.whose for it in those]) if len(those) <= FEW else f"{len(those)} of {len(changes)}"
-        strongest = max(those, key=_strength)
-        most = f" (most {strongest.whose}: {_felt(strongest)})" if verdict != NO_DIFFERENCE else ""
-        said.append(f"{verdict} for {named}{most}")
-    return f"{'; '.join(said)}."
+        by_kpi.setdefault(it.kpi.label, []).append(it)
+    return [f"{label}: {'; '.join(_by_verdict(those))}." for label, those in by_kpi.items()]
 
 
 FEW = 2
-"""Changes that an overview names; more it counts."""
+"""Transports that an overview names; more it counts."""
+
+
+def _by_verdict(changes: Sequence[Change]) -> Iterator[str]:
+    verdicts: dict[str, list[Change]] = {}
+    for it in changes:
+        verdicts.setdefault(it.verdict, []).append(it)
+    for verdict, those in verdicts.items():
+        named = [label(it.protocol) for it in those]
+        whom = listed(named) if len(named) <= FEW else f"{len(named)} of {len(changes)} transports"
+        if verdict == NO_DIFFERENCE:
+            yield f"{verdict} for {whom}"
+            continue
+        strongest = max(those, key=_strength)
+        whose = f"{label(strongest.protocol)} " if len(those) > 1 else ""
+        yield f"{verdict} for {whom} (most {whose}at {_felt(strongest)})"
 
 
 def _strength(change: Change) -> float:
@@ -178,4 +187,4 @@ def _strength(change: Change) -> float:
 
 def _felt(change: Change) -> str:
     most = max((it for it in change.effects if it.sure), key=lambda it: it.strength)
-    return f"{most.words} at {most.condition}"
+    return f"{most.condition}: {most.words}"

@@ -51,7 +51,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "settings": [
             {
                 "title": title,
-                "overview": overview(those) if len(those) > MOST else "",
+                "overview": overview(those) if len(those) > MOST else [],
                 "where": those[0].where,
                 "effects": [
                     {
@@ -83,6 +83,7 @@ def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
         "study": [words.label(it) for it in grid.service.study],
         "of_study": bool(grid.by),
         "use": [_transport(it) for it in serving],
+        "nobody": words.nobody(grid),
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
         "assumed": "; ".join(

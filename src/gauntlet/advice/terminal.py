@@ -23,7 +23,6 @@ def uses(advice: Advice) -> RenderableType | None:
     for sentence in advice.silent:
         shown.add_row(Text("No advice"), Text(sentence))
     for title, those in sentences(advice.settings):
-        each = "\n".join(f"{it.whose}: {it.words}." for it in those)
-        said = overview(those) if len(those) > MOST else each
-        shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), said))
+        said = overview(those) if len(those) > MOST else [f"{it.whose}: {it.words}." for it in those]
+        shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), "\n".join(said)))
     return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))

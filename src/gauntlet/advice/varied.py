@@ -48,8 +48,8 @@ class Side:
 
 
 def within(played: Played) -> Iterator[Change]:
-    """What each setting that an experiment varies changes: its last value against its first, other settings
-    at their last.
+    """What each setting that an experiment varies changes: its other values against the usual one, or against
+    the first where none is usual; other settings at their last.
     """
     factors = played.factors()
     settings = {name: setting for name in factors if (setting := setting_of(name)) is not None}
@@ -57,13 +57,15 @@ def within(played: Played) -> Iterator[Change]:
         if len(factors[name]) < 2:
             continue
         others = {other: factors[other][-1] for other in settings if other != name}
-        first, last = factors[name][0], factors[name][-1]
+        labels = {value: played.label(name, value) for value in factors[name]}
+        usual = next((it for it in labels if labels[it] == setting.unset), factors[name][0])
         besides = ", ".join(
             f"{settings[other].words} {played.label(other, value)}" for other, value in others.items()
         )
-        sides = (Side(played, {**others, name: last}), Side(played, {**others, name: first}))
-        values = (played.label(name, last), played.label(name, first))
-        yield from compared(setting, sides, values, besides)
+        for value, label in labels.items():
+            if value != usual:
+                sides = (Side(played, {**others, name: value}), Side(played, {**others, name: usual}))
+                yield from compared(setting, sides, (label, labels[usual]), besides)
 
 
 def compared(

@@ -11,7 +11,7 @@ from gauntlet.metrics.numbers import counted, listed, number
 MARKS = {
     Grade.SERVES: "✓",
     Grade.NARROWLY: "(✓)",
-    Grade.NEAR_MISS: "≈",
+    Grade.NEAR_MISS: "◐",
     Grade.UNSURE: "(✗)",
     Grade.FAILS: "✗",
     Grade.TENFOLD: "✗✗",
@@ -133,7 +133,10 @@ def answer(grid: Grid) -> str:
     overall = grid.overall()
     serving = [it for it in overall if it.grade.serving]
     if not overall or overall[0].grade == Grade.UNMEASURED:
-        return "Not measured."
+        measured = sum(cell.judged > 0 for cell in grid.own)
+        if not measured:
+            return "Not measured."
+        return f"Measured under {measured} of {counted(len(grid.own), 'condition')} so far.{_partly(grid)}"
     if serving:
         verb = "serves" if len(serving) == 1 else "serve"
         told = f"{listed([label(it.protocol) for it in serving])} {verb} it {_under(grid)}"
@@ -163,6 +166,13 @@ def _at(grid: Grid, candidate: Candidate) -> str:
     return condition(grid.where(candidate), queue=len({cell.queue for cell in grid.own}) > 1)
 
 
+def nobody(grid: Grid) -> str:
+    """Why no transport is named for a class, in a few words."""
+    overall = grid.overall()
+    unfinished = bool(overall) and overall[0].grade == Grade.UNMEASURED
+    return "not all measured" if unfinished else "none under every condition"
+
+
 def how_well(grid: Grid) -> str:
     """What `answer` says beside the names of those that serve under every condition."""
     serving = [it for it in grid.overall() if it.grade.serving]
@@ -184,16 +194,24 @@ def _best(grid: Grid, serving: list[Candidate]) -> str:
     if how == "the best":
         return f"{named} is the best{' everywhere' if len(grid.own) > 1 else ''}."
     verb = "takes" if "×" in how else "has"
+    what = _measured(first.deciding)
     if len(grid.own) == 1:
-        return f"{named} {verb} {how}."
-    return f"{named} {verb} {how} at the worst ({_at(grid, first)})."
+        return f"{named} {verb} {how} ({what})."
+    return f"{named} {verb} {how} at the worst ({_at(grid, first)}: {what})."
 
 
 def _worst(grid: Grid, candidate: Candidate) -> str:
     """How a transport fails where it does worst: a near miss, 1.04 × the limit at 150 ms, 1 % loss."""
     word = {Grade.NEAR_MISS: "a near miss, ", Grade.TENFOLD: "a tenfold failure, "}.get(candidate.grade, "")
     at = f" at {_at(grid, candidate)}" if len(grid.own) > 1 else ""
-    return f"{word}{distance(candidate.deciding)}{at}"
+    how = f"{word}{distance(candidate.deciding)}{at}"
+    return how if candidate.grade == Grade.NOTHING else f"{how}: {_measured(candidate.deciding)}"
+
+
+def _measured(standing: Standing) -> str:
+    """What a distance is one of: download time."""
+    name = standing.kpi.label
+    return f"{name[0].lower()}{name[1:]}"
 
 
 def _partly(grid: Grid) -> str:

@@ -84,11 +84,9 @@ class Host:
             asked = run["sysctls"][name]
             # Stock values are what runs start with; the record says where the host's are others.
             if asked != self.stock_sysctls.get(name):
-                has = "has no such setting" if found is None else f"has {found}"
                 return (
-                    f"the setting {name} = {asked} belongs to the whole kernel of this host, which {has}, "
-                    "and a run changes nothing outside of its own namespaces "
-                    f"(as root: sysctl -w {name}='{asked}')"
+                    f"the setting {name} = {asked} belongs to the whole kernel of this host, and a run "
+                    f"changes nothing outside of its own namespaces; {_instead(name, asked, found)}"
                 )
         return None
 
@@ -130,6 +128,13 @@ def _reason(said: str) -> str:
     """The reason in the player's last event, if it refused."""
     events = [json.loads(line) for line in said.splitlines() if line.startswith('{"event"')]
     return next((str(event["reason"]) for event in events if event["event"] == "refused"), "").rstrip(".")
+
+
+def _instead(name: str, asked: str, found: str | None) -> str:
+    """What the host has of a setting, and how root would change it."""
+    if found is None:
+        return "it shows no such setting here"
+    return f"it has {' '.join(found.split())} (as root: sysctl -w {name}='{asked}')"
 
 
 def _processor() -> str:

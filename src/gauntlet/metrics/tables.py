@@ -16,6 +16,7 @@ from gauntlet.metrics.measures import DELAY_LEVELS, DELAYS, FLOW_FACTS, OF_WINDO
 from gauntlet.metrics.registry import registry
 from gauntlet.results import facts, layout, parquet, store
 from gauntlet.results.links import Links
+from gauntlet.results.nodes import nodes_table
 from gauntlet.results.reader import Results, Run
 
 _RUNS_AT_A_TIME = 500
@@ -31,7 +32,7 @@ def finalize(results: Path) -> Path:
     The order in which runs were written, the number of workers and the wall clock have no part in it. Tables
     are: `runs`, the facts with the KPIs of whole runs; `flows`, one row a flow with its KPIs; `windows`, one
     row a window (`gauntlet.metrics.windows`); `delays`, quantiles of the one-way delay of each flow; `links`
-    and `certificates` (`gauntlet.results`).
+    and `certificates` (`gauntlet.results`); of runs in real time also `nodes`.
     """
     found = Results.open(results)
     runs = list(found.runs())
@@ -66,6 +67,8 @@ def finalize(results: Path) -> Path:
         parquet.write(of_runs, place("runs"))
         parquet.write(pa.concat_tables(flows) if flows else _flow_schema().empty_table(), place("flows"))
         Links.of(runs).write(place("links"))
+        if found.manifest.in_real_time:
+            parquet.write(nodes_table(runs), place("nodes"))
     return layout.tables_folder(results)
 
 

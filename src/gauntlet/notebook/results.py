@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gauntlet.errors import UserError
 from gauntlet.metrics.tables import current
 from gauntlet.notebook import packets, series
 from gauntlet.notebook.factors import Factors
@@ -114,6 +115,25 @@ class Results:
         (`bearer`): the columns of docs/formats/trace.md, each value until the next.
         """
         return Table(series.table(self._found, self._factors))
+
+    @cached_property
+    def nodes(self) -> Table:
+        """One row a node of each run in real time: `run`, factors, `node`, what it used (`cpu_ns`,
+        `peak_memory_bytes` and the rest of docs/formats/record.md; null: the host could not tell), and how
+        busy the machine was (`busy_share_before`, `busy_share_after`, `steal_share`).
+
+        Raises UserError for runs in virtual time, where computing costs nothing.
+        """
+        if not self._found.manifest.in_real_time:
+            raise UserError(
+                "Runs in virtual time use nothing up, because computing costs nothing there; play the "
+                "experiment with gauntlet run --engine host."
+            )
+        nodes = self._found.table("nodes")
+        of_run = pc.index_in(nodes["run"], self._runs["run"])
+        known = pc.is_valid(of_run)
+        places = of_run.filter(known).to_numpy().astype("int64")
+        return Table(self._factors.beside(nodes.filter(known), places))
 
     @cached_property
     def packets(self) -> Table:

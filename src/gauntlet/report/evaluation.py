@@ -264,9 +264,9 @@ class Evaluation:
         order = {name: position for position, name in enumerate(KPI_ORDER)}
         known = present & registry().keys()
         names = sorted(known, key=lambda name: (order.get(name, len(order)), name))
-        return [self._called(registry()[name]) for name in names]
+        return [self.called(registry()[name]) for name in names]
 
-    def _called(self, kpi: Kpi) -> Kpi:
+    def called(self, kpi: Kpi) -> Kpi:
         """A KPI as people call it here: what goes up is no download."""
         upward = any(row.upward and row.app in TRANSFERS for row in self.rows)
         return replace(kpi, label="Transfer time") if kpi.name == "download_time_s" and upward else kpi

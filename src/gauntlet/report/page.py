@@ -20,6 +20,8 @@ from gauntlet.report.document import render
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.in_path import COLUMNS, doings
+from gauntlet.report.nodes import COLUMNS as OF_NODE
+from gauntlet.report.nodes import usage
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -66,6 +68,8 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         instants_words=INSTANTS,
         in_path=doings(evaluation),
         in_path_columns=[name.replace("_", " ") for name in COLUMNS],
+        usage=usage(evaluation),
+        usage_columns=OF_NODE,
         shown=shown[0] if shown else {},
         first_doubtful=[run["run"] for run in shown if not run["trusted"]],
         provenance=_provenance(manifest, evaluation.kernel),

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, listed
 from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.nodes import busy
 from gauntlet.results.reader import Results
 
 NOT_CHECKED = "not checked"
@@ -181,7 +182,7 @@ def _instants(evaluation: Evaluation) -> list[tuple[str, list[str]]]:
 
 
 def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
-    found = []
+    found = [sentence] if (sentence := busy(evaluation)) else []
     if older:
         found.append(
             f"Of {counted(older, 'run')} the certificate is of version 1: it found no fault and does not "

@@ -162,7 +162,7 @@ class _Measured(Readings):
 
     def kpi(self, need: Need) -> Kpi:
         """See `Readings`."""
-        return shown(Quantity(need.kpi, need.quantile), {})
+        return self.part.called(shown(Quantity(need.kpi, need.quantile), {}))
 
     def completed(self, need: Need, protocol: str, condition: Place) -> tuple[int, int]:
         """See `Readings`."""
@@ -304,7 +304,7 @@ class _Played:
         if len(named) != 1:
             return []
         (name,) = named
-        return [registry()[it] for it in (GREEDY if name is None else (name,))]
+        return [self.part.called(registry()[it]) for it in (GREEDY if name is None else (name,))]
 
     def by_repetition(self, kpi: Kpi, protocol: str, chosen: Mapping[str, Any]) -> Selected:
         """See `Played`."""

@@ -130,7 +130,8 @@ class Results:
             yield Run(run_id, folder)
 
     def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        """One of the campaign's tables, or some of its columns: runs, flows, windows, links, certificates.
+        """One of the campaign's tables, or some of its columns: runs, flows, windows, links, certificates,
+        of runs in real time nodes.
 
         Raises RunError when the tables are not made yet (`gauntlet.metrics.tables.finalize`).
         """

@@ -11,10 +11,11 @@ use super::frame::{ETHERNET_BYTES, Frame};
 use super::log::{self, Emitted, Event, Fingerprint, InPathCounters, InPathLog, Row};
 use super::matcher::{Found, Matcher, Names, Seen};
 use super::matchers;
-use super::messages::{Part, Tracker};
+use super::messages::Part;
 use super::packet::Headers;
 use super::spec::{InPathSpec, RuleSpec};
 use super::stores::{Held, Stores};
+use super::tracker::Tracker;
 use crate::clock::seconds_to_ns;
 use crate::random::Random;
 

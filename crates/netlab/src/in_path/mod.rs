@@ -18,6 +18,7 @@
 mod action;
 mod actions;
 pub(crate) mod checksums;
+mod chunks;
 mod engine;
 mod fields;
 mod frame;
@@ -33,6 +34,8 @@ mod place;
 mod scripted;
 mod spec;
 mod stores;
+mod stream;
+mod tracker;
 
 #[cfg(test)]
 mod tests;

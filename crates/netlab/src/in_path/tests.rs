@@ -10,11 +10,12 @@ use super::frame::Frame;
 use super::log::{Emitted, Event, InPathLog};
 use super::matcher::Names;
 use super::matchers;
+use super::messages::Carriage;
 use super::messages::tests::flow;
-use super::messages::{Carriage, Tracker};
 use super::packet::tests::{in_gre, ipv4, ipv6, tcp, udp};
 use super::packet::{SCTP, TCP, UDP};
 use super::spec::InPathSpec;
+use super::tracker::Tracker;
 use super::{ByteMatch, PacketPattern, checksums};
 
 const TO_A: usize = 0;

@@ -7,9 +7,9 @@ mod log;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
-use netlab::in_path::{Carriage, Found, MessageFlow, Messages};
+use netlab::in_path::{self, Found, MessageFlow, Messages};
 use netlab::{InPathContext, InPathLog, InPathNode, InPathSpec, Network, PacketPattern, RunClock};
-use transports::Service;
+use transports::Carriage;
 use workload::Beginning;
 
 pub use self::drops::Drops;
@@ -113,7 +113,11 @@ fn message_flow(id: &str, run: &Run, flows: &[Flow], network: &Network) -> Resul
     let own_port = if framing.many_sessions { 0 } else { source_port(index) };
     Ok(MessageFlow {
         id: id.to_owned(),
-        carriage: if framing.service == Service::Stream { Carriage::Stream } else { Carriage::Datagrams },
+        carriage: match framing.carriage {
+            Carriage::Datagrams => in_path::Carriage::Datagrams,
+            Carriage::Stream => in_path::Carriage::Stream,
+            Carriage::Chunks => in_path::Carriage::Chunks,
+        },
         source: SocketAddr::new(address(network, &spec.from)?, own_port),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
         messages: Box::new(OfWorkload(framing.messages)),

@@ -3,6 +3,8 @@
 mod explain;
 pub mod names;
 mod presets;
+#[cfg(feature = "serde")]
+mod read;
 mod requirements;
 mod tuning;
 mod validate;

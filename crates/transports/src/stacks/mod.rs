@@ -73,7 +73,12 @@ const fn entry(
 /// Every transport.
 const REGISTRY: &[Entry] = &[
     entry("tcp", parameters::<tcp::Params>, &[Reliable, Http, InClear, Opening], tcp::build),
-    entry("sctp", parameters::<sctp::Params>, &[Reliable, Http, Opening, SeveralAddresses], sctp::build),
+    entry(
+        "sctp",
+        parameters::<sctp::Params>,
+        &[Reliable, Http, InClear, Opening, SeveralAddresses],
+        sctp::build,
+    ),
     entry("udp", parameters::<udp::Params>, &[InClear, ReleaseTimes], udp::build),
     entry("mptcp", parameters::<mptcp::Mptcp>, &[Reliable, Opening, SeveralAddresses], mptcp::build),
     entry("tls", tls::parameters, &[Reliable, Http, Opening], tls::build),
@@ -162,7 +167,7 @@ mod tests {
                 (Reliable, stack.service() != Service::Datagrams),
                 (Http, http == Some(false)),
                 (Http3, http == Some(true)),
-                (InClear, stack.carries_in_clear()),
+                (InClear, stack.carriage().is_some()),
                 (Opening, stack.opening().is_some()),
                 (ReleaseTimes, stack.wants_release_times()),
                 (SeveralAddresses, stack.homes() > 1),

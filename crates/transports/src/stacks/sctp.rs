@@ -24,7 +24,7 @@ use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
 use crate::sys::clock;
 use crate::sys::options::{self, Plain};
 use crate::transport::DeliveryInstants;
-use crate::transport::{Arrival, Connection, Listener, Sampler, Service, Stack, Take};
+use crate::transport::{Arrival, Carriage, Connection, Listener, Sampler, Service, Stack, Take};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,6 +189,10 @@ impl Stack for Sctp {
 
     fn service(&self) -> Service {
         Service::Messages { streams: self.streams }
+    }
+
+    fn carriage(&self) -> Option<Carriage> {
+        Some(Carriage::Chunks)
     }
 
     fn opening(&self) -> Option<Opening> {

@@ -16,7 +16,7 @@ use crate::kernel::tcp_info::TcpSampler;
 use crate::opening::Opening;
 use crate::params::{Buffers, initial_window, parse_params};
 use crate::session::Session;
-use crate::transport::{Connection, InitialWindow, Listener, Service, Stack};
+use crate::transport::{Carriage, Connection, InitialWindow, Listener, Service, Stack};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,8 +88,8 @@ impl Stack for Tcp {
         Service::Stream
     }
 
-    fn carries_in_clear(&self) -> bool {
-        true
+    fn carriage(&self) -> Option<Carriage> {
+        Some(Carriage::Stream)
     }
 
     fn opening(&self) -> Option<Opening> {

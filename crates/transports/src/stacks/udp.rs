@@ -15,7 +15,7 @@ use crate::params::{Buffers, parse_params};
 use crate::session::Session;
 use crate::sys::options::{self, Plain};
 use crate::sys::qdisc;
-use crate::transport::{Connection, Listener, Service, Stack};
+use crate::transport::{Carriage, Connection, Listener, Service, Stack};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,8 +51,8 @@ impl Stack for Udp {
         Service::Datagrams
     }
 
-    fn carries_in_clear(&self) -> bool {
-        true
+    fn carriage(&self) -> Option<Carriage> {
+        Some(Carriage::Datagrams)
     }
 
     fn wants_release_times(&self) -> bool {

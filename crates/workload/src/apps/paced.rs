@@ -161,17 +161,21 @@ impl Traffic {
         };
         let only_totals = self.only_totals(session);
         let mut offset = 0;
+        // Whether the transport took all that was ready so far. Who is late then was woken late by the machine, which
+        // happens in real time alone, and sends what was ready before the end.
+        let mut keeps_up = false;
         let mut still = Standstill::default();
         let mut now_ns = clock.now_ns();
         while offset < total {
             if now_ns >= session.ctx.limit_ns {
                 return Err(session.limit_reached("the sender was still sending"));
             }
-            let whole = offset.is_multiple_of(size);
-            if now_ns >= end_ns && whole {
+            let over = now_ns >= end_ns;
+            let at_ns = if over && keeps_up { end_ns - 1 } else { now_ns };
+            let ready = if at_ns >= end_ns { 0 } else { self.timetable.ready_messages(at_ns - start_ns) };
+            if over && offset.is_multiple_of(size) && ready * size <= offset {
                 break;
             }
-            let ready = if now_ns >= end_ns { 0 } else { self.timetable.ready_messages(now_ns - start_ns) };
             // A message that is half handed over is completed whatever the time.
             let ready = (ready * size).min(total).max(offset.next_multiple_of(size).min(total));
             if ready <= offset {
@@ -193,6 +197,7 @@ impl Traffic {
             offset += taken as u64;
             sent.note(complete(offset) - complete(before), taken as u64, now_ns);
             still.check(now_ns, taken as u64)?;
+            keeps_up = taken == offered && !self.timetable.is_greedy() && (keeps_up || !over);
             if taken < offered {
                 let offer_ends_ns = start_ns.saturating_add(self.timetable.offer_ends_ns(now_ns - start_ns));
                 let until_ns = if offset.is_multiple_of(size) { end_ns.min(offer_ends_ns) } else { i64::MAX };

@@ -79,8 +79,8 @@ pub fn reason(report: &FlowReport) -> &str {
     report.result.reason.as_deref().expect("a failed flow has a reason")
 }
 
-/// Checks that what was sent arrived, and that it was all of `messages` or nearly so: a source that the machine woke up
-/// too late leaves out what would be sent after its end.
+/// Checks that what was sent arrived, and that it was all of `messages` or nearly so: a source whose session comes up too
+/// late, or whose transport takes no more, leaves out what would be sent after its end.
 pub fn all_in_time(report: &FlowReport, messages: u64) {
     let sent = report.result.sent_messages;
     assert_eq!(sent, report.result.received_messages);

@@ -68,6 +68,17 @@ fn paced_tcp_sends_each_message_when_it_is_ready() {
 }
 
 #[test]
+fn a_source_that_is_woken_too_late_sends_what_was_ready_before_its_end() {
+    // A message each 10 ms, the last one a microsecond before the end: no timer of the kernel is that sharp.
+    let params = json!({"rate_bps": 80e3, "message_size_bytes": 100, "duration_s": 0.050_001});
+    for (stack, stack_params) in [("udp", json!({})), ("tcp", cubic())] {
+        let report = run(&flow(stack, stack_params, "cbr", params.clone()), context());
+        ok(&report);
+        assert_eq!((report.result.sent_messages, report.result.received_messages), (6, 6), "{stack}");
+    }
+}
+
+#[test]
 fn greedy_cbr_ends_with_its_duration() {
     let cbr = json!({"rate_bps": null, "message_size_bytes": 1448, "duration_s": 0.3});
     let report = run(&flow("tcp", cubic(), "cbr", cbr), context());

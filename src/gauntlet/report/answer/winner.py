@@ -1,7 +1,7 @@
 """Which protocol? Who is the safest choice over all conditions, and how the others do."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
@@ -23,7 +23,8 @@ def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
             "Which protocol?", "No protocol has trusted runs under every condition, so none is named."
         )
     if all(not any(evaluation.done(key, it)[0] for it in evaluation.conditions) for key in worst):
-        return Sentence("Which protocol?", f"None: {_none_completed(evaluation)}.")
+        found = f"None: {_none_completed(evaluation, worst)}."
+        return Sentence("Which protocol?", found, _beside_ranking(evaluation, kpi, means))
     order = sorted(worst, key=lambda key: (round(failing(evaluation, key), 9), worst[key]))
     lead = order[0]
     name = evaluation.style(lead).label
@@ -41,13 +42,18 @@ def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
             for key in order[1:]
         ]
         rest.append(f"The others: {listed(others)}.")
-    if unranked := [key for key in means if key not in evaluation.ranked]:
-        beside = [_counted_value(evaluation, kpi, key, means) for key in unranked]
-        rest.append(f"Not ranked, since lost messages are not sent again: {listed(beside)}.")
+    if unranked := _beside_ranking(evaluation, kpi, means):
+        rest.append(unranked)
     if lacking := [key for key in evaluation.ranked if key not in worst]:
         names = listed([evaluation.style(key).label for key in lacking])
         rest.append(f"Not judged, since a number is missing under some condition: {names}.")
     return Sentence("Which protocol?", found, " ".join(rest))
+
+
+def _beside_ranking(evaluation: Evaluation, kpi: Kpi, means: Mapping[str, Mean]) -> str:
+    """How those do that are not ranked; empty without such."""
+    beside = [_counted_value(evaluation, kpi, key, means) for key in means if key not in evaluation.ranked]
+    return f"Not ranked, since lost messages are not sent again: {listed(beside)}." if beside else ""
 
 
 def _counted_value(evaluation: Evaluation, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
@@ -141,9 +147,11 @@ def _done_words(evaluation: Evaluation, key: str) -> str:
     return f"{done} of {of}"
 
 
-def _none_completed(evaluation: Evaluation) -> str:
-    counts = [completed_of(evaluation, style.key) for style in evaluation.styles]
-    flows = sum(of for _, of in counts)
+def _none_completed(evaluation: Evaluation, keys: Collection[str]) -> str:
+    if len(keys) < len(evaluation.styles):
+        names = listed([style.label for style in evaluation.styles if style.key in keys])
+        return f"no flow of {names} did what it was to do"
+    flows = sum(completed_of(evaluation, key)[1] for key in keys)
     return f"not one of {counted(flows, 'flow')} did what it was to do"
 
 

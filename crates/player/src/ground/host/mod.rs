@@ -33,6 +33,7 @@ use self::crew::Crew;
 use self::groups::{Group, Groups};
 use self::idle::Ticks;
 use self::modules::Modules;
+use self::report::HostSettings;
 pub use self::rights::Rights;
 use super::{Enlist, Ground, Half, Time, Wait};
 use crate::failure::{Failure, Result};
@@ -59,12 +60,13 @@ pub struct Host {
     before: Option<(Load, Ticks)>,
     relays: bool,
     netem: bool,
+    settings: HostSettings,
     whole_kernel_sysctls: BTreeMap<String, Option<String>>,
 }
 
 impl Host {
-    /// Gets ready to play a run, whose files that nobody keeps go below `out`.
-    pub fn new(rights: Rights, out: &Path) -> Host {
+    /// Gets ready to play a run on a host of these settings, whose files that nobody keeps go below `out`.
+    pub fn new(rights: Rights, settings: HostSettings, out: &Path) -> Host {
         let id = std::process::id().to_string();
         Host {
             rights,
@@ -77,6 +79,7 @@ impl Host {
             before: None,
             relays: false,
             netem: false,
+            settings,
             whole_kernel_sysctls: BTreeMap::new(),
         }
     }
@@ -108,7 +111,7 @@ impl Ground for Host {
             delayed.clear();
         }
         self.relays = !delayed.is_empty();
-        self.whole_kernel_sysctls = report::whole_kernel_sysctls(run)?;
+        self.whole_kernel_sysctls = self.settings.others_than(run)?;
         self.before = Some((idle::look(), Ticks::now()));
         Ok(BuildOptions {
             seed: run.seed,

@@ -41,14 +41,14 @@ pub fn doctor(rights: Rights) -> String {
     serde_json::to_string_pretty(&found).expect("names and texts can be written as JSON")
 }
 
-/// Which runs of a plan cannot be played here, and why.
-pub fn check(plan: &Plan) -> String {
+/// Which runs of a plan cannot be played here, and why. `host` has the settings of the whole kernel.
+pub fn check(plan: &Plan, host: &HostSettings) -> String {
     let modules = Modules::tried();
     let checked: Vec<Checked> = plan
         .runs
         .iter()
         .map(|run| {
-            let settings = whole_kernel_sysctls(run);
+            let settings = host.others_than(run);
             let refused = refusal(run, &modules).unwrap_or_else(|failure| Some(failure.to_string()));
             Checked {
                 run: run.id.clone(),
@@ -60,21 +60,36 @@ pub fn check(plan: &Plan) -> String {
     serde_json::to_string_pretty(&checked).expect("names and texts can be written as JSON")
 }
 
-/// The settings of a run that cannot be made in a namespace, where the kernel has another value or none: with what it
-/// has.
-///
-/// # Errors
-/// A name is not that of a setting, or nothing can be tried.
-pub fn whole_kernel_sysctls(run: &Run) -> Result<BTreeMap<String, Option<String>>> {
-    let mut left = BTreeMap::new();
-    for (name, asked) in netlab::sysctl::not_in_namespaces(&run.sysctls)? {
-        let found = netlab::sysctl::read(name).ok();
-        let same = found.as_ref().is_some_and(|found| found.split_whitespace().eq(asked.split_whitespace()));
-        if !same {
-            left.insert(name.to_owned(), found);
-        }
+/// What the host's kernel has of the settings that a plan names, read where the player was started: a network namespace of
+/// its own does not show those of the whole kernel.
+#[derive(Debug, Clone, Default)]
+pub struct HostSettings(BTreeMap<String, String>);
+
+impl HostSettings {
+    /// Reads them; to be called before [`Rights::acquire`].
+    pub fn read(plan: &Plan) -> HostSettings {
+        let names = plan.runs.iter().flat_map(|run| run.sysctls.keys());
+        HostSettings(
+            names.filter_map(|name| Some((name.clone(), netlab::sysctl::read(name).ok()?))).collect(),
+        )
     }
-    Ok(left)
+
+    /// The settings of a run that cannot be made in a namespace, where the kernel has another value or none: with what it
+    /// has.
+    ///
+    /// # Errors
+    /// A name is not that of a setting, or nothing can be tried.
+    pub fn others_than(&self, run: &Run) -> Result<BTreeMap<String, Option<String>>> {
+        let mut left = BTreeMap::new();
+        for (name, asked) in netlab::sysctl::not_in_namespaces(&run.sysctls)? {
+            let found = self.0.get(name);
+            let same = found.is_some_and(|found| found.split_whitespace().eq(asked.split_whitespace()));
+            if !same {
+                left.insert(name.to_owned(), found.cloned());
+            }
+        }
+        Ok(left)
+    }
 }
 
 /// Datagrams that found a buffer of a socket of this node full: RcvbufErrors and SndbufErrors of UDP over either version

@@ -3,7 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use restp_proto::profile::{Management, Ordering, names};
+use restp_proto::profile::{
+    AckReport, AckTiming, Congestion, FlowControl, Framing, LossCause, Management, Ordering, Paths,
+    Protection, Reliability, names,
+};
 use restp_proto::{Composition, Encapsulation, Profile};
 use serde::Deserialize;
 
@@ -39,18 +42,18 @@ pub(crate) struct Params {
     profile: Option<String>,
     /// The dissertation's own algorithms and timers instead of today's.
     dissertation: bool,
-    management: Option<String>,
-    flow_control: Option<String>,
-    congestion: Option<String>,
-    ordering: Option<String>,
-    reliability: Option<String>,
-    ack: Option<String>,
-    ack_report: Option<String>,
+    management: Option<Management>,
+    flow_control: Option<FlowControl>,
+    congestion: Option<Congestion>,
+    ordering: Option<Ordering>,
+    reliability: Option<Reliability>,
+    ack: Option<AckTiming>,
+    ack_report: Option<AckReport>,
     duplicate_acks: Option<bool>,
-    framing: Option<String>,
-    paths: Option<String>,
-    loss_cause: Option<String>,
-    protection: Option<String>,
+    framing: Option<Framing>,
+    paths: Option<Paths>,
+    loss_cause: Option<LossCause>,
+    protection: Option<Protection>,
     crc: Option<bool>,
     ecn: Option<bool>,
     pacing: Option<bool>,
@@ -87,17 +90,17 @@ impl Params {
         if self.dissertation {
             profile = profile.dissertation();
         }
-        choose("management", &mut profile.management, self.management.as_deref(), names::MANAGEMENT)?;
-        choose("flow_control", &mut profile.flow_control, self.flow_control.as_deref(), names::FLOW_CONTROL)?;
-        choose("congestion", &mut profile.congestion, self.congestion.as_deref(), names::CONGESTION)?;
-        choose("ordering", &mut profile.ordering, self.ordering.as_deref(), names::ORDERING)?;
-        choose("reliability", &mut profile.reliability, self.reliability.as_deref(), names::RELIABILITY)?;
-        choose("ack", &mut profile.ack_timing, self.ack.as_deref(), names::ACK_TIMING)?;
-        choose("ack_report", &mut profile.ack_report, self.ack_report.as_deref(), names::ACK_REPORT)?;
-        choose("framing", &mut profile.framing, self.framing.as_deref(), names::FRAMING)?;
-        choose("paths", &mut profile.paths, self.paths.as_deref(), names::PATHS)?;
-        choose("loss_cause", &mut profile.loss_cause, self.loss_cause.as_deref(), names::LOSS_CAUSE)?;
-        choose("protection", &mut profile.protection, self.protection.as_deref(), names::PROTECTION)?;
+        replace(&mut profile.management, self.management);
+        replace(&mut profile.flow_control, self.flow_control);
+        replace(&mut profile.congestion, self.congestion);
+        replace(&mut profile.ordering, self.ordering);
+        replace(&mut profile.reliability, self.reliability);
+        replace(&mut profile.ack_timing, self.ack);
+        replace(&mut profile.ack_report, self.ack_report);
+        replace(&mut profile.framing, self.framing);
+        replace(&mut profile.paths, self.paths);
+        replace(&mut profile.loss_cause, self.loss_cause);
+        replace(&mut profile.protection, self.protection);
         replace(&mut profile.duplicate_acks, self.duplicate_acks);
         replace(&mut profile.crc, self.crc);
         replace(&mut profile.i_own_the_path, self.i_own_the_path);
@@ -133,9 +136,10 @@ impl Params {
     /// # Errors
     /// A sentence for an unknown name.
     pub(super) fn encapsulation(&self) -> Result<Encapsulation, SpecError> {
-        let mut encapsulation = Encapsulation::Udp;
-        choose("encapsulation", &mut encapsulation, self.encapsulation.as_deref(), ENCAPSULATION)?;
-        Ok(encapsulation)
+        let name = self.encapsulation.as_deref().unwrap_or("udp");
+        names::find(ENCAPSULATION, name).ok_or_else(|| {
+            wrong(format!("`encapsulation` is `{name}`; choose one of {}", names::choices(ENCAPSULATION)))
+        })
     }
 
     /// How long a repetition of a message is of use.
@@ -180,26 +184,15 @@ fn replace<T: Copy>(value: &mut T, wanted: Option<T>) {
     *value = wanted.unwrap_or(*value);
 }
 
-fn choose<T: Copy>(
-    key: &str,
-    service: &mut T,
-    name: Option<&str>,
-    table: &[(&str, T)],
-) -> Result<(), SpecError> {
-    let Some(name) = name else { return Ok(()) };
-    *service = names::find(table, name)
-        .ok_or_else(|| wrong(format!("`{key}` is `{name}`; choose one of {}", names::choices(table))))?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use restp_proto::profile::Congestion;
+    use crate::params::parse_params;
     use serde_json::json;
 
     fn profile(params: serde_json::Value) -> Result<Profile, String> {
-        let params: Params = serde_json::from_value(params).expect("the test writes known types");
+        let params = params.as_object().expect("the test writes an object");
+        let params: Params = parse_params("stack_params", "restp", params).map_err(|e| e.to_string())?;
         params.profile().map_err(|error| error.to_string())
     }
 
@@ -216,7 +209,15 @@ mod tests {
     fn mistakes_are_sentences() {
         let cases = [
             (json!({"profile": "fax"}), "no `profile` `fax`"),
-            (json!({"ordering": "sideways"}), "`ordering` is `sideways`; choose one of none, partial, full"),
+            (
+                json!({"ordering": "sideways"}),
+                "`ordering`: `sideways` is no choice; choose one of none, partial, full",
+            ),
+            (
+                json!({"crc": "yes"}),
+                "`stack_params` of `restp`: `crc`: invalid type: string \"yes\", expected a boolean",
+            ),
+            (json!({"profil": "voice"}), "`stack_params` of `restp`: unknown field `profil`"),
             (json!({"ack": "none"}), "Retransmission reads acknowledgements"),
             (json!({"hold_s": -1.0}), "`hold_s` is -1"),
             (json!({"visited": true}), "`visited` means something with the opportunistic"),
