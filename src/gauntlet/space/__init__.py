@@ -1,1 +1,1 @@
-"""The laboratory of space links: what the security of a command link costs."""
+"""Links through space: where a transport with its default parameters breaks, and what security costs."""
