@@ -17,7 +17,7 @@ def space() -> None:
     """Ask what links through space do to transports and their security.
 
     \b
-    Example:
+    Examples:
       gauntlet space link quic-quinn-cubic     at which delay its defaults break, and what mends it
       gauntlet space bench --quick             what the security of a command link costs here
     """
