@@ -94,8 +94,7 @@ def without_unsound(capture: Capture) -> Capture:
     """
     taps = {}
     for link, tap in capture.taps.items():
-        packets, lengths = capture.records["packet"], capture.records["captured"]
-        unsound = [not ip_header_is_right(packets[row, : lengths[row]].tobytes()) for row in tap.rows]
+        unsound = [not ip_header_is_right(capture.packet(row)) for row in tap.rows]
         taps[link] = replace(tap, pair=np.where(np.array(unsound, np.bool_), np.uint64(0), tap.pair))
     return replace(capture, taps=taps)
 
@@ -190,8 +189,7 @@ def _heads_of_seen(log: Log, taps: Sequence[TapPackets], capture: Capture) -> li
         if len(tap) < len(rows):
             return None
         for row, place in zip(rows, tap.rows, strict=False):
-            entry = capture.records[place]
-            heads[row.packet] = entry["packet"][: entry["captured"]].tobytes()
+            heads[row.packet] = capture.packet(place)
     return [heads[row.packet] for row in log.seen]
 
 
@@ -237,10 +235,9 @@ def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Captur
     if len(rows) != needed:
         return f"{plural(needed, 'packet')} {words}, but the log tells of {len(rows):,}."
     for number, (row, place) in enumerate(zip(rows, tap.rows[:needed], strict=True)):
-        entry = capture.records[place]
-        head = entry["packet"][: entry["captured"]].tobytes()
+        head = capture.packet(place)
         when = seconds(tap.time_ns[number])
-        if int(entry["length"]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
+        if int(tap.length[number]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
             return f"Packet {number:,} that {words}, at {when}, is not the one that the log has in its place."
         if abs(int(tap.time_ns[number]) - row.t_ns) > tolerance.current().time_ns:
             return f"Packet {number:,} {words} at {when}, but at {seconds(row.t_ns)} by the log."
@@ -294,8 +291,7 @@ def _whole_packets(node: Node, log: Log, capture: Capture) -> dict[int, bytes]:
                 place for place, row in enumerate(log.rows) if row.event == event and row.towards == towards
             ]
             for place, number in zip(places, () if tap is None else tap.rows, strict=False):
-                entry = capture.records[number]
-                head, row = entry["packet"][: entry["captured"]].tobytes(), log.rows[place]
+                head, row = capture.packet(number), log.rows[place]
                 if (len(head), zlib.crc32(head)) == row.fingerprint:
                     found[place] = head
     return found
