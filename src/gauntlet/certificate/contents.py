@@ -21,9 +21,9 @@ from gauntlet.certificate.rewriting import (
     swapped,
     written,
 )
+from gauntlet.certificate.rules import CHANGING, Rules
 
 Print = tuple[int, int]
-_CHANGING = frozenset({"alter", "rewrite"})
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Contents:
     """Follows the log of one node. `whole`: the bytes of the packets that came or left, by the place of their
     line in the log, where they are captured whole. `datagrams`: flows whose messages are whole payloads."""
 
-    rules: Sequence[Mapping[str, Any]]
+    rules: Rules
     between: Sequence[str]
     log: Log
     whole: Mapping[int, bytes]
@@ -119,7 +119,7 @@ class Contents:
         later = self._matched[row.packet]
         later = later[later.index(row.rule) + 1 :]
         place = self._gone.get(row.packet)
-        if place is None or any(self.rules[it]["do"]["action"] in _CHANGING for it in later):
+        if place is None or any(self.rules[it]["do"]["action"] in CHANGING for it in later):
             return _Content()
         return _Content(self.whole.get(place), self.log.rows[place].fingerprint)
 

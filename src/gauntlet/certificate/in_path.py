@@ -24,7 +24,7 @@ from gauntlet.certificate.capture import CAPTURE_BYTES, Capture, TapPackets
 from gauntlet.certificate.conditions import check_conditions
 from gauntlet.certificate.contents import Contents
 from gauntlet.certificate.in_path_log import Log, Row, read_log
-from gauntlet.certificate.rules import check_clock_additions, check_rules
+from gauntlet.certificate.rules import Rules, check_clock_additions, check_rules
 from gauntlet.certificate.sums import ip_header_is_right, sums_are_right
 from gauntlet.certificate.waits import check_waits
 
@@ -46,7 +46,7 @@ class Node:
     number: int
     name: str
     between: tuple[str, str]
-    rules: Sequence[Mapping[str, Any]]
+    rules: Rules
     told: Mapping[str, Any] | None
 
     def into(self, towards: int) -> str:
