@@ -240,9 +240,11 @@ def _needs_message(fields: Mapping[str, Any]) -> bool:
 
 def _wrong_bits(before: bytes, after: bytes, deed: Mapping[str, Any], part: range, exact: bool) -> str | None:
     """What is wrong with the bits that an `alter` turned over. `exact`: `part` is known to the byte."""
+    if len(before) != len(after):
+        return "changed its length"
     repair = deed.get("checksums", "leave") == "repair"
-    if len(before) != len(after) or (repair and repaired(after) != after):
-        return "changed its length" if len(before) != len(after) else "did not repair its checksums"
+    if repair and repaired(after) != after:
+        return "did not repair its checksums"
     count = int(deed.get("bits", 1))
     fixed = {place for places in checksum_places(after) for place in places} if repair else set()
     bits = [
