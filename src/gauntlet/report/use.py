@@ -40,20 +40,13 @@ _Places = Mapping[tuple[float | None, float | None, Variant], Condition]
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
 
-def known(evaluation: Evaluation, classes: Path | None = None) -> list[Services]:
-    """The classes that count, those that come first before the others: of a file, of the experiment, ours.
+def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
+    """What the experiment says of the classes that its flows are of, and of the settings that it varies.
 
-    Raises UserError when one of them is wrong.
+    Classes of the file `classes` count before those of the experiment, and these before ours. Raises
+    UserError when one of them is wrong.
     """
-    own = services.of_experiment(
-        evaluation.results.experiment, str(evaluation.results.folder / layout.EXPERIMENT)
-    )
-    given = [] if classes is None else [services.load(classes)]
-    return [*given, own, services.default()]
-
-
-def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
-    """What the experiment says of the classes that its flows are of, and of the settings that it varies."""
+    known = _known(evaluation, classes)
     if not any(row.trusted for row in evaluation.rows):
         return Advice((), (), (), (NO_TRUST,))
     found: list[Grid] = []
@@ -62,7 +55,7 @@ def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
     samples = _Samples(evaluation)
     for part in evaluation.parts:
         for work, conditions in _works(part).items():
-            fitting = services.fitting(work, classes)
+            fitting = services.fitting(work, known)
             if fitting is None:
                 silent.append(_no_class(part, work))
                 continue
@@ -78,6 +71,15 @@ def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in evaluation.parts for change in within(_Played(part, samples)))
     return Advice(tuple(found), settings, ((),) * len(found), tuple(silent), listed(whose) if whose else "")
+
+
+def _known(evaluation: Evaluation, classes: Path | None) -> list[Services]:
+    """The classes that count, those that come first before the others."""
+    own = services.of_experiment(
+        evaluation.results.experiment, str(evaluation.results.folder / layout.EXPERIMENT)
+    )
+    given = [] if classes is None else [services.load(classes)]
+    return [*given, own, services.default()]
 
 
 def _works(part: Evaluation) -> dict[Work, list[Condition]]:
