@@ -136,3 +136,12 @@ def test_the_experiments_about_them_vary_them() -> None:
     }
     windows = expand(load_experiment(EXPERIMENTS / "initial-window.toml", repetitions=1))
     assert {it.flows[0].options["initial_window_segments"] for it in windows} == {3, 10, 30}
+
+
+def test_the_experiment_about_a_small_buffer_varies_the_system_calls() -> None:
+    runs = expand(load_experiment(EXPERIMENTS / "send-buffer.toml", repetitions=1))
+    asked = [program["parameters"] for it in runs if (program := it.flows[0].external) is not None]
+    assert len(asked) == len(runs)
+    assert {it["call_bytes"] for it in asked} == {1448, 131_072, 724 * 1448}
+    assert {it["buffer_bytes"] for it in asked} == {104 * 1024}
+    assert {it["congestion"] for it in asked} == {"cubic"}
