@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bursts::attempt::Try;
-use bursts::grid::Grid;
+use bursts::grid::{Cell, Grid, Line};
 use bursts::page;
 use bursts::stack::Stack;
 use bursts::table::{Flow, Transfer};
@@ -56,6 +56,21 @@ struct Selection {
     /// Only cells with at most so many bytes.
     #[arg(long)]
     at_most_bytes: Option<usize>,
+    /// Only links with this loss.
+    #[arg(long)]
+    loss_percent: Option<u32>,
+    /// Only links with bursts of so many packets.
+    #[arg(long)]
+    burst_packets: Option<u32>,
+    /// Only links with this round-trip time.
+    #[arg(long)]
+    rtt_ms: Option<u64>,
+    /// Only transfers of exactly so many bytes.
+    #[arg(long)]
+    bytes: Option<usize>,
+    /// Only these seeds of those that are registered.
+    #[arg(long, value_delimiter = ',')]
+    seeds: Vec<u64>,
     /// Only every so-manieth cell.
     #[arg(long, default_value_t = 1)]
     every: usize,
@@ -70,6 +85,22 @@ struct Selection {
 impl Selection {
     fn rest<'a, T>(&self, jobs: &'a [T]) -> &'a [T] {
         jobs.get(self.skip..).unwrap_or_default()
+    }
+
+    fn has_line(&self, line: Line) -> bool {
+        self.loss_percent.is_none_or(|loss| loss == line.loss_percent)
+            && self.burst_packets.is_none_or(|burst| burst == line.burst_packets)
+            && self.rtt_ms.is_none_or(|rtt| rtt == line.rtt_ms)
+    }
+
+    fn has_cell(&self, cell: Cell) -> bool {
+        self.has_line(cell.line)
+            && self.bytes.is_none_or(|bytes| bytes == cell.size_bytes)
+            && self.at_most_bytes.is_none_or(|most| cell.size_bytes <= most)
+    }
+
+    fn has_seed(&self, seed: u64) -> bool {
+        self.seeds.is_empty() || self.seeds.contains(&seed)
     }
 
     fn stacks(&self, all: Vec<Stack>) -> Vec<Stack> {
@@ -109,11 +140,11 @@ fn transfers(selection: &Selection, fresh: bool) {
     let stacks = selection.stacks(Stack::for_transfers());
     let tries = selection.tries.map_or(usize::MAX, |tries| tries as usize);
     let cells = grid.cells().into_iter().step_by(selection.every.max(1));
-    let most = selection.at_most_bytes.unwrap_or(usize::MAX);
     let mut jobs = Vec::new();
-    for cell in cells.filter(|cell| cell.size_bytes <= most) {
+    for cell in cells.filter(|cell| selection.has_cell(*cell)) {
         for stack in &stacks {
-            jobs.extend(grid.seeds(cell, fresh).take(tries).map(|seed| (stack, cell, seed)));
+            let seeds = grid.seeds(cell, fresh).take(tries).filter(|seed| selection.has_seed(*seed));
+            jobs.extend(seeds.map(|seed| (stack, cell, seed)));
         }
     }
     println!("{}", Transfer::HEAD);
@@ -129,10 +160,12 @@ fn messages(selection: &Selection) {
     let stacks = selection.stacks(Stack::for_messages());
     let tries = selection.tries.unwrap_or(grid.messages.tries);
     let lines = grid.lines().into_iter().step_by(selection.every.max(1));
+    let lines = lines.filter(|line| selection.has_line(*line));
     let jobs: Vec<_> = lines.flat_map(|line| stacks.iter().map(move |stack| (stack, line))).collect();
     println!("{}", Flow::HEAD);
     print_each(selection.rest(&jobs), selection.threads, |(stack, line)| {
         let delays_s = (1..=tries)
+            .filter(|seed| selection.has_seed(*seed))
             .flat_map(|seed| stack.messages(&Try { link: grid.link(*line), seed }, &grid.messages))
             .collect();
         Flow::of(stack.name, *line, delays_s).to_line()
