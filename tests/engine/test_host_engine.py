@@ -97,10 +97,11 @@ def test_a_player_that_leaves_no_record_is_reported(tmp_path: Path, script: str,
         player(tmp_path, script).play(RUN, tmp_path / "out", place=Place(console=tmp_path / "console"))
 
 
-def test_a_player_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("script", ["sleep 1000", "exec >&- 2>&-; sleep 1000"])
+def test_a_player_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(host_ground, "PATIENCE_S", -1.0)
     with pytest.raises(RunError, match="was ended"):
-        player(tmp_path, "sleep 1000").play(RUN, tmp_path / "out", place=Place(console=tmp_path / "console"))
+        player(tmp_path, script).play(RUN, tmp_path / "out", place=Place(console=tmp_path / "console"))
 
 
 # --- the doctor -----------------------------------------------------------------------------------------

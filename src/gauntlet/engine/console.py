@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gauntlet.engine.ended import signal_name
+from gauntlet.engine.lines import is_event
 
 OWN_PREFIX = "gauntlet-kernel: "
 """Lines of the guest kernel that are written for people begin so."""
@@ -160,7 +161,7 @@ def last_words(lines: Iterable[str]) -> LastWords:
     said: list[str] = []
     panic = ""
     for raw in lines:
-        if raw.startswith('{"event"') or _QUIET_LEVEL.match(raw):
+        if is_event(raw) or _QUIET_LEVEL.match(raw):
             continue
         line = _STAMP.sub("", raw).rstrip()
         if _PANIC.match(line):

@@ -24,6 +24,7 @@ from gauntlet import engine
 from gauntlet.engine import cores, guest_memory, kernel, standstill
 from gauntlet.engine.console import Console, last_words, own_place
 from gauntlet.engine.ended import ended, oom_kills
+from gauntlet.engine.lines import event_of, printed
 from gauntlet.errors import RunError
 
 # 2026-01-01T00:00:00Z. Any fixed instant will do; certificates made in a guest must be valid then.
@@ -144,9 +145,9 @@ class _Watched:
 
     def listen(self, on_event: Callable[[Mapping[str, Any]], None], stall_wall_s: float) -> None:
         """Take in all that the guest says until it ends; raises RunError unless it ends as it should."""
-        for line in self._lines(stall_wall_s):
+        for line in printed(self._process, partial(self._await, stall_wall_s=stall_wall_s)):
             self._console.add(line)
-            event = _event(line)
+            event = event_of(line)
             if event is None:
                 self._powered_down = self._powered_down or line.endswith(_POWERED_DOWN)
                 continue
@@ -161,32 +162,18 @@ class _Watched:
         if self._place is not None:
             self._place.unlink(missing_ok=True)
 
-    def _lines(self, stall_wall_s: float) -> Iterator[str]:
-        """Lines of the guest's console until it ends; raises RunError when it stands still."""
-        assert self._process.stdout is not None
-        pending = b""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while True:
-                self._await(selector, stall_wall_s)
-                block = os.read(self._process.stdout.fileno(), 65536)
-                if not block:
-                    break
-                *whole, pending = (pending + block).split(b"\n")
-                for line in whole:
-                    yield line.decode(errors="replace").rstrip("\r")
-        if pending:
-            yield pending.decode(errors="replace").rstrip("\r")
+    def _await(self, selector: selectors.BaseSelector, stall_wall_s: float) -> bool:
+        """Wait until the guest says something: True, or RunError when it stands still.
 
-    def _await(self, selector: selectors.BaseSelector, stall_wall_s: float) -> None:
-        """Wait until the guest says something; in the second half of a silence, see who uses the CPU."""
+        In the second half of a silence, see who uses the CPU.
+        """
         half_s = stall_wall_s / 2
         if selector.select(timeout=half_s):
-            return
+            return True
         before = standstill.glance(self._process.pid)
         for _ in range(2 * _PATIENCE):
             if selector.select(timeout=half_s):
-                return
+                return True
             finding = standstill.look(self._process.pid, before, self._machine.program, half_s / 2)
             if not finding.starved:
                 break
@@ -195,6 +182,7 @@ class _Watched:
                 f"The guest has stood still for {time.monotonic() - before.at_s + half_s:.0f} s of wall time "
                 f"({self._state}): {finding.sentence}. {self._kept(finding.sentence)}"
             )
+        return True
 
     def _state_after(self, event: Mapping[str, Any]) -> str:
         run = f"run {event['run']}" if self._several else "its run"
@@ -238,16 +226,6 @@ def _given_up(reason: str) -> str:
     if os.strerror(errno.ENOSPC) in reason:
         return f"The disk is full: {reason}; free some space, the same command continues."
     return f"The guest gave up: {reason}"
-
-
-def _event(line: str) -> Mapping[str, Any] | None:
-    if not line.startswith('{"event"'):
-        return None
-    try:
-        event: Mapping[str, Any] = json.loads(line)
-    except ValueError:
-        return None
-    return event
 
 
 def _prepare(enter: Callable[[], None] | None) -> None:

@@ -4,6 +4,7 @@ The player does it in namespaces of its own (docs/guide/host-ground.md). What co
 and on what else it does: the same run gives similar results, not the same bytes.
 """
 
+import contextlib
 import json
 import os
 import platform
@@ -23,6 +24,7 @@ from gauntlet.engine.console import Console, own_place
 from gauntlet.engine.contract import OnEvent, Place
 from gauntlet.engine.ended import ended
 from gauntlet.engine.hashes import sha256_of_file
+from gauntlet.engine.lines import event_of, printed
 from gauntlet.errors import RunError
 
 PATIENCE_S = 180.0
@@ -126,7 +128,7 @@ def _command(program: Path, *arguments: str) -> list[str]:
 
 def _reason(said: str) -> str:
     """The reason in the player's last event, if it refused."""
-    events = [json.loads(line) for line in said.splitlines() if line.startswith('{"event"')]
+    events = filter(None, map(event_of, said.splitlines()))
     return next((str(event["reason"]) for event in events if event["event"] == "refused"), "").rstrip(".")
 
 
@@ -193,23 +195,20 @@ def _listen(
     on_event: Callable[[Mapping[str, Any]], None],
 ) -> str:
     """Take in what the player says until it ends or its time is over; why it refused, if it did."""
-    assert process.stdout is not None
-    refused, pending = "", b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        while selector.select(timeout=max(0.0, until_s - time.monotonic())):
-            block = os.read(process.stdout.fileno(), 65536)
-            if not block:
-                process.wait()
-                break
-            *whole, pending = (pending + block).split(b"\n")
-            for text in (line.decode(errors="replace") for line in whole):
-                console.add(text)
-                if not text.startswith('{"event"'):
-                    continue
-                event = json.loads(text)
-                if event["event"] == "refused":
-                    refused = str(event["reason"]).rstrip(".")
-                else:
-                    on_event(event)
+
+    def wait(selector: selectors.BaseSelector) -> bool:
+        return bool(selector.select(timeout=max(0.0, until_s - time.monotonic())))
+
+    refused = ""
+    for line in printed(process, wait):
+        console.add(line)
+        event = event_of(line)
+        if event is None:
+            continue
+        if event["event"] == "refused":
+            refused = str(event["reason"]).rstrip(".")
+        else:
+            on_event(event)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=max(0.0, until_s - time.monotonic()))
     return refused
