@@ -115,3 +115,24 @@ impl Connection {
         packet
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R-ENCAP-3, R-SEC-1
+    #[test]
+    fn a_challenge_is_at_most_three_times_what_it_answers() {
+        let composition = crate::Profile::file_arq().validate().unwrap();
+        let mut endpoint = crate::Endpoint::new(crate::EndpointConfig::default(), [1; 32]);
+        let path = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
+        let id = endpoint.connect(Instant::ZERO, path, 9, 7, &composition).unwrap();
+        let conn = endpoint.inside(id).unwrap();
+        let stranger = PathAddr { remote: ([203, 0, 113, 9], 4000).into(), ..path };
+        let challenge = Cookie::new(&[7; 16]).unwrap();
+        for (received_bytes, asks) in [(15, false), (60, true)] {
+            conn.ask_for_proof(Instant::ZERO, 0, stranger, received_bytes, challenge);
+            assert_eq!(conn.paths[0].moving.is_some(), asks, "{received_bytes} bytes");
+        }
+    }
+}

@@ -42,6 +42,14 @@ fn mean_s(profile: &Profile, link: &LinkConfig, size_bytes: usize) -> f64 {
     (1..=10).map(|seed| transfer(seed, profile, link, size_bytes).0).sum::<f64>() / 10.0
 }
 
+#[test]
+fn the_preset_for_lossy_links_takes_no_loss_for_congestion_as_such() {
+    let preset = Profile::file_harq();
+    let loss_based = Profile { congestion: Congestion::Cubic, ..preset.clone() };
+    let (own, other) = (mean_s(&preset, &rough_link(), 500_000), mean_s(&loss_based, &rough_link(), 500_000));
+    assert!(own * 3.0 < other, "{own} s, with a window that each loss shrinks {other} s");
+}
+
 // R-HARQ-4
 #[test]
 fn encoded_packets_cost_a_transfer_nothing() {
