@@ -13,13 +13,10 @@ use super::cop1::{Receiving, Sending};
 use crate::clock::Clock;
 use crate::error::{Failure, OrFailure};
 use crate::peers::same_end;
-use crate::session::{Guarded, Session};
+use crate::session::{Guarded, Session, next_look_ns};
 use crate::sys::batch::{self, RecvBatch};
 use crate::sys::options;
 use crate::transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Take};
-
-/// How often a receiver in silence looks whether the sender is done.
-const LOOK_UP_NS: i64 = 1_000_000_000;
 
 /// Datagrams taken with one call, and the longest.
 const RECEIVE_DATAGRAMS: usize = 32;
@@ -235,6 +232,7 @@ impl Listener for ReliableListener {
             report_interval_ns: self.report_interval_ns,
             ground: None,
             report_ns: i64::MAX,
+            heard_ns: 0,
         }))
     }
 }
@@ -248,6 +246,8 @@ struct ReliableReceiver {
     ground: Option<SocketAddr>,
     /// When the next report is due.
     report_ns: i64,
+    /// When a frame came last.
+    heard_ns: i64,
 }
 
 impl ReliableReceiver {
@@ -274,6 +274,9 @@ impl ReliableReceiver {
             },
         )?;
         self.ground = ground;
+        if worth {
+            self.heard_ns = self.wire.now_ns;
+        }
         if worth || self.wire.now_ns >= self.report_ns { self.report() } else { Ok(()) }
     }
 }
@@ -305,7 +308,7 @@ impl Connection for ReliableReceiver {
         most_bytes: u64,
         take: &mut Take<'_>,
     ) -> Result<Arrival, Failure> {
-        let look_up_ns = self.wire.look_at_clock() + LOOK_UP_NS;
+        let look_up_ns = next_look_ns(self.heard_ns, self.wire.look_at_clock());
         loop {
             let (mut messages, mut bytes) = (0, 0);
             while messages < most_messages && bytes < most_bytes.max(1) {
