@@ -21,7 +21,7 @@ ROOMS = (
     {"packing"},
     {"playing", "rehearsal", "worker"},
     {"campaign", "figures"},
-    {"advice"},
+    {"advice", "space"},
     {"report"},
     {"notebook"},
     {"studies"},

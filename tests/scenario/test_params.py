@@ -72,7 +72,10 @@ def test_a_seed_out_of_range(seed: int) -> None:
 
 def test_available_scenarios_load_with_the_parameters_they_show() -> None:
     found = available()
-    assert [info.name for info in found] == ["hsr", "regional", "metro-a", "constant", "geo", "meo", "leo"]
+    satellites, planets = ["geo", "meo", "leo"], ["lunar", "mars"]
+    assert [info.name for info in found] == [
+        "hsr", "regional", "metro-a", "constant", *satellites, *planets
+    ]  # fmt: skip
     for info in found:
         default, shown = load_scenario(info.name), load_scenario(info.name, info.params)
         assert shown.trace.table.equals(default.trace.table)

@@ -124,6 +124,17 @@ impl Alarm {
         self.wait_for(fd.as_fd())
     }
 
+    /// Sleeps until there is something to read from one of `fds`.
+    pub fn sleep_until_any_readable<'a>(
+        &self,
+        fds: impl IntoIterator<Item = BorrowedFd<'a>>,
+    ) -> Result<Woken, Error> {
+        let bell = PollFd::new(self.bell.as_fd(), PollFlags::POLLIN);
+        let fds = fds.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let mut fds: Vec<PollFd<'_>> = fds.chain([bell]).collect();
+        wait(&mut fds)
+    }
+
     /// Sleeps until an instant, if there is one, or until there is something to read from `fd`.
     pub fn sleep_until_or_readable(
         &self,

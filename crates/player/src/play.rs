@@ -30,6 +30,14 @@ use crate::record::{FlowPath, Guest, QLOG, Record};
 /// How often the host hears of a run that is under way, in parts of its expected length.
 const REPORTS_A_RUN: f64 = 50.0;
 
+/// No sooner than after this part of what has passed already: a run of a year is over in a minute, most of it silence,
+/// and a report each ten seconds of it would take hours.
+const REPORT_SHARE: f64 = 0.01;
+
+/// Round trips that datagrams are waited for at least, in silence: one for what is under way at the sender's end, as
+/// much again for the receiver's farewell.
+const QUIET_ROUND_TRIPS: i64 = 2;
+
 /// How long what is still queued when the last flow ends may take to drain.
 const DRAIN_LIMIT_S: f64 = 60.0;
 const DRAIN_STEP: Duration = Duration::from_millis(250);
@@ -232,7 +240,7 @@ fn context(
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
         source_further: network.topology().further_addresses_of(&spec.from)?,
         destination_further: network.topology().further_addresses_of(&spec.to)?,
-        quiet_ns: time.quiet_ns,
+        quiet_ns: time.quiet_ns.max(QUIET_ROUND_TRIPS.saturating_mul(round_trip_ns(run, network, spec)?)),
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
         // Packets that an in-path node has made or altered look like the stream's own, and may not be part of it.
@@ -244,15 +252,28 @@ fn context(
     })
 }
 
+/// The delays of all links between a flow's ends and back, each at its longest; queues and jitter not counted.
+fn round_trip_ns(run: &Run, network: &Network, flow: &FlowSpec) -> Result<i64> {
+    let ways = [network.path(&flow.from, &flow.to)?, network.path(&flow.to, &flow.from)?];
+    let longest_s = |link: &String| {
+        let of_link = run.timeline.iter().filter(|change| change.link == *link);
+        of_link.filter_map(|change| change.delay_s).fold(0.0, f64::max)
+    };
+    let delay_s: f64 = ways.iter().flatten().map(longest_s).sum();
+    Ok((delay_s * 1e9) as i64)
+}
+
 /// Waits for every thread's end, telling the host now and then how far the run is.
 fn report_until_all_have_ended(run: &Run, clock: RunClock, ends: &Receiver<()>) {
     let expected_s = run.expected_s();
-    let interval = Duration::from_secs_f64((expected_s / REPORTS_A_RUN).clamp(0.5, 10.0));
+    let least_s = (expected_s / REPORTS_A_RUN).clamp(0.5, 10.0);
+    let mut virtual_s = 0.0;
     loop {
+        let interval = Duration::from_secs_f64(least_s.max(virtual_s * REPORT_SHARE));
         match ends.recv_timeout(interval) {
             Ok(()) => {}
             Err(RecvTimeoutError::Timeout) => {
-                let virtual_s = clock.now_ns().unwrap_or(0) as f64 / 1e9;
+                virtual_s = clock.now_ns().unwrap_or(0) as f64 / 1e9;
                 tell(&Event::Progress { run: &run.id, virtual_s, expected_s });
             }
             Err(RecvTimeoutError::Disconnected) => return,

@@ -57,7 +57,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// A choice for `quiet_ns`: half a minute. Datagrams that a link which is down holds back for longer count as lost.
+    /// A choice for `quiet_ns`: half a minute, more than enough where light takes less than
+    /// seconds. Datagrams that a link which is down holds back for longer count as lost.
     /// Silence costs nothing in virtual time.
     pub const DEFAULT_QUIET_NS: i64 = 30_000_000_000;
 }

@@ -300,6 +300,18 @@ impl Session {
     }
 }
 
+/// How often an end in silence looks whether the other one is done.
+const LOOK_UP_NS: i64 = 1_000_000_000;
+
+/// Of a long silence the hundredth part: light may take days, and a look each second of them takes hours to compute.
+const LOOK_UP_SHARE: i64 = 100;
+
+/// When an end that has heard nothing since `silent_since_ns` looks up next.
+pub(crate) fn next_look_ns(silent_since_ns: i64, now_ns: i64) -> i64 {
+    let silence_ns = now_ns.saturating_sub(silent_since_ns);
+    now_ns.saturating_add((silence_ns / LOOK_UP_SHARE).max(LOOK_UP_NS))
+}
+
 /// Bounds how long a blocking receive on this socket may take.
 pub(crate) fn bound_receive(socket: &Socket, timeout_ns: i64) -> Result<(), Failure> {
     socket
@@ -367,5 +379,21 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         // The connection closes with its last descriptor: the session's copy goes first.
         self.session.state().sockets.retain(|socket| socket.as_raw_fd() != self.copy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_days_of_silence_take_a_few_hundred_looks() {
+        let (since_ns, ten_days_ns) = (5_000_000_000, 10 * 86_400 * 1_000_000_000);
+        let mut looks = vec![since_ns];
+        while looks[looks.len() - 1] < since_ns + ten_days_ns {
+            looks.push(next_look_ns(since_ns, looks[looks.len() - 1]));
+        }
+        assert!(looks[..100].windows(2).all(|pair| pair[1] - pair[0] == LOOK_UP_NS));
+        assert!((500..1500).contains(&looks.len()), "{}", looks.len());
     }
 }

@@ -3,6 +3,7 @@
 //! A stack opens a session (which may take round trips and keys) and then carries data; the two are apart, so that
 //! session set-up has its own instants in the record.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -264,6 +265,12 @@ pub trait Connection: Send {
     /// dropped them; `None` for a transport that never does so.
     fn sender_dropped_messages(&mut self) -> Option<u64> {
         None
+    }
+
+    /// What a transport that runs in the program counted at this end, by name, for the record: what it sent, what was
+    /// lost, what it refused.
+    fn counts(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
     }
 
     /// Reads the state of the sender's socket; `None` for a transport without one.

@@ -116,6 +116,8 @@ pub struct ServerResult {
     pub(crate) records: Option<RecordMap>,
     /// The objects that it asked for.
     pub(crate) exchanges: Vec<Exchange>,
+    /// What its transport counted.
+    pub(crate) counts: BTreeMap<String, u64>,
 }
 
 /// What the sending half noted.
@@ -128,6 +130,7 @@ pub struct ClientResult {
     pub(crate) finished_ns: Option<i64>,
     pub(crate) subflows: Option<u32>,
     pub(crate) sender_dropped_messages: Option<u64>,
+    pub(crate) counts: BTreeMap<String, u64>,
 }
 
 impl ClientResult {
@@ -141,6 +144,7 @@ impl ClientResult {
             finished_ns: None,
             subflows: None,
             sender_dropped_messages: None,
+            counts: BTreeMap::new(),
         }
     }
 }
@@ -153,6 +157,7 @@ impl ServerResult {
             instants: DeliveryInstants::Application,
             records: None,
             exchanges: Vec::new(),
+            counts: BTreeMap::new(),
         }
     }
 }

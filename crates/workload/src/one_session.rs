@@ -129,6 +129,7 @@ pub(crate) fn receive_over_one_session(
     result.instants = connection.instants();
     let received = receive(&mut End { connection: connection.as_mut(), session }, &mut result.received);
     result.records = connection.records();
+    result.counts = connection.counts();
     received
 }
 
@@ -151,6 +152,7 @@ pub(crate) fn send_over_one_session(
         Ok(())
     });
     result.sender_dropped_messages = connection.sender_dropped_messages();
+    result.counts = connection.counts();
     result.samples = samples;
     outcome
 }

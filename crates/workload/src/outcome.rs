@@ -1,5 +1,6 @@
 //! The outcome of a flow as the record has it, whoever carried the flow.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use serde::Serialize;
@@ -61,6 +62,9 @@ pub struct FlowResult {
     /// transports that never do so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_dropped_messages: Option<u64>,
+    /// What a transport that runs in the program counted at both ends, by name; absent for those that count nothing.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// How a flow ended.
@@ -101,6 +105,8 @@ pub struct Summary {
     pub subflows: Option<u32>,
     /// As in [`FlowResult`].
     pub sender_dropped_messages: Option<u64>,
+    /// As in [`FlowResult`].
+    pub counts: BTreeMap<String, u64>,
 }
 
 fn seconds(t_ns: i64) -> f64 {
@@ -140,6 +146,7 @@ impl FlowResult {
             delivery_instants: summary.instants.name(),
             subflows: summary.subflows,
             sender_dropped_messages: summary.sender_dropped_messages,
+            counts: summary.counts,
         }
     }
 

@@ -38,7 +38,7 @@ impl FlowReport {
         client: ClientResult,
     ) -> Self {
         let alone = server.is_none();
-        let ServerResult { received, instants, records, exchanges: asked } =
+        let ServerResult { received, instants, records, exchanges: asked, counts: at_receiver } =
             server.unwrap_or_else(|| ServerResult::new(false));
         let ClientResult {
             mut sent,
@@ -48,7 +48,11 @@ impl FlowReport {
             mut finished_ns,
             subflows,
             sender_dropped_messages,
+            mut counts,
         } = client;
+        for (name, many) in at_receiver {
+            *counts.entry(name).or_default() += many;
+        }
         let (mut source, mut destination) = (session.ctx.source, session.ctx.destination);
         let exchanges = if flow.app.receiver_asks() {
             std::mem::swap(&mut source, &mut destination);
@@ -88,6 +92,7 @@ impl FlowReport {
                 instants,
                 subflows,
                 sender_dropped_messages,
+                counts,
             },
         );
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();

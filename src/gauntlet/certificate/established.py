@@ -70,7 +70,11 @@ class Opened:
 
     @property
     def may_not_wait(self) -> bool:
-        """Whether data may go before any answer: TCP Fast Open, early data, some handshakes of ResTP."""
+        """Whether data may go before any answer: TCP Fast Open, early data, some handshakes of ResTP, and
+        COP-1 with keys and counts from before.
+        """
+        if self.claims.stack == "sdls-cop1":
+            return True
         if self.claims.stack == "restp":
             by_profile = {"web_opt": "opportunistic", "datagram": "connectionless"}
             usual = by_profile.get(str(self.params.get("profile")), "three-way")

@@ -18,6 +18,7 @@ from gauntlet.cli.reproduce import reproduce
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
 from gauntlet.cli.schema import schema
+from gauntlet.cli.space import space
 from gauntlet.cli.worker import worker
 
 
@@ -56,6 +57,6 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, scenario, exec_, schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, reproduce, scenario, exec_, space, schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

@@ -13,8 +13,11 @@ from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
 from gauntlet.experiment.strict import unknown_key
 
-_TIMES = ("second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start")
-_SIZES = ("queue", "bucket", "size", "packet", "send_buffer", "receive_buffer")
+_TIMES = (
+    "second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start",
+    "initial_rtt", "idle_timeout", "max_ack_delay", "fop_timer", "report_interval",
+)  # fmt: skip
+_SIZES = ("queue", "bucket", "size", "packet", "frame", "initial_cwnd", "send_buffer", "receive_buffer")
 _SHARES = ("loss", "second_loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
 
@@ -142,6 +145,7 @@ def _factor_name(section: str, key: str) -> str:
             "rate": "_bps",
             "second_rate": "_bps",
             "initial_window": "_segments",
+            "fop_window": "_frames",
         }
         return key + suffix.get(key, "")
     return f"{section}.{key}"

@@ -75,7 +75,12 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
             chosen = flows.flows(
-                point.condition.flow, entry, ride.max_rate_bps, experiment.known, experiment.folder
+                point.condition.flow,
+                entry,
+                ride.max_rate_bps,
+                experiment.known,
+                experiment.folder,
+                round_trip_s=ride.round_trip_s,
             )
             drops.check(ride.link, chosen)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
@@ -173,6 +178,13 @@ class _Ride:
     def max_rate_bps(self, direction: str) -> float:
         """What "max" means for a flow of this direction, in bit/s."""
         return links.max_rate_bps(self.ref, self.scenario, direction)
+
+    @cached_property
+    def round_trip_s(self) -> float:
+        """The longest round trip without queues that any repetition can meet."""
+        longest = self._shifted(self.delay_half_width_s)
+        spread_s = 2 * self.link.jitter_s
+        return spread_s + links.round_trip_s(longest.ref, links.scenario(longest.ref, 0), longest.link)
 
     @cached_property
     def settled(self) -> dict[str, Any]:

@@ -19,16 +19,18 @@ def flows(
     max_rate_bps: MaxRate,
     known: Mapping[str, protocols.Protocol] = protocols.PROTOCOLS,
     folder: Path = Path(),
+    *,
+    round_trip_s: float = 0.0,
 ) -> tuple[FlowSpec, ...]:
     """The flows of a run. `entry` is one of [matrix] protocols; `max_rate_bps` says what "max" is; files are
-    looked for in `folder`.
+    looked for in `folder`; `round_trip_s` is the link's longest, for what protocols set by it.
 
     Raises UserError when protocols and flows do not fit together.
     """
     keys = _assigned(sections, entry)
     chosen = [protocols.protocol(key, known=known) for key in keys]
     return tuple(
-        _flow(section, protocol, max_rate_bps, folder)
+        _flow(section, protocol, max_rate_bps, folder, round_trip_s)
         for section, protocol in zip(sections, chosen, strict=True)
     )
 
@@ -57,7 +59,11 @@ def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]
 
 
 def _flow(
-    section: FlowSection, protocol: protocols.Protocol, max_rate_bps: MaxRate, folder: Path
+    section: FlowSection,
+    protocol: protocols.Protocol,
+    max_rate_bps: MaxRate,
+    folder: Path,
+    round_trip_s: float,
 ) -> FlowSpec:
     key = protocol.key
     direction = section.direction or workloads.app(section.app).direction
@@ -65,7 +71,7 @@ def _flow(
     if section.http is not None and section.page is not None:
         pages.check_http(section.http, key, protocol.stack)
         page = pages.load(section.page, folder)
-    options = {}
+    options: dict[str, Any] = {key: fit.value_s(round_trip_s) for key, fit in protocol.fitted.items()}
     for name, plan_name in protocols.OPTIONS.items():
         value = getattr(section, name)
         if value is not None and name not in protocol.options:

@@ -99,6 +99,15 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
         raise UserError("[link] burst_loss: there is independent loss too; a link has one or the other.")
 
 
+def round_trip_s(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> float:
+    """The longest round trip that light and the rest of the channel take, without queues."""
+    trace = bearer(ref, found)
+    own_s = float(trace.column("delay_up_s").max() + trace.column("delay_down_s").max())
+    if link.channel_delay_s is None:
+        return own_s
+    return own_s + sum(max(0.0, link.channel_delay_s - mean_s) for mean_s in access_delay_s(found, trace))
+
+
 def access_delay_s(found: "Scenario", trace: "Trace") -> tuple[float, float]:
     """Mean one-way delay of the access network, up and down, in seconds.
 

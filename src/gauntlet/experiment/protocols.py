@@ -17,6 +17,19 @@ from gauntlet.experiment.external import AIOQUIC, STACK, ExternalStack
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """A time that whoever flies a mission sets by the round trip, which the orbits tell beforehand."""
+
+    round_trips: float
+    more_s: float = 0.0
+    least_s: float = 0.0
+
+    def value_s(self, round_trip_s: float) -> float:
+        """The time for a longest round trip."""
+        return round(max(self.round_trips * round_trip_s + self.more_s, self.least_s), 6)
+
+
+@dataclass(frozen=True)
 class Protocol:
     """A transport protocol as experiments know it."""
 
@@ -31,6 +44,8 @@ class Protocol:
     """The programs, when its stack is external."""
     reliable: bool = True
     """Whether it holds the sender back and delivers everything; only then can a sender be greedy."""
+    fitted: Mapping[str, "Fitted"] = field(default_factory=dict)
+    """Parameters of the stack that follow from the link's longest round trip, unless the flow gives them."""
 
 
 OPTIONS: Mapping[str, str] = MappingProxyType(
@@ -45,6 +60,16 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "encapsulation": "encapsulation",
         "loss_cause": "loss_cause",
         "initial_window": "initial_window_segments",
+        "initial_rtt": "initial_rtt_s",
+        "idle_timeout": "idle_timeout_s",
+        "max_ack_delay": "max_ack_delay_s",
+        "initial_cwnd": "initial_window_bytes",
+        "cipher": "cipher",
+        "frame": "frame_bytes",
+        "fop_window": "window_frames",
+        "fop_timer": "timer_s",
+        "transmission_limit": "transmission_limit",
+        "report_interval": "report_interval_s",
         "client_auth": "client_auth",
         "resumption": "resumption",
         "early_data": "early_data",
@@ -92,6 +117,42 @@ def _quic_datagrams(library: str) -> Protocol:
     key, label, stack = f"quic-{library}-datagram", f"QUIC {library} datagrams", f"quic-{library}"
     params: Mapping[str, str | float] = MappingProxyType({"congestion_control": "cubic", "datagrams": True})
     return Protocol(key, label, stack, params, _options(stack) or _QUICHE, reliable=False)
+
+
+_MARS_BDP_BYTES = 167_000_000
+"""500 kbit/s, the rate of the Mars Reconnaissance Orbiter from its greatest distance, for the round trip of
+2,678 s there (data/deep-space.toml)."""
+
+
+def _deep_space(library: str, label: str) -> Protocol:
+    """QUIC with what a mission would set (draft-ietf-tiptop-quic-profile-00,
+    draft-huitema-quic-in-space-01): no retransmission before an answer can have come, an idle time-out that
+    outlives handshake and losses, and credit for twice what is under way.
+    """
+    name, stack = label.lower(), f"quic-{library}"
+    params: Mapping[str, str | float] = MappingProxyType(
+        {
+            "congestion_control": name,
+            "send_buffer_bytes": 2 * _MARS_BDP_BYTES,
+            "receive_buffer_bytes": 2 * _MARS_BDP_BYTES,
+        }
+    )
+    fitted = MappingProxyType(
+        {
+            # A tenth more than light needs, for queues; never less than RFC 9002 has.
+            "initial_rtt_s": Fitted(1.1, least_s=0.333),
+            # Four probes in vain, each after twice the time of the one before, take 33 of these round trips.
+            "idle_timeout_s": Fitted(36, least_s=30),
+        }
+    )
+    return Protocol(
+        f"{stack}-{name}-deep-space",
+        f"QUIC {library} {label}, deep space",
+        stack,
+        params,
+        _options(stack),
+        fitted=fitted,
+    )
 
 
 def _tls(key: str, label: str, **params: str) -> Protocol:
@@ -165,6 +226,24 @@ _ALL = (
     _quic("quiche", "BBR"),
     _quic_datagrams("quinn"),
     _quic_datagrams("quiche"),
+    _deep_space("quinn", "CUBIC"),
+    Protocol("sdls", "SDLS", "sdls", options=_options("sdls"), reliable=False),
+    Protocol("sdls-cop1", "SDLS + COP-1", "sdls-cop1", options=_options("sdls-cop1")),
+    # The widest window that FARM-1 allows, T1 above the round trip, and no end of trying.
+    Protocol(
+        "sdls-cop1-deep-space",
+        "SDLS + COP-1, deep space",
+        "sdls-cop1",
+        MappingProxyType({"window_frames": 127, "transmission_limit": 1000}),
+        _options("sdls-cop1"),
+        fitted=MappingProxyType(
+            {
+                "timer_s": Fitted(1.1, more_s=5, least_s=3),
+                "report_interval_s": Fitted(0.1, least_s=1),
+            }
+        ),
+    ),
+    _restp("protected", "file, protected", profile="file_arq", protection="protected"),
     _tls("cubic", "over TCP CUBIC", congestion_control="cubic"),
     _tls("bbr", "over TCP BBR", congestion_control="bbr"),
     _tls("sctp", "over SCTP", transport="sctp"),

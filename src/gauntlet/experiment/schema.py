@@ -209,7 +209,26 @@ class FlowSection(Strict):
     """What ResTP takes a loss to mean; None: as the preset says."""
     initial_window: int | None = Field(default=None, ge=1, le=MOST_INITIAL_WINDOW)
     """Segments that TCP may send before the first acknowledgement; None: the kernel's ten (RFC 6928)."""
-
+    initial_rtt: Duration | None = None
+    """The round trip that QUIC assumes before it has measured one; None: the library's 333 ms (RFC 9002)."""
+    idle_timeout: Duration | None = None
+    """Silence after which a QUIC session counts as dead; None: the library's."""
+    max_ack_delay: Duration | None = None
+    """For how long QUIC asks the other end to hold back an acknowledgement at most; None: the library's."""
+    initial_cwnd: Size | None = None
+    """QUIC's first congestion window; None: the library's."""
+    cipher: Literal["aes-256-gcm", "aes-128-gcm", "aes-256-cmac"] | None = None
+    """By what SDLS protects frames; None: AES-256-GCM."""
+    frame: Size | None = None
+    """The longest TC frame; None: 1,024 bytes."""
+    fop_window: int | None = Field(default=None, ge=1, le=127)
+    """K of COP-1, the most frames under way; None: 10."""
+    fop_timer: Duration | None = None
+    """T1 of COP-1, after which frames are sent again; None: 3 s."""
+    transmission_limit: int | None = Field(default=None, ge=1, le=100_000)
+    """How often COP-1 sends a frame at most; None: 3 times."""
+    report_interval: Duration | None = None
+    """How often COP-1's receiver reports though nothing came; None: 1 s."""
     client_auth: bool | None = None
     """Whether the sender shows a certificate too; None: no."""
     resumption: bool | None = None

@@ -28,6 +28,10 @@ flow starts, but a moment after the run's zero (docs/formats/record.md).
 """
 
 
+_WITHOUT_SESSIONS = frozenset({"udp", "sdls"})
+"""Stacks that open none: they are never established, and send all the same."""
+
+
 @dataclass(frozen=True)
 class FlowData:
     """What one flow did.
@@ -69,12 +73,12 @@ class FlowData:
 
     @property
     def never_established(self) -> bool:
-        """Whether its session never came about. Not so of UDP, which has none, nor of a flow that its
-        programs could not carry (`unsupported`), of which nothing was tried.
+        """Whether its session never came about. Not so of UDP and SDLS, which have none, nor of a flow that
+        its programs could not carry (`unsupported`), of which nothing was tried.
         """
         return (
             self.record.get("established_s") is None
-            and self.record.get("stack") != "udp"
+            and self.record.get("stack") not in _WITHOUT_SESSIONS
             and self.record.get("outcome") != UNSUPPORTED
         )
 

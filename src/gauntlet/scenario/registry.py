@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gauntlet.errors import UserError
-from gauntlet.scenario.kinds import constant, metro_wifi, rail_lte, recorded, satellite
+from gauntlet.scenario.kinds import constant, deep_space, metro_wifi, rail_lte, recorded, satellite
 from gauntlet.scenario.linefile import LineFile, read_builtin, read_line
 from gauntlet.scenario.model import Build, Scenario, ScenarioInfo
 
@@ -20,6 +20,7 @@ LINE_KINDS: dict[str, Callable[[str, LineFile, Mapping[str, object] | None, int]
 KINDS: dict[str, Build] = {
     "constant": constant.build,
     **dict.fromkeys(satellite.ORBITS, satellite.build),
+    **dict.fromkeys(deep_space.PLACES, deep_space.build),
 }
 """Scenarios that need no file."""
 

@@ -1,7 +1,7 @@
 //! Packet capture: every IP packet that arrives over chosen link directions, with the instant of its arrival.
 //!
 //! Each tap is a ring of packets in memory that the kernel fills by itself; a thread empties all rings a few
-//! times per virtual second into one file ([`Records`] has its format) and, for taps that are wanted so, into
+//! times per virtual second, as long as packets come, into one file ([`Records`] has its format) and, for taps that are wanted so, into
 //! memory. No system call is made per packet.
 
 pub(crate) mod checksum;
@@ -44,6 +44,10 @@ pub struct CaptureOptions {
 
 /// The usual time between two emptyings of the rings, in virtual seconds.
 pub const DRAIN_INTERVAL_S: f64 = 0.25;
+
+/// Emptyings in a row that found nothing, after which the next packet is waited for: a minute's. Silence in space lasts
+/// days, which are too many to wake up in four times a second.
+const EMPTY_DRAINS: u32 = 240;
 
 /// A capture that is running.
 pub struct Capture {
@@ -105,12 +109,20 @@ impl Capture {
         let interval_ns = seconds_to_ns(options.drain_interval_s.unwrap_or(DRAIN_INTERVAL_S));
         let collector = Background::start("capture", move |alarm| {
             let mut next_ns = clock.now_ns()?;
+            let mut empty_drains = 0;
             loop {
                 next_ns += interval_ns;
                 let woken = alarm.sleep_until(&clock, next_ns)?;
-                collection.drain()?;
+                let arrived = collection.drain()?;
                 if woken == Woken::Called {
                     return collection.finish();
+                }
+                empty_drains = if arrived { 0 } else { empty_drains + 1 };
+                if empty_drains >= EMPTY_DRAINS {
+                    alarm.sleep_until_any_readable(collection.taps.iter().map(|tap| tap.ring.fd()))?;
+                    // On in the same rhythm.
+                    next_ns += (clock.now_ns()? - next_ns) / interval_ns * interval_ns;
+                    empty_drains = 0;
                 }
             }
         })?;
@@ -165,13 +177,16 @@ struct Collection {
 }
 
 impl Collection {
-    fn drain(&mut self) -> Result<(), Error> {
+    /// Tells whether there was anything.
+    fn drain(&mut self) -> Result<bool, Error> {
+        let mut arrived_any = false;
         for tap in &mut self.taps {
             let number = tap.counters.tap;
             let mut failure = Ok(());
             tap.ring.drain(|arrived| {
                 let Arrived { realtime_ns, length_bytes, data, .. } = *arrived;
                 let t_ns = self.clock.from_realtime_ns(realtime_ns);
+                arrived_any = true;
                 tap.counters.captured_packets += 1;
                 if let Some(kept) = &mut tap.kept
                     && (!tap.only_intact || is_intact(arrived))
@@ -187,7 +202,7 @@ impl Collection {
             });
             failure?;
         }
-        Ok(())
+        Ok(arrived_any)
     }
 
     fn finish(mut self) -> Result<Captured, Error> {

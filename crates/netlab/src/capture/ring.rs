@@ -8,7 +8,7 @@
 use std::io;
 use std::mem::{offset_of, size_of};
 use std::num::NonZeroUsize;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -148,6 +148,11 @@ impl Ring {
         let memory = map(&socket, ring_bytes)?;
         bind_to(&socket, interface, passing)?;
         Ok(Ring { memory, socket, slot_bytes, slots_per_block, slots, next: 0 })
+    }
+
+    /// Readable as long as the packet that came last has not been drained.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// Hands all packets that have arrived since the last time to `take`, in order.

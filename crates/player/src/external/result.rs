@@ -225,6 +225,7 @@ pub(super) fn outcome(
         instants: DeliveryInstants::Application,
         subflows: None,
         sender_dropped_messages: None,
+        counts: std::collections::BTreeMap::new(),
     };
     let result = FlowResult::new(spec, problems.ending(), summary);
     Outcome { result, messages, exchanges, keys: surroundings.keys(), note }

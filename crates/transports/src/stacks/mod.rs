@@ -4,6 +4,7 @@ mod mptcp;
 pub(crate) mod quic;
 mod restp;
 pub(crate) mod sctp;
+mod sdls;
 pub(crate) mod tcp;
 mod tls;
 mod udp;
@@ -87,6 +88,8 @@ const REGISTRY: &[Entry] = &[
     #[cfg(feature = "quiche")]
     entry("quic-quiche", parameters::<quic::quiche::Params>, &[Reliable], quic::quiche::build),
     entry("restp", parameters::<restp::Params>, &[Reliable, Opening, SeveralAddresses], restp::build),
+    entry("sdls", parameters::<sdls::AloneParams>, &[], sdls::build_alone),
+    entry("sdls-cop1", parameters::<sdls::ReliableParams>, &[Reliable], sdls::build_reliable),
 ];
 
 /// Transports that are optional and not in this program, with what to do about it.

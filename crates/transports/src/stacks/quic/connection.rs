@@ -8,6 +8,7 @@ use super::sentence::{Loss, lost, unanswered};
 use super::{BROKEN_OFF, DONE, LOOK_UP_NS};
 use crate::clock::Clock;
 use crate::error::Failure;
+use crate::session::next_look_ns;
 use crate::transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Take};
 
 /// Takes a connection that arrived off the list, with the instant at which data may flow; `None` when there is none.
@@ -158,8 +159,9 @@ impl<L: Library> QuicConnection<L> {
     fn linger(&mut self) -> Result<(), Failure> {
         // A stream that was stopped needs no end.
         let _ = self.link.end(&mut self.driver.lock().engine);
+        let since_ns = self.driver.now_ns();
         loop {
-            let until_ns = self.driver.now_ns() + LOOK_UP_NS;
+            let until_ns = next_look_ns(since_ns, self.driver.now_ns());
             let gone = self.driver.work(until_ns, "waiting for the sender to close", |engine, _| {
                 Ok(self.link.is_left(engine).then_some(()))
             })?;

@@ -11,6 +11,7 @@ use super::engine::{Leased, Shared, State, lock};
 use crate::clock::Clock;
 use crate::error::Failure;
 use crate::sample::SocketSample;
+use crate::session::next_look_ns;
 use crate::transport::DeliveryInstants;
 use crate::transport::{Arrival, Connection, Sampler, Take};
 
@@ -168,13 +169,14 @@ impl RestpConnection {
     fn farewell(&mut self) -> Result<(), Failure> {
         let Some(conn) = self.conn else { return Ok(()) };
         self.engine.with(|proto, now| proto.close(now, conn));
+        let since_ns = self.engine.now_ns();
         loop {
             self.engine.flush()?;
             let now_ns = self.engine.look_at_clock();
             if self.state().closed.is_some() || !self.engine.session.sender_runs_until(now_ns) {
                 return Ok(());
             }
-            self.engine.turn(now_ns + LOOK_UP_NS, "the connection was not ended")?;
+            self.engine.turn(next_look_ns(since_ns, now_ns), "the connection was not ended")?;
             // Who closes throws away what still comes, so that the end is reached.
             self.engine.with(|proto, now| while proto.recv(now, conn).is_some() {});
         }

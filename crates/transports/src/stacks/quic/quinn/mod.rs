@@ -18,13 +18,14 @@ pub(crate) mod web;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, EndpointConfig, ServerConfig};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::config::{CongestionControl, Transport};
+use self::config::{CongestionControl, LongDelay, Transport};
 use self::engine::QuinnEngine;
 use self::events::{Acceptor, Events};
 use self::link::QuinnLink;
@@ -37,7 +38,7 @@ use super::socket::UdpSocket;
 use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
-use crate::params::{Buffers, parse_params};
+use crate::params::{Buffers, nanoseconds, parse_params};
 use crate::qlog::Side;
 use crate::secure::{Fault, SERVER_NAME};
 use crate::session::Session;
@@ -59,6 +60,12 @@ pub(crate) struct Params {
     #[serde(default)]
     early_data: bool,
     idle_timeout_s: Option<f64>,
+    /// The round trip that is assumed before one was measured.
+    initial_rtt_s: Option<f64>,
+    /// For how long the other end is asked to hold back an acknowledgement at most.
+    max_ack_delay_s: Option<f64>,
+    /// The congestion window of the first flight.
+    initial_window_bytes: Option<u32>,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
     fault: Option<Fault>,
@@ -80,13 +87,29 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
     let idle_timeout = params.idle_timeout_s.map(|value_s| idle_timeout(NAME, value_s)).transpose()?;
     let buffers = Buffers::new(params.send_buffer_bytes, params.receive_buffer_bytes)?;
     let congestion_control = params.congestion_control;
+    let long = LongDelay {
+        initial_rtt: params.initial_rtt_s.map(|value_s| long_delay("initial_rtt_s", value_s)).transpose()?,
+        max_ack_delay: params
+            .max_ack_delay_s
+            .map(|value_s| long_delay("max_ack_delay_s", value_s))
+            .transpose()?,
+        initial_window_bytes: params.initial_window_bytes,
+    };
     Ok(Box::new(Quinn {
-        transport: Transport { congestion_control, idle_timeout, buffers },
+        transport: Transport { congestion_control, idle_timeout, buffers, long },
         datagrams: params.datagrams,
         early_data,
         credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data, fault }),
         client: Mutex::new(None),
     }))
+}
+
+/// A duration that quinn takes as it is; not below a millisecond, which is the library's timer granularity (RFC 9002,
+/// section 6.1.2).
+fn long_delay(key: &str, value_s: f64) -> Result<Duration, SpecError> {
+    let value_ns = nanoseconds(key, value_s, 1e-3)
+        .map_err(|error| SpecError::new(format!("`stack_params` of `{NAME}`: {error}")))?;
+    Ok(Duration::from_nanos(value_ns as u64))
 }
 
 impl Quinn {

@@ -1,0 +1,97 @@
+"""Bisection of defaults, on an engine that fails by a rule: what is found is the rule."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.engine.contract import OnEvent, Place
+from gauntlet.errors import UserError
+from gauntlet.space.breaking import Breaking, Transfer, Trials, by_delay, by_loss
+
+Rule = Callable[[float, float, Mapping[str, Any]], bool]
+"""Whether a transfer completes: one-way delay in seconds, loss, the stack's parameters."""
+
+
+class Ruled:
+    """An engine whose runs end as a rule says."""
+
+    exact = True
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+
+    def identity(self) -> dict[str, str]:
+        return {}
+
+    def describe(self) -> dict[str, str]:
+        return {}
+
+    def refusals(self, runs: Any) -> list[str | None]:
+        return [None for _ in runs]
+
+    def play(
+        self, run: Mapping[str, Any], out: Path, *, place: Place, on_event: OnEvent | None = None
+    ) -> Path:
+        """Write the record of a run that ended by the rule."""
+        link = next(entry for entry in run["timeline"] if entry["link"] == "mid>east")
+        flow = run["flows"][0]
+        done = self.rule(link["delay_s"], link["loss"], flow["stack_params"])
+        told = {"start_s": 1.0, "finished_s": 2.0} if done else {"reason": "timed out"}
+        folder = out / str(run["id"])
+        folder.mkdir()
+        flows = [{"outcome": "ok" if done else "failed", **told}]
+        (folder / "record.json").write_text(json.dumps({"outcome": "ok", "flows": flows}))
+        return folder
+
+
+def found(rule: Rule, protocol: str = "quic-quinn-cubic", **extra: Any) -> Breaking:
+    transfer = Transfer(protocol)
+    return by_delay(
+        Trials(Ruled(rule), transfer, lambda _: None), transfer, least_s=0.01, most_s=4e5, **extra
+    )
+
+
+def test_the_delay_and_the_parameter_at_fault_are_those_of_the_rule() -> None:
+    one = found(lambda delay_s, _, params: 2 * delay_s < params.get("idle_timeout_s", 30))
+    assert one.holds is not None and one.breaks is not None
+    assert one.holds < 15 <= one.breaks < 1.021 * one.holds
+    assert one.reason == "timed out"
+    assert [mend.key for mend in one.mends] == ["idle_timeout"]
+    written_s = float(str(one.mends[0].value).removesuffix("ms")) / 1e3
+    assert 2 * one.breaks < written_s < 2.05 * one.breaks
+
+
+def test_two_parameters_that_mend_it_only_together_are_said_so() -> None:
+    one = found(
+        lambda delay_s, _, params: (
+            2 * delay_s < min(params.get("timer_s", 3), params["transmission_limit"])
+            if "transmission_limit" in params
+            else 2 * delay_s < 3 and "timer_s" not in params
+        ),
+        "sdls-cop1",
+    )
+    assert one.mends == []
+    assert set(one.together) == {"fop_timer", "transmission_limit"}
+
+
+def test_what_nothing_breaks_and_what_never_worked_is_said() -> None:
+    assert found(lambda *_: True).breaks is None
+    assert found(lambda *_: False).holds is None
+
+
+def test_a_loss_is_found_to_half_a_per_cent() -> None:
+    transfer = Transfer("sdls-cop1", repetitions=2)
+    trials = Trials(Ruled(lambda _, loss, __: loss < 0.237), transfer, lambda _: None)
+    one = by_loss(trials, transfer, delay_s=0.25)
+    assert one.holds is not None and one.breaks is not None
+    assert one.holds < 0.237 <= one.breaks <= one.holds + 0.005
+
+
+def test_a_range_the_wrong_way_round_is_a_sentence() -> None:
+    transfer = Transfer("quic-quinn-cubic")
+    trials = Trials(Ruled(lambda *_: True), transfer, lambda _: None)
+    with pytest.raises(UserError, match="give the shorter first"):
+        by_delay(trials, transfer, least_s=2, most_s=1)
