@@ -153,8 +153,8 @@ def test_messages_of_a_stream_are_as_many_as_their_bytes_make(tmp_path: Path, na
 def test_a_flow_that_was_broken_off_may_have_handed_over_a_part_of_a_message(
     tmp_path: Path, name: str, messages: int, contradicted: bool
 ) -> None:
-    """The transport took the beginning of a message and then no more until the limit: it does not count. A whole
-    message that is not counted would hide a loss.
+    """The transport took the beginning of a message and then no more until the limit: it does not count. A
+    whole message that is not counted would hide a loss.
     """
     real = RealRun(name)
     flow = real.record["flows"][0]

@@ -50,7 +50,7 @@ def test_a_visitor_saves_a_round_trip_and_loses_nothing_with_its_opening_packets
 
 
 def test_a_syn_that_carries_data_can_vanish_too(play: Play, tmp_path: Path) -> None:
-    """As TCP Fast Open's: the request goes with it, and comes a timeout later (1 s, drawn within an eighth)."""
+    """As TCP Fast Open's: the request goes with it, and comes a timeout of about 1 s later."""
     first = {"visited": True, "syn_first": False}
     syn = {"flow": "f0", "packet": "syn", "nth": 1, "link": "mid>east"}
     usual, lost = _plan("usual", [], **first), _plan("lost", [syn], **first)

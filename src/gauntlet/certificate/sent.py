@@ -188,8 +188,8 @@ def _of_stream(flow: Sending, seen: Seen) -> _Judged:
 
 
 def _counted(flow: Sending, told_bytes: int) -> str | None:
-    """Whether the count of messages is not that of their bytes; the last one may be shorter, and of a flow that
-    was broken off it may be one that was handed over in part only, which does not count.
+    """Whether the count of messages is not that of their bytes; the last one may be shorter, and where a flow
+    was broken off one may have been handed over in part only, which does not count.
     """
     size = int(flow.claims.told["message_size_bytes"])
     if not size or -(-told_bytes // size) == flow.sent:

@@ -134,7 +134,9 @@ fn link_before(asked: &Drop, spec: &FlowSpec, ways: &[(String, Way)], network: &
 /// What tells the packet: the receiver's port, and the transport's own marks.
 fn pattern(opening: &Opening, packet: PacketKind, receiver_port: u16) -> PacketPattern {
     let (marks, port_at, empty) = match packet {
-        PacketKind::Syn if opening.request_with_data => (opening.request, opening.ports_at + 2, [].as_slice()),
+        PacketKind::Syn if opening.request_with_data => {
+            (opening.request, opening.ports_at + 2, [].as_slice())
+        }
         PacketKind::Syn => (opening.request, opening.ports_at + 2, opening.empty),
         PacketKind::SynAck => (opening.answer, opening.ports_at, opening.empty),
     };
