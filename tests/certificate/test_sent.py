@@ -149,6 +149,22 @@ def test_messages_of_a_stream_are_as_many_as_their_bytes_make(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("name", ["cubic", "sctp"])
+@pytest.mark.parametrize(("messages", "contradicted"), [(0, False), (1, True)])
+def test_a_flow_that_was_broken_off_may_have_handed_over_a_part_of_a_message(
+    tmp_path: Path, name: str, messages: int, contradicted: bool
+) -> None:
+    """The transport took the beginning of a message and then no more until the limit: it does not count. A
+    whole message that is not counted would hide a loss.
+    """
+    real = RealRun(name)
+    flow = real.record["flows"][0]
+    flow["outcome"], flow["finished_s"] = "failed", None
+    flow["sent_bytes"] = (flow["sent_messages"] + messages) * flow["message_size_bytes"] + 500
+    failures = real.verdict(tmp_path).failures
+    assert (("sent", "sa>rasa") in failures) == contradicted
+
+
+@pytest.mark.parametrize("name", ["cubic", "sctp"])
 def test_messages_of_a_stream_are_not_handed_over_late(tmp_path: Path, name: str) -> None:
     real = RealRun(name)
     handed = real.messages["sent_ns"].to_pylist()

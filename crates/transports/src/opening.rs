@@ -26,6 +26,8 @@ pub struct Opening {
     /// What tells either of them from a packet with data that repeats its marks, and may leave at the same instant: one
     /// of these; empty where no packet does.
     pub empty: &'static [[HeaderByte; 3]],
+    /// Whether the request may carry data of its own; then `empty` is asked of answers only.
+    pub request_with_data: bool,
 }
 
 impl Opening {
@@ -36,6 +38,7 @@ impl Opening {
         request: &[flags(13, 0x02)],
         answer: &[flags(13, 0x12)],
         empty: &[],
+        request_with_data: false,
     };
 
     /// SCTP (RFC 9260): a packet that begins with the chunk INIT or INIT ACK.
@@ -45,6 +48,7 @@ impl Opening {
         request: &[HeaderByte { offset: 12, value: 1, mask: 0xff }],
         answer: &[HeaderByte { offset: 12, value: 2, mask: 0xff }],
         empty: &[],
+        request_with_data: false,
     };
 
     /// ResTP over UDP (docs/restp-spec.md, chapter 2): SYN without and with ACK, but for requests and grants of cookies,
@@ -55,6 +59,7 @@ impl Opening {
         request: &[flags(9, 0x02), NO_COOKIE_REQUEST.moved(8)],
         answer: &[flags(9, 0x12), NO_COOKIE_REQUEST.moved(8)],
         empty: &EMPTY_OVER_UDP,
+        request_with_data: false,
     };
 
     /// The same over raw IP, where nothing in ResTP's header tells whether data follow: with the opportunistic handshake
@@ -65,6 +70,7 @@ impl Opening {
         request: &[flags(1, 0x02), NO_COOKIE_REQUEST],
         answer: &[flags(1, 0x12), NO_COOKIE_REQUEST],
         empty: &[],
+        request_with_data: false,
     };
 }
 

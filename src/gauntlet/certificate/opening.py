@@ -4,7 +4,7 @@ headers."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ class Opening:
     empty: bool = False
     """Whether they are told from packets with data that repeat their marks: a UDP datagram as long as its
     header (8 bytes) and the words that ResTP's field HL counts."""
+    request_with_data: bool = False
+    """Whether the SYN may carry data of its own, so that only answers have to be empty."""
 
 
 # SYN is 0x02 and ACK 0x10 in the flags of TCP (RFC 9293) and of ResTP (docs/restp-spec.md, chapter 2);
@@ -50,7 +52,9 @@ def opening_of(flow: Mapping[str, Any]) -> Opening | None:
     if stack == "tls":
         stack = params.get("transport", "tcp")
     if stack == "restp":
-        return _RESTP_IP if params.get("encapsulation") == "ip" else _RESTP_UDP
+        if params.get("encapsulation") == "ip":
+            return _RESTP_IP
+        return replace(_RESTP_UDP, request_with_data=not params.get("syn_first", True))
     return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP}.get(stack)
 
 
@@ -95,6 +99,6 @@ def opens(inner: Bytes, opening: Opening, packet: str, port: int) -> Flags:
     found &= byte(port_at) * 256 + byte(port_at + 1) == port
     for offset, mask, value in opening.marks[packet]:
         found &= byte(offset) & mask == value
-    if opening.empty:
+    if opening.empty and not (packet == "syn" and opening.request_with_data):
         found &= byte(4) * 256 + byte(5) == 8 + 4 * (byte(8) & 15)
     return found

@@ -133,15 +133,18 @@ fn link_before(asked: &Drop, spec: &FlowSpec, ways: &[(String, Way)], network: &
 
 /// What tells the packet: the receiver's port, and the transport's own marks.
 fn pattern(opening: &Opening, packet: PacketKind, receiver_port: u16) -> PacketPattern {
-    let (marks, port_at) = match packet {
-        PacketKind::Syn => (opening.request, opening.ports_at + 2),
-        PacketKind::SynAck => (opening.answer, opening.ports_at),
+    let (marks, port_at, empty) = match packet {
+        PacketKind::Syn if opening.request_with_data => {
+            (opening.request, opening.ports_at + 2, [].as_slice())
+        }
+        PacketKind::Syn => (opening.request, opening.ports_at + 2, opening.empty),
+        PacketKind::SynAck => (opening.answer, opening.ports_at, opening.empty),
     };
     let ports = (port_at..).zip(receiver_port.to_be_bytes()).map(|(at, byte)| ByteMatch::exactly(at, byte));
     let matched = |mark: &HeaderByte| ByteMatch { offset: mark.offset, value: mark.value, mask: mark.mask };
     PacketPattern {
         protocol: opening.ip_protocol,
         bytes: ports.chain(marks.iter().map(matched)).collect(),
-        alternatives: opening.empty.iter().map(|bytes| bytes.iter().map(matched).collect()).collect(),
+        alternatives: empty.iter().map(|bytes| bytes.iter().map(matched).collect()).collect(),
     }
 }

@@ -204,7 +204,7 @@ impl Stack for Restp {
         let connects = self.profile.management != Management::Connectionless;
         connects.then_some(match self.encapsulation {
             Encapsulation::RawIp => Opening::RESTP_OVER_IP,
-            _ => Opening::RESTP_OVER_UDP,
+            _ => Opening { request_with_data: !self.profile.tuning.syn_first, ..Opening::RESTP_OVER_UDP },
         })
     }
 
