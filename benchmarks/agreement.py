@@ -33,13 +33,11 @@ from gauntlet.engine.cores import usable_cores
 from gauntlet.errors import GauntletError, RunError
 from gauntlet.executor import engines
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
+from gauntlet.report.nodes import IDLE_SHARE
 from speed.host import host
 
 RATE_BPS = 2_000_000
 DELAY_S = 0.02
-IDLE_SHARE = 0.1
-"""A machine is idle that is less busy than this over all its cores, before and after a run."""
-
 REPETITIONS = 3
 
 

@@ -132,17 +132,13 @@ class Playing:
     def _play_all(self, waiting: Sequence[Sequence[Planned]], crew: Executor, scratch: Path) -> None:
         """Hand plans to workers, a few ahead of each, and store what comes back."""
         news: queue.SimpleQueue[tuple[Sequence[Planned], Any]] = queue.SimpleQueue()
-        following, under_way = enumerate(waiting), 0
+        following, under_way = iter(waiting), 0
         while True:
             self._outcome.workers = max(self._outcome.workers, crew.workers)
-            while (
-                under_way < _AHEAD * max(1, crew.workers)
-                and (number_and_runs := next(following, None)) is not None
-            ):
-                number, runs = number_and_runs
+            while under_way < _AHEAD * max(1, crew.workers) and (runs := next(following, None)) is not None:
                 first = runs[0]
                 console = layout.console_file(self._out, first.spec.id)
-                job = Job(first.plan, first.key, scratch / f"{first.key}-{number}", console, self._capture)
+                job = Job(first.plan, first.key, scratch / first.spec.id, console, self._capture)
                 future = crew.submit(job, partial(_put, news, runs))
                 future.add_done_callback(partial(_put, news, runs))
                 under_way += 1

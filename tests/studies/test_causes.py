@@ -94,13 +94,27 @@ def test_naming_a_cause_does_not_change_how_a_claim_is_decided(tmp_path: Path) -
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda it: it.key)
 def test_no_claim_was_changed_after_its_registration(study: Study) -> None:
-    """Words, causes and notes may be mended; rules, classes.toml and plugins that claims rest on may not."""
+    """Words, causes and notes may be mended; rules, classes.toml and plugins that claims rest on may not, and
+    no registered claim may go.
+    """
     registered = Registration.of(study)
     if registered is None:
         return
-    for claim in ledger.load(study.ledger):
-        departure = registered.departure(study, claim, {})
-        assert "after the registration" not in departure, f"{claim.id}: {departure}"
+    claims = {claim.id: claim for claim in ledger.load(study.ledger)}
+    assert registered.claims.keys() <= claims.keys()
+    for name in registered.claims:
+        departure = registered.departure(study, claims[name], {})
+        assert "after the registration" not in departure, f"{name}: {departure}"
+
+
+@pytest.mark.parametrize("study", SUMMARISED, ids=lambda it: it.key)
+def test_claims_that_were_added_after_the_registration_do_not_count(study: Study) -> None:
+    registered = Registration.of(study)
+    if registered is None:
+        return
+    verdicts = json.loads((study.summary / VERDICTS).read_text())["claims"]
+    added = {claim.id for claim in ledger.load(study.ledger)} - registered.claims.keys()
+    assert {name for name in added if not verdicts[name]["not_registered"]} == set()
 
 
 @pytest.mark.parametrize("study", SUMMARISED, ids=lambda it: it.key)

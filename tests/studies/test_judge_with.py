@@ -17,12 +17,12 @@ def test_smaller_files_change_what_was_calibrated_and_nothing_that_was_measured(
     assert told.returncode == 0, told.stderr
     rows = [line for line in told.stdout.splitlines() if line.startswith("| `")]
     assert [row.split("`")[1] for row in rows] == ["coexist-sctp-lossless", "coexist-sctp-lossy"]
-    assert "12 claims keep their verdict." in told.stdout
+    assert "13 claims keep their verdict." in told.stdout
 
 
 def test_an_experiment_in_its_own_place_changes_nothing() -> None:
     told = run("d34", "coexist-hsr=coexist-hsr").stdout
-    assert "14 claims keep their verdict." in told
+    assert "15 claims keep their verdict." in told
     assert "| `" not in told
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from gauntlet.certificate import tolerance
 from gauntlet.certificate.answers import seconds
 from gauntlet.certificate.in_path_log import Log
+from gauntlet.certificate.rules import Rules
 
 
-def check_calls(rules: Sequence[Mapping[str, Any]], log: Log, end_ns: int) -> list[str]:
+def check_calls(rules: Rules, log: Log, end_ns: int) -> list[str]:
     """What is wrong, a sentence each. `end_ns`: when the node stopped."""
     found = []
     called: dict[int, list[int]] = {}

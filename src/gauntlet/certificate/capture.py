@@ -70,6 +70,12 @@ class Capture:
         """The latest instant at which any tap saw a packet (0 without packets)."""
         return max((int(tap.time_ns.max()) for tap in self.taps.values() if len(tap)), default=0)
 
+    def packet(self, row: int) -> bytes:
+        """What was kept of the packet at a place among the records, from the outermost IP header on."""
+        record = self.records[row]
+        kept: bytes = record["packet"][: record["captured"]].tobytes()
+        return kept
+
 
 def read_capture(path: Path, capture_bytes: int, tap_links: Sequence[tuple[int, str]]) -> Capture:
     """Read `packets.bin`; `tap_links` are (tap number, link direction).

@@ -16,6 +16,7 @@ from gauntlet.certificate import tolerance
 from gauntlet.certificate.chance import Trials, allowed_range
 from gauntlet.certificate.headers import GRE_BYTES
 from gauntlet.certificate.in_path_log import Log, Row
+from gauntlet.certificate.rules import CHANGING, Rules, takes_away
 
 _PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "icmpv6": 58, "sctp": 132, "restp": 253}
 _WITH_PORTS = frozenset({6, 17, 132})
@@ -30,7 +31,7 @@ class Standing(Protocol):
     @property
     def between(self) -> tuple[str, str]: ...
     @property
-    def rules(self) -> Sequence[Mapping[str, Any]]: ...
+    def rules(self) -> Rules: ...
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def check_conditions(
             candidates = [packet for packet in packets if packet is None or packet.row.packet not in gone]
             meant = [packet.row.packet for packet in candidates if packet is not None and test(packet)]
             failures += _compared(str(rule["id"]), conditions, meant, matched)
-        if action in ("alter", "rewrite"):
+        if action in CHANGING:
             altered = altered or bool(matched)
-        if action in ("drop", "hold") or (action == "reflect" and not rule["do"].get("keep", False)):
+        if action == "hold" or takes_away(rule):
             gone |= matched
     return judged, left, failures
 

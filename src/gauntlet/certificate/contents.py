@@ -21,9 +21,9 @@ from gauntlet.certificate.rewriting import (
     swapped,
     written,
 )
+from gauntlet.certificate.rules import CHANGING, Rules
 
 Print = tuple[int, int]
-_CHANGING = frozenset({"alter", "rewrite"})
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Contents:
     """Follows the log of one node. `whole`: the bytes of the packets that came or left, by the place of their
     line in the log, where they are captured whole. `datagrams`: flows whose messages are whole payloads."""
 
-    rules: Sequence[Mapping[str, Any]]
+    rules: Rules
     between: Sequence[str]
     log: Log
     whole: Mapping[int, bytes]
@@ -119,7 +119,7 @@ class Contents:
         later = self._matched[row.packet]
         later = later[later.index(row.rule) + 1 :]
         place = self._gone.get(row.packet)
-        if place is None or any(self.rules[it]["do"]["action"] in _CHANGING for it in later):
+        if place is None or any(self.rules[it]["do"]["action"] in CHANGING for it in later):
             return _Content()
         return _Content(self.whole.get(place), self.log.rows[place].fingerprint)
 
@@ -240,9 +240,11 @@ def _needs_message(fields: Mapping[str, Any]) -> bool:
 
 def _wrong_bits(before: bytes, after: bytes, deed: Mapping[str, Any], part: range, exact: bool) -> str | None:
     """What is wrong with the bits that an `alter` turned over. `exact`: `part` is known to the byte."""
+    if len(before) != len(after):
+        return "changed its length"
     repair = deed.get("checksums", "leave") == "repair"
-    if len(before) != len(after) or (repair and repaired(after) != after):
-        return "changed its length" if len(before) != len(after) else "did not repair its checksums"
+    if repair and repaired(after) != after:
+        return "did not repair its checksums"
     count = int(deed.get("bits", 1))
     fixed = {place for places in checksum_places(after) for place in places} if repair else set()
     bits = [

@@ -24,7 +24,7 @@ from gauntlet.certificate.capture import CAPTURE_BYTES, Capture, TapPackets
 from gauntlet.certificate.conditions import check_conditions
 from gauntlet.certificate.contents import Contents
 from gauntlet.certificate.in_path_log import Log, Row, read_log
-from gauntlet.certificate.rules import check_clock_additions, check_rules
+from gauntlet.certificate.rules import Rules, check_clock_additions, check_rules
 from gauntlet.certificate.sums import ip_header_is_right, sums_are_right
 from gauntlet.certificate.waits import check_waits
 
@@ -46,7 +46,7 @@ class Node:
     number: int
     name: str
     between: tuple[str, str]
-    rules: Sequence[Mapping[str, Any]]
+    rules: Rules
     told: Mapping[str, Any] | None
 
     def into(self, towards: int) -> str:
@@ -94,8 +94,7 @@ def without_unsound(capture: Capture) -> Capture:
     """
     taps = {}
     for link, tap in capture.taps.items():
-        packets, lengths = capture.records["packet"], capture.records["captured"]
-        unsound = [not ip_header_is_right(packets[row, : lengths[row]].tobytes()) for row in tap.rows]
+        unsound = [not ip_header_is_right(capture.packet(row)) for row in tap.rows]
         taps[link] = replace(tap, pair=np.where(np.array(unsound, np.bool_), np.uint64(0), tap.pair))
     return replace(capture, taps=taps)
 
@@ -190,8 +189,7 @@ def _heads_of_seen(log: Log, taps: Sequence[TapPackets], capture: Capture) -> li
         if len(tap) < len(rows):
             return None
         for row, place in zip(rows, tap.rows, strict=False):
-            entry = capture.records[place]
-            heads[row.packet] = entry["packet"][: entry["captured"]].tobytes()
+            heads[row.packet] = capture.packet(place)
     return [heads[row.packet] for row in log.seen]
 
 
@@ -237,10 +235,9 @@ def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Captur
     if len(rows) != needed:
         return f"{plural(needed, 'packet')} {words}, but the log tells of {len(rows):,}."
     for number, (row, place) in enumerate(zip(rows, tap.rows[:needed], strict=True)):
-        entry = capture.records[place]
-        head = entry["packet"][: entry["captured"]].tobytes()
+        head = capture.packet(place)
         when = seconds(tap.time_ns[number])
-        if int(entry["length"]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
+        if int(tap.length[number]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
             return f"Packet {number:,} that {words}, at {when}, is not the one that the log has in its place."
         if abs(int(tap.time_ns[number]) - row.t_ns) > tolerance.current().time_ns:
             return f"Packet {number:,} {words} at {when}, but at {seconds(row.t_ns)} by the log."
@@ -294,8 +291,7 @@ def _whole_packets(node: Node, log: Log, capture: Capture) -> dict[int, bytes]:
                 place for place, row in enumerate(log.rows) if row.event == event and row.towards == towards
             ]
             for place, number in zip(places, () if tap is None else tap.rows, strict=False):
-                entry = capture.records[number]
-                head, row = entry["packet"][: entry["captured"]].tobytes(), log.rows[place]
+                head, row = capture.packet(number), log.rows[place]
                 if (len(head), zlib.crc32(head)) == row.fingerprint:
                     found[place] = head
     return found
@@ -311,17 +307,13 @@ def _counters(node: Node, log: Log) -> list[str]:
         for key, count in found.items()
         if int(node.told[key]) != count
     ]
-    told = [(entry["id"], *(int(entry[key]) for key in _OF_RULES.values())) for entry in node.told["rules"]]
-    counted = Counter((row.event, row.rule) for row in log.rows)
-    logged = [
-        (rule["id"], *(counted[event, number] for event in _OF_RULES))
-        for number, rule in enumerate(node.rules)
-    ]
-    if [name for name, *_ in told] != [name for name, *_ in logged]:
+    if [rule["id"] for rule in node.told["rules"]] != [rule["id"] for rule in node.rules]:
         return [*wrong, f"The record's rules of {node.name} are not those of the plan."]
-    for (name, *counts), (_, *in_log) in zip(told, logged, strict=True):
-        for key, count, of_log in zip(_OF_RULES.values(), counts, in_log, strict=True):
-            if count != of_log:
-                what = key.replace("_", " ")
-                wrong.append(f"The record says {count:,} {what} of the rule {name!r}, its log {of_log:,}.")
+    in_log = Counter((row.event, row.rule) for row in log.rows)
+    for number, rule in enumerate(node.told["rules"]):
+        for event, key in _OF_RULES.items():
+            told, logged = int(rule[key]), in_log[event, number]
+            if told != logged:
+                what = f"{key.replace('_', ' ')} of the rule {rule['id']!r}"
+                wrong.append(f"The record says {told:,} {what}, its log {logged:,}.")
     return wrong

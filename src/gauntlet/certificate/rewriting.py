@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gauntlet.certificate.sums import crc32c, ones_complement_sum
@@ -49,11 +49,7 @@ def headers_of(packet: bytes) -> Headers | None:
     inner = _headers_at(packet, at + _GRE_HEADER_BYTES)
     if inner is None:
         return outer
-    return Headers((0, *inner.ip_at), *_rest(inner))
-
-
-def _rest(it: Headers) -> tuple[int, int, int | None, int | None, bool, int]:
-    return it.version, it.protocol, it.transport_at, it.payload_at, it.fragment, it.end
+    return replace(inner, ip_at=(0, *inner.ip_at))
 
 
 def _headers_at(packet: bytes, start: int) -> Headers | None:

@@ -11,7 +11,9 @@ from gauntlet.certificate.in_path_log import Log, Row
 
 Rules = Sequence[Mapping[str, Any]]
 
-_ALTER = frozenset({"alter", "rewrite"})
+CHANGING = frozenset({"alter", "rewrite"})
+"""Actions that give a packet other bytes."""
+
 _TAKE_AWAY = frozenset({"drop", "reflect"})
 _ADD = {"copied": frozenset({"duplicate"}), "inserted": frozenset({"insert", "reflect"})}
 
@@ -60,7 +62,7 @@ def _faults(rules: Rules, seen: Row, log: Log, end_ns: int) -> Iterator[str]:
         yield f"it has {len(fates)} fates"
         return
     (fate,) = fates
-    taken = [rule for rule in matched if _takes_away(rules[rule])]
+    taken = [rule for rule in matched if takes_away(rules[rule])]
     if taken and taken[0] != matched[-1]:
         yield f"rules matched behind {rules[taken[0]]['id']!r}, which takes it away"
     if bool(taken) != (fate.event == "dropped"):
@@ -95,7 +97,8 @@ def _stay(rules: Rules, matched: Sequence[int], seen: Row, rows: Sequence[Row], 
         yield f"it did not leave, although no rule keeps it beyond {(middle_ns + width_ns) / 1e9:.6f} s"
 
 
-def _takes_away(rule: Mapping[str, Any]) -> bool:
+def takes_away(rule: Mapping[str, Any]) -> bool:
+    """Whether a packet that it matches goes no further."""
     deed = rule["do"]
     return deed["action"] in _TAKE_AWAY and not deed.get("keep", False)
 
@@ -110,7 +113,7 @@ def _passage(rules: Rules, matched: Sequence[int], unfit: set[int], seen: Row, l
             if not same
             else "it is said to be altered"
         )
-    if not same and not _ALTER & set(actions):
+    if not same and not CHANGING & set(actions):
         yield "it was altered by no rule"
     certain = [rule for rule in matched if _action(rules, rule) == "alter" and rule not in unfit]
     # What is turned over in a checksum that is repaired leaves no trace.

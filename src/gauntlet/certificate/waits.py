@@ -3,15 +3,14 @@ over, and leave it in the order that the plan asks? The log is followed line by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.certificate import tolerance
 from gauntlet.certificate.answers import seconds
 from gauntlet.certificate.in_path_log import Log, Row
-
-Rules = Sequence[Mapping[str, Any]]
+from gauntlet.certificate.rules import Rules
 
 
 def check_waits(rules: Rules, log: Log, end_ns: int) -> list[str]:

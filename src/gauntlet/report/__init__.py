@@ -38,7 +38,7 @@ def build(
     from gauntlet.results.files import failures_named, write_whole
 
     evaluation = load(results_folder)
-    told = use.advice(evaluation, use.known(evaluation, classes))
+    told = use.advice(evaluation, classes)
     made = figures(evaluation)
     place = out or results_folder / PAGE
     with failures_named(f"write the report {place}"):
@@ -56,7 +56,7 @@ def summary(results_folder: Path, classes: Path | None = None) -> dict[str, Any]
     from gauntlet.report.plain import as_data
 
     evaluation = load(results_folder)
-    return as_data(evaluation, use.advice(evaluation, use.known(evaluation, classes)))
+    return as_data(evaluation, use.advice(evaluation, classes))
 
 
 def load(results_folder: Path) -> "Evaluation":

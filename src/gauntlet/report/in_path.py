@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from gauntlet.metrics.numbers import listed
@@ -28,8 +29,7 @@ class Doing:
 
 def doings(evaluation: Evaluation) -> list[Doing]:
     """The rows of the report's table, protocols in its order; none without in-path nodes."""
-    checks = evaluation.results.table("certificates")
-    checks = checks.filter(pc.equal(checks["name"], "emitted")).select(["run", "link", "measured"])
+    checks = _emitted(evaluation)
     if not len(checks):
         return []
     runs = evaluation.results.table("runs").select(["run", "protocol"]).to_pylist()
@@ -49,11 +49,17 @@ def doings(evaluation: Evaluation) -> list[Doing]:
     ]
 
 
+def _emitted(evaluation: Evaluation) -> pa.Table:
+    """What certificates say of all that left in-path nodes; no rows without such nodes."""
+    checks = evaluation.results.table("certificates")
+    return checks.filter(pc.equal(checks["name"], "emitted")).select(["run", "link", "measured"])
+
+
 def idle_rules(evaluation: Evaluation) -> list[str]:
     """A sentence each about rules that matched nothing in any run, or had packets with which they could not
     do what they say; none without in-path nodes.
     """
-    if not doings(evaluation):
+    if not len(_emitted(evaluation)):
         return []
     labels = {style.key: style.label for style in evaluation.styles}
     protocol_of = {row.run: labels[row.protocol] for row in evaluation.rows}

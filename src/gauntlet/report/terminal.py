@@ -27,7 +27,7 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
     """What `gauntlet run` and `gauntlet report` print at the end; `classes` as of `report.build`."""
     evaluation = report.load(results_folder)
     found = trust(evaluation)
-    first = uses(use.advice(evaluation, use.known(evaluation, classes)))
+    first = uses(use.advice(evaluation, classes))
     parts: list[RenderableType] = [first] if first else []
     for part in evaluation.parts:
         if part.main_kpi is not None:

@@ -34,23 +34,19 @@ from gauntlet.results import layout
 _OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
 """Factors that make another work: flows that differ in one are of different classes."""
 
+_Places = Mapping[tuple[float | None, float | None, Variant], Condition]
+"""Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
+
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
 
-def known(evaluation: Evaluation, classes: Path | None = None) -> list[Services]:
-    """The classes that count, those that come first before the others: of a file, of the experiment, ours.
+def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
+    """What the experiment says of the classes that its flows are of, and of the settings that it varies.
 
-    Raises UserError when one of them is wrong.
+    Classes of the file `classes` count before those of the experiment, and these before ours. Raises
+    UserError when one of them is wrong.
     """
-    own = services.of_experiment(
-        evaluation.results.experiment, str(evaluation.results.folder / layout.EXPERIMENT)
-    )
-    given = [] if classes is None else [services.load(classes)]
-    return [*given, own, services.default()]
-
-
-def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
-    """What the experiment says of the classes that its flows are of, and of the settings that it varies."""
+    known = _known(evaluation, classes)
     if not any(row.trusted for row in evaluation.rows):
         return Advice((), (), (), (NO_TRUST,))
     found: list[Grid] = []
@@ -59,21 +55,31 @@ def advice(evaluation: Evaluation, classes: Sequence[Services]) -> Advice:
     samples = _Samples(evaluation)
     for part in evaluation.parts:
         for work, conditions in _works(part).items():
-            fitting = services.fitting(work, classes)
+            fitting = services.fitting(work, known)
             if fitting is None:
                 silent.append(_no_class(part, work))
                 continue
             of, those = fitting
+            places = _places(part, conditions)
             for service in those:
-                bound = _bound(part, service, work, conditions)
+                bound = _bound(part, service, work, places)
                 if isinstance(bound, str):
                     silent.append(bound)
                     continue
-                measured = _Measured(part, _places(part, conditions), samples)
+                measured = _Measured(part, places, samples)
                 found.append(grid(measured, bound, "", every_variant=True))
                 whose += [of.by] if of.by not in whose else []
-    settings = tuple(change for part in evaluation.parts for change in within(_Played(part)))
+    settings = tuple(change for part in evaluation.parts for change in within(_Played(part, samples)))
     return Advice(tuple(found), settings, ((),) * len(found), tuple(silent), listed(whose) if whose else "")
+
+
+def _known(evaluation: Evaluation, classes: Path | None) -> list[Services]:
+    """The classes that count, those that come first before the others."""
+    own = services.of_experiment(
+        evaluation.results.experiment, str(evaluation.results.folder / layout.EXPERIMENT)
+    )
+    given = [] if classes is None else [services.load(classes)]
+    return [*given, own, services.default()]
 
 
 def _works(part: Evaluation) -> dict[Work, list[Condition]]:
@@ -95,10 +101,8 @@ def _by_condition(part: Evaluation) -> dict[Condition, list[Row]]:
     return found
 
 
-def _bound(
-    part: Evaluation, service: Service, work: Work, conditions: Sequence[Condition]
-) -> ServiceClass | str:
-    """A class with its needs under these conditions; or why nothing is to be said of it."""
+def _bound(part: Evaluation, service: Service, work: Work, places: _Places) -> ServiceClass | str:
+    """A class with its needs under the conditions at these places; or why nothing is to be said of it."""
     name = _name(part, service.name, work)
     taking_part = [style for style in part.styles if style.reliable or not service.reliable]
     candidates = [style.key.rpartition(OF_SUBJECT)[2] for style in taking_part]
@@ -112,7 +116,6 @@ def _bound(
             f"{name}: only {words.label(candidates[0])} was played, and the class asks how far a "
             "transport is from the best one; play another beside it, or name a class with a limit of its own."
         )
-    places = _places(part, conditions)
     needs = tuple(
         Need(
             **limit.model_dump(),
@@ -125,10 +128,7 @@ def _bound(
     return ServiceClass(name, (), tuple(candidates), needs)
 
 
-def _places(
-    part: Evaluation, conditions: Sequence[Condition]
-) -> dict[tuple[float | None, float | None, Variant], Condition]:
-    """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
+def _places(part: Evaluation, conditions: Sequence[Condition]) -> _Places:
     every = _by_condition(part)
     channels = {it: common({row.channel for row in every[it]}) for it in conditions}
     told = FACTORS | OF_CONSTANT
@@ -157,7 +157,7 @@ class _Measured(Readings):
     """What the grid asks for, out of an evaluation of flows with the same work."""
 
     part: Evaluation
-    places: Mapping[tuple[float | None, float | None, Variant], Condition]
+    places: _Places
     samples: "_Samples"
 
     def kpi(self, need: Need) -> Kpi:
@@ -280,6 +280,7 @@ class _Played:
     """Flows with the same work, as `gauntlet.advice.varied.Played`."""
 
     part: Evaluation
+    samples: _Samples
 
     @property
     def name(self) -> str:
@@ -309,7 +310,7 @@ class _Played:
     def by_repetition(self, kpi: Kpi, protocol: str, chosen: Mapping[str, Any]) -> Selected:
         """See `Played`."""
         condition = tuple(chosen[factor.name] for factor in self.part.factors)
-        return _selected(self.part, protocol, condition, Quantity(kpi.name), _Samples(self.part))
+        return _selected(self.part, protocol, condition, Quantity(kpi.name), self.samples)
 
 
 def _name(part: Evaluation, of: str, work: Work) -> str:

@@ -51,7 +51,25 @@ pub(crate) struct Hand<'a> {
     pub ethernet: &'a [[u8; ETHERNET_BYTES]; 2],
 }
 
-impl Hand<'_> {
+impl<'a> Hand<'a> {
+    /// Before the first rule: the packet is to go on as it came.
+    pub fn new(
+        frame: Option<Frame>,
+        stores: &'a mut Stores,
+        ethernet: &'a [[u8; ETHERNET_BYTES]; 2],
+    ) -> Self {
+        Hand {
+            frame,
+            fate: Fate::Passes,
+            delay_ns: 0,
+            part: None,
+            extra: Vec::new(),
+            releases: Vec::new(),
+            stores,
+            ethernet,
+        }
+    }
+
     /// The headers of the packet as it is now.
     pub fn headers(&self) -> Option<Headers> {
         Headers::of(&self.frame.as_ref()?.bytes)

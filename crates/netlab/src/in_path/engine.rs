@@ -174,16 +174,7 @@ impl Engine {
         };
         self.rows.push(row);
         let mut extra = Vec::new();
-        let mut hand = Hand {
-            frame: Some(frame),
-            fate: Fate::Passes,
-            delay_ns: 0,
-            part: None,
-            extra: Vec::new(),
-            releases: Vec::new(),
-            stores: &mut self.stores,
-            ethernet: &self.ethernet,
-        };
+        let mut hand = Hand::new(Some(frame), &mut self.stores, &self.ethernet);
         let mut last_rule = None;
         for (index, rule) in (0_u16..).zip(&mut self.rules).filter(|(_, rule)| rule.at_ns.is_none()) {
             let bytes = hand.frame.as_ref().map_or(&[][..], |frame| &frame.bytes);
@@ -299,16 +290,7 @@ impl Engine {
 
     /// The clock calls a rule.
     fn call(&mut self, now_ns: i64, index: u16, out: &mut Vec<Departure>) {
-        let mut hand = Hand {
-            frame: None,
-            fate: Fate::Passes,
-            delay_ns: 0,
-            part: None,
-            extra: Vec::new(),
-            releases: Vec::new(),
-            stores: &mut self.stores,
-            ethernet: &self.ethernet,
-        };
+        let mut hand = Hand::new(None, &mut self.stores, &self.ethernet);
         let row = Row {
             t_ns: now_ns,
             event: Event::Matched,

@@ -29,7 +29,7 @@ pub(super) struct Line {
 
 /// What went through since the first change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub sent_packets: u64,
     /// From the IP header on.
     pub sent_bytes: u64,

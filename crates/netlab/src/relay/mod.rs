@@ -31,7 +31,7 @@ use crate::packet_socket;
 use crate::qdisc::Netem;
 use crate::random::Random;
 use crate::sysctl;
-use line::Line;
+use line::{Counts, Line};
 
 /// Numbers of a relay's interfaces begin here, above those of nodes.
 pub(crate) const FIRST_INTERFACE: u32 = 1 << 20;
@@ -59,17 +59,6 @@ pub(crate) struct Relay {
     _threads: Vec<Background<()>>,
     /// The relay's ends of both links go with it, after the threads.
     _namespace: Namespace,
-}
-
-/// What a direction of a relay has counted since the first change of its link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RelayCounts {
-    pub sent_packets: u64,
-    pub sent_bytes: u64,
-    pub dropped_packets: u64,
-    pub waiting_packets: u64,
-    pub waiting_bytes: u64,
-    pub latest_ns: i64,
 }
 
 impl Place {
@@ -125,16 +114,9 @@ impl Relay {
         lock(&self.directions[direction]).ask(asked);
     }
 
-    pub fn counts(&self, direction: usize) -> RelayCounts {
-        let counts = lock(&self.directions[direction]).counts();
-        RelayCounts {
-            sent_packets: counts.sent_packets,
-            sent_bytes: counts.sent_bytes,
-            dropped_packets: counts.dropped_packets,
-            waiting_packets: counts.waiting_packets,
-            waiting_bytes: counts.waiting_bytes,
-            latest_ns: counts.latest_ns,
-        }
+    /// What a direction has counted since the first change of its link.
+    pub fn counts(&self, direction: usize) -> Counts {
+        lock(&self.directions[direction]).counts()
     }
 
     /// Why it came to its end before its time, if it did.
