@@ -133,7 +133,7 @@ impl Connection {
 
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
         let path = &mut self.paths[index];
-        path.progress.made(cx.now, acked.advanced);
+        path.progress.made(acked.advanced);
         path.wants.tail_probes = 0;
         path.rtt.reset_backoff();
         self.arm_retransmit(cx.now, index);

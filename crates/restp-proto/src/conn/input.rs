@@ -268,6 +268,11 @@ impl Connection {
         path.cause.on_packet();
         path.before_silence = None;
         let flags = packet.header.flags;
+        let begins_anew = path.progress.on_end_of_silence(cx.now, path.health.heard_at());
+        if begins_anew && path.timers.is_running(Timer::Tail) {
+            // R-ARQ-4
+            path.timers.set(Timer::Tail, cx.now);
+        }
         let answer = path.health.hear(cx.now);
         if let (Some(at), true) = (answer, path.tx.is_empty()) {
             // On a path without data only probes tell the RTT.

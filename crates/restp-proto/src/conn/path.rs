@@ -163,7 +163,7 @@ impl Path {
             decoder: profile.reliability.fec().map(|_| Box::default()),
             outage: None,
             timers: Timers::new(),
-            progress: Progress::new(now),
+            progress: Progress::new(),
             health: Health::new(now),
             backup: false,
             cwr: false,

@@ -118,20 +118,19 @@ impl Connection {
 
     /// Nothing was acknowledged for a while: a few packets more, so that a burst of losses does not end the flow.
     ///
-    /// Their interval doubles once and not again while the latest acknowledgement is not too old for probes; after that
-    /// only the timeout is left, which backs off.
+    /// Their interval doubles once, and grows again only with a long silence.
     // R-ARQ-4
     fn on_tail_timer(&mut self, cx: &mut Cx<'_>, index: usize) {
         let ack_delay = self.peer_ack_delay();
         let probes = self.composition.profile().tuning.probe_packets;
         let window_probe = self.probes_window(index);
         let path = &mut self.paths[index];
-        if window_probe || path.outage.is_some() || !path.tx.waits() || !path.progress.may_probe(cx.now) {
+        if window_probe || path.outage.is_some() || !path.tx.waits() {
             return;
         }
         path.wants.tail_probes = probes;
-        let interval = path.rtt.probe_wait(ack_delay) * path.progress.count_tail_probe().min(2);
-        path.timers.set(Timer::Tail, cx.now + interval);
+        let next = path.progress.next_probes(cx.now, path.rtt.probe_wait(ack_delay));
+        path.timers.set(Timer::Tail, next);
     }
 
     fn on_retransmit_timer(&mut self, cx: &mut Cx<'_>, index: usize) {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use restp_proto::Profile;
 use restp_proto::profile::{AckReport, Congestion, Reliability, Tuning};
+use restp_proto::{ConnId, Profile};
 use restp_sim::pair::{Pair, has_payload};
 use restp_sim::{DropRule, LinkConfig, Loss};
 
@@ -93,6 +93,48 @@ fn probes_go_on_through_a_long_burst() {
     pair.net.add_rule(pair.links[0].0, DropRule::first(24, has_payload).after(9));
     let (seconds, _) = transfer_over(&mut pair, &profile, 12_000);
     assert!(seconds < 4.0, "{seconds} s");
+}
+
+/// A client whose first message leaves into a silence of `silence_s` on both ways, without keepalives; the connections of both.
+fn after_a_silence(silence_s: u64) -> (Pair, ConnId, ConnId) {
+    let tuning = Tuning { keepalive: None, idle_timeout: None, ..Profile::file_arq().tuning };
+    let profile = Profile { tuning, ..Profile::file_arq() };
+    let mut pair = Pair::new(3, &profile, &LinkConfig::new(10_000_000, MS * 25));
+    let client = pair.connect();
+    pair.net.run_for(MS * 300);
+    let server = pair.accepted().expect("the handshake succeeds");
+    let (there, back) = pair.links[0];
+    for link in [there, back] {
+        pair.net.link_mut(link).loss = Loss::Bernoulli(1.0);
+    }
+    pair.send(pair.client, client, vec![1; 1000]).unwrap();
+    pair.net.run_for(Duration::from_secs(silence_s));
+    for link in [there, back] {
+        pair.net.link_mut(link).loss = Loss::None;
+    }
+    (pair, client, server)
+}
+
+// R-ARQ-4
+#[test]
+fn the_end_of_a_long_silence_is_found_within_an_eighth_of_it() {
+    for silence_s in [40, 60, 110, 200] {
+        let (mut pair, _, server) = after_a_silence(silence_s);
+        // The timeout alone, at 0.2 s and doubling, comes 51 and 102 s after the message, and then each 60 s.
+        pair.net.run_for(Duration::from_secs(silence_s) / 8 + MS * 500);
+        assert_eq!(pair.receive(pair.server, server).len(), 1, "after {silence_s} s");
+    }
+}
+
+// R-ARQ-4
+#[test]
+fn a_peer_that_is_heard_after_a_long_silence_is_probed_at_once() {
+    for silence_s in [40, 60, 110, 200] {
+        let (mut pair, _, server) = after_a_silence(silence_s);
+        pair.send(pair.server, server, vec![2; 100]).unwrap();
+        pair.net.run_for(MS * 200);
+        assert_eq!(pair.receive(pair.server, server).len(), 1, "after {silence_s} s");
+    }
 }
 
 // R-ARQ-5

@@ -31,6 +31,11 @@ impl Health {
         self.heard_at = now;
     }
 
+    /// When a packet with credible numbers arrived last.
+    pub fn heard_at(&self) -> Instant {
+        self.heard_at
+    }
+
     /// A packet with credible numbers arrived; when the probe left that it answers, if one was out.
     pub fn hear(&mut self, now: Instant) -> Option<Instant> {
         self.heard_at = now;
