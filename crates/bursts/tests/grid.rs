@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bursts::attempt::Try;
-use bursts::grid::{Cell, Grid};
+use bursts::grid::{Cell, Grid, Line};
 use bursts::stack::Stack;
 
 /// Cells of 500 kB at a fifth of all packets lost.
@@ -26,6 +26,24 @@ fn median_s(name: &str, grid: &Grid, cell: Cell) -> f64 {
     seconds.sort_by(f64::total_cmp);
     assert!(!name.starts_with("restp") || seconds[4].is_finite(), "{name} does not finish {cell:?}");
     seconds[2]
+}
+
+/// A try is its seed: TLS and what QUIC draws for secrecy must not reach its times.
+#[test]
+fn quinn_over_cubic_takes_the_same_time_with_the_same_seed() {
+    let grid = Grid::registered();
+    let stacks = Stack::for_transfers();
+    let stack = stacks.iter().find(|stack| stack.name == "quinn-cubic").expect("it takes part");
+    let line = Line { loss_percent: 10, burst_packets: 5, rtt_ms: 50 };
+    let seconds = |seed| {
+        let attempt = Try { link: grid.link(line), seed };
+        stack.transfer(&attempt, 500_000, Duration::from_secs(120)).expect("it finishes")
+    };
+    let first_s = seconds(3);
+    for repeat in 2..=20 {
+        assert_eq!(seconds(3), first_s, "repeat {repeat}");
+    }
+    assert_ne!(seconds(4), first_s, "the seed decides");
 }
 
 #[test]
