@@ -20,9 +20,8 @@ _CHECKING = re.compile(r"^\s+Checking (\S+) v")
 _SUMMARY = re.compile(r"^\s+Summary (semver requires|no semver update)")
 _FAILURE = re.compile(r"^--- failure (\w+):")
 _PLACE = re.compile(r",? (previously in file|in file|in) \S+.*$")
-_KINDS = frozenset({"type", "is", "no", "longer", "of", "field", "struct", "enum", "variant"}) | frozenset(
-    {"function", "trait", "method", "mod", "const", "feature"}
-)
+_KINDS = re.compile("feature|mod|const|function|trait|method|type|struct|enum|variant|field|is|no|longer|of")
+"""Words of an item that name nothing."""
 
 
 @dataclass(frozen=True, order=True)
@@ -35,7 +34,7 @@ class Break:
 
     def names(self) -> list[str]:
         """The identifiers that a changelog must name; of a path its last part only."""
-        words = (word.rpartition("::")[2] for word in self.item.split() if word not in _KINDS)
+        words = (word.rpartition("::")[2] for word in self.item.split() if not _KINDS.fullmatch(word))
         names = [name for word in words for name in re.split(r"[.:]", word)]
         # Whoever uses the structure cannot see the field.
         return names[:1] if self.lint == "constructible_struct_adds_private_field" else names

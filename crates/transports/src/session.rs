@@ -301,7 +301,7 @@ impl Session {
 }
 
 /// How often an end in silence looks whether the other one is done.
-const LOOK_UP_NS: i64 = 1_000_000_000;
+pub(crate) const LOOK_UP_NS: i64 = 1_000_000_000;
 
 /// Of a long silence the hundredth part: light may take days, and a look each second of them takes hours to compute.
 const LOOK_UP_SHARE: i64 = 100;

@@ -1,8 +1,8 @@
 //! Packet capture: every IP packet that arrives over chosen link directions, with the instant of its arrival.
 //!
 //! Each tap is a ring of packets in memory that the kernel fills by itself; a thread empties all rings a few
-//! times per virtual second, as long as packets come, into one file ([`Records`] has its format) and, for taps that are wanted so, into
-//! memory. No system call is made per packet.
+//! times per virtual second, as long as packets come, into one file ([`Records`] has its format) and, for taps that
+//! are wanted so, into memory. No system call is made per packet.
 
 pub(crate) mod checksum;
 mod memory;

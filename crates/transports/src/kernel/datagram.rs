@@ -10,7 +10,7 @@ use socket2::Socket;
 use crate::context::Context;
 use crate::error::{Failure, OrFailure};
 use crate::peers::broken;
-use crate::session::{Guarded, Session, bound_receive};
+use crate::session::{Guarded, LOOK_UP_NS, Session, bound_receive};
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
 use crate::sys::options;
 use crate::transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Take};
@@ -76,9 +76,6 @@ impl Listener for DatagramListener {
         }))
     }
 }
-
-/// How often a receiver in silence looks whether the sender is done.
-const LOOK_UP_NS: i64 = 1_000_000_000;
 
 /// One end of a flow of datagrams.
 pub(crate) struct DatagramConnection {

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use super::driver::Driver;
 use super::library::Library;
 use super::sentence::{Loss, lost, unanswered};
-use super::{BROKEN_OFF, DONE, LOOK_UP_NS};
+use super::{BROKEN_OFF, DONE};
 use crate::clock::Clock;
 use crate::error::Failure;
-use crate::session::next_look_ns;
+use crate::session::{LOOK_UP_NS, next_look_ns};
 use crate::transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Take};
 
 /// Takes a connection that arrived off the list, with the instant at which data may flow; `None` when there is none.

@@ -42,9 +42,6 @@ pub const LIBRARIES: &[(&str, &str)] = &[
 const DONE: u32 = 0;
 const BROKEN_OFF: u32 = 1;
 
-/// How often a receiver without a way to be told looks whether the sender is done.
-const LOOK_UP_NS: i64 = 1_000_000_000;
-
 /// The shortest idle time-out: a millisecond, the unit of its transport parameter (RFC 9000, section 18.2).
 const SHORTEST_IDLE_S: f64 = 1e-3;
 

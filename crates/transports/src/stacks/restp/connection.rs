@@ -11,16 +11,13 @@ use super::engine::{Leased, Shared, State, lock};
 use crate::clock::Clock;
 use crate::error::Failure;
 use crate::sample::SocketSample;
-use crate::session::next_look_ns;
+use crate::session::{LOOK_UP_NS, next_look_ns};
 use crate::transport::DeliveryInstants;
 use crate::transport::{Arrival, Connection, Sampler, Take};
 
 /// Least amount that waits here for its first transmission before `offer` takes no more: the kernel's own first send
 /// buffer (net.ipv4.tcp_wmem, tcp(7)).
 const LEAST_WAITING_BYTES: usize = 16 << 10;
-
-/// How often a receiver in silence looks whether the sender is done.
-const LOOK_UP_NS: i64 = 1_000_000_000;
 
 const SENDING: &str = "the sender was still sending";
 
