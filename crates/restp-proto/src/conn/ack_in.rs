@@ -156,6 +156,7 @@ impl Connection {
             return;
         }
         let spaced = profile.duplicate_acks;
+        let cumulative = profile.ack_report == AckReport::Cumulative;
         let path = &mut self.paths[index];
         let gap = path.progress.on_duplicate(cx.now);
         if spaced && gap >= path.rtt.smoothed() {
@@ -169,6 +170,10 @@ impl Connection {
             self.on_losses(cx, index, found);
             // The repetition needs a round trip of its own, behind the queue that the loss came from.
             self.arm_retransmit(cx.now, index);
+        } else if cumulative && path.tx.repetition_is_overtaken() {
+            let found = path.tx.lose_first();
+            self.on_losses(cx, index, found);
+            self.arm_retransmit(cx.now, index);
         }
     }
 
@@ -177,13 +182,12 @@ impl Connection {
         let path = &mut self.paths[index];
         let mut found = 0;
         if cumulative {
-            if !path.tx.in_recovery() {
+            if !path.tx.is_repairing() {
                 path.progress.forget_repairs();
             } else if acked.advanced && path.tx.next_lost().is_none() {
                 // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). One repair a round
-                // trip would take as many round trips as there are holes, so their number doubles.
-                let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
-                found += path.tx.lose_oldest(before, path.progress.take_repairs());
+                // trip would take as many round trips as there are holes, so their number doubles up to as many.
+                found += path.tx.lose_oldest(path.progress.take_repairs());
             }
         } else {
             let (lost, next) = path.tx.detect(cx.now, &path.rtt);

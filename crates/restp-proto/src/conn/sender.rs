@@ -123,6 +123,8 @@ pub(crate) struct SendWindow {
     departed: u32,
     /// Transmissions up to this one belong to a reduction of the window that was already made.
     reduced_at: u64,
+    /// One past the newest packet at the latest loss of a flight (`recover` of RFC 6582).
+    recover: u64,
     /// The latest transmission that was found lost.
     lost_order: u64,
     reordering: Reordering,
@@ -149,6 +151,7 @@ impl SendWindow {
             round_end: 0,
             departed: 0,
             reduced_at: 0,
+            recover: 0,
             lost_order: 0,
             reordering: Reordering::default(),
             report_is_whole: true,
