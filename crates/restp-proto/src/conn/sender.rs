@@ -125,8 +125,8 @@ pub(crate) struct SendWindow {
     reduced_at: u64,
     /// One past the newest packet at the latest loss of a flight (`recover` of RFC 6582).
     recover: u64,
-    /// The latest transmission that was found lost.
-    lost_order: u64,
+    /// A transmission after the latest reduction was found lost.
+    lost_anew: bool,
     reordering: Reordering,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
@@ -152,7 +152,7 @@ impl SendWindow {
             departed: 0,
             reduced_at: 0,
             recover: 0,
-            lost_order: 0,
+            lost_anew: false,
             reordering: Reordering::default(),
             report_is_whole: true,
             share: LossShare::default(),

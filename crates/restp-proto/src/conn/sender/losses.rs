@@ -13,7 +13,7 @@ impl SendWindow {
         sent.fate = Fate::Lost;
         let order = sent.order;
         self.share.on_lost();
-        self.lost_order = self.lost_order.max(order);
+        self.lost_anew |= order > self.reduced_at;
         self.in_flight -= 1;
         self.departed = self.departed.min(self.in_flight);
         // The oldest is repeated first: the receiver can pass nothing on without it.
@@ -124,7 +124,7 @@ impl SendWindow {
 
     /// True at most once per round trip: a packet was lost that left after the last reduction of the window.
     pub fn take_loss_event(&mut self) -> bool {
-        let fresh = self.lost_order > self.reduced_at;
+        let fresh = std::mem::take(&mut self.lost_anew);
         if fresh {
             self.reduced_at = self.order;
             self.recover = self.next();
@@ -138,6 +138,7 @@ impl SendWindow {
         let fresh = self.newest_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
+            self.lost_anew = false;
         }
         fresh
     }
