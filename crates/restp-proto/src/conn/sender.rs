@@ -123,8 +123,10 @@ pub(crate) struct SendWindow {
     departed: u32,
     /// Transmissions up to this one belong to a reduction of the window that was already made.
     reduced_at: u64,
-    /// The latest transmission that was found lost.
-    lost_order: u64,
+    /// One past the newest packet at the latest loss of a flight (`recover` of RFC 6582).
+    recover: u64,
+    /// A transmission after the latest reduction was found lost.
+    lost_anew: bool,
     reordering: Reordering,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
@@ -149,7 +151,8 @@ impl SendWindow {
             round_end: 0,
             departed: 0,
             reduced_at: 0,
-            lost_order: 0,
+            recover: 0,
+            lost_anew: false,
             reordering: Reordering::default(),
             report_is_whole: true,
             share: LossShare::default(),
