@@ -122,11 +122,21 @@ class Programme:
         )
 
 
+def here() -> None:
+    """Nothing is needed."""
+
+
+def absent() -> None:
+    """What is needed is not here."""
+    raise UserError("The program is not built.")
+
+
 def bench(programme: Programme) -> Bench:
     """Two securities, two sizes; ten repetitions, for a first look three."""
     factors: dict[str, list[Factor]] = {"security": ["sdls", "quic"], "size_bytes": [128, 1024]}
     labels = {"security": {"sdls": "SDLS", "quic": "QUIC"}}
-    return Bench("made-up", "Nothing.", (TIME,), Plan(factors, 10), Plan(factors, 3), programme, labels)
+    plans = Plan(factors, 10), Plan(factors, 3)
+    return Bench("made-up", "Nothing.", (TIME,), *plans, programme, here, labels)
 
 
 @pytest.fixture
@@ -257,6 +267,35 @@ def test_a_bench_that_is_no_part_of_the_quick_run_has_to_be_measured_in_full(stu
     assert reproduce.bench_tasks(full_only, quick=True) == []
     with pytest.raises(UserError, match="measure it with --full"):
         reproduce.bench_tasks(full_only, quick=True, only=["cost"])
+
+
+def test_what_cannot_be_measured_here_is_said_and_left_out(study: Study, tmp_path: Path) -> None:
+    (part,) = study.benches
+    without = replace(study, benches=(replace(part, bench=replace(part.bench, ready=absent)),))
+    todo = reproduce.bench_tasks(without, quick=True)
+    assert reproduce.ready(todo, tmp_path / "out") == (
+        [],
+        ["cost is not measured: The program is not built."],
+    )
+
+
+def test_what_was_measured_needs_no_program(study: Study, tmp_path: Path) -> None:
+    summarised(study, tmp_path / "out", quick=True)
+    (part,) = study.benches
+    without = replace(study, benches=(replace(part, bench=replace(part.bench, ready=absent)),))
+    todo = reproduce.bench_tasks(without, quick=True)
+    assert reproduce.ready(todo, tmp_path / "out") == (todo, [])
+
+
+def test_a_bench_alone_that_cannot_be_measured_is_refused(
+    study: Study, programme: Programme, gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry.BENCHES, "made-up", replace(bench(programme), ready=absent))
+    made = load(study.home, trust_plugin=False)
+    monkeypatch.setattr("gauntlet.studies.studies", lambda: {made.key: made})
+    told = gauntlet("reproduce", "d00", "--full", "--only", "cost", "--out", str(tmp_path / "out"))
+    assert told.exit_code != 0
+    assert "cost is not measured: The program is not built." in told.stderr
 
 
 def test_only_an_experiment_measures_no_bench(study: Study) -> None:

@@ -75,9 +75,9 @@ class Bench:
     quick: Plan
     """Cut down for a first look; its values are among those of `full`."""
     measure: Callable[[bool, int, Tell], Measured]
-    """Measures: whether quick, the seed of the order in which conditions take turns, whom to tell. Raises
-    UserError when something that it needs is not installed.
-    """
+    """Measures: whether quick, the seed of the order in which conditions take turns, whom to tell."""
+    ready: Callable[[], None]
+    """Raises UserError when something that it needs is not here, with what would bring it."""
     labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     """Factor -> value -> how it reads; what is not named reads as it is."""
 

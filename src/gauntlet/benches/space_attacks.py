@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
-from gauntlet.benches.space_link import BOTH, SECURITIES, SERVER, certificates, machine, values
+from gauntlet.benches.space_link import BOTH, SECURITIES, SERVER, certificates, machine, ready, values
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
 from gauntlet.space.programs import rows
@@ -66,5 +66,6 @@ BENCH = Bench(
     full=_PLANNED,
     quick=_PLANNED,
     measure=_measure,
+    ready=ready,
     labels={"security": SECURITIES},
 )

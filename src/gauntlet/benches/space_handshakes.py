@@ -16,6 +16,7 @@ from gauntlet.benches.space_link import (
     SIGNATURES,
     certificates,
     machine,
+    ready,
     values,
 )
 from gauntlet.experiment.runspec import Factor
@@ -99,6 +100,7 @@ BENCH = Bench(
     full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20}),
     quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2}),
     measure=_measure,
+    ready=ready,
     labels={
         "security": {**SECURITIES, "quic-stream": "QUIC"},
         "provider": PROVIDERS,

@@ -4,7 +4,7 @@ from typing import Any
 
 from gauntlet.experiment.runspec import Factor
 from gauntlet.space.machine import description
-from gauntlet.space.programs import about
+from gauntlet.space.programs import BENCH, MEMORY, about, program
 
 SECURITIES: dict[Any, str] = {
     "none": "nothing",
@@ -49,6 +49,12 @@ def values(names: dict[Any, str]) -> list[Factor]:
 def certificates(mutual: bool) -> str:
     """Who shows a certificate, by whether both do."""
     return BOTH if mutual else SERVER
+
+
+def ready() -> None:
+    """Raise UserError when the programs of flight-links are not built."""
+    program(BENCH)
+    program(MEMORY)
 
 
 def machine() -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
-from gauntlet.benches.space_link import PROVIDERS, SECURITIES, machine, values
+from gauntlet.benches.space_link import PROVIDERS, SECURITIES, machine, ready, values
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.footprint import memory
 
@@ -79,5 +79,6 @@ BENCH = Bench(
     full=Plan(_PLANNED, _TIMES[0]),
     quick=Plan(_PLANNED, _TIMES[1]),
     measure=_measure,
+    ready=ready,
     labels={"security": SECURITIES, "provider": PROVIDERS},
 )

@@ -14,7 +14,7 @@ import pyarrow as pa
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
-from gauntlet.benches.space_link import CIPHERS, PROVIDERS, SECURITIES, machine, values
+from gauntlet.benches.space_link import CIPHERS, PROVIDERS, SECURITIES, machine, ready, values
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
 from gauntlet.space.programs import rows
@@ -165,6 +165,7 @@ BENCH = Bench(
         {"asked": [_arguments(it) for it in _QUICK]},
     ),
     measure=_measure,
+    ready=ready,
     labels={
         "security": SECURITIES,
         "provider": PROVIDERS,

@@ -207,7 +207,10 @@ def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
 
 
 def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
-    """Play, reduce, judge, write; None when the user stopped it."""
+    """Play, reduce, judge, write; None when the user stopped it. What cannot be measured here is said and
+    left out: its claims stay undecided.
+    """
+    from gauntlet.errors import UserError
     from gauntlet.studies import judging, ledger, page, reproduce, use
     from gauntlet.studies.summary import MANIFEST, Summary
 
@@ -216,6 +219,11 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
     benches = reproduce.bench_tasks(study, quick=wishes.quick, only=wishes.only)
     if wishes.play:
         reproduce.check_ledger(study, claims)
+        benches, lacking = reproduce.ready(benches, wishes.out)
+        if lacking and not (todo or benches):
+            raise UserError(lacking[0])
+        for sentence in lacking:
+            click.echo(sentence, err=True)
     outcomes: Mapping[str, Outcome] = {}
     if wishes.play:
         try:

@@ -121,6 +121,19 @@ def bench_tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[
     return [BenchTask(it, quick, registered.seed if registered else FIRST_SEED) for it in chosen]
 
 
+def ready(todo: Sequence[BenchTask], out: Path) -> tuple[list[BenchTask], list[str]]:
+    """Those that are there or can be measured here, and why the others cannot, a sentence each."""
+    can, reasons = [], []
+    for task in todo:
+        try:
+            if task.kept(out) is None:
+                task.part.bench.ready()
+            can.append(task)
+        except UserError as error:
+            reasons.append(f"{task.part.name} is not measured: {error}")
+    return can, reasons
+
+
 def measure(
     todo: Sequence[BenchTask], out: Path, *, command: Sequence[str], tell: Callable[[str, str], None]
 ) -> None:
