@@ -22,7 +22,7 @@ ROOMS = (
     {"playing", "rehearsal", "worker"},
     {"campaign", "figures"},
     {"advice", "space"},
-    {"report"},
+    {"benches", "report"},
     {"notebook"},
     {"studies"},
     {"cli"},

@@ -73,6 +73,11 @@ def test_an_axis_of_sizes_has_the_unit_of_the_largest() -> None:
     assert (decimal.unit, decimal.shown(500_000)) == ("kB", 500.0)
 
 
+def test_lengths_of_messages_stand_in_bytes_on_an_axis() -> None:
+    lengths = factor_of("payload_bytes", {64: "", 1024: "", 1786: ""})
+    assert (lengths.unit, lengths.shown(1786)) == ("B", 1786)
+
+
 def dependence(folder: Path, took_s: Mapping[tuple[str, float], float], repetitions: int = 8) -> list[str]:
     """What is said of the conditions when each protocol takes so long under each loss."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gauntlet.executor.address import Cluster
     from gauntlet.studies.judging import Judged
     from gauntlet.studies.model import Study
-    from gauntlet.studies.reproduce import Task
+    from gauntlet.studies.reproduce import BenchTask, Task
     from gauntlet.studies.summary import Summary
 
 
@@ -44,7 +44,7 @@ class _Wishes:
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @scheduler_options
-@click.option("--only", multiple=True, metavar="EXPERIMENT", help="Only this experiment; can be repeated.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this experiment or bench; can be repeated.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--no-run", is_flag=True, help="Play nothing: judge the runs that are in the folder.")
 @click.option(
@@ -207,24 +207,34 @@ def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:
 
 
 def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
-    """Play, reduce, judge, write; None when the user stopped it."""
+    """Play, reduce, judge, write; None when the user stopped it. What cannot be measured here is said and
+    left out: its claims stay undecided.
+    """
+    from gauntlet.errors import UserError
     from gauntlet.studies import judging, ledger, page, reproduce, use
     from gauntlet.studies.summary import MANIFEST, Summary
 
     claims = ledger.load(study.ledger)
     todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
+    benches = reproduce.bench_tasks(study, quick=wishes.quick, only=wishes.only)
     if wishes.play:
         reproduce.check_ledger(study, claims)
+        benches, lacking = reproduce.ready(benches, wishes.out)
+        if lacking and not (todo or benches):
+            raise UserError(lacking[0])
+        for sentence in lacking:
+            click.echo(sentence, err=True)
     outcomes: Mapping[str, Outcome] = {}
     if wishes.play:
         try:
             outcomes = _play(study, todo, wishes)
+            _measure(benches, wishes)
         except KeyboardInterrupt:
             click.echo(
                 f"Stopped. What is finished is kept in {wishes.out}; the same command continues.", err=True
             )
             return None
-    summary = reproduce.summarise(study, todo, wishes.out)
+    summary = reproduce.summarise(study, todo, wishes.out, benches)
     if wishes.update and wishes.only and (wishes.update / MANIFEST).exists():
         summary = Summary.load(wishes.update, study.home).updated(summary)
     judged = judging.judge(study, summary, claims)
@@ -255,6 +265,17 @@ def _play(study: "Study", todo: Sequence["Task"], wishes: _Wishes) -> Mapping[st
             on_event=progress,
             on_experiment=progress.rename,
         )
+
+
+def _measure(benches: Sequence["BenchTask"], wishes: _Wishes) -> None:
+    """Measure on this machine's own kernel, after everything else: nothing may run beside it."""
+    from gauntlet.studies import reproduce
+
+    def tell(name: str, words: str) -> None:
+        if not wishes.silent:
+            click.echo(f"{name}: {words}", err=True)
+
+    reproduce.measure(benches, wishes.out, command=["gauntlet", *sys.argv[1:]], tell=tell)
 
 
 def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:
@@ -314,4 +335,5 @@ def _as_data(ended: _Ended) -> dict[str, Any]:
             for it in ended.judged
         ],
         "experiments": ended.summary.manifest(),
+        "benches": ended.summary.bench_manifest(),
     }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gauntlet.cli.output import console, print_json
+from gauntlet.cli.space_bench import bench
 
 if TYPE_CHECKING:
     from gauntlet.space.breaking import Breaking, Trial
@@ -16,9 +17,13 @@ def space() -> None:
     """Ask what links through space do to transports and their security.
 
     \b
-    Example:
+    Examples:
       gauntlet space link quic-quinn-cubic     at which delay its defaults break, and what mends it
+      gauntlet space bench --quick             what the security of a command link costs here
     """
+
+
+space.add_command(bench)
 
 
 @space.command(short_help="Find the delay or loss at which a transport's defaults break.")

@@ -107,6 +107,10 @@ def readable(name: str, value: Any, label: str) -> str:
 
 
 def _size_unit(values: Sequence[Any]) -> tuple[str, float]:
-    """The unit of an axis of sizes: that of the largest as it reads, so that its ticks are round numbers."""
-    unit = readable("_bytes", max(values), "").rpartition(" ")[2]
+    """The unit of an axis of sizes: that of the largest as it reads, so that its ticks are round numbers;
+    bytes where that reads with two decimals or more, as lengths of messages do.
+    """
+    shown, _, unit = readable("_bytes", max(values), "").rpartition(" ")
+    if len(shown.partition(".")[2]) > 1:
+        unit = "B"
     return unit, 1 / units.size_bytes(f"1{unit}")

@@ -1,1 +1,1 @@
-"""Links through space: where a transport with its default parameters breaks, and what mends it."""
+"""Links through space: where a transport with its default parameters breaks, and what security costs."""

@@ -61,7 +61,7 @@ class Judged:
 def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None) -> list[Judged]:
     """Decide every claim of the study's ledger. Raises UserError for what is wrong in the ledger."""
     context = Context(study, summary)
-    registered, manifest = Registration.of(study), summary.manifest()
+    registered, manifest = Registration.of(study), summary.manifest() | summary.bench_manifest()
     found = []
     for claim in claims or ledger.load(study.ledger):
         departure = registered.departure(study, claim, manifest) if registered else ""
@@ -118,8 +118,8 @@ def grouped(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
 
 
 def not_played(study: Study, summary: Summary) -> str:
-    """Which experiments the results lack, in a sentence for people; empty when none."""
-    missing = [it.name for it in study.experiments if it.name not in summary.experiments]
+    """Which experiments and benches the results lack, in a sentence for people; empty when none."""
+    missing = [name for name in study.parts if name not in summary.measured]
     return (
         f"Not among these results: {listed(missing)}. Claims that need them are undecided." if missing else ""
     )

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from gauntlet.advice import classes
 from gauntlet.advice.classes import Classes
+from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.strict import Strict, unknown_key
@@ -19,7 +20,7 @@ from gauntlet.studies import causes, plugin
 from gauntlet.studies.calibrated import idle
 from gauntlet.studies.figures import FIGURES, load_figures
 from gauntlet.studies.folders import STUDY
-from gauntlet.studies.model import Calibrated, Experiment, Quick, Study
+from gauntlet.studies.model import Calibrated, Experiment, Measurement, Quick, Study
 from gauntlet.studies.plugin import Plugin
 
 NOTES = "notes.md"
@@ -48,6 +49,14 @@ class _Experiment(Strict):
     quick: _Quick | None = None
     examples: list[str] = Field(default_factory=list)
     measures: list[str] = Field(default_factory=list)
+
+
+class _Bench(Strict):
+    """[[bench]]"""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    of: str
+    quick: bool = True
 
 
 class _Measure(Strict):
@@ -85,6 +94,7 @@ class _File(Strict):
 
     study: _About
     experiment: list[_Experiment] = Field(min_length=1)
+    bench: list[_Bench] = Field(default_factory=list)
     measure: dict[str, _Measure] = Field(default_factory=dict)
     calibrated: list[_Calibrated] = Field(default_factory=list)
 
@@ -109,6 +119,7 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
         citation=_line(file.study.citation),
         experiments=experiments,
         figures=(),
+        benches=_benches(file, path),
         headlines=tuple(file.study.headlines),
         notes=_notes(home / NOTES),
         plugin=own,
@@ -159,6 +170,17 @@ def _experiment(home: Path, given: _Experiment, measures: Mapping[str, Kpi], pat
     quick = Quick(given.quick.repetitions, given.quick.keep) if given.quick else None
     own = tuple(measures[name] for name in given.measures)
     return Experiment(home, given.name, quick, tuple(given.examples), own)
+
+
+def _benches(file: _File, path: Path) -> tuple[Measurement, ...]:
+    taken = [*(it.name for it in file.experiment), *(it.name for it in file.bench)]
+    for given in file.bench:
+        if given.of not in BENCHES:
+            words = unknown_key(given.of, BENCHES).replace("key", "bench").replace("keys", "benches")
+            raise UserError(f"{path}: bench '{given.name}': {words}")
+        if taken.count(given.name) > 1:
+            raise UserError(f"{path}: the name '{given.name}' stands twice; names are unique.")
+    return tuple(Measurement(it.name, BENCHES[it.of], it.quick) for it in file.bench)
 
 
 def _notes(path: Path) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gauntlet.advice.classes import Classes
+from gauntlet.benches.contract import Bench
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
@@ -60,6 +61,17 @@ class Experiment:
     def file(self) -> Path:
         """The file itself."""
         return self.home / "experiments" / f"{self.name}.toml"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A part of a study that is measured on this machine's own kernel."""
+
+    name: str
+    """Names its results folder and its part of the summary; claims and figures have it as `experiment`."""
+    bench: Bench
+    quick: bool = True
+    """Whether it is part of the quick run, cut down as the bench says."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,8 @@ class Study:
     citation: str
     experiments: tuple[Experiment, ...]
     figures: tuple[Figure, ...]
+    benches: tuple[Measurement, ...] = ()
+    """What of it is measured on this machine's own kernel."""
     headlines: tuple[str, ...] = ()
     """Ids of the claims that a visitor should see first: the study's main findings, held or not."""
     notes: tuple[tuple[str, str], ...] = ()
@@ -152,10 +166,27 @@ class Study:
         for experiment in self.experiments:
             if experiment.name == name:
                 return experiment
-        known = ", ".join(experiment.name for experiment in self.experiments)
+        known = ", ".join(self.parts)
         raise UserError(f"The study {self.key} has no experiment '{name}'; it has {known}.")
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of its experiments and benches."""
+        return [*(it.name for it in self.experiments), *(it.name for it in self.benches)]
+
+    def bench(self, name: str) -> Measurement | None:
+        """One of its benches by name; None when it is none."""
+        return next((it for it in self.benches if it.name == name), None)
 
     @cached_property
     def measures(self) -> dict[str, Kpi]:
-        """The measures of its experiments by name."""
+        """The measures of its experiments and benches by name."""
+        return {
+            **{measure.name: measure for it in self.benches for measure in it.bench.measures},
+            **self.own_measures,
+        }
+
+    @cached_property
+    def own_measures(self) -> dict[str, Kpi]:
+        """The measures that its plugin.py gives, by name."""
         return {measure.name: measure for it in self.experiments for measure in it.measures}

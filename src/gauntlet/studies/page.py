@@ -135,9 +135,31 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         trust_words=f"{trusted} of {counted(summary.runs, 'run')} are trusted.",
         trust=[{**part, "name": name, "done": _done(summary, name)} for name, part in manifest.items()],
         silent=any(summary.flows_done(name)[0] is None for name in manifest),
+        benches=[_bench(name, part, study) for name, part in summary.bench_manifest().items()],
         provenance=_provenance(manifest, about, Registration.of(study)),
         times=_times(manifest),
     )
+
+
+def _bench(name: str, part: Mapping[str, Any], study: Study) -> dict[str, Any]:
+    """What the page says of a bench: what it measures, how often, on which machine, by which command."""
+    own = study.bench(name)
+    machine = {key: value for key, value in part["machine"].items() if value not in (None, "", [])}
+    return {
+        "name": name,
+        "about": own.bench.about if own else "",
+        "quick": part["quick"],
+        "repetitions": part["repetitions"],
+        "rows": part["rows"],
+        "samples": f"{part['samples']:,}",
+        "wall": _time(part["wall_s"]),
+        "command": shlex.join(part["command"]),
+        "machine": "; ".join(f"{key.replace('_', ' ')}: {_plain(value)}" for key, value in machine.items()),
+    }
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _done(summary: Summary, experiment: str) -> str:
@@ -240,6 +262,11 @@ def _subtitle(study: Study, summary: Summary, about: About) -> str:
     words = [
         about.words,
         f"{len(summary.experiments)} of {counted(len(study.experiments), 'experiment')}",
+        *(
+            [f"{len(summary.benches)} of {counted(len(study.benches), 'bench', 'benches')}"]
+            if study.benches
+            else []
+        ),
         counted(summary.runs, "run"),
         f"{_time(sum(part['virtual_s'] for part in parts))} of virtual time",
     ]

@@ -41,11 +41,18 @@ class _Experiment(Strict):
     runs: int = Field(ge=1)
 
 
+class _Bench(Strict):
+    """[bench.NAME]"""
+
+    plan_sha256: str
+
+
 class _File(Strict):
     """The whole of registration.toml."""
 
     seed: int
     experiment: dict[str, _Experiment]
+    bench: dict[str, _Bench] = Field(default_factory=dict)
     claim: dict[str, str]
 
 
@@ -57,6 +64,8 @@ class Registration:
     """Of every experiment, in place of the one in its file."""
     experiments: Mapping[str, tuple[str, int]]
     """Name -> hash of the experiment file, number of runs."""
+    benches: Mapping[str, str]
+    """Name -> hash of what the bench measures in full."""
     claims: Mapping[str, str]
     """Id -> hash of how it is decided."""
     sha256: str
@@ -70,12 +79,13 @@ class Registration:
             return None
         file = checked(_File, toml(path, "registration"), str(path))
         experiments = {name: (it.sha256, it.runs) for name, it in file.experiment.items()}
-        return cls(file.seed, experiments, file.claim, sha256_of_file(path))
+        benches = {name: it.plan_sha256 for name, it in file.bench.items()}
+        return cls(file.seed, experiments, benches, file.claim, sha256_of_file(path))
 
     def departure(self, study: Study, claim: Claim, manifest: Mapping[str, Mapping[str, Any]]) -> str:
         """Why a claim is not decided as it was registered, in one clause; empty when it is.
 
-        `manifest` says of what runs the results are, by experiment (`Summary.manifest`).
+        `manifest` says of what runs the results are, by experiment and bench (`Summary.manifest`).
         """
         if claim.id not in self.claims:
             return "it was added after the registration"
@@ -83,6 +93,10 @@ class Registration:
             return "how it is decided was changed after the registration"
         for name in claim.experiments(study):
             part = manifest.get(name, {})
+            if study.bench(name) is not None:
+                if (part.get("seed"), part.get("plan_sha256")) != (self.seed, self.benches.get(name)):
+                    return f"{name} has not been measured as it was registered"
+                continue
             played = (part.get("experiment_sha256"), part.get("runs"))
             if (part.get("seed"), *played) != (self.seed, *self.experiments.get(name, ("", 0))):
                 return f"{name} has not been played as it was registered"
@@ -104,8 +118,11 @@ def register(study: Study, seed: int) -> Path:
             it.name: {"sha256": sha256_of_file(it.file), "runs": len(expand(load_experiment(it.file)))}
             for it in study.experiments
         },
+        "bench": {it.name: {"plan_sha256": it.bench.sha256(quick=False)} for it in study.benches},
         "claim": {claim.id: _hash_of(study, claim) for claim in claims},
     }
+    if not study.benches:
+        del given["bench"]
     text = _HEAD.format(key=study.key, seed=seed) + tomli_w.dumps(given)
     with failures_named(f"write {path}"):
         write_whole(path, text.encode())

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from gauntlet import campaign
+from gauntlet.benches import keeping
+from gauntlet.benches.keeping import Kept
 from gauntlet.campaign import Event, Outcome
 from gauntlet.errors import UserError
 from gauntlet.executor.address import Cluster
@@ -22,10 +26,13 @@ from gauntlet.studies import explained, ledger
 from gauntlet.studies.distil import distil, factors_of
 from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
-from gauntlet.studies.model import PROTOCOLS, Experiment, Study
+from gauntlet.studies.model import PROTOCOLS, Experiment, Measurement, Study
 from gauntlet.studies.registration import Registration
 from gauntlet.studies.select import check
-from gauntlet.studies.summary import Summary
+from gauntlet.studies.summary import BENCH, Part, Summary
+
+FIRST_SEED = 1
+"""Of benches of a study without a registration; it orders the turns of conditions."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +89,80 @@ class Task:
         )
 
 
+@dataclass(frozen=True)
+class BenchTask:
+    """One bench that is to be there."""
+
+    part: Measurement
+    quick: bool
+    seed: int
+
+    def folder(self, out: Path) -> Path:
+        """Where its results lie under those of the study."""
+        return out / self.part.name
+
+    def kept(self, out: Path) -> Kept | None:
+        """Its results, where exactly these are there."""
+        found = Kept.open(self.folder(out))
+        return found if found is not None and found.is_of(self.part.bench, self.quick, self.seed) else None
+
+
+def bench_tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[BenchTask]:
+    """The benches to be measured; where the study has a registration, with its seed.
+
+    Raises UserError for one in `only` that is no part of the quick run.
+    """
+    named = [it for it in study.benches if it.name in set(only)]
+    for it in named:
+        if quick and not it.quick:
+            raise UserError(f"The bench '{it.name}' is no part of the quick run; measure it with --full.")
+    registered = Registration.of(study)
+    chosen = named or [it for it in study.benches if not only and (it.quick or not quick)]
+    return [BenchTask(it, quick, registered.seed if registered else FIRST_SEED) for it in chosen]
+
+
+def ready(todo: Sequence[BenchTask], out: Path) -> tuple[list[BenchTask], list[str]]:
+    """Those that are there or can be measured here, and why the others cannot, a sentence each."""
+    can, reasons = [], []
+    for task in todo:
+        try:
+            if task.kept(out) is None:
+                task.part.bench.ready()
+            can.append(task)
+        except UserError as error:
+            reasons.append(f"{task.part.name} is not measured: {error}")
+    return can, reasons
+
+
+def measure(
+    todo: Sequence[BenchTask], out: Path, *, command: Sequence[str], tell: Callable[[str, str], None]
+) -> None:
+    """Measure what is missing, one bench after the other and nothing beside it; `tell` takes a bench's name
+    and what is being done. Raises what `gauntlet.benches.keeping.measured` does; what is finished stays.
+    """
+    for task in todo:
+        keeping.measured(
+            task.part.bench,
+            task.folder(out),
+            quick=task.quick,
+            seed=task.seed,
+            command=command,
+            tell=partial(tell, task.part.name),
+        )
+
+
 def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
     """The experiments to be played, with their runs; where the study has a registration, with its seed.
 
     Raises UserError for an unknown name in `only`, for one that has no quick subset, and for whatever is
-    wrong in an experiment file.
+    wrong in an experiment file. Of `only` that names benches alone there are none.
     """
-    named = [study.experiment(name) for name in dict.fromkeys(only)]
+    named = [study.experiment(name) for name in dict.fromkeys(only) if study.bench(name) is None]
     for experiment in named:
         if quick and experiment.quick is None:
             raise UserError(f"The experiment '{experiment.name}' has no quick subset; play it with --full.")
     registered = Registration.of(study)
-    chosen = named or [it for it in study.experiments if it.quick is not None or not quick]
+    chosen = named or [it for it in study.experiments if not only and (it.quick is not None or not quick)]
     found = []
     for experiment in chosen:
         file = load_experiment(experiment.file, seed=registered.seed if registered else None)
@@ -161,16 +230,32 @@ def play(
     return outcomes
 
 
-def summarise(study: Study, todo: Sequence[Task], out: Path) -> Summary:
+def summarise(study: Study, todo: Sequence[Task], out: Path, benches: Sequence[BenchTask] = ()) -> Summary:
     """Reduce the results that are there. Raises UserError when there are none."""
     parts = {
         task.experiment.name: distil(task.experiment, task.folder(out), task.specs, task.every)
         for task in todo
         if (task.folder(out) / layout.MANIFEST).exists()
     }
-    if not parts:
+    kept = [(task.part, found) for task in benches if (found := task.kept(out)) is not None]
+    if not parts and not kept:
         raise UserError(f"{out} holds no results of the study {study.key} yet; play it first.")
-    return Summary(study.key, parts, study.home)
+    of_benches = {part.name: bench_part(part, found) for part, found in kept}
+    return Summary(study.key, parts, study.home, of_benches)
+
+
+def bench_part(part: Measurement, kept: Kept) -> Part:
+    """A bench's share of a summary: its table with the columns that selections ask of flows."""
+    bench, table = part.bench, kept.table
+    said = {"flow": 0, "trusted": True, "outcome": "ok", "completed": True}
+    of_row = [
+        ",".join(str(row[name]) for name in bench.full.whole)
+        for row in table.select(list(bench.full.whole)).to_pylist()
+    ]
+    table = table.append_column("run", pa.array(of_row, pa.string()))
+    for name, value in said.items():
+        table = table.append_column(name, pa.array([value] * table.num_rows))
+    return Part({**kept.about, "factors": bench.full.whole, "labels": bench.words}, {BENCH: table})
 
 
 def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
@@ -199,8 +284,7 @@ def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
             for rule in claim.rules:
                 for experiment, selection in rule.selections():
                     if experiment not in known:
-                        file = load_experiment(study.experiment(experiment).file)
-                        known[experiment] = factors_of(expand(file))[0]
+                        known[experiment] = _known(study, experiment)
                     check(experiment, selection, known[experiment])
                 rule.check(study)
             for key in claim.figures:
@@ -208,3 +292,11 @@ def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
                     raise UserError(f"there is no figure '{key}'; there are {', '.join(sorted(figures))}.")
         except UserError as error:
             raise UserError(f"{study.ledger}: claim '{claim.id}': {error}") from None
+
+
+def _known(study: Study, name: str) -> Mapping[str, Sequence[Any]]:
+    """The factors of an experiment or bench with their values."""
+    of_bench = study.bench(name)
+    if of_bench is not None:
+        return of_bench.bench.full.whole
+    return factors_of(expand(load_experiment(study.experiment(name).file)))[0]

@@ -138,14 +138,14 @@ class SummarySource:
 
     def values(self, experiments: Sequence[str], factor: str) -> list[Any]:
         """The values of a factor in those of these experiments that were played."""
-        there = [name for name in experiments if name in self._summary.experiments]
+        there = [name for name in experiments if name in self._summary.measured]
         return list(dict.fromkeys(it for name in there for it in self._summary.factors(name)[factor]))
 
     def word(self, experiments: Sequence[str], factor: str, value: Any) -> str:
         """A factor's value for people, without the factor's name."""
         if factor == "protocol":
             return _label(str(value))
-        there = next(name for name in experiments if name in self._summary.experiments)
+        there = next(name for name in experiments if name in self._summary.measured)
         return self._summary.label(there, factor, value)
 
     def scenario(self, name: str, params: Mapping[str, Any], seed: int) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@
       EXPERIMENT/delays.parquet     quantiles of the one-way delay of each flow
       EXPERIMENT/windows.parquet    quantiles of each flow's throughput per window, and of the capacity
       EXPERIMENT/series.parquet     example runs: messages, thinned
+      BENCH/bench.parquet           of a bench: a row for each condition and repetition
 
 It is made from results folders by `gauntlet.studies.distil`. docs/formats/ledger.md has the columns.
 """
@@ -31,6 +32,8 @@ MANIFEST = "manifest.json"
 VERDICTS = "verdicts.json"
 FORMAT = {"format": "gauntlet-study-summary", "version": 1}
 TABLES = ("flows", "delays", "windows", "series")
+BENCH = "bench"
+"""The one table of a bench."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Part:
     folder: Path | None = None
 
     def table(self, name: str) -> pa.Table:
-        """One of `TABLES`. Raises RunError when the committed file is missing or damaged."""
+        """One of `TABLES`, or `BENCH`. Raises RunError when the committed file is missing or damaged."""
         if self.folder is None or name in self.tables:
             return self.tables[name]
         path = self.folder / f"{name}.parquet"
@@ -52,11 +55,18 @@ class Part:
 class Summary:
     """A study's results, reduced. Every accessor raises NotMeasured for an experiment that is not in it."""
 
-    def __init__(self, study: str, parts: Mapping[str, Part], home: Path | None = None) -> None:
+    def __init__(
+        self,
+        study: str,
+        parts: Mapping[str, Part],
+        home: Path | None = None,
+        benches: Mapping[str, Part] | None = None,
+    ) -> None:
         self.study = study
         self.home = home
         """The study's folder, whose files say what was not played; None: only what was is known."""
         self._parts = dict(parts)
+        self._benches = dict(benches or {})
         self._read: dict[tuple[str, str], pa.Table] = {}
 
     @classmethod
@@ -73,23 +83,35 @@ class Summary:
         if {key: whole.get(key) for key in FORMAT} != FORMAT:
             raise RunError(f"{folder / MANIFEST} is not of this version's format; make the summary again.")
         parts = {name: Part(part, {}, folder / name) for name, part in whole["experiments"].items()}
-        return cls(str(whole["study"]), parts, home)
+        benches = {name: Part(part, {}, folder / name) for name, part in whole.get("benches", {}).items()}
+        return cls(str(whole["study"]), parts, home, benches)
 
     def updated(self, newer: "Summary") -> "Summary":
-        """The same with the experiments of a newer one, in place of those that it has too."""
-        return Summary(self.study, self._parts | newer._parts, self.home)
+        """The same with the experiments and benches of a newer one, in place of those that it has too."""
+        return Summary(self.study, self._parts | newer._parts, self.home, self._benches | newer._benches)
 
     @property
     def experiments(self) -> tuple[str, ...]:
         """The experiments that have runs in it."""
         return tuple(self._parts)
 
+    @property
+    def benches(self) -> tuple[str, ...]:
+        """The benches that are in it."""
+        return tuple(self._benches)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Experiments and benches that are in it."""
+        return (*self._parts, *self._benches)
+
     def flows(self, experiment: str) -> pa.Table:
         """One row a flow: `run`, every factor, `protocols`, `repetition`, `trusted`, `outcome`, `completed`
         and `given_s` (not in summaries of before), `flow`, `protocol`, counts, all KPIs and the study's own
-        measures. A run that failed has one row without KPIs.
+        measures. A run that failed has one row without KPIs. Of a bench one row a condition and repetition,
+        in columns of the same names.
         """
-        return self._table(experiment, "flows")
+        return self._table(experiment, BENCH if experiment in self._benches else "flows")
 
     def flows_done(self, experiment: str) -> tuple[int | None, int, int]:
         """How many flows of trusted runs did what they were to do, how many failed, and how many there are.
@@ -126,6 +148,10 @@ class Summary:
         """
         return {name: dict(part.manifest) for name, part in self._parts.items()}
 
+    def bench_manifest(self) -> dict[str, dict[str, Any]]:
+        """Per bench what its results folder says of it (`gauntlet.benches.keeping`), `factors`, `labels`."""
+        return {name: dict(part.manifest) for name, part in self._benches.items()}
+
     def factors(self, experiment: str) -> dict[str, list[Any]]:
         """Every factor of the whole experiment with its values, whether this summary has runs of them or not;
         `protocols` are the runs', `protocol` the flows'.
@@ -151,6 +177,8 @@ class Summary:
             raise UserError(f"{folder} is there but holds no summary; choose an empty or a new folder.")
         part, old = (folder.with_name(f".{folder.name}.{word}-{os.getpid()}") for word in ("part", "old"))
         manifest = {**FORMAT, "study": self.study, "experiments": self.manifest()}
+        if self._benches:
+            manifest["benches"] = self.bench_manifest()
         with failures_named(f"write the summary {folder}"):
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir(parents=True)
@@ -159,6 +187,9 @@ class Summary:
                     (part / name).mkdir()
                     for table in TABLES:
                         parquet.write(self._table(name, table), part / name / f"{table}.parquet")
+                for name in self._benches:
+                    (part / name).mkdir()
+                    parquet.write(self._table(name, BENCH), part / name / f"{BENCH}.parquet")
                 (part / MANIFEST).write_bytes(json_bytes(manifest))
                 (part / VERDICTS).write_bytes(json_bytes(dict(verdicts)))
                 if folder.exists():
@@ -169,11 +200,15 @@ class Summary:
                 shutil.rmtree(old, ignore_errors=True)
 
     def _part(self, experiment: str) -> Part:
+        if experiment in self._benches:
+            return self._benches[experiment]
         if experiment not in self._parts:
             raise NotMeasured(f"No run of {experiment} is among these results.")
         return self._parts[experiment]
 
     def _table(self, experiment: str, name: str) -> pa.Table:
+        if experiment in self._benches and name != BENCH:
+            raise NotMeasured(f"{experiment} is a bench and has no {name}.")
         key = (experiment, name)
         if key not in self._read:
             self._read[key] = self._part(experiment).table(name)

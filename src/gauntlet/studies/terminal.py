@@ -100,12 +100,23 @@ def trust(summary: Summary) -> Text:
     return Text(f"{trusted} of {counted(runs, 'run')} are trusted; {', '.join(rest)}.", style="bold red")
 
 
+def benches(summary: Summary) -> Text | None:
+    """On which machines benches were measured, and how often; None without any."""
+    parts = summary.bench_manifest()
+    if not parts:
+        return None
+    machines = dict.fromkeys(str(part["machine"].get("processor") or "unknown") for part in parts.values())
+    samples = sum(int(part["samples"]) for part in parts.values())
+    return Text(f"{counted(len(parts), 'bench', 'benches')} on {', '.join(machines)}: {samples:,} samples.")
+
+
 def summary_of(
     study: Study, judged: Sequence[Judged], summary: Summary, width: int, advice: Advice | None = None
 ) -> RenderableType:
     """What `gauntlet reproduce` prints at the end."""
     lacking, departed = not_played(study, summary), departures(judged)
     first, why = uses(advice) if advice else None, disagreements(study, judged)
+    here = benches(summary)
     return Group(
         Text(study.title, style="bold"),
         *([Padding(first, (1, 0, 0, 0))] if first else []),
@@ -114,5 +125,6 @@ def summary_of(
         *([why] if why else []),
         *([departed] if departed else []),
         *([Text(lacking)] if lacking else []),
-        trust(summary),
+        *([trust(summary)] if summary.experiments else []),
+        *([here] if here else []),
     )

@@ -11,6 +11,7 @@ use std::fmt;
 use std::time::Duration;
 
 use sdls::channel::{ChannelId, Gvcid};
+use sdls::crypto::{Engine, default_engine};
 use sdls::frame::{DataStatus, SequenceFlags, TcFrame, TcParameters, TcService, TmFrame, TmParameters};
 use sdls::packet::{Reassembler, packet_octets, segment};
 use sdls::security::{ApplyError, KeyError, KeyKind, ProcessError, SaError, SaParameters, Security};
@@ -173,6 +174,14 @@ impl Sdls {
     /// # Errors
     /// If the configuration is impossible.
     pub fn new(end: End, config: &SdlsConfig) -> Result<Self, SdlsError> {
+        Self::with_engine(end, config, default_engine())
+    }
+
+    /// An end that has sent and taken nothing, whose cryptography another library or unit does.
+    ///
+    /// # Errors
+    /// If the configuration is impossible, or the engine does not have the algorithm.
+    pub fn with_engine(end: End, config: &SdlsConfig, engine: Box<dyn Engine>) -> Result<Self, SdlsError> {
         let SdlsConfig { algorithm, keys, first_number, spacecraft, tm_frame_octets } = config;
         if keys.up == keys.down {
             return Err(SdlsError::SameKey);
@@ -190,7 +199,7 @@ impl Sdls {
         let (tc, tm) = (TcParameters::default(), TmParameters { frame: *tm_frame_octets, fecf: true });
         let field_octets = tm.frame - TM_OVERHEAD - around;
 
-        let mut security = Security::default();
+        let mut security = Security::new(engine);
         let channel = Gvcid { version: 0, spacecraft: *spacecraft, channel: 0 };
         let kind = sends.key_kind();
         let (up, down) = match end {

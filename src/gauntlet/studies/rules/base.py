@@ -117,7 +117,7 @@ class Measuring(Ruled):
 
     def own(self, study: Study) -> bool:
         """See `Ruled.own`."""
-        return self.kpi in study.measures
+        return self.kpi in study.own_measures
 
     def read(self, context: Context, selection: Selection) -> Selected:
         """The quantity by repetition."""

@@ -1,0 +1,54 @@
+//! What measures: versions of the libraries as they were compiled in, and the clock.
+
+use super::messages::clock_ns;
+use super::rows::{Outcome, Rows};
+use super::schedule::Schedule;
+
+/// The versions that Cargo chose.
+const LOCK: &str = include_str!("../../../../../Cargo.lock");
+
+/// Libraries whose work is measured.
+const LIBRARIES: [&str; 10] = [
+    "aes-gcm",
+    "aws-lc-rs",
+    "aws-lc-sys",
+    "quinn-proto",
+    "restp-proto",
+    "ring",
+    "rustls",
+    "rustls-webpki",
+    "sdls",
+    "snow",
+];
+
+/// The version of a library in a lock file; the newest, which stands last, where there are several.
+fn version<'a>(lock: &'a str, library: &str) -> Option<&'a str> {
+    let (_, behind) = lock.rsplit_once(&format!("name = \"{library}\"\nversion = \""))?;
+    behind.split_once('"').map(|(version, _)| version)
+}
+
+/// Prints names with their values; `blocks` are those of `messages`.
+pub fn run() -> Outcome {
+    let mut rows = Rows::new("name,value")?;
+    for library in LIBRARIES {
+        let found = version(LOCK, library).ok_or_else(|| format!("Cargo.lock has no {library}"))?;
+        rows.write(&format!("{library},{found}"))?;
+    }
+    rows.write(&format!("clock_ns,{}", clock_ns()))?;
+    rows.write(&format!("blocks,{}", Schedule::new(false, &[], &[]).blocks()))?;
+    rows.write(&format!("blocks_quick,{}", Schedule::new(true, &[], &[]).blocks()))?;
+    rows.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_library_has_a_version() {
+        for library in LIBRARIES {
+            assert!(version(LOCK, library).is_some_and(|found| found.contains('.')), "{library}");
+        }
+        assert_eq!(version(LOCK, "no-such-library"), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! What is compared: securities with their suites.
+
+use flight_links::arrangement::Arrangement;
+use flight_links::suite::{Cipher, Provider, Security, Suite};
+
+use super::rows::Outcome;
+
+/// How much of the time of a quick measurement an arm gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// A cipher or provider beside the security's usual one.
+    Variant,
+    /// A security with its usual suite.
+    Security,
+    /// One of those that the study compared.
+    Main,
+}
+
+/// A security with its suite.
+pub struct Arm {
+    /// What both ends share.
+    pub arrangement: Arrangement,
+    /// How much of a quick measurement it gets.
+    pub rank: Rank,
+}
+
+impl Arm {
+    /// Columns of every row: security, provider and cipher.
+    pub fn columns(&self) -> String {
+        let (security, suite) = (self.arrangement.security(), self.arrangement.suite());
+        let provider = security.library(suite.provider);
+        let cipher = match security {
+            Security::None => "-",
+            Security::SdlsCmac => "aes-256-cmac",
+            _ => suite.cipher.name(),
+        };
+        format!("{security},{provider},{cipher}")
+    }
+}
+
+fn rank(security: Security, suite: &Suite) -> Rank {
+    match security {
+        Security::SdlsGcm | Security::SdlsGcmAwsLc => Rank::Main,
+        Security::QuicStream if *suite == Suite::default() => Rank::Main,
+        _ if Suite { provider: suite.provider, ..Suite::default() } == *suite => Rank::Security,
+        _ => Rank::Variant,
+    }
+}
+
+/// The suites that a security is measured with: QUIC by stream with both providers and all ciphers, as Tables 4.1 and 4.2
+/// of the study (key SPACE) have two libraries and three ciphers.
+fn suites(security: Security, cipher: Option<Cipher>) -> Vec<Suite> {
+    let usual = Suite { cipher: cipher.unwrap_or(Cipher::Aes256Gcm), ..Suite::default() };
+    if !security.has_suite() {
+        return vec![Suite::default()];
+    }
+    if security != Security::QuicStream {
+        return vec![usual];
+    }
+    let ciphers = cipher.map_or(Cipher::ALL.to_vec(), |cipher| vec![cipher]);
+    let each = |provider| ciphers.iter().map(move |&cipher| Suite { provider, cipher, ..Suite::default() });
+    each(Provider::AwsLc).chain(each(Provider::Ring)).collect()
+}
+
+/// The securities that were named, or all; with one cipher of TLS if it was named.
+pub fn arms(named: &[Security], cipher: Option<Cipher>) -> Result<Vec<Arm>, String> {
+    let mut arms = Vec::new();
+    for &security in Security::ALL {
+        if !named.is_empty() && !named.contains(&security) {
+            continue;
+        }
+        for suite in suites(security, cipher) {
+            let arrangement =
+                Arrangement::new(security, suite, true).map_err(|error| format!("{security}: {error}"))?;
+            arms.push(Arm { arrangement, rank: rank(security, &suite) });
+        }
+    }
+    Ok(arms)
+}
+
+/// Prints what the libraries refuse, a line a combination.
+pub fn refusals() -> Outcome {
+    for suite in Suite::all() {
+        if let Err(error) = suite.check() {
+            println!("{suite}: {error}");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_security_is_measured_and_quic_with_every_library_and_cipher_of_the_study() {
+        let arms = arms(&[], None).unwrap();
+        let columns: Vec<_> = arms.iter().map(Arm::columns).collect();
+        for security in Security::ALL {
+            assert!(columns.iter().any(|row| row.starts_with(&format!("{security},"))), "{security}");
+        }
+        assert_eq!(columns.iter().filter(|row| row.starts_with("quic-stream,")).count(), 6);
+        let main: Vec<_> = arms.iter().filter(|arm| arm.rank == Rank::Main).map(Arm::columns).collect();
+        assert_eq!(
+            main,
+            [
+                "sdls-gcm,rustcrypto,aes-256-gcm",
+                "sdls-gcm-aws-lc,aws-lc,aes-256-gcm",
+                "quic-stream,aws-lc,aes-256-gcm"
+            ]
+        );
+    }
+}

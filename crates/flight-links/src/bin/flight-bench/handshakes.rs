@@ -1,0 +1,122 @@
+//! What a handshake costs both ends, until neither has anything more to say: tickets and confirmations are part of it.
+
+use flight::security::End;
+use flight_links::arrangement::Arrangement;
+use flight_links::exchange::Watch;
+use flight_links::link::State;
+use flight_links::suite::{Security, Suite};
+use nix::time::{ClockId, clock_gettime};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::rows::{Outcome, Rows};
+
+/// Computing time of both ends, by the thread's clock.
+#[derive(Default)]
+struct Stopwatch {
+    began: i64,
+    ground: i64,
+    space: i64,
+}
+
+fn thread_ns() -> i64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec())
+}
+
+impl Watch for Stopwatch {
+    fn begins(&mut self, _end: End) {
+        self.began = thread_ns();
+    }
+
+    fn ends(&mut self, end: End) {
+        let spent = thread_ns() - self.began;
+        match end {
+            End::Ground => self.ground += spent,
+            End::Space => self.space += spent,
+        }
+    }
+}
+
+const HEADING: &str = "security,provider,cipher,group,signature,mutual,resumption,block,order,ground_cpu_ns,\
+space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,round_trips,early";
+
+/// Blocks, and handshakes of each kind in one.
+const FULL: (usize, usize) = (10, 20);
+const QUICK: (usize, usize) = (5, 2);
+
+/// Every kind that the libraries have, or, quick: the groups with the default signature, the signatures with the default
+/// group, and resumption.
+fn kinds(quick: bool) -> Vec<(Security, Suite)> {
+    let plain = Suite::default();
+    let near = |suite: &Suite| {
+        let rest = Suite { provider: plain.provider, mutual: plain.mutual, ..*suite };
+        let group = Suite { group: plain.group, ..rest } == plain;
+        let signature = Suite { signature: plain.signature, ..rest } == plain;
+        group || signature || Suite { resumption: plain.resumption, ..rest } == plain
+    };
+    let mut kinds = vec![(Security::Restp, plain)];
+    for security in [Security::QuicStream, Security::Tls] {
+        let all = Suite::all().filter(|suite| suite.check().is_ok() && (!quick || near(suite)));
+        kinds.extend(all.map(|suite| (security, suite)));
+    }
+    kinds
+}
+
+/// Measures, and prints a row a handshake.
+pub fn run(quick: bool, seed: u64) -> Outcome {
+    let (blocks, each) = if quick { QUICK } else { FULL };
+    let mut arrangements = Vec::new();
+    for (security, suite) in kinds(quick) {
+        let made = Arrangement::new(security, suite, false);
+        arrangements.push(made.map_err(|error| format!("{security}, {suite}: {error}"))?);
+    }
+    eprintln!("flight-bench: {} kinds, {} handshakes each", arrangements.len(), blocks * each);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut rows = Rows::new(HEADING)?;
+    let mut order = 0;
+    for block in 0..blocks {
+        for place in (1..arrangements.len()).rev() {
+            arrangements.swap(place, (rng.next_u64() % (place as u64 + 1)) as usize);
+        }
+        for arrangement in &arrangements {
+            // The first warms up, and gives a ticket to whoever can use one.
+            handshake(arrangement, &mut Stopwatch::default())?;
+            for _ in 0..each {
+                let mut watch = Stopwatch::default();
+                let measured = handshake(arrangement, &mut watch)?;
+                order += 1;
+                let columns = columns(arrangement);
+                rows.write(&format!(
+                    "{columns},{block},{order},{},{},{measured}",
+                    watch.ground, watch.space
+                ))?;
+            }
+        }
+    }
+    rows.finish()
+}
+
+fn columns(arrangement: &Arrangement) -> String {
+    let Suite { provider, cipher, group, signature, mutual, resumption } = arrangement.suite();
+    let security = arrangement.security();
+    let library = security.library(*provider);
+    // ResTP's ends know each other's keys and sign nothing.
+    let signature = if security == Security::Restp { "-" } else { signature.name() };
+    format!("{security},{library},{cipher},{group},{signature},{mutual},{resumption}")
+}
+
+/// One handshake: the columns of what went over the link.
+fn handshake(arrangement: &Arrangement, watch: &mut Stopwatch) -> Result<String, String> {
+    let what = || format!("{}, {}", arrangement.security(), arrangement.suite());
+    let mut pair = arrangement.open(watch).map_err(|error| format!("{}: {error}", what()))?;
+    let traffic = pair.settle(watch);
+    let (State::Established { early }, State::Established { .. }) = (pair.ground.state(), pair.space.state())
+    else {
+        return Err(format!("{}: the handshake did not end: {:?}", what(), pair.ground.state()));
+    };
+    let ((ground, ground_datagrams), (space, space_datagrams)) =
+        (traffic.sent(End::Ground), traffic.sent(End::Space));
+    let round_trips = traffic.round_trips();
+    Ok(format!("{ground},{space},{ground_datagrams},{space_datagrams},{round_trips},{early}"))
+}

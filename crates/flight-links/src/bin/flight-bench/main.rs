@@ -1,0 +1,103 @@
+//! `flight-bench`: what the security of a command link costs on this machine, in real time.
+
+mod about;
+mod arms;
+mod attacks;
+mod handshakes;
+mod messages;
+mod rows;
+mod schedule;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use flight_links::suite::{Cipher, Security};
+
+/// Measures securities of a command link: both ends in one process, over sockets of the loopback
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  flight-bench messages --quick > messages.csv
+  flight-bench messages --security sdls-gcm --payload 1024 --gap 2000 > cold.csv
+  flight-bench handshakes --quick > handshakes.csv
+  flight-bench attacks
+  flight-bench refusals
+  flight-bench about";
+
+#[derive(Subcommand)]
+enum Command {
+    /// The time that one message takes at its sender and at its receiver, after a gap
+    Messages(Messages),
+    /// Computing time, octets and round trips of handshakes
+    Handshakes(Handshakes),
+    /// Plays every attack on every security, and prints which succeed
+    Attacks,
+    /// The sentence for every combination that a library refuses
+    Refusals,
+    /// Versions of the libraries, how long a reading of the clock takes, how many blocks there are
+    About,
+}
+
+#[derive(Args)]
+struct Messages {
+    /// Fewer samples: some minutes
+    #[arg(long)]
+    quick: bool,
+    /// Measure only these
+    #[arg(long, value_name = "NAME")]
+    security: Vec<Security>,
+    /// Measure QUIC and TLS with this cipher only; SDLS has AES-256 here
+    #[arg(long, value_name = "NAME")]
+    cipher: Option<Cipher>,
+    /// Octets of a message behind its header of eight
+    #[arg(long, value_name = "OCTETS")]
+    payload: Vec<usize>,
+    /// Milliseconds of rest before a message is sent, and again before it is received
+    #[arg(long, value_name = "MS")]
+    gap: Vec<u64>,
+    /// Measure only this block; the first is 0
+    #[arg(long, value_name = "NUMBER")]
+    block: Option<usize>,
+    /// Order of what is measured
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Args)]
+struct Handshakes {
+    /// Fewer combinations and repetitions
+    #[arg(long)]
+    quick: bool,
+    /// Order of what is measured
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Messages(options) => {
+            let Messages { quick, security, cipher, payload, gap, block, seed } = options;
+            let schedule = schedule::Schedule::new(quick, &payload, &gap);
+            arms::arms(&security, cipher)
+                .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
+        }
+        Command::Handshakes(options) => handshakes::run(options.quick, options.seed),
+        Command::Attacks => attacks::run(),
+        Command::Refusals => arms::refusals(),
+        Command::About => about::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("flight-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Rows of a table as comma-separated values on standard output. No value has a comma.
+
+use std::io::{self, BufWriter, Stdout, Write};
+
+/// What a program ends with: an error is a sentence for the user.
+pub type Outcome = Result<(), String>;
+
+/// A table whose heading is written.
+pub struct Rows(BufWriter<Stdout>);
+
+impl Rows {
+    /// A table with these columns.
+    pub fn new(heading: &str) -> Result<Self, String> {
+        let mut rows = Self(BufWriter::new(io::stdout()));
+        rows.write(heading)?;
+        Ok(rows)
+    }
+
+    /// Writes a row.
+    pub fn write(&mut self, row: &str) -> Outcome {
+        writeln!(self.0, "{row}").map_err(|error| format!("the table could not be written: {error}"))
+    }
+
+    /// Writes what is still held back.
+    pub fn finish(mut self) -> Outcome {
+        self.0.flush().map_err(|error| format!("the table could not be written: {error}"))
+    }
+}

@@ -1,0 +1,139 @@
+//! `flight-memory`: what both ends of a link need of memory, one security a process. Under valgrind the same program
+//! tells instructions (callgrind) and the heap of C libraries (massif), which the counting allocator does not see.
+
+use std::fs;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use flight::dictionary::benchmark;
+use flight::message::command;
+use flight::security::End;
+use flight_links::arrangement::Arrangement;
+use flight_links::exchange::{Pair, Watch};
+use flight_links::link::State;
+use flight_links::suite::{Provider, Security, Suite};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+/// Opens links, sends messages over the first, and says what that took of memory, in octets
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Cli {
+    /// The security
+    #[arg(long, value_name = "NAME")]
+    security: Security,
+    /// Provider of QUIC and TLS
+    #[arg(long, value_name = "NAME", default_value = "aws-lc")]
+    provider: Provider,
+    /// Octets of a message behind its header of eight
+    #[arg(long, value_name = "OCTETS", default_value_t = 1024)]
+    payload: usize,
+    /// Messages over the first link
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    messages: u16,
+    /// Links that are open at once
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    links: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  flight-memory --security sdls-gcm
+  flight-memory --security quic-stream --provider ring --links 100
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null flight-memory --security tls --messages 1000";
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("flight-memory: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What each end keeps of the heap: what it took while it worked and did not give back then.
+#[derive(Default)]
+struct Held {
+    began: usize,
+    ground: i64,
+    space: i64,
+}
+
+impl Watch for Held {
+    fn begins(&mut self, _end: End) {
+        self.began = HEAP.current_usage();
+    }
+
+    fn ends(&mut self, end: End) {
+        let held = HEAP.current_usage() as i64 - self.began as i64;
+        match end {
+            End::Ground => self.ground += held,
+            End::Space => self.space += held,
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), String> {
+    let before = HEAP.current_usage();
+    HEAP.reset_peak_usage();
+    let suite = Suite { provider: cli.provider, ..Suite::default() };
+    let suite = if cli.security.has_suite() { suite } else { Suite::default() };
+    let arrangement = Arrangement::new(cli.security, suite, false).map_err(|error| error.to_string())?;
+    let shared = HEAP.current_usage();
+    let mut links = Vec::with_capacity(cli.links.max(1));
+    let mut held = Held::default();
+    for _ in 0..cli.links.max(1) {
+        let mut pair = arrangement.open(&mut held).map_err(|error| error.to_string())?;
+        pair.pass(Duration::from_secs(1), &mut held);
+        match pair.ground.state() {
+            State::Established { .. } => links.push(pair),
+            other => return Err(format!("{}: the handshake did not end: {other:?}", cli.security)),
+        }
+    }
+    let open = HEAP.current_usage();
+    for sequence in 0..cli.messages {
+        exchange(&mut links[0], sequence & 0x3FFF, cli.payload)?;
+    }
+    let peak = HEAP.peak_usage();
+    let count = links.len();
+    let each = |octets: i64| octets / count as i64;
+    println!("{HEADING}");
+    println!(
+        "{},{},{count},{},{},{},{},{},{},{},{}",
+        cli.security,
+        cli.security.library(cli.provider),
+        cli.messages,
+        shared.saturating_sub(before),
+        open.saturating_sub(shared) / count,
+        each(held.ground),
+        each(held.space),
+        peak.saturating_sub(before),
+        kibibytes("/proc/self/status", "VmHWM:")?,
+        kibibytes("/proc/self/smaps_rollup", "Pss:")?,
+    );
+    Ok(())
+}
+
+const HEADING: &str = "security,provider,links,messages,heap_shared,heap_a_link,heap_a_link_ground,heap_a_link_space,\
+heap_peak,rss_peak,pss";
+
+fn exchange(pair: &mut Pair, sequence: u16, payload: usize) -> Result<(), String> {
+    let message = command(benchmark::COMMAND, sequence, benchmark::TAKE_DATA, &vec![0x5A; payload])
+        .map_err(|error| error.to_string())?;
+    pair.ground.apply(&message, pair.now).map_err(|refusal| refusal.reason)?;
+    let came = pair.pass(pair.now + Duration::from_millis(30), &mut ()).at_space;
+    if came == [message] { Ok(()) } else { Err("the message did not come out as it went in".to_owned()) }
+}
+
+/// Octets of a line of a file of `/proc`, which has kibibytes.
+fn kibibytes(path: &str, name: &str) -> Result<u64, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let number = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    number.map(|kibibytes| kibibytes * 1024).ok_or_else(|| format!("{path} has no line «{name}»"))
+}

@@ -1,0 +1,279 @@
+//! What can be chosen of a TLS handshake and its ciphers, and the sentence for what a library does not have.
+
+use std::fmt;
+
+/// A choice that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("«{given}» is no {axis}: {known}")]
+pub struct Unknown {
+    /// What was asked for.
+    pub axis: &'static str,
+    /// What was given.
+    pub given: String,
+    /// What there is.
+    pub known: String,
+}
+
+/// An axis of choices, each with its name.
+macro_rules! axis {
+    ($(#[$about:meta])* $type:ident, $axis:literal: $($(#[$doc:meta])* $choice:ident = $name:literal),+ $(,)?) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $type {
+            $($(#[$doc])* $choice),+
+        }
+
+        impl $type {
+            /// All choices.
+            pub const ALL: &[Self] = &[$(Self::$choice),+];
+
+            /// Its name, as options have it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$choice => $name),+
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl ::std::str::FromStr for $type {
+            type Err = $crate::suite::Unknown;
+
+            fn from_str(text: &str) -> Result<Self, $crate::suite::Unknown> {
+                Self::ALL.iter().copied().find(|choice| choice.name() == text).ok_or_else(|| $crate::suite::Unknown {
+                    axis: $axis,
+                    given: text.to_owned(),
+                    known: Self::ALL.iter().map(|choice| choice.name()).collect::<Vec<_>>().join(", "),
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use axis;
+
+axis! {
+    /// The library of cryptography under TLS (rustls).
+    Provider, "provider":
+    /// *ring*.
+    Ring = "ring",
+    /// AWS-LC.
+    AwsLc = "aws-lc",
+}
+
+axis! {
+    /// A cipher suite of TLS 1.3 (RFC 8446, appendix B.4).
+    Cipher, "cipher":
+    /// TLS_AES_128_GCM_SHA256.
+    Aes128Gcm = "aes-128-gcm",
+    /// TLS_AES_256_GCM_SHA384.
+    Aes256Gcm = "aes-256-gcm",
+    /// TLS_CHACHA20_POLY1305_SHA256.
+    ChaCha20Poly1305 = "chacha20-poly1305",
+}
+
+axis! {
+    /// A group of the key exchange (RFC 8446, section 4.2.7; X25519MLKEM768: draft-ietf-tls-ecdhe-mlkem).
+    Group, "group":
+    /// Curve25519.
+    X25519 = "x25519",
+    /// secp256r1.
+    P256 = "p-256",
+    /// secp384r1.
+    P384 = "p-384",
+    /// secp521r1.
+    P521 = "p-521",
+    /// X25519 and ML-KEM-768 together: holds as long as one of them does.
+    X25519MlKem768 = "x25519mlkem768",
+}
+
+axis! {
+    /// The keys of the certificates.
+    Signature, "signature":
+    /// Ed25519.
+    Ed25519 = "ed25519",
+    /// ECDSA with P-256 and SHA-256.
+    EcdsaP256 = "ecdsa-p256",
+    /// RSA with 2,048 bits.
+    Rsa2048 = "rsa-2048",
+}
+
+axis! {
+    /// Whether a further session takes up the keys of an earlier one.
+    Resumption, "resumption":
+    /// Every session begins anew.
+    None = "none",
+    /// By a ticket of the earlier session.
+    Ticket = "ticket",
+    /// By a ticket, with messages in the first flight already.
+    EarlyData = "0-rtt",
+}
+
+axis! {
+    /// What protects the link.
+    Security, "security":
+    /// Nothing.
+    None = "none",
+    /// SDLS with AES-256-GCM by RustCrypto.
+    SdlsGcm = "sdls-gcm",
+    /// SDLS with AES-256-GCM by AWS-LC.
+    SdlsGcmAwsLc = "sdls-gcm-aws-lc",
+    /// SDLS with AES-256-CMAC by RustCrypto: authenticated, not secret.
+    SdlsCmac = "sdls-cmac",
+    /// QUIC, messages on a stream.
+    QuicStream = "quic-stream",
+    /// QUIC, messages in datagrams.
+    QuicDatagram = "quic-datagram",
+    /// TLS over a byte stream.
+    Tls = "tls",
+    /// ResTP, protected.
+    Restp = "restp",
+}
+
+impl Security {
+    /// Whether a suite of TLS protects it.
+    #[must_use]
+    pub fn has_suite(self) -> bool {
+        matches!(self, Self::QuicStream | Self::QuicDatagram | Self::Tls)
+    }
+
+    /// The library that does its cryptography; `provider` is that of TLS.
+    #[must_use]
+    pub fn library(self, provider: Provider) -> &'static str {
+        match self {
+            Self::None => "-",
+            Self::SdlsGcm | Self::SdlsCmac => "rustcrypto",
+            Self::SdlsGcmAwsLc => Provider::AwsLc.name(),
+            Self::Restp => Provider::Ring.name(),
+            Self::QuicStream | Self::QuicDatagram | Self::Tls => provider.name(),
+        }
+    }
+}
+
+/// One choice on each axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Suite {
+    /// Library of cryptography.
+    pub provider: Provider,
+    /// Cipher of the messages.
+    pub cipher: Cipher,
+    /// Group of the key exchange.
+    pub group: Group,
+    /// Keys of the certificates.
+    pub signature: Signature,
+    /// Ground, too, shows a certificate.
+    pub mutual: bool,
+    /// Taking up earlier sessions.
+    pub resumption: Resumption,
+}
+
+impl Default for Suite {
+    /// AES-256-GCM as SDLS has it, X25519, Ed25519, both ends with certificates, no resumption.
+    fn default() -> Self {
+        Self {
+            provider: Provider::AwsLc,
+            cipher: Cipher::Aes256Gcm,
+            group: Group::X25519,
+            signature: Signature::Ed25519,
+            mutual: true,
+            resumption: Resumption::None,
+        }
+    }
+}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { provider, cipher, group, signature, mutual, resumption } = self;
+        let mutual = if *mutual { "mutual" } else { "server-only" };
+        write!(f, "{provider}/{cipher}/{group}/{signature}/{mutual}/{resumption}")
+    }
+}
+
+/// What a library does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unsupported {
+    /// A group.
+    #[error("{provider} has no key exchange with {group}; {instead} has it")]
+    Group {
+        /// Asked for.
+        provider: Provider,
+        /// Asked for.
+        group: Group,
+        /// Who has it.
+        instead: Provider,
+    },
+    /// Nothing can be chosen.
+    #[error("«{security}» has no suite of TLS; leave out cipher, group, signature, mutual and resumption")]
+    NoSuite {
+        /// Asked for.
+        security: Security,
+    },
+    /// ResTP's handshake is what it is.
+    #[error(
+        "ResTP's handshake is Noise IK with X25519, mutual and without resumption; only its cipher can be chosen: \
+             aes-256-gcm or chacha20-poly1305"
+    )]
+    RestpSuite,
+}
+
+impl Suite {
+    /// Whether the libraries have this combination.
+    ///
+    /// # Errors
+    /// What is missing, and who has it.
+    pub fn check(&self) -> Result<(), Unsupported> {
+        match (self.provider, self.group) {
+            (provider @ Provider::Ring, group @ (Group::P521 | Group::X25519MlKem768)) => {
+                Err(Unsupported::Group { provider, group, instead: Provider::AwsLc })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All combinations, those that [`check`](Self::check) refuses too.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let mut all = Vec::new();
+        for &provider in Provider::ALL {
+            for &cipher in Cipher::ALL {
+                for &group in Group::ALL {
+                    for &signature in Signature::ALL {
+                        for mutual in [false, true] {
+                            for &resumption in Resumption::ALL {
+                                all.push(Self { provider, cipher, group, signature, mutual, resumption });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        all.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written_and_mistakes_list_what_there_is() {
+        for group in Group::ALL {
+            assert_eq!(group.name().parse(), Ok(*group));
+        }
+        let error = "p-512".parse::<Group>().unwrap_err().to_string();
+        assert_eq!(error, "«p-512» is no group: x25519, p-256, p-384, p-521, x25519mlkem768");
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_missing_and_who_has_it() {
+        let suite = Suite { provider: Provider::Ring, group: Group::X25519MlKem768, ..Suite::default() };
+        let error = suite.check().unwrap_err().to_string();
+        assert_eq!(error, "ring has no key exchange with x25519mlkem768; aws-lc has it");
+    }
+}

@@ -1,0 +1,174 @@
+//! Every security carries messages both ways, and every combination of the axes that a library has does.
+
+use std::time::Duration;
+
+use flight::dictionary::benchmark;
+use flight::message::command;
+use flight::security::End;
+use flight_links::arrangement::Arrangement;
+use flight_links::exchange::{Pair, Traffic};
+use flight_links::link::State;
+use flight_links::meter;
+use flight_links::suite::{Cipher, Group, Provider, Resumption, Security, Signature, Suite};
+use proptest::prelude::*;
+
+fn message(octets: usize) -> Vec<u8> {
+    command(benchmark::COMMAND, 1, benchmark::TAKE_DATA, &vec![0x5A; octets]).expect("short enough")
+}
+
+fn opened(arrangement: &Arrangement) -> (Pair, Traffic) {
+    let mut pair = arrangement.open(&mut ()).expect("both ends can be made");
+    let traffic = pair.settle(&mut ());
+    assert!(matches!(pair.ground.state(), State::Established { .. }), "{:?}", pair.ground.state());
+    assert!(matches!(pair.space.state(), State::Established { .. }), "{:?}", pair.space.state());
+    (pair, traffic)
+}
+
+fn arrangement(security: Security, suite: Suite) -> Arrangement {
+    Arrangement::new(security, suite, true).unwrap_or_else(|error| panic!("{security}, {suite}: {error}"))
+}
+
+#[test]
+fn every_security_carries_messages_both_ways() {
+    for &security in Security::ALL {
+        let (mut pair, _) = opened(&arrangement(security, Suite::default()));
+        for octets in [1, 64, 1024] {
+            let message = message(octets);
+            pair.ground.apply(&message, pair.now).expect("it fits");
+            assert_eq!(pair.settle(&mut ()).at_space, std::slice::from_ref(&message), "{security}");
+            pair.space.apply(&message, pair.now).expect("it fits");
+            assert_eq!(pair.settle(&mut ()).at_ground, [message], "{security}");
+            pair.pass(pair.now + Duration::from_millis(50), &mut ());
+        }
+    }
+}
+
+#[test]
+fn messages_wait_for_the_end_of_the_handshake() {
+    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls, Security::Restp] {
+        let mut pair = arrangement(security, Suite::default()).open(&mut ()).expect("both ends can be made");
+        pair.ground.apply(&message(64), pair.now).expect("it waits");
+        assert_eq!(pair.settle(&mut ()).at_space, [message(64)], "{security}");
+    }
+}
+
+#[test]
+fn a_message_longer_than_a_datagram_of_quic_is_refused_and_a_stream_takes_it() {
+    let (mut pair, _) = opened(&arrangement(Security::QuicDatagram, Suite::default()));
+    let refusal = pair.ground.apply(&message(1786), pair.now).unwrap_err();
+    assert_eq!(refusal.code, "too-long");
+    assert!(refusal.reason.contains("a stream takes it"), "{}", refusal.reason);
+    let (mut pair, _) = opened(&arrangement(Security::QuicStream, Suite::default()));
+    pair.ground.apply(&message(1786), pair.now).expect("it fits");
+    assert_eq!(pair.settle(&mut ()).at_space, [message(1786)]);
+}
+
+/// Whatever the libraries have, they agree on; whatever they do not have is refused before anything is made.
+#[test]
+fn each_combination_works_or_is_refused_by_a_sentence() {
+    let (mut worked, mut refused) = (0, 0);
+    // Ciphers and signatures do not depend on each other: each cipher is tried with one signature, and the other way round.
+    let tried = |suite: &Suite| {
+        suite.cipher == Cipher::Aes256Gcm || (suite.signature == Signature::Ed25519 && suite.mutual)
+    };
+    for suite in Suite::all().filter(tried) {
+        for security in [Security::QuicStream, Security::Tls] {
+            match Arrangement::new(security, suite, false) {
+                Ok(arrangement) => {
+                    opened(&arrangement);
+                    worked += 1;
+                }
+                Err(error) => {
+                    let sentence = error.to_string();
+                    assert_eq!(suite.provider, Provider::Ring, "{suite}: {sentence}");
+                    assert!(sentence.starts_with("ring has no key exchange with"), "{suite}: {sentence}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    // ring lacks two of five groups: of ten pairs of provider and group, two.
+    assert_eq!(refused * 4, worked);
+}
+
+#[test]
+fn what_has_no_suite_takes_none() {
+    let chosen = Suite { group: Group::P384, ..Suite::default() };
+    for security in [Security::None, Security::SdlsGcm, Security::SdlsCmac] {
+        let error = Arrangement::new(security, chosen, false).err().expect("it has no group").to_string();
+        assert!(error.starts_with(&format!("«{security}» has no suite of TLS")), "{error}");
+    }
+    let error = Arrangement::new(Security::Restp, chosen, false).err().expect("it has one group").to_string();
+    assert!(error.contains("Noise IK"), "{error}");
+}
+
+/// An earlier session's keys spare space its certificate, and 0-RTT spares ground the wait.
+#[test]
+fn a_session_is_taken_up_and_early_messages_arrive_with_the_first_flight() {
+    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls] {
+        let octets = |resumption| {
+            let arrangement = arrangement(security, Suite { resumption, ..Suite::default() });
+            opened(&arrangement);
+            let (_, traffic) = opened(&arrangement);
+            traffic.sent(End::Space).0
+        };
+        let (anew, taken_up) = (octets(Resumption::None), octets(Resumption::Ticket));
+        assert!(security != Security::Tls || taken_up + 300 < anew, "{security}: {taken_up}, {anew}");
+
+        let suite = Suite { resumption: Resumption::EarlyData, ..Suite::default() };
+        let arrangement = arrangement(security, suite);
+        opened(&arrangement);
+        let mut pair = arrangement.open(&mut ()).expect("both ends can be made");
+        pair.ground.apply(&message(64), pair.now).expect("it leaves at once");
+        let traffic = pair.settle(&mut ());
+        assert_eq!(traffic.at_space, [message(64)], "{security}");
+        assert_eq!(pair.ground.state(), State::Established { early: true }, "{security}");
+        // Another message goes the usual way behind it.
+        pair.ground.apply(&message(65), pair.now).expect("it fits");
+        assert_eq!(pair.settle(&mut ()).at_space, [message(65)], "{security}");
+    }
+}
+
+#[test]
+fn ciphers_are_metered_in_every_security_that_has_a_place_for_it() {
+    for &security in Security::ALL {
+        let (mut pair, _) = opened(&arrangement(security, Suite::default()));
+        meter::take();
+        pair.ground.apply(&message(64), pair.now).expect("it fits");
+        pair.settle(&mut ());
+        let calls = meter::take().calls;
+        match security {
+            Security::None | Security::Restp => assert_eq!(calls, 0, "{security}"),
+            _ => assert!(calls >= 2, "{security}: {calls}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// A reliable security brings every message in order whatever is lost, as long as time passes.
+    #[test]
+    fn lost_datagrams_are_sent_again(
+        lost in prop::collection::vec(prop::bool::weighted(0.3), 1..200),
+        quic in any::<bool>(),
+    ) {
+        let security = if quic { Security::QuicStream } else { Security::Restp };
+        let mut pair = arrangement(security, Suite::default()).open(&mut ()).expect("both ends can be made");
+        let sent: Vec<_> = (1..=8).map(|octets| message(octets * 40)).collect();
+        for message in &sent {
+            pair.ground.apply(message, pair.now).expect("it waits");
+        }
+        let mut lost = lost.into_iter();
+        let mut came = Vec::new();
+        for _ in 0..2000 {
+            let traffic = pair.settle_losing(|| lost.next().unwrap_or(false));
+            came.extend(traffic.at_space);
+            if came.len() == sent.len() {
+                break;
+            }
+            pair.now += Duration::from_millis(100);
+        }
+        prop_assert_eq!(came, sent);
+    }
+}

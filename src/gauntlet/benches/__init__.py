@@ -1,0 +1,1 @@
+"""Benches: computing time and memory, measured on this machine's own kernel, which no guest can give."""

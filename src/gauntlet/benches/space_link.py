@@ -1,0 +1,62 @@
+"""What the benches of a command link have in common: names of what is compared, and the machine."""
+
+from typing import Any
+
+from gauntlet.experiment.runspec import Factor
+from gauntlet.space.machine import description
+from gauntlet.space.programs import BENCH, MEMORY, about, program
+
+SECURITIES: dict[Any, str] = {
+    "none": "nothing",
+    "sdls-gcm": "SDLS by RustCrypto",
+    "sdls-gcm-aws-lc": "SDLS by AWS-LC",
+    "sdls-cmac": "SDLS, authentication only",
+    "quic-stream": "QUIC stream",
+    "quic-datagram": "QUIC datagrams",
+    "tls": "TLS over TCP",
+    "restp": "ResTP protected",
+}
+PROVIDERS: dict[Any, str] = {"-": "none", "rustcrypto": "RustCrypto", "aws-lc": "AWS-LC", "ring": "ring"}
+CIPHERS: dict[Any, str] = {
+    "-": "none",
+    "aes-128-gcm": "AES-128-GCM",
+    "aes-256-gcm": "AES-256-GCM",
+    "chacha20-poly1305": "ChaCha20-Poly1305",
+    "aes-256-cmac": "AES-256-CMAC",
+}
+GROUPS: dict[Any, str] = {
+    "x25519": "X25519",
+    "p-256": "P-256",
+    "p-384": "P-384",
+    "p-521": "P-521",
+    "x25519mlkem768": "X25519MLKEM768",
+}
+SIGNATURES: dict[Any, str] = {
+    "ed25519": "Ed25519",
+    "ecdsa-p256": "ECDSA P-256",
+    "rsa-2048": "RSA 2048",
+    "-": "none",
+}
+SERVER, BOTH = "server", "both ends"
+"""Who shows a certificate."""
+
+
+def values(names: dict[Any, str]) -> list[Factor]:
+    """The values of a factor by how they read."""
+    return list(names)
+
+
+def certificates(mutual: bool) -> str:
+    """Who shows a certificate, by whether both do."""
+    return BOTH if mutual else SERVER
+
+
+def ready() -> None:
+    """Raise UserError when the programs of flight-links are not built."""
+    program(BENCH)
+    program(MEMORY)
+
+
+def machine() -> dict[str, Any]:
+    """The machine, and the libraries that were measured."""
+    return {**description(), "libraries": [f"{name} {value}" for name, value in about().items()]}

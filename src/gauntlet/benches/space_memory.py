@@ -1,0 +1,84 @@
+"""What a link's security takes of memory, both ends in one process (crate `flight-links`)."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from gauntlet.benches import grouped
+from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.grouped import Row
+from gauntlet.benches.space_link import PROVIDERS, SECURITIES, machine, ready, values
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.space.footprint import memory
+
+_TIMES = (5, 3)
+"""How often it is measured, in full and quick: a process each time."""
+
+
+def _measure(quick: bool, seed: int, tell: Tell) -> Measured:
+    times = _TIMES[quick]
+    found = []
+    for time in range(times):
+        tell(f"{time + 1} of {times}: a process for each security.")
+        one = memory(tell)
+        found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
+    samples = pa.concat_tables(found, promote_options="permissive")
+    return Measured(table(samples), machine(), {"memory": samples})
+
+
+def table(samples: pa.Table) -> pa.Table:
+    """A row for each security and time that `flight-memory` was run."""
+    columns = {
+        "heap_peak_bytes": "heap_peak",
+        "heap_peak_with_c_bytes": "heap_peak_with_c",
+        "heap_a_link_bytes": "heap_a_link",
+        "rss_peak_bytes": "rss_peak",
+        "rss_a_further_link_bytes": "rss_a_further_link",
+    }
+    return grouped.rows(
+        samples,
+        {"security": lambda row: row["security"], "provider": lambda row: row["provider"]},
+        {name: partial(_first, column) for name, column in columns.items()},
+    )
+
+
+def _first(column: str, of: Sequence[Row]) -> float | None:
+    """The one sample of a process."""
+    value: float | None = of[0][column]
+    return value
+
+
+def _octets(name: str, label: str, definition: str) -> Kpi:
+    return Kpi(name, label, "kB", 1e-3, False, definition)
+
+
+_PLANNED = {
+    "security": values(SECURITIES),
+    "provider": values(PROVIDERS),
+}
+
+BENCH = Bench(
+    name="space-memory",
+    about="Heap and resident set of a process that holds both ends of a link, by security.",
+    measures=(
+        _octets("heap_peak_bytes", "Peak of the heap", "What Rust takes, by a counting allocator."),
+        _octets(
+            "heap_peak_with_c_bytes",
+            "Peak of the heap, C too",
+            "By valgrind's massif, which sees C libraries too; none without valgrind.",
+        ),
+        _octets("heap_a_link_bytes", "Heap of a link", "What one link holds, both ends together."),
+        _octets("rss_peak_bytes", "Peak of the resident set", "Of the process with both ends."),
+        _octets(
+            "rss_a_further_link_bytes",
+            "Resident set of a further link",
+            "The slope from 1 link to 33, both ends.",
+        ),
+    ),
+    full=Plan(_PLANNED, _TIMES[0]),
+    quick=Plan(_PLANNED, _TIMES[1]),
+    measure=_measure,
+    ready=ready,
+    labels={"security": SECURITIES, "provider": PROVIDERS},
+)

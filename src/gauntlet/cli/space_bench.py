@@ -1,0 +1,57 @@
+"""`gauntlet space bench`: what the security of a command link costs on this machine."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("bench", short_help="Measure what the security of a command link costs.")
+@click.option("--quick", is_flag=True, help="Fewer samples: four minutes instead of a day and a half.")
+@click.option("--seed", default=1, show_default=True, help="Order of what is measured.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("results/space-bench"), show_default=True,
+    help="Folder of samples and summary; one that was begun goes on.",
+)  # fmt: skip
+@click.option("--json", "json_", is_flag=True, help="Print the summary as JSON.")
+def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
+    """Measure SDLS, QUIC, TLS and ResTP on this machine, in real time.
+
+    Messages after gaps, handshakes, memory, instructions, code, and attacks. Keeps every sample (Parquet)
+    with a description of the machine, and prints the study's numbers, its method done again and what is
+    right, side by side. Stop whenever you like: the same command goes on. An idle machine gives better
+    numbers.
+
+    \b
+    Examples:
+      gauntlet space bench --quick
+      gauntlet space bench --out results/space-bench-full
+    """
+    from gauntlet.cli.output import console, print_json
+    from gauntlet.space.bench import bench as measure
+
+    found = measure(out, quick, seed, lambda sentence: click.echo(sentence, err=True))
+    if json_:
+        print_json(found)
+        return
+    from rich.table import Table
+
+    table = Table(box=None)
+    for heading in ("", "unit", "published", "method again", "n", "corrected", "95 % interval"):
+        table.add_column(heading, no_wrap=True)
+    for row in found["tables"]["published"]:
+        interval = [row["corrected_low"], row["corrected_high"]]
+        table.add_row(
+            row["key"],
+            row["unit"],
+            f"{row['published']:g}",
+            _number(row["method"]),
+            str(row["method_n"] or ""),
+            _number(row["corrected"]),
+            "" if None in interval else " to ".join(map(_number, interval)),
+        )
+    console().print(table)
+    click.echo(f"Samples and summary: {out}")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

@@ -1,0 +1,198 @@
+"""What securities take beside time: memory, instructions, the size of their code."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gauntlet.errors import RunError, UserError
+from gauntlet.space.programs import MEMORY, first_row, program
+
+SECURITIES = (
+    ("none", "aws-lc"),
+    ("sdls-gcm", "aws-lc"),
+    ("sdls-gcm-aws-lc", "aws-lc"),
+    ("sdls-cmac", "aws-lc"),
+    ("quic-stream", "aws-lc"),
+    ("quic-stream", "ring"),
+    ("quic-datagram", "aws-lc"),
+    ("tls", "aws-lc"),
+    ("tls", "ring"),
+    ("restp", "aws-lc"),
+)
+"""Securities with the provider of TLS; those without TLS take no notice of it."""
+
+_LINKS = 33
+"""Links open at once, for what a further one takes of memory."""
+
+_MESSAGES = 200
+"""Messages of one of two runs under callgrind, of which the other has none."""
+
+_HANDSHAKES = 6
+"""Links of one of two runs under callgrind, of which the other has one."""
+
+_PAYLOADS = (64, 1024)
+"""Payloads whose instructions are counted; in between they grow with the length."""
+
+_NUMBERS = "heap rss pss links messages"
+"""With what the names of columns begin that have numbers."""
+
+_BACK_ENDS = {
+    "aws-lc": ("aws_lc_rs", "aws_lc_sys", "aws_lc"),
+    "ring": ("ring",),
+    "rustcrypto": (
+        "aes",
+        "aes_gcm",
+        "ccm",
+        "cmac",
+        "ctr",
+        "ghash",
+        "polyval",
+        "hmac",
+        "sha2",
+        "dbl",
+        "cipher",
+    ),
+    "rustls": ("rustls", "webpki", "rustls_pki_types"),
+    "quinn": ("quinn_proto",),
+    "restp": ("restp_proto", "snow"),
+    "sdls": ("sdls",),
+}
+"""The crates of each, as symbols name them."""
+
+_C_NAMES = {
+    "aws-lc": ("aws_lc_", "AWSLC_", "AWS_LC_", "mlk_", "mld_", "Lmlk_", "Lmld_"),
+    "ring": ("ring_core_",),
+}
+"""With what the names of C functions begin that tell their library."""
+
+_REST = "rest"
+"""Rust's standard library, the program itself, and C functions whose names do not tell their library."""
+
+
+def memory(tell: Callable[[str], None]) -> pa.Table:
+    """Heap, resident set, and, where valgrind is installed, the heap of C libraries too."""
+    valgrind = _valgrind(tell, "no heap of C libraries")
+    found = []
+    for options in _options():
+        printed = first_row(_output([str(program(MEMORY)), *options])[0])
+        row: dict[str, Any] = {
+            name: int(value) if name.startswith(tuple(_NUMBERS.split())) else value
+            for name, value in printed.items()
+        }
+        many = first_row(_output([str(program(MEMORY)), *options, "--links", str(_LINKS)])[0])
+        row["rss_a_further_link"] = (int(many["rss_peak"]) - row["rss_peak"]) // (_LINKS - 1)
+        row["heap_peak_with_c"] = _massif(valgrind, options) if valgrind else None
+        found.append(row)
+    return pa.Table.from_pylist(found)
+
+
+def instructions(quick: bool, tell: Callable[[str], None]) -> pa.Table:
+    """Instructions of a message and of a handshake, both ends together; no rows without valgrind."""
+    schema = pa.schema(
+        {
+            "security": pa.string(),
+            "provider": pa.string(),
+            "what": pa.string(),
+            "payload_octets": pa.int64(),
+            "instructions": pa.int64(),
+        }
+    )
+    valgrind = _valgrind(tell, "no instructions")
+    found = []
+    for options in _options(quick) if valgrind else []:
+        for payload in _PAYLOADS[-1:] if quick else _PAYLOADS:
+            base, printed = _callgrind(str(valgrind), [*options, "--messages", "0"])
+            name = {column: printed[column] for column in ("security", "provider")}
+            sent = [*options, "--payload", str(payload), "--messages", str(_MESSAGES)]
+            counted = (_callgrind(str(valgrind), sent)[0] - base) // _MESSAGES
+            found.append({**name, "what": "message", "payload_octets": payload, "instructions": counted})
+        if name["security"] == "none" or name["security"].startswith("sdls"):
+            continue
+        many, _ = _callgrind(str(valgrind), [*options, "--messages", "0", "--links", str(_HANDSHAKES)])
+        counted = (many - base) // (_HANDSHAKES - 1)
+        found.append({**name, "what": "handshake", "payload_octets": None, "instructions": counted})
+    return pa.Table.from_pylist(found, schema)
+
+
+def sizes() -> pa.Table:
+    """Code and data of each back end in the program that holds all of them, by its symbols."""
+    tool = shutil.which("nm")
+    if tool is None:
+        raise UserError("nm is not installed, which tells the sizes of code (Debian: binutils).")
+    said = _output([tool, "--print-size", "--demangle", str(program(MEMORY))])[0]
+    found = {name: {"code_octets": 0, "data_octets": 0} for name in (*_BACK_ENDS, _REST)}
+    for size, kind, name in symbols(said):
+        found[of_back_end(name)]["code_octets" if kind in "tTwW" else "data_octets"] += size
+    return pa.Table.from_pylist(
+        [
+            {"back_end": name, **octets, "parts": " ".join(_BACK_ENDS.get(name, ()))}
+            for name, octets in found.items()
+        ]
+    )
+
+
+def symbols(said: str) -> list[tuple[int, str, str]]:
+    """Size, kind and name of each symbol that `nm --print-size` has a size of; what lies at one place under
+    several names counts once.
+    """
+    found = {}
+    for line in said.splitlines():
+        matched = re.fullmatch(r"([0-9a-f]+) ([0-9a-f]+) (\w) (.+)", line)
+        if matched:
+            found[matched[1]] = (int(matched[2], 16), matched[3], matched[4])
+    return list(found.values())
+
+
+def of_back_end(symbol: str) -> str:
+    """The back end whose crate a symbol names first: `<quinn_proto::x as core::y>::z` is quinn's."""
+    first = re.match(r"[<&*(\[ ]*(?:mut |dyn )?([A-Za-z]\w*)", symbol)
+    crate = first[1] if first else ""
+    for back_end, crates in _BACK_ENDS.items():
+        if crate in crates or crate.startswith(_C_NAMES.get(back_end, ())):
+            return back_end
+    return _REST
+
+
+def _options(quick: bool = False) -> list[list[str]]:
+    """Options of the program for each security; quick, without those that are much like another."""
+    alike = {("sdls-cmac", "aws-lc"), ("quic-datagram", "aws-lc"), ("tls", "ring")} if quick else set()
+    chosen = [pair for pair in SECURITIES if pair not in alike]
+    return [["--security", security, "--provider", provider] for security, provider in chosen]
+
+
+def _valgrind(tell: Callable[[str], None], without: str) -> str | None:
+    found = shutil.which("valgrind")
+    if found is None:
+        tell(f"valgrind is not installed: {without} (Debian: valgrind).")
+    return found
+
+
+def _output(command: list[str]) -> tuple[str, str]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(f"{' '.join(command)} failed: {done.stderr.strip()}")
+    return done.stdout, done.stderr
+
+
+def _callgrind(valgrind: str, options: list[str]) -> tuple[int, dict[str, str]]:
+    """Instructions of a run, and the row that it printed."""
+    callgrind = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program(MEMORY))]
+    printed, said = _output([*callgrind, *options])
+    found = re.search(r"Collected : (\d+)", said)
+    if found is None:
+        raise RunError("valgrind's callgrind did not say how many instructions it collected.")
+    return int(found[1]), first_row(printed)
+
+
+def _massif(valgrind: str, options: list[str]) -> int:
+    """Octets of the heap at its peak, of C libraries too."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "massif"
+        _output([valgrind, "--tool=massif", f"--massif-out-file={out}", str(program(MEMORY)), *options])
+        return max(int(octets) for octets in re.findall(r"mem_heap_B=(\d+)", out.read_text(encoding="utf-8")))
