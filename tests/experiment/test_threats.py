@@ -55,6 +55,7 @@ def _rules(threat: str, **about: str) -> list[dict[str, Any]]:
 
 THIRD = 'kind = "{}"\nmessage = 3\n'
 BY_NUMBER = {"towards": "east", "message": {"flow": "f0", "number": 3, "repetitions": False}}
+OF_UDP = {"towards": "east", "message": {"flow": "f0", "number": 3}}
 BY_COUNT = {
     "towards": "east",
     "source_port": 40_000,
@@ -62,12 +63,13 @@ BY_COUNT = {
     "length_bytes": [188, 310],
     "nth": 3,
 }
+BY_COUNT_OF_RECORDS = BY_COUNT | {"length_bytes": [222, 242]}
 
 
 @pytest.mark.parametrize(
     ("protocol", "where"),
-    [("udp", BY_NUMBER), ("tcp-cubic", BY_NUMBER), ("sctp", BY_NUMBER), ("tls-cubic", BY_COUNT),
-     ("tls-sctp", BY_COUNT), ("quic-quinn-cubic", BY_COUNT), ("restp-file", BY_COUNT)],
+    [("udp", OF_UDP), ("tcp-cubic", BY_NUMBER), ("sctp", BY_NUMBER), ("tls-cubic", BY_COUNT_OF_RECORDS),
+     ("tls-sctp", BY_COUNT_OF_RECORDS), ("quic-quinn-cubic", BY_COUNT), ("restp-file", BY_COUNT)],
 )  # fmt: skip
 def test_one_message_is_meant_whatever_carries_it(protocol: str, where: dict[str, Any]) -> None:
     (rule,) = _rules(THIRD.format("deletion"), protocol=protocol)
@@ -85,7 +87,7 @@ def test_a_delay_holds_for_what_is_sent_again_and_by_count_for_all_that_follows(
     assert rule["match"] == {"towards": "east", "message": {"flow": "f0", "number": 3}}
     assert rule["do"] == {"action": "delay", "delay_s": 4.0}
     (rule,) = _rules(late, protocol="tls-cubic")
-    assert rule["match"] == BY_COUNT | {"nth": [3, 1_000_000]}
+    assert rule["match"] == BY_COUNT_OF_RECORDS | {"nth": [3, 1_000_000]}
 
 
 def test_a_message_waits_for_the_next_one_which_is_counted_first() -> None:
@@ -147,7 +149,7 @@ def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
     assert rule["match"]["message"]["number"] == 10
     (rule,) = _rules('kind = "deletion"\nat = "5s"')
     assert rule["match"] == {
-        "towards": "east", "from_s": 5.0, "message": {"flow": "f0", "repetitions": False}, "nth": 1,
+        "towards": "east", "from_s": 5.0, "message": {"flow": "f0"}, "nth": 1,
     }  # fmt: skip
     (rule,) = _rules('kind = "masquerade"\nat = "5s"')
     assert _set(rule)[0] == struct.pack("<I", 5).hex()
@@ -200,6 +202,16 @@ def test_a_threat_that_is_not_there_is_refused_and_none_is_no_name() -> None:
     twice = text + '[[threat]]\nname = "it"\nkind = "deletion"\nmessage = 4\n'
     with pytest.raises(UserError, match="two are called 'it'"):
         expand(parse_experiment(twice, "threats.toml", Path()))
+
+
+def test_two_nodes_do_not_stand_in_one_place() -> None:
+    node = '[[in_path]]\nname = "mallory"\nplace = "trackside"'
+    with pytest.raises(UserError, match="another node stands beside the trackside"):
+        _specs(THIRD.format("deletion"), flow=node)
+    (rule,) = plan_run(_specs(THIRD.format("deletion") + 'place = "train"', flow=node)[1])["in_path"][1][
+        "rules"
+    ]
+    assert rule["match"]["towards"] == "client"
 
 
 def test_a_kind_of_message_goes_its_own_way() -> None:

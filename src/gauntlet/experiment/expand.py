@@ -83,10 +83,8 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                 round_trip_s=ride.round_trip_s,
             )
             drops.check(ride.link, chosen)
-            nodes = (
-                *in_path.planned(experiment.in_path, ride.link.network, chosen),
-                *threats.planned(experiment.threats, ride.link, chosen),
-            )
+            nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
+            nodes = (*nodes, *threats.planned(experiment.threats, ride.link, chosen, nodes))
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -32,10 +33,13 @@ MESSAGE_BYTES = 160
 """The application's usual size."""
 FIRST_PORT, FIRST_SOURCE_PORT = 5000, 40_000
 """Of flow 0 (docs/formats/plan.md, "Flow")."""
-LEAST_OVERHEAD_BYTES, MOST_OVERHEAD_BYTES = 28, 150
-"""What a packet with one message has beside it: at least the headers of IPv4 and UDP, at most those of IPv4
-and TCP with options, a record and an acknowledgement. Handshakes of TLS 1.3 and QUIC are shorter or longer
-where messages have the usual size."""
+OVERHEAD_BYTES: Mapping[str, tuple[int, int]] = MappingProxyType({"tls": (62, 82)})
+"""What a packet with one message has beside it, at least and at most, by stack: of TLS 1.3 a record (22
+bytes, RFC 8446, section 5.2) and the headers of IPv4 and TCP (40, and 12 for time stamps) or SCTP (48, and up
+to 3). ClientHello is longer where messages have the usual size, the client's Finished shorter."""
+OTHER_OVERHEAD_BYTES = (28, 150)
+"""Of other stacks: at least the headers of IPv4 and UDP, at most theirs with those of a packet of QUIC or
+ResTP and acknowledgements. Handshakes are shorter or longer where messages have the usual size."""
 _COPY_AFTER_S = 0.5
 _LAST_PACKET = 1_000_000
 _FORGED_PLACE_MM = 250_000_000
@@ -130,9 +134,15 @@ class ThreatSection(Strict):
 
 
 def planned(
-    sections: Iterable[ThreatSection], link: LinkConditions, flows: Sequence[FlowSpec]
+    sections: Iterable[ThreatSection],
+    link: LinkConditions,
+    flows: Sequence[FlowSpec],
+    nodes: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], ...]:
-    """The plan's in-path node of the threat that the link has; none without. Raises UserError."""
+    """The plan's in-path node of the threat that the link has, beside other `nodes`; none without a threat.
+
+    Raises UserError.
+    """
     if link.threat == NONE:
         return ()
     known: dict[str, ThreatSection] = {}
@@ -146,6 +156,8 @@ def planned(
     section = known[link.threat]
     here = f"[[threat]] {section.name}"
     between = NETWORKS[link.network].in_path.get(section.place)
+    if any(set(node["between"]) == set(between or ()) for node in nodes):
+        raise UserError(f"{here}: another node stands beside the {section.place}; choose the other place.")
     if between is None:
         raise UserError(f"{here}: the network '{link.network}' has no link beside the {section.place}.")
     aim = _aimed(section, flows, link.network, between, here)
@@ -190,11 +202,13 @@ class _Aim:
         if self.readable:
             named: dict[str, Any] = {"flow": f"f{self.index}"}
             named |= {} if number is None else {"number": number}
-            named |= {"repetitions": False} if first_only or number is None else {}
+            # UDP sends nothing again, and the certificate then knows the packet by itself.
+            again = self.stack == "udp" or not (first_only or number is None)
+            named |= {} if again else {"repetitions": False}
             counted = {"nth": nth} if number is None else {}
             return {"towards": self.towards, **since, "message": named, **counted}
         ports = {"source_port": FIRST_SOURCE_PORT + self.index, "destination_port": FIRST_PORT + self.index}
-        least, most = LEAST_OVERHEAD_BYTES, MOST_OVERHEAD_BYTES
+        least, most = OVERHEAD_BYTES.get(self.stack, OTHER_OVERHEAD_BYTES)
         length = [self.message_bytes + least, self.message_bytes + most]
         span = [nth, _LAST_PACKET] if on else nth
         return {"towards": self.towards, **ports, "length_bytes": length, **since, "nth": span}
