@@ -9,8 +9,8 @@ use crate::exchange::{Exchange, ExchangeLog};
 use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
 use crate::log::{Message, MessageLog, SocketLog};
 use crate::outcome::{Ending, FlowResult, Summary};
-use crate::verdicts::{Judged, SafetyLog};
 use crate::spec::Flow;
+use crate::verdicts::{Judged, SafetyLog};
 use crate::wire::StreamInstants;
 
 /// What both halves of a flow noted.

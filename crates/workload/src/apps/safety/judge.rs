@@ -51,7 +51,17 @@ impl<'a> Judge<'a> {
         bound_ns: i64,
     ) -> Self {
         let (next, had) = (0, std::collections::BTreeSet::new());
-        Self { messages, kind, freshness, interval_ns, bound_ns, next, had, deadline_ns: None, judged: Vec::new() }
+        Self {
+            messages,
+            kind,
+            freshness,
+            interval_ns,
+            bound_ns,
+            next,
+            had,
+            deadline_ns: None,
+            judged: Vec::new(),
+        }
     }
 
     /// Judges what could be read at `t_ns`. Returns its number if its content is what the sender sends under it.
@@ -181,7 +191,8 @@ mod tests {
     #[test]
     fn silence_is_told_once_and_when_the_timer_would_have() {
         let read = [(sent(0, 1), 1), (sent(1, 9), 9), (sent(2, 10), 10)];
-        let told: Vec<_> = judged(true, &read).into_iter().filter(|(verdict, _)| verdict == "timeout").collect();
+        let told: Vec<_> =
+            judged(true, &read).into_iter().filter(|(verdict, _)| verdict == "timeout").collect();
         assert_eq!(told, [("timeout".to_owned(), 2)]);
         assert!(judged(false, &read).iter().all(|(verdict, _)| verdict == "accepted"));
     }

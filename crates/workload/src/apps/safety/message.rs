@@ -34,10 +34,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Kind, u8, &'static str); 2] = [
-        (Kind::PositionReport, 136, "position-report"),
-        (Kind::MovementAuthority, 3, "movement-authority"),
-    ];
+    const ALL: [(Kind, u8, &'static str); 2] =
+        [(Kind::PositionReport, 136, "position-report"), (Kind::MovementAuthority, 3, "movement-authority")];
 
     fn code(self) -> u8 {
         if self == Kind::PositionReport { Self::ALL[0].1 } else { Self::ALL[1].1 }

@@ -130,8 +130,7 @@ impl Application for Safety {
         result: &mut ServerResult,
     ) -> Result<(), Failure> {
         let messages = self.messages(session);
-        let mut judge =
-            Judge::new(&messages, self.kind, self.freshness, self.interval_ns, self.bound_ns);
+        let mut judge = Judge::new(&messages, self.kind, self.freshness, self.interval_ns, self.bound_ns);
         let receive = &mut |end: &mut End<'_>, received: &mut Received| {
             self.receive(end, stack.service(), &mut judge, received)
         };
@@ -209,16 +208,17 @@ impl Safety {
             let lacking = (size - begun.len()) as u64;
             let mut take = |bytes: &[u8], t_ns: Option<i64>| {
                 let t_ns = t_ns.unwrap_or_else(|| session.ctx.clock.now_ns());
-                let whole = |message: &[u8], judge: &mut Judge<'_>, order: &mut InOrder, received: &mut Received| {
-                    let number = message.first_chunk().map_or(0, |number| u32::from_le_bytes(*number));
-                    let readable_ns = order.readable_ns(number, t_ns);
-                    let genuine = judge.message(message, readable_ns);
-                    judge.last_of(self.count);
-                    match genuine.filter(|number| u64::from(*number) < self.count) {
-                        Some(number) => received.note_numbered(number, message.len() as u64, readable_ns),
-                        None => received.note_arrival(readable_ns),
-                    }
-                };
+                let whole =
+                    |message: &[u8], judge: &mut Judge<'_>, order: &mut InOrder, received: &mut Received| {
+                        let number = message.first_chunk().map_or(0, |number| u32::from_le_bytes(*number));
+                        let readable_ns = order.readable_ns(number, t_ns);
+                        let genuine = judge.message(message, readable_ns);
+                        judge.last_of(self.count);
+                        match genuine.filter(|number| u64::from(*number) < self.count) {
+                            Some(number) => received.note_numbered(number, message.len() as u64, readable_ns),
+                            None => received.note_arrival(readable_ns),
+                        }
+                    };
                 if service != Service::Stream {
                     whole(bytes, judge, &mut order, received);
                     return Ok(());
