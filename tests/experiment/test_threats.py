@@ -178,6 +178,8 @@ def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
             "would have to encrypt anew",
         ),
         ('kind = "masquerade"\nmessage = 3', {"protocol": "sctp"}, "cannot make a packet of sctp"),
+        ('kind = "masquerade"\nmessage = 3', {"protocol": "tls-sctp"}, "cannot make a packet of tls-sctp"),
+        ('kind = "deletion"\nmessage = 3', {"protocol": "quic-aioquic-cubic"}, "programs carry 'safety'"),
         (
             'kind = "deletion"\nmessage = 3\nflow = "reports"',
             {},

@@ -76,7 +76,8 @@ _BUILDS_ON = {
     "quic-s2n": "udp",
     "quic-quiche": "udp",
 }
-"""By stack: what its packets are. For others the node cannot make a packet that a receiver would look at."""
+"""By stack: what its packets are, but for TLS over SCTP. For others the node cannot make one that a receiver
+would take for the next."""
 
 
 def _not_none(name: str) -> str:
@@ -174,6 +175,8 @@ class _Aim:
     index: int
     flow: FlowSpec
     stack: str
+    below: str | None
+    """What its packets are, where the node can make one that a receiver would look at: udp or tcp."""
     network: str
     towards: str
     number: int | None
@@ -234,7 +237,13 @@ def _aimed(
         )
     index = able[0]
     flow = flows[index]
-    stack = protocol(flow.protocol).stack
+    if flow.external is not None:
+        raise UserError(
+            f"{here}: programs carry '{APP}' over {flow.protocol}; choose a protocol of the guest's own."
+        )
+    chosen = protocol(flow.protocol)
+    stack = chosen.stack
+    below = None if chosen.stack_params.get("transport") == "sctp" else _BUILDS_ON.get(stack)
     if flow.options.get("encapsulation") == "ip":
         raise UserError(
             f"{here}: packets of ResTP over IP have no ports to know them by; leave encapsulation out."
@@ -250,7 +259,7 @@ def _aimed(
         raise UserError(f"{here}: message {number} is meant, and the flow sends {last}.")
     towards = between[flow.direction == "up"]
     number = number if isinstance(number, int) else None
-    return _Aim(index, flow, stack, network, towards, number, section.at)
+    return _Aim(index, flow, stack, below, network, towards, number, section.at)
 
 
 Rule = dict[str, Any]
@@ -306,7 +315,7 @@ def _ends(aim: _Aim) -> tuple[int, int]:
 
 
 def _forged(section: ThreatSection, aim: _Aim, here: str, *, sender: int) -> list[Rule]:
-    if aim.stack not in _BUILDS_ON:
+    if aim.below is None:
         raise UserError(
             f"{here}: the node cannot make a packet of {aim.flow.protocol} that its receiver would take for "
             f"the next one; '{section.kind}' can be had over {', '.join(_BUILDS_ON)}."
@@ -330,7 +339,7 @@ def _forged(section: ThreatSection, aim: _Aim, here: str, *, sender: int) -> lis
                 "hex": struct.pack("<Q", _FORGED_PLACE_MM).hex(),
             }
         ]
-    behind = {"tcp_sequence_plus": aim.message_bytes + record} if _BUILDS_ON[aim.stack] == "tcp" else {}
+    behind = {"tcp_sequence_plus": aim.message_bytes + record} if aim.below == "tcp" else {}
     return [_rule(aim.packets(first_only=True), "insert", packet="matched", set={**behind, "bytes": made})]
 
 
@@ -361,8 +370,7 @@ def _unseen(section: ThreatSection, aim: _Aim, here: str, sender: int) -> Rule:
         "destination_port": FIRST_PORT + aim.index,
         "payload": fields.ljust(aim.message_bytes, b"\0").hex(),
     }
-    kind = _BUILDS_ON[aim.stack]
-    return _rule({"at_s": at_s}, "insert", packet={"made": kind}, set=made, towards=aim.towards)
+    return _rule({"at_s": at_s}, "insert", packet={"made": aim.below}, set=made, towards=aim.towards)
 
 
 _RULES = {
