@@ -17,7 +17,7 @@ ROOMS = (
     {"scenario"},
     {"experiment"},
     {"executor", "results"},
-    {"metrics"},
+    {"evidence", "metrics"},
     {"packing"},
     {"playing", "rehearsal", "worker"},
     {"campaign", "figures"},

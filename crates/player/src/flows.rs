@@ -7,7 +7,8 @@ use std::sync::mpsc::Sender;
 use netlab::{Network, RunClock};
 use transports::{Context, InitialWindow, Opening};
 use workload::{
-    ClientHalf, ExchangeLog, FlowReport, FlowResult, FlowSpec, Framing, MessageLog, ServerHalf, SocketLog,
+    ClientHalf, ExchangeLog, FlowReport, FlowResult, FlowSpec, Framing, MessageLog, SafetyLog, ServerHalf,
+    SocketLog,
 };
 
 use crate::external::{self, External, Stack};
@@ -163,9 +164,10 @@ impl Played {
         messages: &mut MessageLog,
         sockets: &mut SocketLog,
         exchanges: &mut ExchangeLog,
+        safety: &mut SafetyLog,
     ) {
         match self {
-            Played::Builtin(report) => report.write_into(flow, messages, sockets, exchanges),
+            Played::Builtin(report) => report.write_into(flow, messages, sockets, exchanges, safety),
             Played::External(outcome) => {
                 for message in &outcome.messages {
                     messages.push(flow, *message);

@@ -13,7 +13,7 @@ use netlab::{
 };
 use nix::time::{ClockId, clock_getres};
 use transports::{Clock, Context, DeliveryInstants, Qlogs};
-use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SocketLog, WireTap};
+use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SafetyLog, SocketLog, WireTap};
 
 use crate::ends::{address, flow_seed, port, source_port};
 use crate::events::{Event, tell};
@@ -328,10 +328,13 @@ fn socket_address(text: &str) -> Result<SocketAddr> {
 }
 
 fn write_samples(run: &Run, played: &[Played], folder: &Path) -> Result<()> {
-    let (mut messages, mut sockets, mut exchanges) =
-        (MessageLog::new(), SocketLog::new(), ExchangeLog::new());
+    let (mut messages, mut sockets, mut exchanges, mut safety) =
+        (MessageLog::new(), SocketLog::new(), ExchangeLog::new(), SafetyLog::new());
     for (index, flow) in played.iter().enumerate() {
-        flow.write_into(index as u16, &mut messages, &mut sockets, &mut exchanges);
+        flow.write_into(index as u16, &mut messages, &mut sockets, &mut exchanges, &mut safety);
+    }
+    if !safety.is_empty() {
+        safety.write(&folder.join("safety.arrow")).map_err(sentence)?;
     }
     if !exchanges.is_empty() {
         exchanges.write(&folder.join("exchanges.arrow")).map_err(sentence)?;

@@ -7,6 +7,7 @@ use transports::secure::RecordMap;
 use transports::{DeliveryInstants, SocketSample};
 
 use crate::exchange::Exchange;
+use crate::verdicts::Judged;
 
 /// Marks a message that never arrived, or whose instant is not known yet.
 pub(crate) const NEVER: i64 = i64::MIN;
@@ -118,6 +119,8 @@ pub struct ServerResult {
     pub(crate) exchanges: Vec<Exchange>,
     /// What its transport counted.
     pub(crate) counts: BTreeMap<String, u64>,
+    /// What it made of its messages, in the order of their instants.
+    pub(crate) judged: Vec<Judged>,
 }
 
 /// What the sending half noted.
@@ -131,6 +134,8 @@ pub struct ClientResult {
     pub(crate) subflows: Option<u32>,
     pub(crate) sender_dropped_messages: Option<u64>,
     pub(crate) counts: BTreeMap<String, u64>,
+    /// What it was told of its session, in an application that judges.
+    pub(crate) judged: Vec<Judged>,
 }
 
 impl ClientResult {
@@ -145,6 +150,7 @@ impl ClientResult {
             subflows: None,
             sender_dropped_messages: None,
             counts: BTreeMap::new(),
+            judged: Vec::new(),
         }
     }
 }
@@ -158,6 +164,7 @@ impl ServerResult {
             records: None,
             exchanges: Vec::new(),
             counts: BTreeMap::new(),
+            judged: Vec::new(),
         }
     }
 }

@@ -63,6 +63,7 @@ mod outcome;
 mod payload;
 mod report;
 mod spec;
+mod verdicts;
 mod wire;
 
 pub use exchange::{Exchange, ExchangeLog, OK};
@@ -74,4 +75,5 @@ pub use outcome::{Ending, FlowResult, Summary};
 pub use payload::HEADER_BYTES;
 pub use report::FlowReport;
 pub use spec::{Flow, FlowSpec};
+pub use verdicts::{Judged, SafetyLog};
 pub use wire::{StreamInstants, WireTap};

@@ -10,6 +10,7 @@ use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
 use crate::log::{Message, MessageLog, SocketLog};
 use crate::outcome::{Ending, FlowResult, Summary};
 use crate::spec::Flow;
+use crate::verdicts::{Judged, SafetyLog};
 use crate::wire::StreamInstants;
 
 /// What both halves of a flow noted.
@@ -21,6 +22,9 @@ pub struct FlowReport {
     pub samples: Vec<SocketSample>,
     /// The objects that were exchanged one by one; none for an application without any.
     pub exchanges: Vec<Exchange>,
+    /// What its receiver made of its messages, and what either end was told; empty for an application that does not
+    /// judge.
+    pub judged: Vec<Judged>,
     /// Secrets of its secure sessions, for `keys.log`; empty unless they were to be kept.
     pub keys: String,
     sent: Sent,
@@ -38,7 +42,7 @@ impl FlowReport {
         client: ClientResult,
     ) -> Self {
         let alone = server.is_none();
-        let ServerResult { received, instants, records, exchanges: asked, counts: at_receiver } =
+        let ServerResult { received, instants, records, exchanges: asked, counts: at_receiver, mut judged } =
             server.unwrap_or_else(|| ServerResult::new(false));
         let ClientResult {
             mut sent,
@@ -49,7 +53,14 @@ impl FlowReport {
             subflows,
             sender_dropped_messages,
             mut counts,
+            judged: told,
         } = client;
+        judged.extend(told);
+        // In the order in which things happened, as far as instants tell.
+        judged.sort_by_key(|row| row.t_ns);
+        for row in &mut judged {
+            row.genuine = genuine(row, &sent);
+        }
         for (name, many) in at_receiver {
             *counts.entry(name).or_default() += many;
         }
@@ -96,7 +107,7 @@ impl FlowReport {
             },
         );
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();
-        Self { result, samples, exchanges, keys, sent, received, instants, records }
+        Self { result, samples, exchanges, judged, keys, sent, received, instants, records }
     }
 
     /// How the instants of arrival were or are to be taken. After [`DeliveryInstants::Wire`] comes
@@ -167,7 +178,11 @@ impl FlowReport {
         messages: &mut MessageLog,
         sockets: &mut SocketLog,
         exchanges: &mut ExchangeLog,
+        safety: &mut SafetyLog,
     ) {
+        for row in &self.judged {
+            safety.push(flow, row);
+        }
         for (seq, exchange) in (0..).zip(&self.exchanges) {
             exchanges.push(flow, seq, exchange);
         }
@@ -178,6 +193,17 @@ impl FlowReport {
             sockets.push(flow, sample);
         }
     }
+}
+
+/// Whether a message is what the sender sent under its number: its content, and the instant of its time stamp. Nobody
+/// knows if messages were not noted one by one.
+fn genuine(row: &Judged, sent: &Sent) -> Option<bool> {
+    let content = row.genuine?;
+    if sent.messages > 0 && sent.instants_ns.is_empty() {
+        return None;
+    }
+    let stamp_ns = row.number.and_then(|number| sent.instants_ns.get(number as usize).copied());
+    Some(content && stamp_ns == row.stamp_ns)
 }
 
 /// The sender's notes of its objects with those of the receiver.

@@ -23,7 +23,7 @@ from gauntlet.certificate.seen import AT_SENDER, Claims, Ints, Seen, seen_at
 _PLAIN_STREAMS = frozenset({"tcp", "sctp"})
 """Stacks that carry the bytes that the application hands over, each with a number, and none of their own."""
 
-_PLAIN_APPS = frozenset({"cbr", "bulk", "voip", "periodic"})
+_PLAIN_APPS = frozenset({"cbr", "bulk", "voip", "periodic", "safety"})
 """Applications that put nothing but their messages into a stream."""
 
 

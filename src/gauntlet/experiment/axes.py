@@ -14,7 +14,7 @@ from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
 from gauntlet.experiment.strict import unknown_key
 
 _TIMES = (
-    "second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start",
+    "second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start", "bound",
     "initial_rtt", "idle_timeout", "max_ack_delay", "fop_timer", "report_interval",
 )  # fmt: skip
 _SIZES = ("queue", "bucket", "size", "packet", "frame", "initial_cwnd", "send_buffer", "receive_buffer")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import drops, flows, in_path, links, networks, protocols, seeds, workloads
+from gauntlet.experiment import drops, flows, in_path, links, networks, protocols, seeds, threats, workloads
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, ExperimentSection
@@ -84,6 +84,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             )
             drops.check(ride.link, chosen)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
+            nodes = (*nodes, *threats.planned(experiment.threats, ride.link, chosen, nodes))
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -193,7 +194,7 @@ class _Ride:
         link = {**dataclasses.asdict(self.link), **spread}
         # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
         # bucket and the hosts' interfaces are like.
-        for key in ("drop", "bucket_bytes", "offload"):
+        for key in ("drop", "bucket_bytes", "offload", "threat"):
             del link[key]
         # What a network cannot have changes no seed.
         link = {
@@ -260,6 +261,7 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         bucket_bytes=section.bucket,
         offload=section.offload,
         drop=section.drop,
+        threat=section.threat,
         second_rate_bps=section.second_rate,
         second_delay_s=section.second_delay,
         second_loss=section.second_loss,

@@ -66,7 +66,8 @@ def _flow(
     round_trip_s: float,
 ) -> FlowSpec:
     key = protocol.key
-    direction = section.direction or workloads.app(section.app).direction
+    usual = workloads.DIRECTIONS.get(section.kind or "", workloads.app(section.app).direction)
+    direction = section.direction or usual
     page: pages.Page = ()
     if section.http is not None and section.page is not None:
         pages.check_http(section.http, key, protocol.stack)
@@ -93,6 +94,9 @@ def _flow(
         mean_off_s=section.mean_off,
         interval_s=section.interval,
         count=section.count,
+        kind=section.kind,
+        bound_s=section.bound,
+        freshness=section.freshness,
         connection=section.connection,
         size_bytes=sum(file.size_bytes for file in page) if page else section.size,
         pages=section.pages,

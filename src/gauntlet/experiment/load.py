@@ -23,6 +23,7 @@ from gauntlet.experiment.schema import (
     RecordSection,
 )
 from gauntlet.experiment.strict import Location, sentence
+from gauntlet.experiment.threats import ThreatSection
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Experiment:
     points: tuple[Point, ...]
     in_path: tuple[InPathSection, ...]
     """Nodes that stand in links."""
+    threats: tuple[ThreatSection, ...]
+    """Threats to single messages."""
     known: Mapping[str, Protocol]
     """Every protocol that it can name, its own among them."""
 
@@ -92,8 +95,8 @@ def parse_experiment(
         points = tuple(_points(file, found, known))
     except UserError as error:
         raise UserError(f"{source}: {error}") from None
-    nodes = tuple(file.in_path)
-    return Experiment(source, folder, text, about, file.record, tuple(chosen), points, nodes, known)
+    nodes, threats = tuple(file.in_path), tuple(file.threat)
+    return Experiment(source, folder, text, about, file.record, tuple(chosen), points, nodes, threats, known)
 
 
 def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) -> ExperimentSection:
@@ -164,7 +167,9 @@ def _section(location: Location) -> str:
     """("experiment", "seed") is "[experiment] seed"."""
     if not location:
         return ""
-    head = f"[[{location[0]}]]" if location[0] in ("flow", "in_path", "class") else f"[{location[0]}]"
+    head = (
+        f"[[{location[0]}]]" if location[0] in ("flow", "in_path", "threat", "class") else f"[{location[0]}]"
+    )
     rest = [str(part + 1) if isinstance(part, int) else part for part in location[1:]]
     return " ".join([head, ", ".join(rest)]).strip()
 

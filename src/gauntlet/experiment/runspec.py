@@ -47,6 +47,12 @@ class FlowSpec:
     interval_s: float | None = None
     """Of a source of single messages of `size_bytes`; it sends `count`, or for `duration_s`."""
     count: int | None = None
+    kind: str | None = None
+    """Of safety messages: position-report or movement-authority."""
+    bound_s: float | None = None
+    """Of safety messages: the age from which on one is late."""
+    freshness: bool | None = None
+    """Of safety messages: whether their receiver checks numbers, age and silence; None: yes."""
     connection: str | None = None
     """kept: all messages over one session; fresh: each over its own."""
     options: Mapping[str, int | bool | str] = dataclasses.field(default_factory=dict)
@@ -77,6 +83,8 @@ class LinkConditions:
     """Whether the hosts' interfaces cut segments and merge packets: on or off."""
     drop: str = "none"
     """Packets that vanish by script (drops.py)."""
+    threat: str = "none"
+    """What happens to a message (threats.py)."""
     second_rate_bps: int | None = None
     second_delay_s: float | None = None
     second_loss: float | None = None
@@ -85,7 +93,7 @@ class LinkConditions:
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"bucket_bytes": None, "offload": "off"}
+    usual = {"bucket_bytes": None, "offload": "off", "threat": "none"}
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 
@@ -120,6 +128,11 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
+        later = ("kind", "bound_s", "freshness")
+        data["flows"] = [
+            {key: value for key, value in flow.items() if key not in later or value is not None}
+            for flow in data["flows"]
+        ]
         return data if self.in_path else {key: value for key, value in data.items() if key != "in_path"}
 
     @staticmethod

@@ -34,6 +34,7 @@ from gauntlet.experiment.quantities import (
 )
 from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
+from gauntlet.experiment.threats import NONE, ThreatSection
 
 DEFAULT_PACKET_BYTES = 1448
 """Application bytes of a packet: what fits 1,500 bytes after IPv4 (20), TCP (20) and its time stamps (12)."""
@@ -156,6 +157,8 @@ class LinkSection(Strict):
     """Whether the interfaces of the hosts cut segments and merge packets."""
     drop: Literal["none", "first-syn", "first-syn-ack", "both"] = "none"
     """Packets of each session's opening that vanish in the network, whatever else is lost."""
+    threat: str = NONE
+    """Which [[threat]] happens; none: none."""
     network: Literal["rail-d34", "rail-d34-dual", "wire", "wire-dual"] | None = None
     """None: rail-d34 for railway lines, wire for the rest."""
     second_rate: Rate | None = None
@@ -177,6 +180,12 @@ class FlowSection(Strict):
     size: Size | None = None
     interval: Duration | None = None
     count: int | None = Field(default=None, ge=1)
+    kind: Literal["position-report", "movement-authority"] | None = None
+    """Of safety: what its messages are."""
+    bound: Duration | None = None
+    """Of safety: the age from which on a message is late."""
+    freshness: bool | None = None
+    """Of safety: whether the receiver checks numbers, age and silence; None: yes."""
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
     pages: int | None = Field(default=None, ge=1, le=10_000)
@@ -247,6 +256,10 @@ class FlowSection(Strict):
                 raise ValueError(f"the application '{self.app}' has no key '{key}'; leave it out.")
         if self.app == "periodic" and (self.count is None) == (self.duration is None):
             raise ValueError("the application 'periodic' needs either the key 'count' or the key 'duration'.")
+        if self.kind is not None and self.direction not in (None, workloads.DIRECTIONS[self.kind]):
+            raise ValueError(
+                f"a {self.kind} goes {workloads.DIRECTIONS[self.kind]}; leave the key 'direction' out."
+            )
         if self.early_data and not self.resumption:
             raise ValueError(
                 "early_data needs resumption = true: only a session that is resumed can send early."
@@ -289,6 +302,8 @@ class ExperimentFile(Strict):
     flow: list[dict[str, Any]] = Field(default_factory=list)
     in_path: list[InPathSection] = Field(default_factory=list)
     """Nodes that stand in a link and do with packets what their rules say."""
+    threat: list[ThreatSection] = Field(default_factory=list)
+    """Threats to single messages, of which [link] threat chooses one."""
     record: RecordSection = RecordSection()
     sysctl: dict[str, Any] = Field(default_factory=dict)
     stack: dict[str, StackSection] = Field(default_factory=dict)

@@ -102,6 +102,21 @@ LONGEST_PAGE_S = 600.0
 """Virtual seconds granted for a page and for reading it: half a minute on average, drawn, and the loading."""
 
 
+def _safety_params(flow: FlowSpec) -> dict[str, Any]:
+    params = {
+        "kind": flow.kind,
+        "interval_s": flow.interval_s,
+        "duration_s": flow.duration_s,
+        "bound_s": flow.bound_s,
+        "freshness": flow.freshness is not False,
+    }
+    return params if flow.size_bytes is None else {**params, "message_size_bytes": flow.size_bytes}
+
+
+DIRECTIONS = MappingProxyType({"position-report": "up", "movement-authority": "down"})
+"""The kinds of messages of the application safety, and the way that each goes."""
+
+
 WEB_PAGES = ("drawn", "fixed")
 """Pages of the application web."""
 
@@ -150,6 +165,13 @@ _ALL = (
         ("count", "duration", "connection"),
         _periodic_params,
         _periodic_longest_s,
+    ),
+    App(
+        "safety",
+        ("kind", "interval", "duration", "bound"),
+        ("size", "freshness"),
+        _safety_params,
+        _longest_of_duration_s,
     ),
     App("voip", ("duration",), (), _voip_params, _longest_of_duration_s),
     App("web", (), ("pages", "page"), _web_params, _web_longest_s),

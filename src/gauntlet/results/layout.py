@@ -20,13 +20,14 @@ MESSAGES = "messages.parquet"
 SOCKETS = "sockets.parquet"
 EXCHANGES = "exchanges.parquet"
 IN_PATH = "in_path.parquet"
+SAFETY = "safety.parquet"
 TRACE = "trace.parquet"
 MEASURES = "measures.arrow"
 CAPTURE = "capture.pcapng"
 KEYS = "keys.log"
 QLOG = "qlog"
 
-PACKED = frozenset({RECORD, CERTIFICATE, MESSAGES, SOCKETS, EXCHANGES, IN_PATH, KEYS, MEASURES})
+PACKED = frozenset({RECORD, CERTIFICATE, MESSAGES, SOCKETS, EXCHANGES, IN_PATH, SAFETY, KEYS, MEASURES})
 """Files of a run that its key alone decides, but for the run's id in the first two; with QLOG and CAPTURE."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")

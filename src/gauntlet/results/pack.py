@@ -26,6 +26,7 @@ _COLUMNS: Mapping[str, list[str]] = {
     "sockets": ["flow", "t_ns"],
     "exchanges": ["flow", "seq"],
     "in_path": [],
+    "safety": [],
 }
 """The columnar files of a record, with the columns that they are sorted by: none where they are in order."""
 

@@ -95,6 +95,10 @@ class Run:
         nodes."""
         return self._table(layout.IN_PATH, "what in-path nodes did", columns)
 
+    def safety(self, columns: list[str] | None = None) -> pa.Table | None:
+        """One row an event at a receiver that judges its messages, by flow and instant; None without one."""
+        return self._table(layout.SAFETY, "what receivers made of their messages", columns)
+
     def trace(self) -> pa.Table | None:
         """The stretch of trace of each bearer, with a first column `bearer`; None when there is none."""
         return self._table(layout.TRACE, "the trace", None)

@@ -8,6 +8,7 @@ mod on_off;
 mod paced;
 mod page;
 mod periodic;
+mod safety;
 mod timetable;
 mod vbr;
 mod voip;
@@ -30,6 +31,7 @@ const REGISTRY: &[(&str, Names, Build)] = &[
     ("cbr", parameters::<cbr::Params>, cbr::build),
     ("vbr", parameters::<vbr::Params>, vbr::build),
     ("periodic", parameters::<periodic::Params>, periodic::build),
+    ("safety", parameters::<safety::Params>, safety::build),
     ("voip", parameters::<voip::Params>, voip::build),
     ("web", parameters::<web::Params>, web::build),
     ("page", parameters::<page::Params>, page::build),

@@ -7,5 +7,6 @@ mod loopback;
 mod places;
 mod quic;
 mod restp;
+mod safety;
 mod specs;
 mod tls;

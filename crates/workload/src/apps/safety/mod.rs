@@ -1,0 +1,258 @@
+//! `safety`: numbered, time-stamped messages between a train and the trackside, as position reports and movement
+//! authorities of ETCS are, and a receiver that says what it makes of each.
+//!
+//! ```text
+//! train      ── position reports ──▶      trackside        one flow
+//! train      ◀── movement authorities ──  trackside        another
+//! ```
+//!
+//! A message goes out at a fixed interval over one session. The receiver checks form and identities, and with
+//! `freshness` also numbers, age and silence ([`judge`]). It refuses and goes on, so that all that follows is seen too;
+//! a railway's application would go to its safe state at the first.
+
+mod judge;
+mod message;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use transports::{
+    Arrival, Failure, SenderEnd, Service, Session, SpecError, Stack, nanoseconds, parse_params,
+};
+
+use self::judge::Judge;
+use self::message::{FIELDS_BYTES, Kind, LONGEST_BYTES, Messages, TRACKSIDE};
+use super::checks::{check_count, check_message_size};
+use super::in_order::InOrder;
+use crate::application::Application;
+use crate::ledger::{ClientResult, Received, Sent, ServerResult};
+use crate::one_session::{End, receive_over_one_session, send_over_one_session};
+use crate::verdicts::Judged;
+
+/// The shortest interval and bound: what stamps of a machine can tell apart.
+const SHORTEST_S: f64 = 1e-6;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Params {
+    kind: Kind,
+    /// Long enough that no packet without a message looks like one with it.
+    #[serde(default = "usual_bytes")]
+    message_size_bytes: u32,
+    interval_s: f64,
+    duration_s: f64,
+    /// The greatest age at which a message is of use.
+    bound_s: f64,
+    #[serde(default = "yes")]
+    freshness: bool,
+    /// Which train it is.
+    #[serde(default = "usual_train")]
+    train: u32,
+}
+
+fn usual_bytes() -> u32 {
+    160
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn usual_train() -> u32 {
+    100
+}
+
+struct Safety {
+    kind: Kind,
+    message_bytes: u32,
+    interval_ns: i64,
+    count: u64,
+    bound_ns: i64,
+    freshness: bool,
+    train: u32,
+}
+
+pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
+    let params: Params = parse_params("app_params", "safety", params)?;
+    let interval_ns = nanoseconds("interval_s", params.interval_s, SHORTEST_S)?;
+    let duration_ns = nanoseconds("duration_s", params.duration_s, SHORTEST_S)?;
+    let bound_ns = nanoseconds("bound_s", params.bound_s, SHORTEST_S)?;
+    if params.train == TRACKSIDE {
+        return Err(SpecError::new(format!(
+            "`app_params` of `safety`: `train` is {TRACKSIDE}, which is the trackside; give it another number"
+        )));
+    }
+    Ok(Box::new(Safety {
+        kind: params.kind,
+        message_bytes: params.message_size_bytes,
+        interval_ns,
+        count: (duration_ns as u64).div_ceil(interval_ns as u64),
+        bound_ns,
+        freshness: params.freshness,
+        train: params.train,
+    }))
+}
+
+impl Application for Safety {
+    fn message_bytes(&self) -> u32 {
+        self.message_bytes
+    }
+
+    fn suits(&self, stack: &dyn Stack) -> Result<(), SpecError> {
+        if !(FIELDS_BYTES..=LONGEST_BYTES).contains(&self.message_bytes) {
+            return Err(SpecError::new(format!(
+                "`app_params` of `safety`: `message_size_bytes` is {}; it must be from {FIELDS_BYTES} to {LONGEST_BYTES}",
+                self.message_bytes
+            )));
+        }
+        check_message_size("safety", self.message_bytes, stack)?;
+        check_count("safety", "duration_s", self.count)
+    }
+
+    fn run_client(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        start_ns: i64,
+        result: &mut ClientResult,
+    ) -> Result<(), Failure> {
+        let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, sent);
+        let outcome = send_over_one_session(stack, session, self.message_bytes, result, send);
+        result.judged.extend(told(session, &outcome));
+        outcome
+    }
+
+    fn run_server(
+        &self,
+        stack: &dyn Stack,
+        session: &Arc<Session>,
+        result: &mut ServerResult,
+    ) -> Result<(), Failure> {
+        let messages = self.messages(session);
+        let mut judge = Judge::new(&messages, self.kind, self.freshness, self.interval_ns, self.bound_ns);
+        let receive = &mut |end: &mut End<'_>, received: &mut Received| {
+            self.receive(end, stack.service(), &mut judge, received)
+        };
+        let outcome = receive_over_one_session(stack, session, self.message_bytes, result, receive);
+        if stack.service() == Service::Datagrams || outcome.is_err() {
+            judge.until(session.ctx.clock.now_ns());
+        }
+        result.judged = judge.judged;
+        result.judged.extend(told(session, &outcome));
+        outcome
+    }
+}
+
+/// What this end was told of its session, unless the other one was told first: the two share their fate.
+fn told(session: &Session, outcome: &Result<(), Failure>) -> Option<Judged> {
+    let failure = outcome.as_ref().err().filter(|_| session.failure().is_none())?;
+    let event = match failure {
+        Failure::Echo(_) => return None,
+        Failure::Limit(_) => "limit",
+        _ => "session",
+    };
+    Some(Judged::event(event, session.ctx.clock.now_ns(), failure.to_string()))
+}
+
+impl Safety {
+    fn messages(&self, session: &Session) -> Messages {
+        Messages::new(self.kind, self.train, self.message_bytes, session.ctx.seed)
+    }
+
+    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure> {
+        let session = end.session;
+        let messages = self.messages(session);
+        let clock = &session.ctx.clock;
+        for number in 0..self.count {
+            let due_ns = start_ns + number as i64 * self.interval_ns;
+            if due_ns >= session.ctx.limit_ns {
+                return Err(session.limit_reached(&format!("message {number} was not due before")));
+            }
+            let mut now_ns = clock.now_ns();
+            while now_ns < due_ns {
+                now_ns = end.connection.pause(clock, due_ns)?;
+            }
+            self.hand_over(end, &messages.at(number as u32, now_ns), number)?;
+            sent.note(1, u64::from(self.message_bytes), now_ns);
+            session.announce_sender_end(SenderEnd { messages: self.count, last_ns: now_ns });
+        }
+        Ok(())
+    }
+
+    fn hand_over(&self, end: &mut End<'_>, mut message: &[u8], number: u64) -> Result<(), Failure> {
+        while !message.is_empty() {
+            let now_ns = end.session.now_before_limit("a message was being handed over")?;
+            let taken = end.connection.offer(message, self.message_bytes as usize, number)?;
+            message = &message[taken.min(message.len())..];
+            if !message.is_empty() {
+                end.connection.wait_until_writable(now_ns, i64::MAX)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(
+        &self,
+        end: &mut End<'_>,
+        service: Service,
+        judge: &mut Judge<'_>,
+        received: &mut Received,
+    ) -> Result<(), Failure> {
+        let session = end.session;
+        let mut order = InOrder::new(service);
+        // Of a stream: the beginning of the message that is coming.
+        let mut begun = Vec::new();
+        let size = self.message_bytes as usize;
+        while service != Service::Datagrams || !self.datagrams_are_over(session, received)? {
+            let lacking = (size - begun.len()) as u64;
+            let mut take = |bytes: &[u8], t_ns: Option<i64>| {
+                let t_ns = t_ns.unwrap_or_else(|| session.ctx.clock.now_ns());
+                let whole =
+                    |message: &[u8], judge: &mut Judge<'_>, order: &mut InOrder, received: &mut Received| {
+                        let number = message.first_chunk().map_or(0, |number| u32::from_le_bytes(*number));
+                        let readable_ns = order.readable_ns(number, t_ns);
+                        let genuine = judge.message(message, readable_ns);
+                        judge.last_of(self.count);
+                        match genuine.filter(|number| u64::from(*number) < self.count) {
+                            Some(number) => received.note_numbered(number, message.len() as u64, readable_ns),
+                            None => received.note_arrival(readable_ns),
+                        }
+                    };
+                if service != Service::Stream {
+                    whole(bytes, judge, &mut order, received);
+                    return Ok(());
+                }
+                begun.extend_from_slice(bytes);
+                while begun.len() >= size {
+                    let rest = begun.split_off(size);
+                    whole(&begun, judge, &mut order, received);
+                    begun = rest;
+                }
+                Ok(())
+            };
+            let arrival = end.connection.receive(1, lacking, &mut take)?;
+            if arrival == Arrival::End {
+                return match begun.len() {
+                    0 => Ok(()),
+                    bytes => Err(Failure::new(format!(
+                        "the sender ended the session after {bytes} of the {size} bytes of a message"
+                    ))),
+                };
+            }
+            end.report(arrival, received);
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more is to be expected of a transport that may lose messages, or bring them late or again.
+    fn datagrams_are_over(&self, session: &Session, received: &Received) -> Result<bool, Failure> {
+        if let Some(failure) = session.failure() {
+            return Err(failure);
+        }
+        let now_ns = session.now_before_limit("the receiver was still waiting for messages")?;
+        let Some(end) = session.sender_end() else { return Ok(false) };
+        let last_ns = received.last_ns.map_or(end.last_ns, |at| at.max(end.last_ns));
+        Ok(now_ns >= last_ns + session.ctx.quiet_ns.max(2 * self.interval_ns))
+    }
+}

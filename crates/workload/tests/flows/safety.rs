@@ -1,0 +1,70 @@
+//! `safety`: over whatever carries messages or a stream each message is accepted, and judged as it was sent.
+
+use serde_json::{Value, json};
+use transports::Context;
+
+use crate::common::{context, flow, ok, reason, run, run_alone};
+
+fn authorities(count: u32) -> Value {
+    let duration_s = 0.01 * f64::from(count);
+    json!({"kind": "movement-authority", "interval_s": 0.01, "duration_s": duration_s, "bound_s": 5.0})
+}
+
+#[test]
+fn every_message_is_accepted_once_and_is_what_was_sent() {
+    let stacks = [
+        ("udp", json!({})),
+        ("tcp", json!({"congestion_control": "cubic"})),
+        ("tls", json!({"congestion_control": "cubic", "client_auth": true})),
+        ("quic-quinn", json!({"client_auth": true})),
+        ("quic-quinn", json!({"datagrams": true})),
+        ("quic-s2n", json!({})),
+        ("restp", json!({"profile": "file_arq"})),
+        ("restp", json!({"profile": "file_arq", "protection": "protected"})),
+    ];
+    for (stack, params) in stacks {
+        let report = run(&flow(stack, params.clone(), "safety", authorities(8)), context());
+        ok(&report);
+        let told: Vec<_> =
+            report.judged.iter().map(|row| (row.number, row.verdict.as_str(), row.genuine)).collect();
+        let right: Vec<_> = (0..8).map(|number| (Some(number), "accepted", Some(true))).collect();
+        assert_eq!(told, right, "{stack} {params}");
+        let sent: Vec<_> = report.messages().map(|message| Some(message.sent_ns)).collect();
+        let stamps: Vec<_> = report.judged.iter().map(|row| row.stamp_ns).collect();
+        assert_eq!(sent, stamps, "{stack} {params}");
+    }
+}
+
+#[test]
+fn without_notes_of_each_message_nobody_knows_what_is_genuine() {
+    let spec = flow("udp", json!({}), "safety", authorities(3));
+    let report = run(&spec, Context { messages: false, ..context() });
+    ok(&report);
+    assert!(report.judged.iter().all(|row| row.verdict == "accepted" && row.genuine.is_none()));
+}
+
+#[test]
+fn an_end_that_is_told_notes_when_and_what() {
+    let spec = flow("tcp", json!({"congestion_control": "cubic"}), "safety", authorities(3));
+    let report = run_alone(&spec, context());
+    let why = reason(&report);
+    let told: Vec<_> = report.judged.iter().map(|row| (row.event.as_str(), row.verdict.as_str())).collect();
+    assert_eq!(told, [("session", why)]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_a_sentence() {
+    let with = |changes: &[(&str, Value)]| {
+        let mut params = authorities(3);
+        for (key, value) in changes {
+            params[*key] = value.clone();
+        }
+        let spec = flow("udp", json!({}), "safety", params);
+        spec.check().err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert!(with(&[("message_size_bytes", json!(31))]).contains("must be from 32 to 65507"));
+    assert!(with(&[("train", json!(1))]).contains("which is the trackside"));
+    assert!(with(&[("bound_s", json!(0))]).contains("bound_s"));
+    assert!(with(&[("kind", json!("whistle"))]).contains("movement-authority"));
+    assert_eq!(with(&[("freshness", json!(false))]), "");
+}

@@ -1,0 +1,70 @@
+"""What the trials of a cell show together, and how far so many trials can be believed."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from gauntlet.evidence.trials import Trial
+from gauntlet.evidence.verdict import INVALID, NOT_NOTICED
+
+
+@dataclass
+class Cell:
+    """Trials that are alike but for the repetition."""
+
+    factors: Mapping[str, Any]
+    """Protocol, threat, freshness and whatever else is varied."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """How many trials came to each verdict, invalid ones too."""
+    delays_s: list[float] = field(default_factory=list)
+    """From the threat's first act to the first signal, of trials that were signalled."""
+    accepted_before: int = 0
+    """Trials in which the application acted on a wrong message before anybody was told."""
+    by: Counter[str] = field(default_factory=Counter)
+    """Who was told first, in how many trials."""
+
+    @property
+    def trials(self) -> int:
+        """How many of them say something."""
+        return sum(self.verdicts.values()) - self.verdicts[INVALID]
+
+    @property
+    def not_noticed(self) -> int:
+        """In how many nobody noticed what happened to the application."""
+        return sum(self.verdicts[verdict] for verdict in NOT_NOTICED)
+
+    @property
+    def bound(self) -> float | None:
+        """Where none went unnoticed in N trials: 3/N, above which the chance of one lies with at most 5 %
+        (the rule of three: (1 - p)^N = 0.05). None where some did, or without a trial.
+        """
+        if self.trials == 0 or self.not_noticed > 0:
+            return None
+        return min(1.0, 3 / self.trials)
+
+    @property
+    def median_delay_s(self) -> float | None:
+        """The middle of the detection delays."""
+        return median(self.delays_s) if self.delays_s else None
+
+
+def cells(trials: Iterable[Trial]) -> list[Cell]:
+    """The trials by cell, in the order in which cells first come."""
+    found: dict[tuple[tuple[str, Any], ...], Cell] = {}
+    for trial in trials:
+        factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
+        factors["threat"] = trial.threat
+        factors["flow"] = (
+            trial.run.spec["flows"][trial.flow].get("name") or trial.run.plan["flows"][trial.flow]["id"]
+        )
+        cell = found.setdefault(tuple(sorted(factors.items())), Cell(factors))
+        verdict = trial.verdict
+        cell.verdicts[verdict.verdict] += 1
+        if verdict.delay_s is not None:
+            cell.delays_s.append(verdict.delay_s)
+        if verdict.by is not None:
+            cell.by[verdict.by] += 1
+        cell.accepted_before += verdict.accepted_before
+    return list(found.values())

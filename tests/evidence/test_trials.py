@@ -1,0 +1,84 @@
+"""A trial counts only if its threat acted, on the message that was meant, in a run that can be trusted."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from gauntlet.errors import UserError
+from gauntlet.evidence.trials import Trial
+from gauntlet.evidence.verdict import INVALID, PREVENTED, UNDISTURBED
+from gauntlet.results.reader import Run
+
+S = 1_000_000_000
+WAY_NS = S // 50
+BY_COUNT = {"towards": "east", "length_bytes": [222, 242], "nth": 3}
+
+
+def _event(number: int) -> dict[str, Any]:
+    return {
+        "flow": 0, "event": "message", "t_ns": number * S + WAY_NS, "verdict": "accepted", "number": number,
+        "stamp_ns": number * S, "genuine": True,
+    }  # fmt: skip
+
+
+def _trial(
+    *matched_ns: int, match: dict[str, Any] | None = None, threat: str = "it", **changes: Any
+) -> Trial:
+    """Five messages, a second apart from 0 s on, all well; the rule matched at these instants."""
+    rule = {"id": "deletion", "match": match or BY_COUNT, "do": {"action": "drop"}}
+    counters = {
+        "id": "deletion",
+        "matched_packets": len(matched_ns),
+        "unfit_packets": changes.pop("unfit", 0),
+    }
+    log = [{"node": 0, "t_ns": t_ns, "event": "matched", "rule": 0} for t_ns in matched_ns]
+    usual = {
+        "id": "run",
+        "trusted": True,
+        "spec": {"link": {"threat": threat}, "flows": [{"app": "safety"}]},
+        "plan": {
+            "flows": [{"app_params": {"bound_s": 0.5}}],
+            "in_path": [{"node": "threat", "rules": [rule]}],
+        },
+        "record": {"in_path": [{"node": "threat", "rules": [counters]}]},
+        "safety": lambda: pa.Table.from_pylist([_event(number) for number in range(5)]),
+        "messages": lambda: pa.Table.from_pylist(
+            [{"flow": 0, "seq": number, "sent_ns": number * S} for number in range(5)]
+        ),
+        "in_path": lambda _: pa.Table.from_pylist(log) if log else None,
+    }
+    return Trial(cast(Run, SimpleNamespace(**{**usual, **changes})), 0)
+
+
+def test_a_packet_by_count_has_to_be_there_while_the_message_can_be() -> None:
+    # Message 3 bears number 2: sent at 2 s, and the next one can be there from 3.02 s on.
+    assert _trial(2 * S + WAY_NS).verdict.verdict == PREVENTED
+    assert _trial(2 * S + WAY_NS, 4 * S).course.acted_ns == 2 * S + WAY_NS
+    for wrong_ns in (S + WAY_NS, 3 * S + WAY_NS):
+        assert _trial(wrong_ns).verdict.verdict == INVALID
+
+
+def test_a_message_by_number_is_the_one_that_was_meant() -> None:
+    by_number = {"message": {"flow": "f0", "number": 3}}
+    assert _trial(S, match=by_number).verdict.verdict == PREVENTED
+
+
+def test_what_did_not_act_or_did_something_else_says_nothing() -> None:
+    assert _trial().verdict.verdict == INVALID
+    assert _trial(2 * S + WAY_NS, unfit=1).verdict.verdict == INVALID
+
+
+def test_a_run_that_is_not_trusted_says_nothing() -> None:
+    assert _trial(2 * S + WAY_NS, trusted=False).verdict.verdict == INVALID
+    assert _trial(threat="none", trusted=False).verdict.verdict == INVALID
+
+
+def test_a_run_without_a_threat_is_the_control() -> None:
+    assert _trial(threat="none").verdict.verdict == UNDISTURBED
+
+
+def test_what_was_not_recorded_is_asked_for() -> None:
+    with pytest.raises(UserError, match=r"\[record\] messages = true"):
+        _ = _trial(messages=lambda: None).course

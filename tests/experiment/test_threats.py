@@ -1,0 +1,221 @@
+"""[[threat]]: which packets a threat means over each protocol, what each attacker can do, every mistake a
+sentence."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.engine import guest
+from gauntlet.errors import UserError
+from gauntlet.experiment.expand import expand
+from gauntlet.experiment.load import parse_experiment
+from gauntlet.experiment.plan_schema import check_plan
+from gauntlet.experiment.plans import plan_run
+from gauntlet.experiment.runspec import RunSpec
+
+EXPERIMENT = """
+[experiment]
+name = "threats"
+repetitions = 1
+[scenario]
+name = "{scenario}"
+[matrix]
+protocols = ["{protocol}"]
+threat = ["none", "it"]
+[workload]
+app = "safety"
+kind = "{message}"
+interval = "1s"
+bound = "500ms"
+duration = "10s"
+{flow}
+[[threat]]
+name = "it"
+{threat}
+"""
+
+
+def _specs(threat: str, **about: str) -> list[RunSpec]:
+    usual = {"scenario": "constant", "protocol": "udp", "message": "movement-authority", "flow": ""}
+    text = EXPERIMENT.format(threat=threat, **{**usual, **about})
+    return expand(parse_experiment(text, "threats.toml", Path()))
+
+
+def _rules(threat: str, **about: str) -> list[dict[str, Any]]:
+    none, some = (plan_run(spec) for spec in _specs(threat, **about))
+    check_plan(guest.plan([none, some]))
+    assert "in_path" not in none
+    assert none["seed"] == some["seed"]
+    (node,) = some["in_path"]
+    assert (node["node"], node["between"]) in (("threat", ["east", "server"]), ("threat", ["rbsb", "sb"]))
+    return [*node["rules"]]
+
+
+THIRD = 'kind = "{}"\nmessage = 3\n'
+BY_NUMBER = {"towards": "east", "message": {"flow": "f0", "number": 3, "repetitions": False}}
+OF_UDP = {"towards": "east", "message": {"flow": "f0", "number": 3}}
+BY_COUNT = {
+    "towards": "east",
+    "source_port": 40_000,
+    "destination_port": 5000,
+    "length_bytes": [188, 310],
+    "nth": 3,
+}
+BY_COUNT_OF_RECORDS = BY_COUNT | {"length_bytes": [222, 242]}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "where"),
+    [("udp", OF_UDP), ("tcp-cubic", BY_NUMBER), ("sctp", BY_NUMBER), ("tls-cubic", BY_COUNT_OF_RECORDS),
+     ("tls-sctp", BY_COUNT_OF_RECORDS), ("quic-quinn-cubic", BY_COUNT), ("restp-file", BY_COUNT)],
+)  # fmt: skip
+def test_one_message_is_meant_whatever_carries_it(protocol: str, where: dict[str, Any]) -> None:
+    (rule,) = _rules(THIRD.format("deletion"), protocol=protocol)
+    assert rule == {"id": "deletion", "match": where, "do": {"action": "drop"}}
+
+
+def test_a_position_report_goes_the_other_way() -> None:
+    (rule,) = _rules(THIRD.format("deletion"), message="position-report")
+    assert rule["match"]["towards"] == "server"
+
+
+def test_a_delay_holds_for_what_is_sent_again_and_by_count_for_all_that_follows() -> None:
+    late = THIRD.format("delay") + 'by = "4s"'
+    (rule,) = _rules(late)
+    assert rule["match"] == {"towards": "east", "message": {"flow": "f0", "number": 3}}
+    assert rule["do"] == {"action": "delay", "delay_s": 4.0}
+    (rule,) = _rules(late, protocol="tls-cubic")
+    assert rule["match"] == BY_COUNT_OF_RECORDS | {"nth": [3, 1_000_000]}
+
+
+def test_a_message_waits_for_the_next_one_which_is_counted_first() -> None:
+    release, hold = _rules(THIRD.format("re-sequencing"), protocol="quic-quinn-cubic")
+    assert (release["match"]["nth"], release["do"]) == (4, {"action": "release", "from": "held"})
+    assert (hold["match"]["nth"], hold["do"]) == (3, {"action": "hold", "as": "held"})
+
+
+def test_bits_turn_over_in_the_message_or_in_what_hides_it() -> None:
+    (rule,) = _rules(THIRD.format("corruption"))
+    assert rule["do"] == {"action": "alter", "within": "message", "bits": 1, "checksums": "leave"}
+    burst = THIRD.format("corruption") + 'bits = 8\nburst = 32\nchecksums = "repair"'
+    (rule,) = _rules(burst, protocol="tls-cubic")
+    assert rule["do"] == {
+        "action": "alter", "within": "payload", "bits": 8, "burst_bits": 32, "checksums": "repair",
+    }  # fmt: skip
+
+
+def test_a_copy_comes_later() -> None:
+    (rule,) = _rules(THIRD.format("repetition") + 'by = "2s"')
+    assert rule["do"] == {"action": "duplicate", "after_s": 2.0}
+
+
+def _set(rule: dict[str, Any]) -> dict[int, str]:
+    return {change["offset"]: change["hex"] for change in rule["do"]["set"]["bytes"]}
+
+
+def test_a_forged_message_bears_the_next_number_and_who_forges_it_names_himself_or_another() -> None:
+    (foreign,) = _rules(THIRD.format("insertion"))
+    (forged,) = _rules(THIRD.format("masquerade"), protocol="tcp-cubic")
+    # What is counted as message 3 bears number 2, so the next one bears 3.
+    assert _set(foreign)[0] == _set(forged)[0] == struct.pack("<I", 3).hex()
+    assert (_set(foreign)[8], _set(forged)[8]) == (struct.pack("<I", 77).hex(), struct.pack("<I", 1).hex())
+    assert "tcp_sequence_plus" not in foreign["do"]["set"]
+    assert forged["do"]["set"]["tcp_sequence_plus"] == 160
+    (noise,) = _rules(THIRD.format("masquerade"), protocol="tls-cubic")
+    assert noise["do"]["set"]["tcp_sequence_plus"] == 160 + 22
+    assert [change["within"] for change in noise["do"]["set"]["bytes"]] == ["payload"]
+
+
+def test_who_is_off_the_path_makes_the_whole_packet_from_the_timetable() -> None:
+    off = 'kind = "masquerade"\nattacker = "off-path"\nat = "4.5s"'
+    (rule,) = _rules(off)
+    made = rule["do"]["set"]
+    assert rule["match"] == {"at_s": 4.5}
+    assert (made["source"], made["destination"], rule["do"]["towards"]) == ("10.0.2.1", "10.0.1.1", "east")
+    payload = bytes.fromhex(made["payload"])
+    assert len(payload) == 160
+    # Messages are due each second from 1 s on: at 4.5 s number 4 is next.
+    assert struct.unpack_from("<IBBHIIq", payload) == (4, 3, 1, 160, 1, 100, 4_500_000_000)
+    (rule,) = _rules(off, message="position-report")
+    assert (rule["do"]["set"]["source"], rule["do"]["towards"]) == ("10.0.1.1", "server")
+    with pytest.raises(UserError, match="network 'wire' alone"):
+        _specs(off, scenario="hsr")
+
+
+def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
+    (rule,) = _rules('kind = "deletion"\nmessage = "last"')
+    assert rule["match"]["message"]["number"] == 10
+    (rule,) = _rules('kind = "deletion"\nat = "5s"')
+    assert rule["match"] == {
+        "towards": "east", "from_s": 5.0, "message": {"flow": "f0"}, "nth": 1,
+    }  # fmt: skip
+    (rule,) = _rules('kind = "masquerade"\nat = "5s"')
+    assert _set(rule)[0] == struct.pack("<I", 5).hex()
+
+
+@pytest.mark.parametrize(
+    ("threat", "about", "sentence"),
+    [
+        ('kind = "deletion"\nmessage = 3\nattacker = "on-path"', {}, "'on-path' cannot do 'deletion'"),
+        ('kind = "masquerade"\nmessage = 3\nattacker = "random-fault"', {}, "cannot do 'masquerade'"),
+        ('kind = "masquerade"\nmessage = 3\nattacker = "off-path"', {}, "sees no message; say 'at'"),
+        ('kind = "deletion"', {}, "either the key 'message' or the key 'at'"),
+        ('kind = "delay"\nmessage = 3', {}, "needs the key 'by'"),
+        ('kind = "deletion"\nmessage = 3\nby = "1s"', {}, "'by' means nothing to 'deletion'"),
+        ('kind = "deletion"\nmessage = 3\nbits = 2', {}, "'bits' means nothing to 'deletion'"),
+        ('kind = "deletion"\nmessage = 11', {}, "message 11 is meant, and the flow sends 10"),
+        ('kind = "re-sequencing"\nmessage = "last"', {}, "no message comes after the last one"),
+        (
+            'kind = "corruption"\nmessage = 3\nattacker = "random-fault"\nchecksums = "repair"',
+            {},
+            "a fault repairs no checksum",
+        ),
+        (
+            'kind = "masquerade"\nmessage = 3\nattacker = "in-path-with-keys"',
+            {"protocol": "tls-cubic"},
+            "would have to encrypt anew",
+        ),
+        ('kind = "masquerade"\nmessage = 3', {"protocol": "sctp"}, "cannot make a packet of sctp"),
+        ('kind = "masquerade"\nmessage = 3', {"protocol": "tls-sctp"}, "cannot make a packet of tls-sctp"),
+        ('kind = "deletion"\nmessage = 3', {"protocol": "quic-aioquic-cubic"}, "programs carry 'safety'"),
+        (
+            'kind = "deletion"\nmessage = 3\nflow = "reports"',
+            {},
+            "no flow of the application 'safety' is called",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(threat: str, about: dict[str, str], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        _specs(threat, **about)
+
+
+def test_a_threat_that_is_not_there_is_refused_and_none_is_no_name() -> None:
+    text = EXPERIMENT.format(
+        scenario="constant", protocol="udp", message="movement-authority", flow="",
+        threat='kind = "deletion"\nmessage = 3',
+    )  # fmt: skip
+    with pytest.raises(UserError, match=r"there is no \[\[threat\]\] 'that'; the names are none, it"):
+        expand(parse_experiment(text.replace('"none", "it"', '"that"'), "threats.toml", Path()))
+    with pytest.raises(UserError, match="choose another name"):
+        parse_experiment(text.replace('name = "it"', 'name = "none"'), "threats.toml", Path())
+    twice = text + '[[threat]]\nname = "it"\nkind = "deletion"\nmessage = 4\n'
+    with pytest.raises(UserError, match="two are called 'it'"):
+        expand(parse_experiment(twice, "threats.toml", Path()))
+
+
+def test_two_nodes_do_not_stand_in_one_place() -> None:
+    node = '[[in_path]]\nname = "mallory"\nplace = "trackside"'
+    with pytest.raises(UserError, match="another node stands beside the trackside"):
+        _specs(THIRD.format("deletion"), flow=node)
+    (rule,) = plan_run(_specs(THIRD.format("deletion") + 'place = "train"', flow=node)[1])["in_path"][1][
+        "rules"
+    ]
+    assert rule["match"]["towards"] == "client"
+
+
+def test_a_kind_of_message_goes_its_own_way() -> None:
+    with pytest.raises(UserError, match="a movement-authority goes down"):
+        _specs(THIRD.format("deletion"), flow='direction = "up"')
