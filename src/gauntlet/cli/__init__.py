@@ -15,6 +15,7 @@ from gauntlet.cli.failure import report_failures
 from gauntlet.cli.kernel import kernel
 from gauntlet.cli.report import report
 from gauntlet.cli.reproduce import reproduce
+from gauntlet.cli.residual import residual
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
 from gauntlet.cli.schema import schema
@@ -57,6 +58,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, scenario, exec_, space, schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, reproduce, scenario, exec_, space, residual, schema, completion, kernel, cache,
+    worker,
 ):  # fmt: skip
     main.add_command(_command)
