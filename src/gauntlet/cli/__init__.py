@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gauntlet import __version__
+from gauntlet.cli.advise import advise
 from gauntlet.cli.cache import cache
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
@@ -52,13 +53,14 @@ def main(debug: bool) -> None:
       gauntlet run experiments/hsr-cbr.toml     run an experiment, make its report
       gauntlet report results/hsr-cbr --open    look at results again
       gauntlet reproduce d34                    check a published study's claims
+      gauntlet advise --class critical-data     which transport for a class of service
 
     Exit codes: 0 done, 1 something failed while it ran, 2 the request was wrong.
     """
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, scenario, exec_, space, residual, schema, completion, kernel, cache,
-    worker,
+    doctor, demo, run, report, reproduce, advise, residual, scenario, exec_, space, schema, completion,
+    kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)
