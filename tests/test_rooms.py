@@ -21,7 +21,7 @@ ROOMS = (
     {"packing"},
     {"playing", "rehearsal", "worker"},
     {"campaign", "figures"},
-    {"advice", "residual", "space"},
+    {"advice", "defences", "residual", "space"},
     {"report"},
     {"notebook"},
     {"studies"},

@@ -7,6 +7,7 @@ import click
 
 from gauntlet import __version__
 from gauntlet.cli.advise import advise
+from gauntlet.cli.assess import assess
 from gauntlet.cli.cache import cache
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
@@ -60,7 +61,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, advise, residual, scenario, exec_, space, schema, completion,
-    kernel, cache, worker,
+    doctor, demo, run, report, reproduce, advise, assess, residual, scenario, exec_, space, schema,
+    completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

@@ -65,6 +65,9 @@ def residual(
     asked = [code(it) for it in codes]
     octets = [int(units.size_bytes(it, "--length")) for it in lengths or ("64B", "1024B")]
     probabilities = [_probability(it) for it in rates or ("1e-6", "1e-4", "1e-2", "0.5")]
+    for it in asked:
+        for length in octets:
+            answers.check(it, length, probabilities)
     slow = [
         it for it in asked if isinstance(it, Crc) and not all(stored.is_kept(it, 8 * each) for each in octets)
     ]
@@ -89,6 +92,9 @@ def _probability(given: str) -> "Decimal":
     from gauntlet.errors import UserError
 
     try:
-        return Decimal(given)
+        found = Decimal(given)
     except InvalidOperation:
-        raise UserError(f"--ber {given}: not a number; give a bit error probability such as 1e-6.") from None
+        found = Decimal("nan")
+    if not found.is_finite():
+        raise UserError(f"--ber {given}: not a number; give a bit error probability such as 1e-6.")
+    return found

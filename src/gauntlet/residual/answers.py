@@ -97,10 +97,9 @@ def per_hour(conditional: float) -> Mapping[str, float]:
     return {f"one_in_{minutes}_min": 60 / minutes * conditional for minutes in MONITORS_MIN}
 
 
-def answer(code: Code, octets: int, rates: Sequence[Decimal], seed: int) -> Answer:
-    """A code over messages of so many octets, itself included. Raises UserError for what makes no sense."""
-    bits = 8 * octets
-    if bits <= code.bits:
+def check(code: Code, octets: int, rates: Sequence[Decimal]) -> None:
+    """Raise UserError for a length or a bit error probability that makes no sense."""
+    if 8 * octets <= code.bits:
         raise UserError(
             f"A message of {octets} B has no room for data beside {code.label} "
             f"({code.bits} bits); give a longer one."
@@ -110,6 +109,12 @@ def answer(code: Code, octets: int, rates: Sequence[Decimal], seed: int) -> Answ
             raise UserError(
                 f"{p} is no bit error probability that is known here; give one from {LEAST} to {MOST}."
             )
+
+
+def answer(code: Code, octets: int, rates: Sequence[Decimal], seed: int) -> Answer:
+    """A code over messages of so many octets, itself included. Raises UserError for what makes no sense."""
+    check(code, octets, rates)
+    bits = 8 * octets
     match code:
         case Crc():
             counts = stored.counted(code, bits)
