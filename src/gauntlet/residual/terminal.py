@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gauntlet.residual.answers import LIMIT, MONITORS_MIN, Answer, Point, method, per_hour
+from gauntlet.residual.answers import LIMIT, MONITORS_MIN, Answer, Point, method
 from gauntlet.residual.codes import CODES
 
 
@@ -24,35 +24,33 @@ def answers(found: Sequence[Answer]) -> RenderableType:
     for one in found:
         for point in one.points:
             table.add_row(
-                one.code.label, _length(one), f"{point.p:g}", _undetected(point), _share(point.conditional)
+                one.code.label, _length(one), f"{point.p:.1e}", _undetected(point), _share(point.conditional)
             )
     return Group(table, Text(), *_worst(found))
 
 
 def _worst(found: Sequence[Answer]) -> Iterator[RenderableType]:
-    for one in found:
-        who = Text.assemble((f"{one.code.label}, {_length(one)}: ", "bold"))
-        if one.worst is None:
-            yield who.append(
-                f"{method(one.code)}; the worst over all bit error probabilities is not looked for."
-            )
-            continue
-        if one.distance:
-            many = "pattern" if one.patterns == 1 else "patterns"
-            yield who.append(
-                f"{one.distance} flipped bits can stay undetected ({one.patterns:,} {many} of so many)."
-            )
-        else:
-            yield who.append(f"{method(one.code)}.")
-        verb = "keeps" if one.keeps else "exceeds"
-        share = _share(one.worst.conditional)
-        rates = ", ".join(f"{number:.1e}" for number in per_hour(one.worst.conditional).values())
-        minutes = ", ".join(map(str, MONITORS_MIN))
-        yield Text(
-            f"  At the worst, with {one.worst.p:.1e} bit errors, {share} of the wrong "
-            f"messages pass: {verb} OPC UA Safety's {LIMIT:.0e}.\n"
-            f"  With a monitor that lets one in {minutes} min be wrong: at most {rates} undetected an hour."
+    known = [(it, it.worst) for it in found if it.worst is not None]
+    if known:
+        table = _table(
+            "code", "length", "fewest flips", "patterns", "worst share", "at bit errors", f"{LIMIT:.0e}"
         )
+        for one, worst in known:
+            flips = ("–", "") if one.distance is None else (str(one.distance), f"{one.patterns:,}")
+            keeps = "kept" if one.keeps else "exceeded"
+            share = _share(worst.conditional)
+            table.add_row(one.code.label, _length(one), *flips, share, f"{worst.p:.1e}", keeps)
+        yield table
+        per_hour = [f"{60 / it:g}" for it in MONITORS_MIN]
+        yield Text(
+            "\nFewest flips: the least number of flipped bits that can pass, and how many patterns of so "
+            "many do. Worst share: of the wrong messages, over all bit error probabilities; the limit is "
+            f"OPC UA Safety's. A monitor that lets one message in {', '.join(map(str, MONITORS_MIN))} min "
+            f"be wrong leaves {', '.join(per_hour)} times the worst share undetected an hour at most.",
+            style="dim",
+        )
+    for code in {it.code.key: it.code for it in found if it.worst is None}.values():
+        yield Text(f"{code.label}: {method(code)}; the worst is not looked for.", style="dim")
     yield Text("No safety integrity level follows from a code alone, and none is claimed.", style="dim")
 
 
