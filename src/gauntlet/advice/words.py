@@ -227,7 +227,7 @@ def _partly(grid: Grid) -> str:
         for it in cell.serving:
             places[it.protocol] = places.get(it.protocol, 0) + 1
     if not places:
-        return " No transport serves it under any condition."
+        return " No transport serves it under any condition." if len(grid.own) > 1 else ""
     ordered = sorted(places.items(), key=lambda item: -item[1])
     (first, most), rest = ordered[0], ordered[1:]
     said = [f"{label(first)} serves it under {most} of {counted(len(grid.own), 'condition')}"]

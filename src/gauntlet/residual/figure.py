@@ -67,8 +67,8 @@ def spec(found: Sequence[Answer]) -> dict[str, Any]:
         alt.InlineData(values=[{"share": LIMIT, "said": f"{LIMIT:.0e}: OPC UA Safety's limit"}])
     )
     rule = limit.mark_rule(color=INK, strokeDash=[3, 3]).encode(y="share:Q")
-    word = limit.mark_text(align="right", baseline="bottom", dx=-4, dy=-2, color=INK).encode(
-        y="share:Q", x=alt.value(WIDTH), text="said:N"
+    word = limit.mark_text(align="left", baseline="top", dx=4, dy=3, color=INK).encode(
+        y="share:Q", x=alt.value(0), text="said:N"
     )
     return finished(alt.layer(drawn, points, rule, word).properties(width=WIDTH, height=HEIGHT))
 
