@@ -10,7 +10,7 @@ import altair as alt
 from gauntlet.errors import UserError
 from gauntlet.figures.look import INK, PALETTE, finished, legend, on_paper
 from gauntlet.figures.scenario import WRITERS
-from gauntlet.residual.answers import GRID, LIMIT, Answer, answer
+from gauntlet.residual.answers import GRID, LIMIT, Answer, Point, answer
 from gauntlet.residual.codes import Code, Sum
 
 WIDTH, HEIGHT = 560, 360
@@ -45,7 +45,8 @@ def spec(found: Sequence[Answer]) -> dict[str, Any]:
             "length": f"{it.bits // 8} B",
             "p": point.p,
             "share": point.conditional,
-            "drawn": point.low is not None,
+            "low": _of_wrong(point, point.low),
+            "high": _of_wrong(point, point.high),
         }
         for it in found
         for point in it.points
@@ -60,7 +61,9 @@ def spec(found: Sequence[Answer]) -> dict[str, Any]:
         detail="length:N",
     )
     drawn = base.mark_line(strokeWidth=1.8)
-    points = base.transform_filter("datum.drawn").mark_point(size=30, filled=True)
+    points = base.transform_filter("datum.low != null").mark_point(size=30, filled=True)
+    interval = base.transform_filter("datum.low > 0").mark_rule(strokeWidth=1.5)
+    interval = interval.encode(y=alt.Y("low:Q", scale=_LOG), y2="high:Q")
     if several and len({it.bits for it in found}) > 1:
         drawn = drawn.encode(strokeDash=alt.StrokeDash("length:N", sort=None, legend=legend(lines=True)))
     limit = alt.Chart(
@@ -70,7 +73,12 @@ def spec(found: Sequence[Answer]) -> dict[str, Any]:
     word = limit.mark_text(align="left", baseline="top", dx=4, dy=3, color=INK).encode(
         y="share:Q", x=alt.value(0), text="said:N"
     )
-    return finished(alt.layer(drawn, points, rule, word).properties(width=WIDTH, height=HEIGHT))
+    return finished(alt.layer(drawn, interval, points, rule, word).properties(width=WIDTH, height=HEIGHT))
+
+
+def _of_wrong(point: Point, end: float | None) -> float | None:
+    """An end of an interval, as a share of the wrong messages."""
+    return None if end is None or not point.undetected else end / point.undetected * point.conditional
 
 
 def write(found: Sequence[Answer], target: Path) -> None:
