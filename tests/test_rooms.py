@@ -21,7 +21,7 @@ ROOMS = (
     {"packing"},
     {"playing", "rehearsal", "worker"},
     {"campaign", "figures"},
-    {"advice", "space"},
+    {"advice", "defences", "residual", "space"},
     {"benches", "report"},
     {"notebook"},
     {"studies"},

@@ -18,6 +18,9 @@ CLASSES = "classes.toml"
 BEYOND = "classes-beyond.toml"
 """Name of the file of classes that the study itself does not have; no claim rests on it."""
 
+APPLICATIONS = "classes-applications.toml"
+"""Name of the file of the study's classes by application protocol; no claim rests on it either."""
+
 
 class Need(Limit):
     """What a class asks of a transport, and where it is measured."""
@@ -32,6 +35,10 @@ class Need(Limit):
     """Further factors of the selection."""
     fixed: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Factors that an experiment of several has, but not in its matrix: experiment -> factor -> value."""
+    applications: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """What selects the flows of an application protocol (`FTPS` of the candidate `FTPS: tcp-bbr`) besides the
+    transport: application -> factor -> value. Those of its class.
+    """
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -45,7 +52,15 @@ class _Class(Strict):
     name: str = Field(min_length=1)
     study: list[str] = Field(default_factory=list)
     candidates: list[str] = Field(min_length=1)
+    applications: dict[str, dict[str, Any]] = Field(default_factory=dict)
     need: list[Need] = Field(min_length=1)
+
+
+class Empty(Strict):
+    """[[empty]]: a row of the study's table that stays empty, and why."""
+
+    name: str = Field(alias="class", min_length=1)
+    words: str = Field(min_length=1)
 
 
 class _File(Strict):
@@ -54,6 +69,7 @@ class _File(Strict):
     by: str = Field(min_length=1)
     channel_delays_s: list[float] = Field(min_length=1)
     classes: list[_Class] = Field(alias="class", min_length=1)
+    empty: list[Empty] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,7 @@ class Classes:
     by: str
     """The study as its table's head names it."""
     classes: tuple[ServiceClass, ...]
+    empty: tuple[Empty, ...] = ()
 
     @property
     def by_name(self) -> Mapping[str, ServiceClass]:
@@ -88,9 +105,11 @@ def load(path: Path) -> Classes:
     for name in names:
         if names.count(name) > 1:
             raise UserError(f"{path}: the class '{name}' stands twice; names are unique.")
-    return Classes(file.by, tuple(_class(it, file.channel_delays_s) for it in file.classes))
+    found = tuple(_class(it, file.channel_delays_s) for it in file.classes)
+    return Classes(file.by, found, tuple(file.empty))
 
 
 def _class(given: _Class, delays_s: list[float]) -> ServiceClass:
-    needs = (it if it.delays_s else it.model_copy(update={"delays_s": delays_s}) for it in given.need)
+    own: dict[str, Any] = {"applications": given.applications} if given.applications else {}
+    needs = (it.model_copy(update=own if it.delays_s else {**own, "delays_s": delays_s}) for it in given.need)
     return ServiceClass(given.name, tuple(given.study), tuple(given.candidates), tuple(needs))

@@ -43,7 +43,7 @@ class Advice:
         return {
             "whose": self.whose or None,
             "classes": [
-                _class(it, behind_it) for it, behind_it in zip(self.classes, self.calibrated, strict=True)
+                class_json(it, behind_it) for it, behind_it in zip(self.classes, self.calibrated, strict=True)
             ],
             "not_advised": list(self.silent),
             "settings": [
@@ -53,7 +53,8 @@ class Advice:
         }
 
 
-def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
+def class_json(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
+    """One class as plain data, values in SI units."""
     return {
         "class": grid.service.name,
         "by": grid.by or None,

@@ -1,6 +1,7 @@
 """Advice in words: what stands in a cell, and the answer for a class in one sentence."""
 
 import math
+from collections.abc import Sequence
 
 from gauntlet.advice.classes import Need
 from gauntlet.advice.grid import Candidate, Cell, Grid
@@ -42,6 +43,11 @@ LEGEND = (
 def label(protocol: str) -> str:
     """A transport for people."""
     return styles([protocol])[0].label
+
+
+def names(protocols: Sequence[str]) -> str:
+    """Transports as a sentence lists them."""
+    return listed([label(it) for it in protocols])
 
 
 def condition(cell: Cell, *, queue: bool = False) -> str:
@@ -221,7 +227,7 @@ def _partly(grid: Grid) -> str:
         for it in cell.serving:
             places[it.protocol] = places.get(it.protocol, 0) + 1
     if not places:
-        return " No transport serves it under any condition."
+        return " No transport serves it under any condition." if len(grid.own) > 1 else ""
     ordered = sorted(places.items(), key=lambda item: -item[1])
     (first, most), rest = ordered[0], ordered[1:]
     said = [f"{label(first)} serves it under {most} of {counted(len(grid.own), 'condition')}"]

@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from gauntlet import __version__
+from gauntlet.cli.advise import advise
+from gauntlet.cli.assess import assess
 from gauntlet.cli.cache import cache
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
@@ -15,6 +17,7 @@ from gauntlet.cli.failure import report_failures
 from gauntlet.cli.kernel import kernel
 from gauntlet.cli.report import report
 from gauntlet.cli.reproduce import reproduce
+from gauntlet.cli.residual import residual
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
 from gauntlet.cli.schema import schema
@@ -51,12 +54,14 @@ def main(debug: bool) -> None:
       gauntlet run experiments/hsr-cbr.toml     run an experiment, make its report
       gauntlet report results/hsr-cbr --open    look at results again
       gauntlet reproduce d34                    check a published study's claims
+      gauntlet advise --class critical-data     which transport for a class of service
 
     Exit codes: 0 done, 1 something failed while it ran, 2 the request was wrong.
     """
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, scenario, exec_, space, schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, reproduce, advise, assess, residual, scenario, exec_, space, schema,
+    completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

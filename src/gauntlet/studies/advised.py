@@ -9,6 +9,7 @@ from gauntlet.advice.grid import Grid, Sample, Variant, grid
 from gauntlet.advice.readings import Readings
 from gauntlet.advice.serves import Condition, Recommendation, of_class
 from gauntlet.errors import NotMeasured
+from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.flow_rows import completed
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.quantity import Quantity, shown
@@ -85,10 +86,12 @@ class FromSummary(Readings):
         source, experiment = self._source(need)
         varied = source.factors(experiment)
         under = {"channel_delay_s": condition[0], "loss": condition[1]}
+        application, _, transport = protocol.rpartition(OF_SUBJECT)
         return {
-            "protocol": protocol,
+            "protocol": transport,
             **{name: value for name, value in under.items() if name in varied},
             **need.where,
+            **need.applications.get(application, {}),
         }
 
 
@@ -103,7 +106,7 @@ def grids(study: Study, summary: Summary) -> list[Grid]:
     it as such.
     """
     source = FromSummary(study, summary)
-    given = ((study.advice, True), (study.beyond, False))
+    given = ((study.advice, True), (study.applications, True), (study.beyond, False))
     return [
         grid(source, service, classes.by if of_study else "")
         for classes, of_study in given

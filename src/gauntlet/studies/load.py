@@ -1,4 +1,4 @@
-"""A study from its folder: study.toml, notes.md, classes.toml, plugin.py (docs/formats/study.md)."""
+"""A study from its folder: study.toml, notes.md, classes*.toml, plugin.py (docs/formats/study.md)."""
 
 import re
 from collections.abc import Mapping
@@ -125,6 +125,7 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
         plugin=own,
         advice=_classes(home / classes.CLASSES),
         beyond=_classes(home / classes.BEYOND),
+        applications=_classes(home / classes.APPLICATIONS),
         causes=causes.load(home),
         calibrated=tuple(
             Calibrated(it.name, _line(it.words), it.key, tuple(it.experiments)) for it in file.calibrated

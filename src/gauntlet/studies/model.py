@@ -146,6 +146,8 @@ class Study:
     """Classes of service and their needs."""
     beyond: Classes | None = None
     """Classes that the study itself does not have; no claim rests on them."""
+    applications: Classes | None = None
+    """The study's classes by application protocol; no claim rests on them."""
     calibrated: tuple[Calibrated, ...] = ()
     """Parameters that were chosen so that printed values are met."""
     causes: Mapping[str, Cause] = field(default_factory=dict)

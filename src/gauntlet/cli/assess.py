@@ -1,0 +1,78 @@
+"""`gauntlet assess`: EN 50159's threats and defences, protocol by protocol."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from gauntlet.defences.data import Defences, Protocol
+
+
+@click.command(short_help="Say which threats of EN 50159 a protocol meets, by which defences.")
+@click.argument("protocols", nargs=-1)
+@click.option(
+    "--all", "all_", is_flag=True, help="All protocols as a table, and where D3.5 says something else."
+)
+@click.option("--json", "json_", is_flag=True, help="Print every cell with its source as JSON.")
+def assess(*, protocols: tuple[str, ...], all_: bool, json_: bool) -> None:
+    """Say which of EN 50159's seven threats PROTOCOLS meet and which of its defences they have.
+
+    By specification, each cell with its source, beside what AB4Rail D3.5 prints in its Tables 4, 5, 7 and 8.
+    What no trial was played of says "not tried". No safety integrity level is claimed.
+
+    \b
+    Examples:
+      gauntlet assess tcp-tls
+      gauntlet assess udp quic rasta
+      gauntlet assess --all
+      gauntlet assess --all --json
+    """
+    from gauntlet.cli.output import console, print_json
+    from gauntlet.defences import data, terminal
+    from gauntlet.errors import UserError
+
+    known = data.default()
+    if not protocols and not all_:
+        there = ", ".join(it.id for it in known.protocols)
+        raise UserError(f"Name a protocol, or --all of them; there are {there}.")
+    asked = list(known.protocols) if all_ else [known.protocol(it) for it in protocols]
+    if json_:
+        print_json(_as_data(known, asked, whole=all_))
+        return
+    screen = console()
+    if all_:
+        screen.print(terminal.everything(known))
+        return
+    for place, protocol in enumerate(asked):
+        screen.print(terminal.one(known, protocol))
+        if place < len(asked) - 1:
+            screen.print()
+
+
+def _as_data(known: "Defences", asked: "list[Protocol]", *, whole: bool) -> dict[str, Any]:
+    from gauntlet.defences import compare
+
+    cells = [
+        it
+        for protocol in asked
+        for it in (*compare.threats(known, protocol), *compare.defences(known, protocol))
+    ]
+    told: dict[str, Any] = {
+        "sil_claimed": False,
+        "table_4": {it.id: {"defences": it.defences, "line": it.line} for it in known.threats},
+        "cells": [{**asdict(it), "protocol": it.protocol.id} for it in cells],
+    }
+    if whole:
+        told["table_8"] = [
+            {
+                "hazard": it.hazard.name,
+                "intent": it.hazard.intent,
+                "threat": it.threat,
+                "lines": it.hazard.lines,
+                "said": it.said,
+                "holds": it.holds,
+            }
+            for it in compare.robustness(known)
+        ]
+    return told

@@ -1,0 +1,177 @@
+"""protocols.toml: threats, defences, protocols with a cell for each, and D3.5's hazardous events."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from pydantic import Field
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import Strict
+from gauntlet.experiment.tomlfile import checked, toml
+
+FILE = "protocols.toml"
+
+
+class Has(StrEnum):
+    """Whether a protocol has a defence."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    NO = "no"
+
+
+class Meets(StrEnum):
+    """How far a protocol meets a threat."""
+
+    ATTACK = "attack"
+    """Also when somebody on the path without keys wants it."""
+    FAULTS = "faults"
+    """When network and equipment fail, not when somebody wants it."""
+    PARTLY = "partly"
+    """In one direction or one phase only."""
+    NO = "no"
+
+
+class Threat(Strict):
+    """[[threat]]"""
+
+    id: str
+    name: str
+    defences: list[str]
+    line: int
+
+
+class Defence(Strict):
+    """[[defence]]"""
+
+    id: str
+    name: str
+    line: int
+
+
+class Having(Strict):
+    """A cell of defences."""
+
+    answer: str = Field(alias="is", pattern="^(yes|partly|no)$")
+    why: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    said: str | None = None
+    """What D3.5 prints in this cell of its Table 5; empty for an empty cell, None where it has no such
+    column.
+    """
+
+
+class Meeting(Strict):
+    """A cell of threats."""
+
+    answer: str = Field(alias="is", pattern="^(attack|faults|partly|no)$")
+    why: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+
+
+class _Protocol(Strict):
+    id: str
+    name: str
+    like: str | None = None
+    column: str | None = None
+    ticks: list[str] = Field(default_factory=list)
+    has: dict[str, Having] = Field(default_factory=dict)
+    meets: dict[str, Meeting] = Field(default_factory=dict)
+
+
+class Hazard(Strict):
+    """[[hazard]]: a hazardous event."""
+
+    name: str
+    threats: list[str]
+    lines: list[int] = Field(min_length=2, max_length=2)
+    """Of D3.5's Table 6, and the first of Table 8's."""
+    intent: bool = False
+    """Whether somebody wants it."""
+
+
+class _File(Strict):
+    source: str
+    threats: list[Threat] = Field(alias="threat")
+    defences: list[Defence] = Field(alias="defence")
+    protocols: list[_Protocol] = Field(alias="protocol")
+    hazards: list[Hazard] = Field(alias="hazard")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol with all its cells."""
+
+    id: str
+    name: str
+    column: str | None
+    """Of D3.5's Tables 5, 7 and 8; None where it has none."""
+    ticks: frozenset[str]
+    """The threats that D3.5's Table 7 ticks."""
+    has: Mapping[str, Having]
+    meets: Mapping[str, Meeting]
+
+
+@dataclass(frozen=True)
+class Defences:
+    """The whole file."""
+
+    threats: tuple[Threat, ...]
+    defences: tuple[Defence, ...]
+    protocols: tuple[Protocol, ...]
+    hazards: tuple[Hazard, ...]
+
+    def protocol(self, named: str) -> Protocol:
+        """One protocol by its id or name. Raises UserError naming the nearest."""
+        for it in self.protocols:
+            if named.lower() in (it.id, it.name.lower()):
+                return it
+        there = [it.id for it in self.protocols]
+        close = get_close_matches(named.lower(), there, n=1, cutoff=0.5)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(there)}."
+        raise UserError(f"The protocol '{named}' is not assessed here; {hint}")
+
+
+@cache
+def default() -> Defences:
+    """The package's own file."""
+    with as_file(files("gauntlet.defences") / FILE) as path:
+        return load(path)
+
+
+def load(path: Path) -> Defences:
+    """Read a file of this form. Raises UserError with file, place and what would be right."""
+    file = checked(_File, toml(path, "file of defences"), str(path))
+    found: dict[str, Protocol] = {}
+    for given in file.protocols:
+        like = found.get(given.like or "")
+        has, meets = (dict(like.has), dict(like.meets)) if like else ({}, {})
+        if like is not None:
+            # What D3.5 prints is of its own columns; a variant of one that it has not is not in its table.
+            has = {
+                name: it if given.column else it.model_copy(update={"said": None}) for name, it in has.items()
+            }
+        made = Protocol(
+            given.id,
+            given.name,
+            given.column,
+            frozenset(given.ticks),
+            {**has, **given.has},
+            {**meets, **given.meets},
+        )
+        _check(made.has, file.defences, f"{path}: {given.name}, has")
+        _check(made.meets, file.threats, f"{path}: {given.name}, meets")
+        found[given.id] = made
+    return Defences(tuple(file.threats), tuple(file.defences), tuple(found.values()), tuple(file.hazards))
+
+
+def _check(cells: Mapping[str, object], known: Sequence[Threat | Defence], where: str) -> None:
+    names = {it.id for it in known}
+    odd = sorted(cells.keys() ^ names)
+    if odd:
+        raise UserError(f"{where}: {odd[0]} is {'missing' if odd[0] in names else 'not known'}.")

@@ -1,0 +1,114 @@
+"""Assessments for a terminal: one protocol cell by cell, all of them as a table."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gauntlet.defences import compare
+from gauntlet.defences.compare import NOT_TRIED, Cell
+from gauntlet.defences.data import Defences, Has, Meets, Protocol
+
+MEETS = {Meets.ATTACK: "✓", Meets.FAULTS: "◐", Meets.PARTLY: "(✓)", Meets.NO: "✗"}
+HAS = {Has.YES: "✓", Has.PARTLY: "(✓)", Has.NO: "✗"}
+WORDS = {
+    Meets.ATTACK: "also against an attacker on the path without keys",
+    Meets.FAULTS: "against faults only",
+    Meets.PARTLY: "in part",
+    Meets.NO: "no",
+}
+LEGEND = "  ".join(f"{MEETS[it]} {WORDS[it]}" for it in Meets)
+DISCLAIMER = (
+    "By specification, not by trial. No tick makes a safety case: no safety integrity level is claimed."
+)
+
+
+def one(of: Defences, protocol: Protocol) -> RenderableType:
+    """A protocol: its threats, then its defences."""
+    return Group(*_one(of, protocol))
+
+
+def _one(of: Defences, protocol: Protocol) -> Iterator[RenderableType]:
+    yield Text(f"{protocol.name}: the threats of EN 50159", style="bold")
+    for cell, threat in zip(compare.threats(of, protocol), of.threats, strict=True):
+        meets = Meets(cell.answer)
+        rests = compare.by_table_4(of, protocol, threat)
+        named = ", ".join(it.name.lower() for it in of.defences if it.id in rests) or "none"
+        yield _cell(
+            MEETS[meets], threat.name, f"{WORDS[meets]}: {cell.why}", cell, f"defences by Table 4: {named}"
+        )
+    yield Text(f"\n{protocol.name}: the defences", style="bold")
+    for cell, defence in zip(compare.defences(of, protocol), of.defences, strict=True):
+        has = Has(cell.answer)
+        yield _cell(HAS[has], defence.name, f"{has}: {cell.why}", cell, "")
+    yield Text(f"\n{DISCLAIMER}", style="dim")
+
+
+def _cell(mark: str, name: str, words: str, cell: Cell, more: str) -> RenderableType:
+    line = Table.grid(padding=(0, 1, 0, 0))
+    line.add_column(width=3, justify="right")
+    line.add_column()
+    beside = [f"[{cell.source}]", more, _d35(cell), f"by trial: {cell.tried}" if cell.table == 7 else ""]
+    told = Text.assemble((name, "bold"), f": {words} ", ("; ".join(filter(None, beside)), "dim"))
+    line.add_row(Text(mark), told)
+    return line
+
+
+def _d35(cell: Cell) -> str:
+    """What D3.5 has in this cell."""
+    if cell.said is None:
+        return ""
+    where = f"D3.5, Table {cell.table}, line {cell.line}"
+    said = "empty" if not cell.said else "ticked" if cell.table == 7 else f'"{cell.said}"'
+    verdict = {True: "agrees", False: "differs", None: "says nothing"}[cell.agrees]
+    return f"{where}: {said}, {verdict}"
+
+
+def everything(of: Defences) -> RenderableType:
+    """All protocols: threats, and where D3.5's Tables 5, 7 and 8 say something else."""
+    return Group(*_everything(of))
+
+
+def _everything(of: Defences) -> Iterator[RenderableType]:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("")
+    for threat in of.threats:
+        table.add_column(threat.name, overflow="fold")
+    for protocol in of.protocols:
+        cells = compare.threats(of, protocol)
+        table.add_row(
+            protocol.name, *(MEETS[Meets(it.answer)] + (" *" if it.agrees is False else "") for it in cells)
+        )
+    yield table
+    yield Text(f"{LEGEND}\n* D3.5's Table 7 says something else. By trial: {NOT_TRIED}.", style="dim")
+    differing = [
+        it
+        for protocol in of.protocols
+        for it in (*compare.threats(of, protocol), *compare.defences(of, protocol))
+        if it.agrees is False
+    ]
+    for number in (7, 5):
+        those = [it for it in differing if it.table == number]
+        yield Text(f"\nD3.5's Table {number}: {len(those)} cells differ", style="bold")
+        for it in those:
+            answer = WORDS[Meets(it.answer)] if number == 7 else it.answer
+            yield Padding(
+                Text(f"{it.protocol.name}, {it.row} (line {it.line}): {answer}: {it.why}."), (0, 0, 0, 2)
+            )
+    events = list(compare.robustness(of))
+    weak = [it for it in events if not it.agrees]
+    yield Text(
+        f"\nD3.5's Table 8: of {len(events)} cells {len(weak)} name a protocol that does not hold",
+        style="bold",
+    )
+    yield Padding(
+        Text("Where nobody wants the event, faults are enough to hold against; else it must be an attack."),
+        (0, 0, 0, 2),
+    )
+    for cell in weak:
+        lost = [name for name in cell.said if name not in cell.holds]
+        where = f"{cell.hazard.name}, {cell.threat} (line {cell.hazard.lines[1]})"
+        yield Padding(Text(f"{where}: not {', '.join(lost)}."), (0, 0, 0, 2))
+    yield Text(f"\n{DISCLAIMER}", style="dim")

@@ -1,0 +1,113 @@
+"""`gauntlet advise` on the committed summaries: both tables, one class, one condition, rules of one's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.studies import folders
+
+from .conftest import Gauntlet, refused
+
+CLASSES = folders.known()["d34"] / "classes.toml"
+
+
+def asked(gauntlet: Gauntlet, *words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(gauntlet("advise", *words, "--json").stdout)
+    return found
+
+
+def transports(row: dict[str, Any]) -> list[dict[str, Any]]:
+    return [it for cell in row["advice"]["cells"] for it in cell["transports"]]
+
+
+def test_one_class_on_one_line_under_one_condition(gauntlet: Gauntlet) -> None:
+    words = ("--class", "critical-data", "--scenario", "hsr", "--delay", "50ms", "--loss", "1%")
+    rows = asked(gauntlet, *words)
+    assert {row["class"] for row in rows} == {"Critical data", "Critical data: pages", "Critical data: files"}
+    for row in rows:
+        assert {(cell["delay_s"], cell["loss"]) for cell in row["advice"]["cells"]} == {(0.05, 0.01)}
+    clear = next(row for row in rows if row["study"] == "d34")
+    assert clear["advice"]["use"] == ["tcp-bbr"]
+    best = clear["advice"]["cells"][0]["transports"][0]
+    assert best["margin"] is not None
+    assert best["needs"][0]["low"] < best["needs"][0]["value"] < best["needs"][0]["high"]
+    said = gauntlet("advise", *words).stdout
+    assert "TCP BBR serves it" in said
+    assert "FTPS: TCP BBR" in said
+    assert "at least" in said
+
+
+def test_a_delay_between_two_that_were_measured_is_answered_by_both(gauntlet: Gauntlet) -> None:
+    rows = asked(gauntlet, "--class", "critical-data", "--delay", "100ms", "--loss", "0.5%")
+    cells = rows[0]["advice"]["cells"]
+    assert {cell["delay_s"] for cell in cells} == {0.05, 0.15}
+    assert {cell["loss"] for cell in cells} == {0.0, 0.01}
+    assert "lies between" in rows[0]["between"]
+
+
+def test_what_is_beyond_the_measurements_is_not_guessed(gauntlet: Gauntlet) -> None:
+    rows = asked(gauntlet, "--class", "critical-data", "--delay", "2s")
+    assert all(row["advice"] is None and "beyond what was measured" in row["why_not"] for row in rows)
+
+
+def test_deadlines_have_p99_and_p99_9_beside_cross_traffic(gauntlet: Gauntlet) -> None:
+    rows = asked(gauntlet, "--class", "signalling")
+    beside = next(row for row in rows if row["class"] == "Signalling beside a greedy CUBIC")
+    needs = [need for it in transports(beside) for need in it["needs"]]
+    assert all({"p99_s", "p99_9_s", "missed"} <= need.keys() for need in needs)
+
+
+def test_voice_and_video_say_that_they_are_empty(gauntlet: Gauntlet) -> None:
+    for name in ("critical-voice", "critical-video"):
+        rows = asked(gauntlet, "--class", name)
+        assert {row["study"] for row in rows} == {"d34", "d35"}
+        assert all(row["why_not"].startswith("Empty: no") for row in rows)
+
+
+def test_another_line_has_its_own_measurements(gauntlet: Gauntlet) -> None:
+    words = ("--class", "critical-data", "--delay", "25ms", "--loss", "1%")
+    on = {line: asked(gauntlet, *words, "--scenario", line)[0] for line in ("hsr", "metro-a")}
+    values = {line: transports(row)[0]["needs"][0]["value"] for line, row in on.items()}
+    assert on["metro-a"]["scenarios"] == ["metro-a"]
+    assert values["hsr"] != values["metro-a"]
+    secure = asked(gauntlet, *words, "--scenario", "metro-a")[1]
+    assert "Not measured on metro-a, only on hsr." in secure["why_not"]
+
+
+def test_the_whole_table_names_every_class_once_a_part(gauntlet: Gauntlet) -> None:
+    said = gauntlet("advise").stdout
+    for name in ("Signalling", "Internet connectivity", "Critical data: pages", "Empty: no call"):
+        assert name in said
+    assert "D3.4 recommends" in said
+    assert "D3.5 recommends" in said
+
+
+def test_limits_of_ones_own_change_the_answer(gauntlet: Gauntlet) -> None:
+    own = Path("own.toml")
+    own.write_text(CLASSES.read_text(encoding="utf-8").replace("of_best = 1.1\n", "of_best = 100.0\n"))
+    words = ("--class", "critical-data")
+    assert asked(gauntlet, *words)[0]["advice"]["use"] == ["tcp-bbr"]
+    rows = asked(gauntlet, *words, "--classes", "own.toml")
+    assert [row["study"] for row in rows] == ["d34"]
+    assert set(rows[0]["advice"]["use"]) == {"tcp-cubic", "tcp-bbr", "sctp"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--class", "critical-dat"], ["critical-dat", "did you mean 'critical-data'?"]),
+        (["--scenario", "hrs"], ["'hrs'", "did you mean 'hsr'?"]),
+        (["--scenario", "satellite"], ["'satellite'", "hsr", "regional"]),
+        (["--delay", "fast"], ["--delay", "fast"]),
+        (["--classes", "none.toml"], ["none.toml", "no such file of classes"]),
+    ],
+)
+def test_what_is_not_known_is_one_sentence(gauntlet: Gauntlet, words: list[str], said: list[str]) -> None:
+    refused(gauntlet("advise", *words), 2, *said)
+
+
+def test_rules_that_name_an_experiment_of_no_study_are_refused(gauntlet: Gauntlet) -> None:
+    Path("own.toml").write_text(CLASSES.read_text(encoding="utf-8").replace('"cbr-hsr"', '"cbr-hrs"'))
+    refused(gauntlet("advise", "--classes", "own.toml"), 2, "own.toml", "did you mean 'cbr-hsr'?")

@@ -1,0 +1,53 @@
+"""`gauntlet assess` and `gauntlet residual`: what they say, as JSON, and what they refuse."""
+
+import json
+from pathlib import Path
+
+from .conftest import Gauntlet, refused
+
+
+def test_one_protocol_has_its_cells_beside_d35(gauntlet: Gauntlet) -> None:
+    said = " ".join(gauntlet("assess", "udp").stdout.split())
+    assert "Masquerade: no:" in said
+    assert "D3.5, Table 7, line 1594: ticked, differs" in said
+    assert "by trial: not tried" in said
+    assert "no safety integrity level is claimed" in said
+
+
+def test_all_protocols_as_data(gauntlet: Gauntlet) -> None:
+    found = json.loads(gauntlet("assess", "--all", "--json").stdout)
+    assert found["sil_claimed"] is False
+    assert len(found["cells"]) == 15 * len({it["protocol"] for it in found["cells"]})
+    assert {it["tried"] for it in found["cells"]} == {"not tried"}
+    assert len(found["table_8"]) > 60
+    assert "D3.5's Table 8" in gauntlet("assess", "--all").stdout
+
+
+def test_an_unknown_protocol_is_one_sentence(gauntlet: Gauntlet) -> None:
+    refused(gauntlet("assess", "tcp-tsl"), 2, "'tcp-tsl'", "did you mean 'tcp-tls'?")
+    refused(gauntlet("assess"), 2, "--all", "rasta")
+
+
+def test_codes_are_listed_and_answered(gauntlet: Gauntlet) -> None:
+    assert "crc-32c" in gauntlet("residual").stdout
+    assert "internet" in {it["code"] for it in json.loads(gauntlet("residual", "--json").stdout)}
+    said = gauntlet("residual", "crc-32c", "--length", "1518B", "--ber", "1e-4").stdout
+    assert ["CRC-32C", "1518", "B", "4", "312,496"] in [line.split()[:5] for line in said.splitlines()]
+    assert "none is claimed" in said
+    found = json.loads(gauntlet("residual", "crc-16-ccitt", "--length", "64B", "--json").stdout)
+    assert found[0]["keeps_limit"] is False
+    assert found[0]["distance"] == 4
+
+
+def test_codes_are_drawn(gauntlet: Gauntlet) -> None:
+    assert (
+        gauntlet("residual", "crc-16-ccitt", "--length", "64B", "--plot", "codes.svg").stdout == "codes.svg\n"
+    )
+    assert "<svg" in Path("codes.svg").read_text()
+
+
+def test_what_no_code_can_do_is_one_sentence(gauntlet: Gauntlet) -> None:
+    refused(gauntlet("residual", "crc32"), 2, "'crc32'", "did you mean")
+    refused(gauntlet("residual", "crc-32", "--ber", "often"), 2, "--ber often")
+    refused(gauntlet("residual", "crc-32", "--ber", "0.9"), 2, "0.9")
+    refused(gauntlet("residual", "crc-32", "--length", "2B"), 2, "2 B")
