@@ -130,7 +130,10 @@ def sizes() -> pa.Table:
     for size, kind, name in symbols(said):
         found[of_back_end(name)]["code_octets" if kind in "tTwW" else "data_octets"] += size
     return pa.Table.from_pylist(
-        [{"back_end": name, **octets, "parts": " ".join(_BACK_ENDS.get(name, ()))} for name, octets in found.items()]
+        [
+            {"back_end": name, **octets, "parts": " ".join(_BACK_ENDS.get(name, ()))}
+            for name, octets in found.items()
+        ]
     )
 
 
