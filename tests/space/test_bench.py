@@ -29,7 +29,7 @@ class Programs:
         monkeypatch.setattr(bench, "program", Path)
         monkeypatch.setattr(bench, "about", lambda: self.about)
         monkeypatch.setattr(bench, "rows", self.rows)
-        monkeypatch.setattr(footprint, "memory", lambda tell: table([memory()]))
+        monkeypatch.setattr(footprint, "memory", lambda quick, tell: table([memory()]))
         monkeypatch.setattr(footprint, "instructions", lambda quick, tell: table([{"instructions": 7}]))
         monkeypatch.setattr(footprint, "sizes", lambda: table([{"back_end": "sdls", "code_octets": 5}]))
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::rand;
 use flight::security::{Algorithm, End, Keys, Plain, Sdls, SdlsConfig};
 use restp_proto::protected::{Aead, Keys as RestpKeys, Peers, PrivateKey};
 use sdls::crypto::{AwsLc, Engine, RustCrypto};
@@ -36,7 +35,8 @@ enum Made {
 /// If the system has none.
 pub fn random<const N: usize>() -> Result<[u8; N], SetupError> {
     let mut octets = [0; N];
-    rand::fill(&mut octets).map_err(|_| SetupError::Quic("the system has no randomness".to_owned()))?;
+    // By the system and no library: what a library takes to begin with counts for those that need it.
+    getrandom::fill(&mut octets).map_err(SetupError::Randomness)?;
     Ok(octets)
 }
 
