@@ -76,7 +76,7 @@ BENCH = Bench(
             _octets(
                 "rss_a_further_link_bytes",
                 "Resident set of a further link",
-                "The slope from 1 link to 33, both ends; where it is small, pages that come and go may turn it.",
+                "The slope from 1 link to 33, both ends; small ones drown in pages that come and go.",
             ),
             least=-inf,
         ),
