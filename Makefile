@@ -111,6 +111,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	$(BIN)/python crates/restp-proto/tests/vectors/make_vectors.py --check
 	$(BIN)/python scripts/mutants.py rasta --check
 	$(BIN)/python scripts/mutants.py flight --check
+	$(BIN)/python scripts/mutants.py flight-links --check
 
 msrv:
 	@scripts/msrv.sh

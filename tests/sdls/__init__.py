@@ -1,1 +1,1 @@
-"""Link security: a second implementation, and the vectors that both play."""
+"""Link security: the vectors that the crate and the implementation in Python both play."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.sdls.reference.play import expected, play
+from gauntlet.space.sdls.play import expected, play
 
 Json = dict[str, Any]
 

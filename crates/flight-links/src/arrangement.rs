@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_lc_rs::rand;
 use flight::security::{Algorithm, End, Keys, Plain, Sdls, SdlsConfig};
 use restp_proto::protected::{Aead, Keys as RestpKeys, Peers, PrivateKey};
 use sdls::crypto::{AwsLc, Engine, RustCrypto};
@@ -36,7 +35,8 @@ enum Made {
 /// If the system has none.
 pub fn random<const N: usize>() -> Result<[u8; N], SetupError> {
     let mut octets = [0; N];
-    rand::fill(&mut octets).map_err(|_| SetupError::Quic("the system has no randomness".to_owned()))?;
+    // By the system and no library: what a library takes to begin with counts for those that need it.
+    getrandom::fill(&mut octets).map_err(SetupError::Randomness)?;
     Ok(octets)
 }
 
@@ -60,19 +60,35 @@ impl Arrangement {
     /// If a library does not have the suite, or something could not be made.
     pub fn new(security: Security, suite: Suite, metered: bool) -> Result<Self, SetupError> {
         check(security, &suite)?;
+        if security.has_suite() {
+            return Self::with(security, suite, &Credentials::new(suite.signature)?, metered);
+        }
+        Ok(Self { security, suite, metered, made: Made::Keys })
+    }
+
+    /// As [`new`](Self::new), but with certificates that were made before, whose keys are those of the suite.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with(
+        security: Security,
+        suite: Suite,
+        credentials: &Credentials,
+        metered: bool,
+    ) -> Result<Self, SetupError> {
+        check(security, &suite)?;
         let delivery = match security {
             Security::QuicStream => Some(Delivery::Stream),
             Security::QuicDatagram => Some(Delivery::Datagram),
             _ => None,
         };
         let made = if let Some(delivery) = delivery {
-            let (credentials, options) = (Credentials::new(suite.signature)?, QuicOptions::new(delivery));
-            let ground = QuicGround::new(&suite, &credentials, options, metered)?;
-            Made::Quic(Box::new((ground, QuicSpace::new(&suite, &credentials, options, metered)?)))
+            let options = QuicOptions::new(delivery);
+            let ground = QuicGround::new(&suite, credentials, options, metered)?;
+            Made::Quic(Box::new((ground, QuicSpace::new(&suite, credentials, options, metered)?)))
         } else if security == Security::Tls {
-            let credentials = Credentials::new(suite.signature)?;
-            let ground = TlsGround::new(&suite, &credentials, metered)?;
-            Made::Tls(ground, TlsSpace::new(&suite, &credentials, metered)?)
+            let ground = TlsGround::new(&suite, credentials, metered)?;
+            Made::Tls(ground, TlsSpace::new(&suite, credentials, metered)?)
         } else {
             Made::Keys
         };

@@ -38,7 +38,7 @@ impl ActiveKeyExchange for Exchange {
             return Err(misbehaved);
         }
         let peer = UnparsedPublicKey::new(&ECDH_P521, peer);
-        agree_ephemeral(self.private, &peer, misbehaved, |secret| Ok(SharedSecret::from(secret)))
+        agree_ephemeral(self.private, peer, misbehaved, |secret| Ok(SharedSecret::from(secret)))
     }
 
     fn pub_key(&self) -> &[u8] {

@@ -20,6 +20,9 @@ pub enum SetupError {
     /// A library does not have something.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// There are no keys without it.
+    #[error("the system has no randomness: {0}")]
+    Randomness(getrandom::Error),
     /// Certificates could not be made.
     #[error("the certificates could not be made: {0}")]
     Certificates(#[from] rcgen::Error),

@@ -1,6 +1,7 @@
 //! The published vectors, played with the library: its own and those of other implementations.
 //!
-//! tests/sdls plays the same files with an implementation in Python that shares no code with this one.
+//! tests/sdls plays the same files with an implementation in Python (src/gauntlet/space/sdls) that shares no code with
+//! this one.
 
 #[path = "../examples/vectors/convert.rs"]
 mod convert;

@@ -7,6 +7,7 @@ import click
 
 from gauntlet.cli.output import console, print_json
 from gauntlet.cli.space_bench import bench
+from gauntlet.cli.space_vectors import vectors
 
 if TYPE_CHECKING:
     from gauntlet.space.breaking import Breaking, Trial
@@ -20,10 +21,12 @@ def space() -> None:
     Examples:
       gauntlet space link quic-quinn-cubic     at which delay its defaults break, and what mends it
       gauntlet space bench --quick             what the security of a command link costs here
+      gauntlet space vectors check             whether both implementations of link security agree
     """
 
 
 space.add_command(bench)
+space.add_command(vectors)
 
 
 @space.command(short_help="Find the delay or loss at which a transport's defaults break.")

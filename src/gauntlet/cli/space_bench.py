@@ -36,7 +36,8 @@ def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None)
-    for heading in ("", "unit", "published", "method again", "n", "corrected", "95 % interval"):
+    table.add_column("", overflow="fold")
+    for heading in ("unit", "published", "again", "n", "corrected", "95 % interval"):
         table.add_column(heading, no_wrap=True)
     for row in found["tables"]["published"]:
         interval = [row["corrected_low"], row["corrected_high"]]
@@ -47,7 +48,7 @@ def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
             _number(row["method"]),
             str(row["method_n"] or ""),
             _number(row["corrected"]),
-            "" if None in interval else " to ".join(map(_number, interval)),
+            "" if None in interval else " - ".join(map(_number, interval)),
         )
     console().print(table)
     click.echo(f"Samples and summary: {out}")

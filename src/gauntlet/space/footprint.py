@@ -30,10 +30,11 @@ SECURITIES = (
 _LINKS = 33
 """Links open at once, for what a further one takes of memory."""
 
-_MESSAGES = 200
-"""Messages of one of two runs under callgrind, of which the other has none."""
+_MESSAGES = 1000
+"""Messages of one of two runs under callgrind, of which the other has none: so many, because AWS-LC gathers
+randomness when it starts, and spends some 0.3 million instructions more or less on it."""
 
-_HANDSHAKES = 6
+_HANDSHAKES = 21
 """Links of one of two runs under callgrind, of which the other has one."""
 
 _PAYLOADS = (64, 1024)
@@ -75,11 +76,11 @@ _REST = "rest"
 """Rust's standard library, the program itself, and C functions whose names do not tell their library."""
 
 
-def memory(tell: Callable[[str], None]) -> pa.Table:
+def memory(quick: bool, tell: Callable[[str], None]) -> pa.Table:
     """Heap, resident set, and, where valgrind is installed, the heap of C libraries too."""
     valgrind = _valgrind(tell, "no heap of C libraries")
     found = []
-    for options in _options():
+    for options in _options(quick):
         printed = first_row(_output([str(program(MEMORY)), *options])[0])
         row: dict[str, Any] = {
             name: int(value) if name.startswith(tuple(_NUMBERS.split())) else value

@@ -1,7 +1,11 @@
 //! What a handshake costs both ends, until neither has anything more to say: tickets and confirmations are part of it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use flight::security::End;
 use flight_links::arrangement::Arrangement;
+use flight_links::credentials::Credentials;
 use flight_links::exchange::Watch;
 use flight_links::link::State;
 use flight_links::suite::{Security, Suite};
@@ -67,8 +71,16 @@ fn kinds(quick: bool) -> Vec<(Security, Suite)> {
 pub fn run(quick: bool, seed: u64) -> Outcome {
     let (blocks, each) = if quick { QUICK } else { FULL };
     let mut arrangements = Vec::new();
+    // RSA keys take their time to be found: those of a signature are for all its kinds.
+    let mut credentials = BTreeMap::new();
     for (security, suite) in kinds(quick) {
-        let made = Arrangement::new(security, suite, false);
+        let own = match credentials.entry(suite.signature) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(Credentials::new(suite.signature).map_err(|error| error.to_string())?)
+            }
+        };
+        let made = Arrangement::with(security, suite, own, false);
         arrangements.push(made.map_err(|error| format!("{security}, {suite}: {error}"))?);
     }
     eprintln!("flight-bench: {} kinds, {} handshakes each", arrangements.len(), blocks * each);

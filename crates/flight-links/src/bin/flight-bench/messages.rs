@@ -91,6 +91,8 @@ struct Turn<'a> {
     block: usize,
 }
 
+type Datagrams = Vec<Vec<u8>>;
+
 /// What one end spent.
 struct Spent {
     total: Duration,
@@ -184,7 +186,7 @@ fn rest(gap: Duration) {
 }
 
 /// What ground spends on a message, and its datagrams; none if it does not fit.
-fn apply(pair: &mut Pair, message: &[u8], wire: &mut Wire) -> Result<Option<(Spent, Vec<Vec<u8>>)>, String> {
+fn apply(pair: &mut Pair, message: &[u8], wire: &mut Wire) -> Result<Option<(Spent, Datagrams)>, String> {
     let mut datagrams = Vec::with_capacity(4);
     meter::take();
     let begin = Instant::now();
@@ -212,7 +214,7 @@ fn process(
     message: &[u8],
     datagrams: &[Vec<u8>],
     wire: &mut Wire,
-) -> Result<(Spent, Vec<Vec<u8>>), String> {
+) -> Result<(Spent, Datagrams), String> {
     let mut buffers: Vec<_> = datagrams.iter().map(|datagram| vec![0; datagram.len()]).collect();
     let mut answers = Vec::new();
     meter::take();

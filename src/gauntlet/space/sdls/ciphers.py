@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from cryptography.hazmat.primitives.cmac import CMAC
 
-from tests.sdls.reference.errors import Refused
+from gauntlet.space.sdls.errors import Refused
 
 ENCRYPTING = ("aes-gcm", "aes-ccm")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sdls.reference.association import End
-from tests.sdls.reference.errors import Refused
-from tests.sdls.reference.frames import Link
-from tests.sdls.reference.procedures import execute, proofs_hold
+from gauntlet.space.sdls.association import End
+from gauntlet.space.sdls.errors import Refused
+from gauntlet.space.sdls.frames import Link
+from gauntlet.space.sdls.procedures import execute, proofs_hold
 
 Json = dict[str, Any]
 

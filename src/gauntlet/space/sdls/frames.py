@@ -9,7 +9,7 @@ from __future__ import annotations
 from binascii import crc_hqx
 from typing import Any
 
-from tests.sdls.reference.errors import require
+from gauntlet.space.sdls.errors import require
 
 Json = dict[str, Any]
 

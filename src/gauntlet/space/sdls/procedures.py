@@ -8,8 +8,8 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.sdls.reference.association import KEY_STATES, End
-from tests.sdls.reference.errors import Refused, require
+from gauntlet.space.sdls.association import KEY_STATES, End
+from gauntlet.space.sdls.errors import Refused, require
 
 Json = dict[str, Any]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from tests.sdls.reference.ciphers import ENCRYPTING, Suite
-from tests.sdls.reference.errors import Refused, require
-from tests.sdls.reference.frames import Link
+from gauntlet.space.sdls.ciphers import ENCRYPTING, Suite
+from gauntlet.space.sdls.errors import Refused, require
+from gauntlet.space.sdls.frames import Link
 
 Json = dict[str, Any]
 

@@ -1,0 +1,91 @@
+"""What securities take beside time: what valgrind, nm and the programs say is read as they say it."""
+
+from pathlib import Path
+
+import pytest
+
+from gauntlet.errors import RunError
+from gauntlet.space import footprint
+from gauntlet.space.programs import first_row
+
+
+@pytest.mark.parametrize(
+    ("symbol", "back_end"),
+    [
+        ("<quinn_proto::token::Log as core::fmt::Debug>::fmt", "quinn"),
+        ("<&mut rustls::conn::Connection as std::io::Read>::read", "rustls"),
+        ("aws_lc_0_47_0_EVP_PKEY_new", "aws-lc"),
+        ("AWSLC_hmac_in_place_methods_init", "aws-lc"),
+        ("ring_core_0_17_14__x25519_fe_mul", "ring"),
+        ("ring::aead::seal", "ring"),
+        ("<sdls::security::Security>::apply", "sdls"),
+        ("restp_proto::endpoint::Endpoint::handle", "restp"),
+        ("<aes::soft::Aes256 as cipher::BlockCipher>::encrypt", "rustcrypto"),
+        ("ringing::bell", "rest"),
+        ("core::ptr::drop_in_place::<quinn_proto::Endpoint>", "rest"),
+        ("p384_felem_mul", "rest"),
+        ("{closure#0}", "rest"),
+    ],
+)
+def test_a_symbol_is_of_the_crate_that_it_names_first(symbol: str, back_end: str) -> None:
+    assert footprint.of_back_end(symbol) == back_end
+
+
+def test_what_lies_at_one_place_under_two_names_counts_once() -> None:
+    said = (
+        "0000000000001000 0000000000000010 t sdls::one\n"
+        "0000000000001000 0000000000000010 t sdls::other\n"
+        "0000000000002000 T no_size\n"
+        "                 U imported\n"
+        "0000000000003000 00000000000000ff r <sdls::A as B>::TABLE\n"
+    )
+    assert footprint.symbols(said) == [(16, "t", "sdls::other"), (255, "r", "<sdls::A as B>::TABLE")]
+
+
+def valgrind(folder: Path, script: str) -> str:
+    """A program in valgrind's place."""
+    program = folder / "valgrind"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in the place of the one that is measured."""
+    monkeypatch.setenv("GAUNTLET_FLIGHT_PROGRAMS", str(folder))
+    program = folder / "flight-memory"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+
+def test_instructions_and_what_the_program_printed_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs(tmp_path, monkeypatch)
+    there = valgrind(tmp_path, "echo security,provider; echo tls,ring; echo '==1== Collected : 1234' >&2")
+    assert footprint._callgrind(there, []) == (1234, {"security": "tls", "provider": "ring"})
+    with pytest.raises(RunError, match="did not say how many instructions"):
+        footprint._callgrind(valgrind(tmp_path, "echo none"), [])
+    with pytest.raises(RunError, match="failed: no such thing"):
+        footprint._callgrind(valgrind(tmp_path, "echo no such thing >&2; exit 3"), [])
+
+
+def test_the_greatest_snapshot_is_the_peak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs(tmp_path, monkeypatch)
+    there = valgrind(
+        tmp_path,
+        "for word; do case $word in --massif-out-file=*) out=${word#*=}; esac; done\n"
+        'printf "mem_heap_B=5\\nmem_heap_B=700\\nmem_heap_B=60\\n" > "$out"',
+    )
+    assert footprint._massif(there, []) == 700
+
+
+def test_without_valgrind_there_are_no_instructions_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footprint.shutil, "which", lambda name: None)
+    said: list[str] = []
+    assert footprint.instructions(True, said.append).num_rows == 0
+    assert said == ["valgrind is not installed: no instructions (Debian: valgrind)."]
+
+
+def test_a_row_has_the_names_of_its_heading() -> None:
+    assert first_row("a,b\n1,2\n3,4\n") == {"a": "1", "b": "2"}

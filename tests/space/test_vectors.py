@@ -1,0 +1,124 @@
+"""`gauntlet space vectors`: what is listed, played and written."""
+
+import copy
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gauntlet.cli import main
+from gauntlet.errors import RunError, UserError
+from gauntlet.space import vectors
+
+ABOUT = "two frames are protected and opened; neither is taken a second time"
+
+
+def gauntlet(*words: str) -> Result:
+    return CliRunner().invoke(main, ["space", "vectors", *words])
+
+
+def changed(folder: Path) -> Path:
+    """A file with one vector whose key is another one than its frames were made with."""
+    (vector,) = (vector for vector in vectors.read([]) if vector.name == "tc-gcm-256")
+    content = copy.deepcopy(vector.content)
+    content["keys"][0]["octets"] = "ff" * 32
+    file = folder / "changed.json"
+    vectors.write([vectors.Vector(file, content)], file)
+    return file
+
+
+def test_the_list_says_what_each_is_about_and_what_it_has_refused() -> None:
+    listed = {one["name"]: one for one in json.loads(gauntlet("list", "--json").stdout)}
+    assert len(listed) == len(vectors.read([])) >= 88
+    assert listed["tc-gcm-256"] == {
+        "name": "tc-gcm-256",
+        "about": ABOUT,
+        "protocol": "tc",
+        "algorithms": ["aes-gcm"],
+        "source": "own",
+        "steps": len(next(v for v in vectors.read([]) if v.name == "tc-gcm-256").content["steps"]),
+        "refused": ["replay"],
+        "file": "own.json",
+    }
+    assert listed["cryptolib-tc-clear"]["source"].startswith("nasa/CryptoLib, ")
+    assert "replay" in gauntlet("list", "--only", "tc-gcm-256").stdout
+
+
+def test_the_second_implementation_plays_all_and_names_what_differs(tmp_path: Path) -> None:
+    assert vectors._python(vectors.read([])) == vectors.Verdict("python", len(vectors.read([])))
+    verdict = vectors._python(vectors.read([changed(tmp_path)]))
+    assert verdict.played == 1
+    assert verdict.differences[0].startswith("tc-gcm-256, step 0: {'gives': '")
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+def test_both_implementations_are_held_against_the_same_vectors(tmp_path: Path) -> None:
+    told = gauntlet("check", "--only", "gcm")
+    count = len(vectors.read([], "gcm"))
+    assert told.stdout.splitlines() == [
+        f"python: {count} vectors, 0 differences",
+        f"rust: {count} vectors, 0 differences",
+    ]
+    assert told.exit_code == 0
+    differs = gauntlet("check", str(changed(tmp_path)), "--json")
+    assert differs.exit_code == 1
+    for verdict in json.loads(differs.stdout):
+        assert (verdict["played"], bool(verdict["differences"])) == (1, True), verdict["implementation"]
+
+
+def test_who_cannot_play_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors.shutil, "which", lambda name: None)
+    assert "cargo" in vectors._rust(vectors.read([])).not_played
+    monkeypatch.setattr(vectors.importlib.util, "find_spec", lambda name: None)
+    assert "gauntlet-net[space]" in vectors._python(vectors.read([])).not_played
+    # What nobody played is no success.
+    assert gauntlet("check", "--only", "tc-gcm-256").exit_code == 1
+
+
+def test_each_is_written_into_a_file_that_can_be_checked(tmp_path: Path) -> None:
+    folder = tmp_path / "exported"
+    assert gauntlet("export", "--only", "tm-gcm", "--to", str(folder)).stdout.startswith("6 vectors: ")
+    files = sorted(folder.iterdir())
+    assert {file.stem for file in files} == {vector.name for vector in vectors.read([], "tm-gcm")}
+    assert vectors._python(vectors.read(files)).differences == []
+    with pytest.raises(UserError, match="is there already"):
+        vectors.export(vectors.read([], "tm-gcm"), folder)
+    outside = vectors.Vector(tmp_path / "x.json", {"name": "../outside"})
+    with pytest.raises(UserError, match=r"«\.\./outside» is no name for a file"):
+        vectors.export([outside], tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("no JSON", "cannot be read as vectors"),
+        ('{"format": 2, "vectors": []}', "no file of vectors of format 1"),
+        ('{"format": 1, "vectors": []}', "No vector's name"),
+    ],
+)
+def test_what_is_no_file_of_vectors_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
+    file = tmp_path / "vectors.json"
+    file.write_text(content)
+    with pytest.raises(UserError, match=sentence):
+        vectors.read([file])
+    with pytest.raises(UserError, match="cannot be read as vectors"):
+        vectors.read([tmp_path / "none.json"])
+
+
+def test_a_package_without_source_asks_for_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(vectors, "FOLDER", tmp_path)
+    with pytest.raises(UserError, match="name files of them"):
+        vectors.read([])
+
+
+def test_a_program_that_says_something_else_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def says(*_: Any, **__: Any) -> Any:
+        return type("Done", (), {"returncode": 101, "stdout": "", "stderr": "it panicked"})
+
+    monkeypatch.setattr(vectors.shutil, "which", lambda name: name)
+    monkeypatch.setattr(vectors.subprocess, "run", says)
+    with pytest.raises(RunError, match="could not play the vectors: it panicked"):
+        vectors._rust(vectors.read([], "tc-gcm-256"))
