@@ -1,5 +1,6 @@
 """What securities take beside time: what valgrind, nm and the programs say is read as they say it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_the_greatest_snapshot_is_the_peak(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_without_valgrind_there_are_no_instructions_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(footprint.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     said: list[str] = []
     assert footprint.instructions(True, said.append).num_rows == 0
     assert said == ["valgrind is not installed: no instructions (Debian: valgrind)."]

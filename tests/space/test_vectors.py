@@ -1,8 +1,10 @@
 """`gauntlet space vectors`: what is listed, played and written."""
 
 import copy
+import importlib.util
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +72,9 @@ def test_both_implementations_are_held_against_the_same_vectors(tmp_path: Path) 
 
 
 def test_who_cannot_play_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     assert "cargo" in vectors._rust(vectors.read([])).not_played
-    monkeypatch.setattr(vectors.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert "gauntlet-net[space]" in vectors._python(vectors.read([])).not_played
     # What nobody played is no success.
     assert gauntlet("check", "--only", "tc-gcm-256").exit_code == 1
@@ -118,7 +120,7 @@ def test_a_program_that_says_something_else_is_no_verdict(monkeypatch: pytest.Mo
     def says(*_: Any, **__: Any) -> Any:
         return type("Done", (), {"returncode": 101, "stdout": "", "stderr": "it panicked"})
 
-    monkeypatch.setattr(vectors.shutil, "which", lambda name: name)
-    monkeypatch.setattr(vectors.subprocess, "run", says)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
+    monkeypatch.setattr(subprocess, "run", says)
     with pytest.raises(RunError, match="could not play the vectors: it panicked"):
         vectors._rust(vectors.read([], "tc-gcm-256"))
