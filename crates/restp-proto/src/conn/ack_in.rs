@@ -25,7 +25,6 @@ impl Connection {
             && !path.tx.is_empty()
             && packet.payload.is_empty()
             && !packet.header.flags.contains(Flags::SYN)
-            && Self::range_missing(packet).is_none()
             && !self.probes_window(index);
         let path = &mut self.paths[index];
         let fin_was = path.tx.newest().is_some_and(|sent| sent.fin);
@@ -157,8 +156,6 @@ impl Connection {
             return;
         }
         let spaced = profile.duplicate_acks;
-        // What arrives beyond the only hole is named by SACK alone: SNACK has a vector only where there is a second one.
-        let unnamed = profile.ack_report != AckReport::Sack;
         let path = &mut self.paths[index];
         let gap = path.progress.on_duplicate(cx.now);
         if spaced && gap >= path.rtt.smoothed() {
@@ -172,10 +169,6 @@ impl Connection {
             self.on_losses(cx, index, found);
             // The repetition needs a round trip of its own, behind the queue that the loss came from.
             self.arm_retransmit(cx.now, index);
-        } else if unnamed && path.tx.repetition_is_overtaken() {
-            let found = path.tx.lose_first();
-            self.on_losses(cx, index, found);
-            self.arm_retransmit(cx.now, index);
         }
     }
 
@@ -184,12 +177,13 @@ impl Connection {
         let path = &mut self.paths[index];
         let mut found = 0;
         if cumulative {
-            if !path.tx.is_repairing() {
+            if !path.tx.in_recovery() {
                 path.progress.forget_repairs();
             } else if acked.advanced && path.tx.next_lost().is_none() {
                 // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). One repair a round
-                // trip would take as many round trips as there are holes, so their number doubles up to as many.
-                found += path.tx.lose_oldest(path.progress.take_repairs());
+                // trip would take as many round trips as there are holes, so their number doubles.
+                let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
+                found += path.tx.lose_oldest(before, path.progress.take_repairs());
             }
         } else {
             let (lost, next) = path.tx.detect(cx.now, &path.rtt);
@@ -199,18 +193,15 @@ impl Connection {
                 None => path.timers.stop(Timer::Loss),
             }
         }
-        if let Some(range) = Self::range_missing(packet) {
+        if let Some(fec) = packet.fec
+            && fec.range > 0
+            && packet.payload.is_empty()
+            && !packet.header.flags.contains(Flags::SYN)
+        {
             // HARQ: the encoded packet could not repair these (answer G6). R-HARQ-3
-            found += path.tx.lose_range(ack, ack + u64::from(range));
+            found += path.tx.lose_range(ack, ack + u64::from(fec.range));
         }
         self.on_losses(cx, index, found);
-    }
-
-    /// The range in which an encoded packet left something missing, if `packet` answers one: it is no packet of data that
-    /// arrived, and no duplicate in the sense of R-ARQ-5.
-    fn range_missing(packet: &Packet<'_>) -> Option<u32> {
-        let answers = packet.payload.is_empty() && !packet.header.flags.contains(Flags::SYN);
-        packet.fec.filter(|fec| answers && fec.range > 0).map(|fec| fec.range)
     }
 
     /// Reacts to `found` packets newly found lost on path `index`.

@@ -123,10 +123,8 @@ pub(crate) struct SendWindow {
     departed: u32,
     /// Transmissions up to this one belong to a reduction of the window that was already made.
     reduced_at: u64,
-    /// One past the newest packet at the latest loss of a flight (`recover` of RFC 6582).
-    recover: u64,
-    /// A transmission after the latest reduction was found lost.
-    lost_anew: bool,
+    /// The latest transmission that was found lost.
+    lost_order: u64,
     reordering: Reordering,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
@@ -151,8 +149,7 @@ impl SendWindow {
             round_end: 0,
             departed: 0,
             reduced_at: 0,
-            recover: 0,
-            lost_anew: false,
+            lost_order: 0,
             reordering: Reordering::default(),
             report_is_whole: true,
             share: LossShare::default(),

@@ -2,7 +2,6 @@
 
 mod bursts;
 mod compositions;
-mod cumulative;
 mod delay;
 mod delivery;
 mod ending;

@@ -1,6 +1,6 @@
 //! Which packets of a path are lost, and once per flight whether the sender must slow down.
 
-use super::{Fate, REORDER_PACKETS, SendWindow, Sent};
+use super::{Fate, REORDER_PACKETS, SendWindow};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
 
@@ -13,7 +13,7 @@ impl SendWindow {
         sent.fate = Fate::Lost;
         let order = sent.order;
         self.share.on_lost();
-        self.lost_anew |= order > self.reduced_at;
+        self.lost_order = self.lost_order.max(order);
         self.in_flight -= 1;
         self.departed = self.departed.min(self.in_flight);
         // The oldest is repeated first: the receiver can pass nothing on without it.
@@ -71,63 +71,30 @@ impl SendWindow {
         found
     }
 
-    /// After a partial acknowledgement in recovery: the oldest packet is missing, and so are others of its flight, as far
-    /// as fewer duplicates came than packets left before what was acknowledged. Which ones nobody tells, so that up to
-    /// `most` of the oldest are marked lost, and never more than are missing.
-    // R-ARQ-5
-    pub fn lose_oldest(&mut self, most: u32) -> u32 {
-        let end = self.recover.min(self.next());
-        let overtaken = |sent: &Sent, newest| sent.fate == Fate::InFlight && sent.order < newest;
-        let newest = self.newest_order;
-        if !self.records.front().is_some_and(|sent| overtaken(sent, newest)) {
-            return 0;
-        }
-        let left_before = self.records.iter().filter(|sent| overtaken(sent, newest)).count();
-        let missing = u32::try_from(left_before).unwrap_or(u32::MAX).saturating_sub(self.departed);
-        let most = most.min(missing).max(1);
+    /// Marks up to `most` of the oldest packets lost, the very oldest even if it was repeated before: used for partial
+    /// acknowledgements in recovery, which tell the oldest hole and nothing about others.
+    pub fn lose_oldest(&mut self, sent_before: Instant, most: u32) -> u32 {
         let mut found = 0;
-        for index in self.first..end.min(self.first + u64::from(most)) {
+        for index in self.first..self.next().min(self.first + u64::from(most)) {
             let sent = &self.records[(index - self.first) as usize];
-            // What was repeated may well have arrived; only the oldest is known to be missing.
-            if overtaken(sent, newest) && (sent.transmissions == 1 || index == self.first) {
-                self.mark_lost(index);
-                found += 1;
+            if sent.fate != Fate::InFlight || sent.sent_at > sent_before {
+                break;
             }
+            if sent.transmissions > 1 && index > self.first {
+                // It may well have arrived; only the oldest is known to be missing.
+                continue;
+            }
+            self.mark_lost(index);
+            found += 1;
         }
         found
     }
 
-    /// True if the repetition of the oldest packet is lost, too: so many duplicate acknowledgements came that, whichever
-    /// packets they stand for, three left after it. What was repeated besides may have been counted twice.
-    // R-ARQ-5
-    pub fn repetition_is_overtaken(&self) -> bool {
-        let Some(oldest) = self.records.front() else { return false };
-        let before = |sent: &&Sent| {
-            sent.fate == Fate::InFlight && (sent.order < oldest.order || sent.transmissions > 1)
-        };
-        oldest.fate == Fate::InFlight
-            && oldest.transmissions > 1
-            && u64::from(self.departed)
-                >= self.records.iter().skip(1).filter(before).count() as u64 + REORDER_PACKETS
-    }
-
-    /// Marks the oldest packet lost, whether it was repeated or not.
-    pub fn lose_first(&mut self) -> u32 {
-        self.mark_lost(self.first);
-        1
-    }
-
-    /// True while a packet of the flight in which a loss was found is outstanding (RFC 6582, section 3.2).
-    pub fn is_repairing(&self) -> bool {
-        self.first < self.recover
-    }
-
     /// True at most once per round trip: a packet was lost that left after the last reduction of the window.
     pub fn take_loss_event(&mut self) -> bool {
-        let fresh = std::mem::take(&mut self.lost_anew);
+        let fresh = self.lost_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
-            self.recover = self.next();
             self.reordering.on_recovery();
         }
         fresh
@@ -138,7 +105,6 @@ impl SendWindow {
         let fresh = self.newest_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
-            self.lost_anew = false;
         }
         fresh
     }
@@ -156,7 +122,6 @@ impl SendWindow {
             self.mark_lost(index);
         }
         self.departed = 0;
-        self.recover = self.next();
         before
     }
 }
@@ -167,6 +132,7 @@ mod tests {
 
     use bytes::Bytes;
 
+    use super::super::Sent;
     use super::*;
 
     // R-ARQ-5
@@ -199,7 +165,7 @@ mod tests {
             window.transmit(Instant::ZERO, sent, false);
         }
         assert_eq!(window.lose_range(3, 5), 2);
-        assert_eq!(window.lose_range(1, 2), 1);
+        assert_eq!(window.lose_oldest(Instant::ZERO, 1), 1);
         assert_eq!(window.next_lost(), Some(1));
         window.retransmit(Instant::ZERO + Duration::from_millis(1), 1);
         window.lose_all();
