@@ -27,6 +27,9 @@ const FULL_PIPE_ROUNDS: u32 = 3;
 const QUEUED_WEIGHT: u32 = 3;
 /// A rise of the RTT over its minimum that is no queue's: this and a quarter of the minimum, as for the cause of losses.
 const JITTER: Duration = Duration::from_millis(2);
+/// Packets that may be in flight beyond the product of rate and RTT when the queue counts as drained: three quanta of the
+/// pacer (BBRInflight in the draft). On short lines the product is less than one packet and one is always in flight.
+const QUANTA: f64 = 3.0;
 /// Losses are made up for to this share at most: a sender that fills a pipe alone must not double its load.
 const MOST_LOSS: f64 = 0.5;
 /// More rate than before by this factor while the rate is probed: the pipe has grown, or was never known.
@@ -196,7 +199,7 @@ impl Controller for Bbr {
             }
         }
         match self.phase {
-            Phase::Drain if self.bdp().is_some_and(|bdp| f64::from(ack.in_flight) <= bdp) => {
+            Phase::Drain if self.bdp().is_some_and(|bdp| f64::from(ack.in_flight) <= bdp + QUANTA) => {
                 self.phase = Phase::ProbeRate { index: 2 };
             }
             Phase::ProbeRtt { until } if ack.now >= until => self.leave_probe_rtt(),
@@ -258,6 +261,20 @@ mod tests {
         rounds(&mut bbr, &mut now, 13, 1000.0);
         assert!(matches!(bbr.phase, Phase::ProbeRate { .. }), "{:?}", bbr.phase);
         assert_eq!(bbr.window(), 200);
+    }
+
+    // R-CC-5
+    #[test]
+    fn a_queue_is_drained_where_the_product_is_less_than_a_packet() {
+        let mut bbr = Bbr::new(10);
+        let short = test_rtt(Duration::from_millis(1));
+        for round in 0..20 {
+            let mut ack = test_ack(&short, Instant::ZERO + RTT * round, 2, 3);
+            ack.round_start = true;
+            ack.delivery_rate_pps = Some(200.0);
+            bbr.on_ack(&ack);
+        }
+        assert!(matches!(bbr.phase, Phase::ProbeRate { .. }), "{:?}", bbr.phase);
     }
 
     #[test]

@@ -25,6 +25,7 @@ impl Connection {
             && !path.tx.is_empty()
             && packet.payload.is_empty()
             && !packet.header.flags.contains(Flags::SYN)
+            && Self::range_missing(packet).is_none()
             && !self.probes_window(index);
         let path = &mut self.paths[index];
         let fin_was = path.tx.newest().is_some_and(|sent| sent.fin);
@@ -193,15 +194,18 @@ impl Connection {
                 None => path.timers.stop(Timer::Loss),
             }
         }
-        if let Some(fec) = packet.fec
-            && fec.range > 0
-            && packet.payload.is_empty()
-            && !packet.header.flags.contains(Flags::SYN)
-        {
+        if let Some(range) = Self::range_missing(packet) {
             // HARQ: the encoded packet could not repair these (answer G6). R-HARQ-3
-            found += path.tx.lose_range(ack, ack + u64::from(fec.range));
+            found += path.tx.lose_range(ack, ack + u64::from(range));
         }
         self.on_losses(cx, index, found);
+    }
+
+    /// The range in which an encoded packet left something missing, if `packet` answers one: it is no packet of data that
+    /// arrived, and no duplicate in the sense of R-ARQ-5.
+    fn range_missing(packet: &Packet<'_>) -> Option<u32> {
+        let answers = packet.payload.is_empty() && !packet.header.flags.contains(Flags::SYN);
+        packet.fec.filter(|fec| answers && fec.range > 0).map(|fec| fec.range)
     }
 
     /// Reacts to `found` packets newly found lost on path `index`.

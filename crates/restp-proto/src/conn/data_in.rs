@@ -259,10 +259,8 @@ impl Connection {
             decoder.repair(kind, first, fec.range, packet.payload, several, |number| rx.contains(number));
         let harq = self.composition.profile().reliability.retransmits();
         match repair {
-            Repair::Complete => {
-                path.ack.fec_range = harq.then_some(0);
-                path.ack.now |= harq && path.rx.has_hole();
-            }
+            // Not answered: the acknowledgement would pass for a packet of data that left the network.
+            Repair::Complete => {}
             Repair::Failed { last_missing } => {
                 self.stats.repair_failed += 1;
                 // Answer G6: from the next expected number to the last lost one, both included.

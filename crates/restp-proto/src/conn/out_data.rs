@@ -183,14 +183,20 @@ impl Connection {
         Some(length)
     }
 
+    /// Only what ends a transfer is encoded, if the profile has it so.
+    fn encodes_ends_only(&self) -> bool {
+        let profile = self.composition.profile();
+        profile.reliability.retransmits() && profile.tuning.tail_fec
+    }
+
     /// Under HARQ only what ends a transfer is encoded: in its midst a repetition costs one packet and holds up nobody,
     /// while at its end a loss costs a round trip. Without repetition everything is.
     // R-HARQ-4
     fn is_worth_encoding(&self, index: usize) -> bool {
-        let profile = self.composition.profile();
-        if !profile.reliability.retransmits() || !profile.tuning.tail_fec {
+        if !self.encodes_ends_only() {
             return true;
         }
+        let profile = self.composition.profile();
         let waiting = match (profile.framing, &self.streams) {
             (_, Some(streams)) => streams.waiting_bytes() / self.max_message_bytes().max(1),
             (Framing::Fixed, None) => self.outbox.len(),
@@ -204,7 +210,11 @@ impl Connection {
         if self.paths[index].encoder.is_none() || !self.is_worth_encoding(index) {
             return;
         }
-        let divisor = self.composition.profile().tuning.fec_timer_divisor;
+        let tuning = &self.composition.profile().tuning;
+        let divisor = tuning.fec_timer_divisor;
+        // What waits will join the group: on a slow line the timer would make a group of every packet. R-HARQ-4
+        let goes_on = self.encodes_ends_only() && !self.nothing_waits() && !self.outbox.is_blocked();
+        let timed = tuning.fec_timer && !goes_on;
         let data_number = self.multi.as_ref().map_or(0, |multi| multi.local_number(sent.data_index));
         let path = &mut self.paths[index];
         let wait = path.rtt.smoothed() / divisor;
@@ -214,7 +224,6 @@ impl Connection {
         let coded = super::fec::Coded { data_number, push: sent.push, payload: sent.payload.clone() };
         encoder.add(cx.now, wait, number, &coded);
         let due = encoder.due_at;
-        let timed = self.composition.profile().tuning.fec_timer;
         path.timers.set(Timer::Fec, due.filter(|_| timed).unwrap_or(Instant::FAR_FUTURE));
     }
 

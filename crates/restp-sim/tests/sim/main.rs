@@ -8,6 +8,7 @@ mod ending;
 mod forgers;
 mod fuzzing;
 mod handshake;
+mod harq;
 mod hostile;
 mod interaction;
 mod late;
