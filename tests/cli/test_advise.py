@@ -44,12 +44,35 @@ def test_a_delay_between_two_that_were_measured_is_answered_by_both(gauntlet: Ga
     cells = rows[0]["advice"]["cells"]
     assert {cell["delay_s"] for cell in cells} == {0.05, 0.15}
     assert {cell["loss"] for cell in cells} == {0.0, 0.01}
-    assert "lies between" in rows[0]["between"]
+    assert rows[0]["between"] == (
+        "100 ms one way: this class is judged under 25 ms, 50 ms and 150 ms only; "
+        "50 ms and 150 ms both count. "
+        "0.5 % loss: this class is judged under 0 % and 1 % only; 0 % and 1 % both count."
+    )
 
 
 def test_what_is_beyond_the_measurements_is_not_guessed(gauntlet: Gauntlet) -> None:
     rows = asked(gauntlet, "--class", "critical-data", "--delay", "2s")
-    assert all(row["advice"] is None and "beyond what was measured" in row["why_not"] for row in rows)
+    assert all(
+        row["advice"] is None and "2 s one way: this class is judged under 25 ms," in row["why_not"]
+        for row in rows
+    )
+
+
+def test_conditions_are_those_of_the_class_and_not_all_that_were_measured(gauntlet: Gauntlet) -> None:
+    """Other classes are judged under 0.1 % too."""
+    assert asked(gauntlet, "--class", "non-critical-data", "--loss", "0.1%")[0]["advice"] is not None
+    between = asked(gauntlet, "--class", "critical-data", "--loss", "0.1%")[0]["between"]
+    assert between == "0.1 % loss: this class is judged under 0 % and 1 % only; 0 % and 1 % both count."
+    silent = asked(gauntlet, "--class", "critical-data", "--loss", "5%")[0]["why_not"]
+    assert silent == "5 % loss: this class is judged under 0 % and 1 % only; run your own experiment there."
+
+
+def test_what_d35_names_and_what_stands_for_it_here_are_told_apart(gauntlet: Gauntlet) -> None:
+    said = " ".join(gauntlet("advise", "--class", "critical-data").stdout.split())
+    assert "D3.5 recommends TCP BBR and QUIC (here: TLS over TCP BBR and QUIC quinn BBR)." in said
+    assert "D3.5 recommends HTTP, HTTP/3, FTP, HTTPS and FTPS beside TCP BBR and QUIC (here: HTTP: " in said
+    assert "D3.4 recommends TCP BBR." in said
 
 
 def test_deadlines_have_p99_and_p99_9_beside_cross_traffic(gauntlet: Gauntlet) -> None:
@@ -99,6 +122,7 @@ def test_limits_of_ones_own_change_the_answer(gauntlet: Gauntlet) -> None:
     [
         (["--class", "critical-dat"], ["critical-dat", "did you mean 'critical-data'?"]),
         (["--scenario", "hrs"], ["'hrs'", "did you mean 'hsr'?"]),
+        (["--scenario", "geo"], ["No class was measured on the line 'geo'", "hsr, metro-a and regional"]),
         (["--scenario", "satellite"], ["'satellite'", "hsr", "regional"]),
         (["--delay", "fast"], ["--delay", "fast"]),
         (["--classes", "none.toml"], ["none.toml", "no such file of classes"]),

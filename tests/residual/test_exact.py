@@ -81,20 +81,33 @@ def test_crc_16_ccitt_finds_three_errors_up_to_its_published_length() -> None:
 # Koopman, 32-bit cyclic redundancy codes for Internet applications, DSN 2002, and the CRC zoo: the longest
 # data in bits of CRC-32 (0x82608EDB) with HD 5 are 2,974, with HD 6 268, with HD 7 171; of CRC-32C
 # (0x8F6E37A0) with HD 8 177, with HD 6 5,243; of F4ACFB13 (0xFA567D89) with HD 8 34 octets, with HD 6 4,092
-# (SSP21's specification too).
+# (SSP21's specification too). A length here is that of the whole message.
 @pytest.mark.parametrize(
     ("key", "octets", "distance"),
     [
         ("crc-32", 16, 7),
         ("crc-32", 32, 6),
+        ("crc-32", 64, 5),
+        ("crc-32", 128, 5),
         ("crc-32", 256, 5),
         ("crc-32", 512, 4),
+        ("crc-32", 1024, 4),
+        ("crc-32", 1518, 4),
         ("crc-32c", 16, 8),
         ("crc-32c", 32, 6),
+        ("crc-32c", 64, 6),
+        ("crc-32c", 128, 6),
+        ("crc-32c", 256, 6),
         ("crc-32c", 512, 6),
         ("crc-32c", 1024, 4),
+        ("crc-32c", 1518, 4),
+        ("crc-32-f4acfb13", 16, 8),
         ("crc-32-f4acfb13", 32, 8),
         ("crc-32-f4acfb13", 64, 6),
+        ("crc-32-f4acfb13", 128, 6),
+        ("crc-32-f4acfb13", 256, 6),
+        ("crc-32-f4acfb13", 512, 6),
+        ("crc-32-f4acfb13", 1024, 6),
         ("crc-32-f4acfb13", 1518, 6),
     ],
 )

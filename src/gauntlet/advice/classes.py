@@ -50,6 +50,7 @@ class _Class(Strict):
     """[[class]]"""
 
     name: str = Field(min_length=1)
+    printed: str = ""
     study: list[str] = Field(default_factory=list)
     candidates: list[str] = Field(min_length=1)
     applications: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -81,6 +82,8 @@ class ServiceClass:
     """What the study recommends; empty for a class that it does not have."""
     candidates: tuple[str, ...]
     needs: tuple[Need, ...]
+    printed: str = ""
+    """What the study's own table names; empty where that is the same as `study`."""
 
 
 @dataclass(frozen=True)
@@ -112,4 +115,4 @@ def load(path: Path) -> Classes:
 def _class(given: _Class, delays_s: list[float]) -> ServiceClass:
     own: dict[str, Any] = {"applications": given.applications} if given.applications else {}
     needs = (it.model_copy(update=own if it.delays_s else {**own, "delays_s": delays_s}) for it in given.need)
-    return ServiceClass(given.name, tuple(given.study), tuple(given.candidates), tuple(needs))
+    return ServiceClass(given.name, tuple(given.study), tuple(given.candidates), tuple(needs), given.printed)

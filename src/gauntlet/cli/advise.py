@@ -88,7 +88,9 @@ def _show(found: "Sequence[Row]", *, whole: bool) -> None:
         service = row.grid.service
         said = [f"Needs: {'; '.join(words.asked(need) for need in service.needs)}."]
         if service.study:
-            said.append(f"{row.by} recommends {words.names(service.study)}.")
+            here = words.names(service.study)
+            printed = f"{service.printed} (here: {here})" if service.printed else here
+            said.append(f"{row.by} recommends {printed}.")
         if row.between:
             said.append(row.between)
         if row.calibrated:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def assess(*, protocols: tuple[str, ...], all_: bool, json_: bool) -> None:
     """Say which of EN 50159's seven threats PROTOCOLS meet and which of its defences they have.
 
-    By specification, each cell with its source, beside what AB4Rail D3.5 prints in its Tables 4, 5, 7 and 8.
+    By specification, each cell with its source, beside AB4Rail D3.5's Tables 4, 5, 7 and 8, in short.
     What no trial was played of says "not tried". No safety integrity level is claimed.
 
     \b
@@ -70,7 +70,8 @@ def _as_data(known: "Defences", asked: "list[Protocol]", *, whole: bool) -> dict
                 "intent": it.hazard.intent,
                 "threat": it.threat,
                 "lines": it.hazard.lines,
-                "said": it.said,
+                "judged": it.judged,
+                "ticked": it.ticked,
                 "holds": it.holds,
             }
             for it in compare.robustness(known)

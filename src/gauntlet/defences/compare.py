@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from gauntlet.defences.data import Defences, Has, Hazard, Meets, Protocol, Threat
 
@@ -12,6 +13,15 @@ LINES_OF_TABLE_7 = 1588
 """Of its first row, Repetition."""
 
 
+class Verdict(StrEnum):
+    """How a cell of D3.5 stands to what the specifications say."""
+
+    AGREES = "agrees"
+    FAULTS_ONLY = "faults only"
+    """Ticked, and it holds against faults, not against an attacker: D3.5 does not say which it means."""
+    DIFFERS = "differs"
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table of D3.5 beside what stands in the specifications."""
@@ -20,14 +30,14 @@ class Cell:
     protocol: Protocol
     row: str
     """The threat or defence, by its id."""
-    said: str | None
-    """What D3.5 prints; None where its table has no such cell."""
+    in_short: str | None
+    """What D3.5 says, shortened; of Table 7 its X or nothing. None where its table has no such cell."""
     line: int
     """Of D3.5's text."""
     answer: str
     why: str
     source: str
-    agrees: bool | None
+    verdict: Verdict | None
     """None where D3.5 has no such cell, or an empty one that says nothing."""
     tried: str = NOT_TRIED
 
@@ -39,9 +49,12 @@ def defences(of: Defences, protocol: Protocol) -> list[Cell]:
     cells = []
     for defence in of.defences:
         it = protocol.has[defence.id]
-        said = it.said if protocol.column else None
-        agrees = None if not said else _says(said) == (it.answer == Has.YES or _in_words(said, it.answer))
-        cells.append(Cell(5, protocol, defence.id, said, defence.line, it.answer, it.why, it.source, agrees))
+        said = it.in_short if protocol.column else None
+        verdict = None
+        if said:
+            same = _says(said) == (it.answer == Has.YES or _in_words(said, it.answer))
+            verdict = Verdict.AGREES if same else Verdict.DIFFERS
+        cells.append(Cell(5, protocol, defence.id, said, defence.line, it.answer, it.why, it.source, verdict))
     return cells
 
 
@@ -55,16 +68,24 @@ def _in_words(said: str, answer: str) -> bool:
 
 
 def threats(of: Defences, protocol: Protocol) -> list[Cell]:
-    """Table 7: each threat. D3.5's threats have an attacker, so a tick agrees with `attack` only."""
+    """Table 7: each threat. A tick there is a countermeasure that is implemented (line 1583), against faults
+    or attackers alike.
+    """
     cells = []
     for place, threat in enumerate(of.threats):
         it = protocol.meets[threat.id]
         ticked = threat.id in protocol.ticks
         said = ("X" if ticked else "") if protocol.column else None
-        agrees = None if said is None else ticked == (it.answer == Meets.ATTACK)
+        verdict = None if said is None else _verdict(ticked, it.answer)
         line = LINES_OF_TABLE_7 + place
-        cells.append(Cell(7, protocol, threat.id, said, line, it.answer, it.why, it.source, agrees))
+        cells.append(Cell(7, protocol, threat.id, said, line, it.answer, it.why, it.source, verdict))
     return cells
+
+
+def _verdict(ticked: bool, answer: str) -> Verdict:
+    if ticked and answer == Meets.FAULTS:
+        return Verdict.FAULTS_ONLY
+    return Verdict.AGREES if ticked == (answer == Meets.ATTACK) else Verdict.DIFFERS
 
 
 def by_table_4(of: Defences, protocol: Protocol, threat: Threat) -> list[str]:
@@ -78,7 +99,7 @@ class Robustness:
 
     hazard: Hazard
     threat: str
-    said: tuple[str, ...]
+    ticked: tuple[str, ...]
     """Those that D3.5 calls robust: all that its Table 7 ticks."""
     holds: tuple[str, ...]
     """Those of them that hold by specification: against faults where nobody wants the event, else against an
@@ -86,17 +107,26 @@ class Robustness:
     """
 
     @property
+    def judged(self) -> bool:
+        """Whether a protocol can be a defence: what goes wrong inside an end it cannot see."""
+        return not self.hazard.inside
+
+    @property
     def agrees(self) -> bool:
         """Whether all hold."""
-        return self.said == self.holds
+        return self.ticked == self.holds
 
 
 def robustness(of: Defences) -> Iterator[Robustness]:
     """Table 8, each cell that has any protocol."""
     columns = [it for it in of.protocols if it.column]
     for hazard in of.hazards:
-        enough = (Meets.ATTACK,) if hazard.intent else (Meets.ATTACK, Meets.FAULTS)
         for threat in hazard.threats:
             ticked = [it for it in columns if threat in it.ticks]
-            holding = [it.name for it in ticked if it.meets[threat].answer in enough]
+            holding = [
+                it.name
+                for it in ticked
+                if it.meets[threat].answer == Meets.ATTACK
+                or (not hazard.intent and it.meets[threat].holds_against_faults)
+            ]
             yield Robustness(hazard, threat, tuple(it.name for it in ticked), tuple(holding))

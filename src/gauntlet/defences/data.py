@@ -33,7 +33,7 @@ class Meets(StrEnum):
     FAULTS = "faults"
     """When network and equipment fail, not when somebody wants it."""
     PARTLY = "partly"
-    """In one direction or one phase only."""
+    """In one direction, in one phase or under a condition only."""
     NO = "no"
 
 
@@ -60,9 +60,9 @@ class Having(Strict):
     answer: str = Field(alias="is", pattern="^(yes|partly|no)$")
     why: str = Field(min_length=1)
     source: str = Field(min_length=1)
-    said: str | None = None
-    """What D3.5 prints in this cell of its Table 5; empty for an empty cell, None where it has no such
-    column.
+    in_short: str | None = None
+    """What D3.5 says in this cell of its Table 5, shortened; empty for an empty cell, None where it has no
+    such column.
     """
 
 
@@ -72,6 +72,13 @@ class Meeting(Strict):
     answer: str = Field(alias="is", pattern="^(attack|faults|partly|no)$")
     why: str = Field(min_length=1)
     source: str = Field(min_length=1)
+    faults: bool = False
+    """Of what is met in part: whether that is so for an attacker only, and against faults it holds."""
+
+    @property
+    def holds_against_faults(self) -> bool:
+        """Whether it is met when network and equipment fail."""
+        return self.faults or self.answer in (Meets.ATTACK, Meets.FAULTS)
 
 
 class _Protocol(Strict):
@@ -93,6 +100,8 @@ class Hazard(Strict):
     """Of D3.5's Table 6, and the first of Table 8's."""
     intent: bool = False
     """Whether somebody wants it."""
+    inside: bool = False
+    """Whether it happens inside an end, where no protocol is a defence."""
 
 
 class _File(Strict):
@@ -152,9 +161,10 @@ def load(path: Path) -> Defences:
         like = found.get(given.like or "")
         has, meets = (dict(like.has), dict(like.meets)) if like else ({}, {})
         if like is not None:
-            # What D3.5 prints is of its own columns; a variant of one that it has not is not in its table.
+            # What D3.5 says is of its own columns; a variant of one that it has not is not in its table.
             has = {
-                name: it if given.column else it.model_copy(update={"said": None}) for name, it in has.items()
+                name: it if given.column else it.model_copy(update={"in_short": None})
+                for name, it in has.items()
             }
         made = Protocol(
             given.id,

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet.defences import compare
-from gauntlet.defences.compare import NOT_TRIED, Cell
+from gauntlet.defences.compare import NOT_TRIED, Cell, Verdict
 from gauntlet.defences.data import Defences, Has, Meets, Protocol
 
 MEETS = {Meets.ATTACK: "✓", Meets.FAULTS: "◐", Meets.PARTLY: "(✓)", Meets.NO: "✗"}
@@ -19,6 +19,7 @@ WORDS = {
     Meets.PARTLY: "in part",
     Meets.NO: "no",
 }
+STARS = {Verdict.FAULTS_ONLY: " °", Verdict.DIFFERS: " *"}
 LEGEND = "  ".join(f"{MEETS[it]} {WORDS[it]}" for it in Meets)
 DISCLAIMER = (
     "By specification, not by trial. No tick makes a safety case: no safety integrity level is claimed."
@@ -58,12 +59,11 @@ def _cell(mark: str, name: str, words: str, cell: Cell, more: str) -> Renderable
 
 def _d35(cell: Cell) -> str:
     """What D3.5 has in this cell."""
-    if cell.said is None:
+    if cell.in_short is None:
         return ""
     where = f"D3.5, Table {cell.table}, line {cell.line}"
-    said = "empty" if not cell.said else "ticked" if cell.table == 7 else f'"{cell.said}"'
-    verdict = {True: "agrees", False: "differs", None: "says nothing"}[cell.agrees]
-    return f"{where}: {said}, {verdict}"
+    said = "empty" if not cell.in_short else "ticked" if cell.table == 7 else f"in short: {cell.in_short}"
+    return f"{where}, {said}: {cell.verdict or 'says nothing'}"
 
 
 def everything(of: Defences) -> RenderableType:
@@ -71,44 +71,71 @@ def everything(of: Defences) -> RenderableType:
     return Group(*_everything(of))
 
 
-def _everything(of: Defences) -> Iterator[RenderableType]:
+def matrix(of: Defences) -> Table:
+    """Every protocol and threat, with what D3.5's Table 7 has beside it as a star."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("")
     for threat in of.threats:
         table.add_column(threat.name, overflow="fold")
     for protocol in of.protocols:
         cells = compare.threats(of, protocol)
-        table.add_row(
-            protocol.name, *(MEETS[Meets(it.answer)] + (" *" if it.agrees is False else "") for it in cells)
-        )
-    yield table
-    yield Text(f"{LEGEND}\n* D3.5's Table 7 says something else. By trial: {NOT_TRIED}.", style="dim")
+        table.add_row(protocol.name, *(MEETS[Meets(it.answer)] + _star(it) for it in cells))
+    return table
+
+
+def _star(cell: Cell) -> str:
+    return STARS.get(cell.verdict, "") if cell.verdict else ""
+
+
+def _everything(of: Defences) -> Iterator[RenderableType]:
+    yield matrix(of)
+    yield Text(
+        f"{LEGEND}\n"
+        "° ticked in D3.5's Table 7, which does not separate faults from attackers: it holds against faults\n"
+        f"* D3.5's Table 7 says something else. By trial: {NOT_TRIED}.",
+        style="dim",
+    )
     differing = [
         it
         for protocol in of.protocols
         for it in (*compare.threats(of, protocol), *compare.defences(of, protocol))
-        if it.agrees is False
+        if it.verdict in STARS
     ]
-    for number in (7, 5):
-        those = [it for it in differing if it.table == number]
-        yield Text(f"\nD3.5's Table {number}: {len(those)} cells differ", style="bold")
+    for number, verdict, words in (
+        (7, Verdict.DIFFERS, "differ"),
+        (7, Verdict.FAULTS_ONLY, "are ticked and hold against faults only"),
+        (5, Verdict.DIFFERS, "differ"),
+    ):
+        those = [it for it in differing if (it.table, it.verdict) == (number, verdict)]
+        yield Text(f"\nD3.5's Table {number}: {len(those)} cells {words}", style="bold")
         for it in those:
             answer = WORDS[Meets(it.answer)] if number == 7 else it.answer
             yield Padding(
                 Text(f"{it.protocol.name}, {it.row} (line {it.line}): {answer}: {it.why}."), (0, 0, 0, 2)
             )
-    events = list(compare.robustness(of))
+    yield from _table_8(of)
+    yield Text(f"\n{DISCLAIMER}", style="dim")
+
+
+def _table_8(of: Defences) -> Iterator[RenderableType]:
+    every = list(compare.robustness(of))
+    events = [it for it in every if it.judged]
     weak = [it for it in events if not it.agrees]
     yield Text(
         f"\nD3.5's Table 8: of {len(events)} cells {len(weak)} name a protocol that does not hold",
         style="bold",
     )
+    left_out, all_weak = len(every) - len(events), sum(not it.agrees for it in every)
+    inside = dict.fromkeys(it.hazard.name.lower() for it in every if not it.judged)
     yield Padding(
-        Text("Where nobody wants the event, faults are enough to hold against; else it must be an attack."),
+        Text(
+            "Where nobody wants the event, faults are enough to hold against; else it must be an attack. "
+            f"{left_out} cells are not judged, since what goes wrong inside an end no protocol sees: "
+            f"{', '.join(inside)}. With these it is {all_weak} of {len(every)}."
+        ),
         (0, 0, 0, 2),
     )
     for cell in weak:
-        lost = [name for name in cell.said if name not in cell.holds]
+        lost = [name for name in cell.ticked if name not in cell.holds]
         where = f"{cell.hazard.name}, {cell.threat} (line {cell.hazard.lines[1]})"
         yield Padding(Text(f"{where}: not {', '.join(lost)}."), (0, 0, 0, 2))
-    yield Text(f"\n{DISCLAIMER}", style="dim")

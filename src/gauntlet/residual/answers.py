@@ -1,10 +1,11 @@
 """The residual error of a code at a length: at single bit error probabilities, and at the worst of all.
 
-The form of the argument is that of OPC UA Safety (OPC 10000-15, 9.3, on IEC 61784-3): of the messages that
-are wrong a share `conditional` is taken for right, at no length and no bit error probability more than a
-limit; a monitor stops the function when messages are wrong oftener than once in so many minutes; so the rate
-of wrong messages that are taken for right is at most the product. What rate is tolerable is no question that
-a code answers: nothing here is a safety level.
+The form of the argument is that of OPC UA Safety (OPC 10000-15 v1.05, 9.3.1 and 9.3.2, on IEC 61784-3): of
+the messages that are wrong a share `conditional` is taken for right, at no length that it allows and no bit
+error probability more than a limit; a monitor stops the function when messages are wrong oftener than once in
+so many minutes; so the rate of wrong messages that are taken for right is at most the product, if all errors
+are of this channel. What rate is tolerable is no question that a code answers: nothing here is a safety
+level.
 """
 
 import math
@@ -19,7 +20,9 @@ from gauntlet.residual.codes import Code, Crc, Mac, Sum
 from gauntlet.residual.dual import Counts
 
 LIMIT = 4.0e-10
-"""What OPC UA Safety shows for its CRC over all lengths and bit error probabilities (OPC 10000-15, 9.3)."""
+"""What OPC UA Safety shows for its CRC over all bit error probabilities, for the lengths it allows
+(SafetyData up to 1,500 octets; OPC 10000-15 v1.05, 9.3.1 and 9.3.2).
+"""
 
 MONITORS_MIN = (6, 60, 600)
 """Minutes in which its monitor lets one message be wrong."""
@@ -89,7 +92,7 @@ def method(code: Code) -> str:
         case Sum():
             return "importance sampling, random data"
         case Mac():
-            return "2^-bits by assumption"
+            return "2^-bits by assumption: an ideal MAC"
 
 
 def per_hour(conditional: float) -> Mapping[str, float]:

@@ -46,7 +46,8 @@ def _worst(found: Sequence[Answer]) -> Iterator[RenderableType]:
             "\nFewest flips: the least number of flipped bits that can pass, and how many patterns of so "
             "many do. Worst share: of the wrong messages, over all bit error probabilities; the limit is "
             f"OPC UA Safety's. A monitor that lets one message in {', '.join(map(str, MONITORS_MIN))} min "
-            f"be wrong leaves {', '.join(per_hour)} times the worst share undetected an hour at most.",
+            f"be wrong leaves {', '.join(per_hour)} times the worst share undetected an hour at most, if all "
+            "errors are of this channel.",
             style="dim",
         )
     for code in {it.code.key: it.code for it in found if it.worst is None}.values():

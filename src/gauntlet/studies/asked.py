@@ -123,16 +123,22 @@ def _wanted(question: Question, studies: Sequence[Study]) -> str | None:
 
 
 def _check_scenario(name: str, studies: Sequence[Study]) -> None:
-    every = {_scenario(study, it.name) for study in studies for it in study.experiments}
-    measured = sorted(every - {"constant"})
+    measured = sorted({line for study in studies for line in _lines(study)} - {"constant"})
     if name in measured:
         return
     if name in {it.name for it in available()}:
         raise UserError(
-            f"No study has measured the line '{name}'; they have {listed(measured)}. "
+            f"No class was measured on the line '{name}'; there are {listed(measured)}. "
             "An experiment of your own on it gives the same advice: see `gauntlet run --help`."
         )
     raise UserError(f"The scenario '{name}' is not known; {_hint(name, measured)}")
+
+
+def _lines(study: Study) -> set[str]:
+    """The lines that some need of a class was measured on."""
+    every = {_scenario(study, it.name) for it in study.experiments}
+    needs = [need for of in _given(study) for service in of.classes for need in service.needs]
+    return {line for line in every if any(_on(study, need, line) is not None for need in needs)}
 
 
 def _hint(given: str, there: Sequence[str]) -> str:
@@ -203,12 +209,12 @@ def _under(row: Row, found: Grid, question: Question) -> Row:
             continue
         around = _around(value, [it for it in there if it is not None])
         if not around:
-            ends = listed([_shown(name, it) for it in there])
-            words = f"{_shown(name, value)} is beyond what was measured ({ends})"
-            return replace(row, silent=f"{words[0].upper()}{words[1:]}; run your own experiment there.")
+            return replace(row, silent=f"{_judged(name, value, there)}; run your own experiment there.")
         chosen[name] = list(around)
         if len(around) > 1:
-            said.append(f"{_shown(name, value)} lies between {listed([_shown(name, it) for it in around])}.")
+            said.append(
+                f"{_judged(name, value, there)}; {listed([_shown(name, it) for it in around])} both count."
+            )
     cells = tuple(it for it in found.cells if it.delay_s in chosen["delay_s"] and it.loss in chosen["loss"])
     if not any(it.own for it in cells):
         return replace(row, silent="Its needs do not count under this delay and loss.")
@@ -224,10 +230,20 @@ def _around(value: float, there: Sequence[float]) -> tuple[float, ...]:
     return (below[-1], above[0]) if below and above else ()
 
 
+def _judged(name: str, value: float, there: Sequence[float | None]) -> str:
+    """Under which conditions a class is judged; other classes may have been under more."""
+    what = f"{_shown(name, value)} {OF[name]}"
+    return f"{what}: this class is judged under {listed([_shown(name, it) for it in there])} only"
+
+
+OF = {"delay_s": "one way", "loss": "loss"}
+"""What is said of the value of a condition."""
+
+
 def _shown(name: str, value: float | None) -> str:
     if value is None:
         return "drawn"
-    return units.format_time(value) if name == "delay_s" else f"{units.format_fraction(value)} loss"
+    return units.spaced(units.format_time(value) if name == "delay_s" else units.format_fraction(value))
 
 
 def _scenario(study: Study, experiment: str) -> str:
