@@ -64,7 +64,7 @@ def test_the_control_has_no_bound() -> None:
 
 
 def test_copies_of_one_trial_have_no_bound() -> None:
-    """Nothing is drawn, and all are alike; one that differs, or bits that are drawn, make them trials again."""
+    """One that differs, or has bits drawn, makes them trials again."""
     copies = [replace(trial, identity="alike") for trial in _trials(*[words.PREVENTED] * 60)]
     (cell,) = cells(copies)
     assert (cell.drawn, cell.bound) == (False, None)

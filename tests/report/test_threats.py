@@ -106,6 +106,7 @@ def test_page_and_terminal_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "1 delivered late unnoticed, 1 prevented" in shown
         assert BY_VERDICTS.lead in " ".join(shown.split())
     assert "★ best of" not in page
+    assert "safest choice" not in page + printed
     assert "Capacity used" not in printed
 
 

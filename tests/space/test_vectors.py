@@ -3,10 +3,9 @@
 import copy
 import importlib.util
 import json
-import shutil
 import os
+import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result

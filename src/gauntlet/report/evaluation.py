@@ -365,8 +365,8 @@ class Evaluation:
     @_kept
     def deterministic(self, protocol: str, condition: Condition) -> bool:
         """Whether all repetitions are the same one: every number of every flow is equal in all of them, and
-        something arrived. Then nothing was drawn that reached the flow, and more repetitions say no more. Never
-        said of safety: repetitions with equal numbers may differ in what the receiver noticed.
+        something arrived. Then nothing was drawn that reached the flow, and more repetitions say no more.
+        Never said of safety: repetitions with equal numbers may differ in what the receiver noticed.
         """
         if self.of_safety:
             return False

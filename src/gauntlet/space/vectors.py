@@ -159,8 +159,8 @@ def _rust(vectors: Sequence[Vector], tell: Callable[[str], None] = lambda _: Non
 def _cargo(
     arguments: Sequence[str], told: Path, tell: Callable[[str], None]
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the crate's example `vectors`; what it prints goes by the file `told`. Its standard error is without
-    cargo's own lines.
+    """Runs the crate's example `vectors`; what it prints goes by the file `told`. Its standard error is
+    without cargo's own lines.
     """
     # As `cargo test` builds it.
     command = ["cargo", "run", "--profile", "test", "--package", "sdls", "--example", "vectors", "--"]
