@@ -1,6 +1,6 @@
 """Trials counted by cell: what N trials without an unnoticed one allow, and where one rules the bound out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,10 +18,11 @@ class _Trial:
     factors: dict[str, Any]
     threat: str = "again"
     flow: int = 0
+    identity: object = None
     run = SimpleNamespace(spec={"flows": [{"name": "authorities"}]}, plan={"flows": [{"id": "f0"}]})
 
 
-def _trials(*verdicts: str, protocol: str = "udp", **about: Any) -> list[Trial]:
+def _trials(*verdicts: str, protocol: str = "udp", **about: Any) -> list[Any]:
     found = [
         _Trial(Verdict(verdict, **about), {"protocol": protocol, "repetition": number})
         for number, verdict in enumerate(verdicts)
@@ -55,6 +56,23 @@ def test_an_invalid_trial_is_told_and_not_counted() -> None:
     assert (cell.trials, cell.verdicts[words.INVALID], cell.bound) == (1, 1, 1.0)
     (nothing,) = cells(_trials(words.INVALID))
     assert nothing.bound is None
+
+
+def test_the_control_has_no_bound() -> None:
+    (cell,) = cells([replace(trial, threat="none") for trial in _trials(*[words.UNDISTURBED] * 60)])
+    assert (cell.control, cell.trials, cell.bound) == (True, 60, None)
+
+
+def test_copies_of_one_trial_have_no_bound() -> None:
+    """One that differs, or has bits drawn, makes them trials again."""
+    copies = [replace(trial, identity="alike") for trial in _trials(*[words.PREVENTED] * 60)]
+    (cell,) = cells(copies)
+    assert (cell.drawn, cell.bound) == (False, None)
+    for identity in ("other", None):
+        (cell,) = cells([*copies[1:], replace(copies[0], identity=identity)])
+        assert (cell.drawn, cell.bound) == (True, 0.05)
+    (alone,) = cells(copies[:1])
+    assert alone.bound == 1.0
 
 
 def test_detection_delays_are_of_signalled_trials() -> None:

@@ -82,3 +82,18 @@ def test_a_run_without_a_threat_is_the_control() -> None:
 def test_what_was_not_recorded_is_asked_for() -> None:
     with pytest.raises(UserError, match=r"\[record\] messages = true"):
         _ = _trial(messages=lambda: None).course
+
+
+def test_a_copy_is_alike_to_the_nanosecond_unless_something_is_drawn() -> None:
+    one = _trial(2 * S + WAY_NS)
+    assert one.identity is not None
+    assert one.identity == _trial(2 * S + WAY_NS).identity
+    assert one.identity != _trial(2 * S + WAY_NS + 1).identity
+    lossy = {"link": {"threat": "it", "loss": 0.01}, "flows": [{"app": "safety"}]}
+    assert _trial(2 * S + WAY_NS, spec=lossy).identity is None
+    bits = {"id": "corruption", "match": BY_COUNT, "do": {"action": "alter", "bits": 1, "within": "message"}}
+    plan = {
+        "flows": [{"app_params": {"bound_s": 0.5}}],
+        "in_path": [{"node": "threat", "rules": [bits]}],
+    }
+    assert _trial(2 * S + WAY_NS, plan=plan).identity is None

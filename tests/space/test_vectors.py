@@ -3,10 +3,9 @@
 import copy
 import importlib.util
 import json
+import os
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -116,11 +115,45 @@ def test_a_package_without_source_asks_for_files(monkeypatch: pytest.MonkeyPatch
         vectors.read([])
 
 
-def test_a_program_that_says_something_else_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    def says(*_: Any, **__: Any) -> Any:
-        return type("Done", (), {"returncode": 101, "stdout": "", "stderr": "it panicked"})
+def _cargo_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *errors: str, answer: str = "", status: int = 0
+) -> None:
+    """A cargo that says this and compiles nothing."""
+    told = "".join(f"echo '{line}' >&2\n" for line in errors)
+    program = folder / "bin" / "cargo"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{told}echo '{answer}'\nexit {status}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
-    monkeypatch.setattr(shutil, "which", lambda name: name)
-    monkeypatch.setattr(subprocess, "run", says)
+
+@pytest.mark.parametrize(
+    ("errors", "told"),
+    [
+        (("   Compiling aes v0.8.4", "   Compiling sdls v0.1.0", "    Finished `test` profile"), True),
+        (("    Finished `test` profile", "     Running `vectors`"), False),
+    ],
+)
+def test_that_the_crate_is_compiled_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, errors: tuple[str, ...], told: bool
+) -> None:
+    _cargo_that(tmp_path, monkeypatch, *errors, answer="1 vectors, 0 differences")
+    said = gauntlet("check", "--only", "tc-gcm-256")
+    assert said.exit_code == 0
+    assert "rust: 1 vectors, 0 differences" in said.stdout.splitlines()
+    assert said.stderr.count("compiling sdls") == told
+
+
+def test_names_are_not_cut_however_narrow_the_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    told = gauntlet("list")
+    for vector in vectors.read([]):
+        assert vector.name in told.stdout
+
+
+def test_a_program_that_says_something_else_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _cargo_that(tmp_path, monkeypatch, "   Compiling sdls v0.1.0", "it panicked", status=101)
     with pytest.raises(RunError, match="could not play the vectors: it panicked"):
         vectors._rust(vectors.read([], "tc-gcm-256"))

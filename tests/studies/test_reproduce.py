@@ -219,7 +219,14 @@ def test_studies_are_listed(study: Study, gauntlet: Gauntlet) -> None:
         (("d00", "--no-run"), ("holds no results of the study d00 yet",)),
         (("d00", "--update-summary", "x"), ("--update-summary is for the whole study", "--full")),
         (("d00", "--from-summary", "--only", "cbr"), ("--from-summary plays nothing",)),
-        (("d00", "--from-summary"), ("holds no summary of a study",)),
+        (
+            ("d00", "--from-summary"),
+            (
+                "No full run of `d00` is kept yet",
+                "A first look: `gauntlet reproduce d00`;",
+                "`gauntlet reproduce d00 --full --update-summary ",
+            ),
+        ),
     ],
 )
 def test_wrong_wishes(

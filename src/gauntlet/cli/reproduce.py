@@ -125,6 +125,7 @@ def reproduce(
     if update_summary and quick and not from_summary:
         raise UserError("--update-summary is for the whole study; use it with --full.")
     if from_summary:
+        _kept(chosen, study)
         ended: _Ended | None = _from_summary(
             chosen, out or Path("results") / f"{chosen.key}-summary", update_summary
         )
@@ -183,6 +184,21 @@ def _list(as_json: bool) -> None:
     for it in found.values():
         table.add_row(it.key, it.title)
     console().print(table)
+
+
+def _kept(study: "Study", named: str) -> None:
+    """Raises UserError when no full run of a study is kept."""
+    from gauntlet.errors import UserError
+    from gauntlet.studies.summary import MANIFEST
+
+    if (study.summary / MANIFEST).exists():
+        return
+    here, folder = Path.cwd().resolve(), study.summary.resolve()
+    shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+    raise UserError(
+        f"No full run of `{study.key}` is kept yet ({shown}). A first look: `gauntlet reproduce {named}`; "
+        f"everything: `gauntlet reproduce {named} --full --update-summary {shown}`."
+    )
 
 
 def _from_summary(study: "Study", out: Path, update: Path | None) -> _Ended:

@@ -21,6 +21,8 @@ def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
     right, side by side. Stop whenever you like: the same command goes on. An idle machine gives better
     numbers.
 
+    Needs flight-bench and flight-memory: cargo build --profile measure -p flight-links.
+
     \b
     Examples:
       gauntlet space bench --quick

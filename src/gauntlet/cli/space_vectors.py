@@ -51,7 +51,10 @@ def list_(files: tuple[Path, ...], only: str, as_json: bool) -> None:
         return
     from rich.table import Table
 
-    table = Table("name", "link", "what it is about", "refused", box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("name", no_wrap=True, min_width=max(len(one["name"]) for one in found))
+    for heading in ("link", "what it is about", "refused"):
+        table.add_column(heading)
     for one in found:
         table.add_row(one["name"], one["protocol"].upper(), one["about"], ", ".join(one["refused"]))
     console().print(table)
@@ -61,6 +64,9 @@ def list_(files: tuple[Path, ...], only: str, as_json: bool) -> None:
 @_which
 def check(files: tuple[Path, ...], only: str, as_json: bool) -> None:
     """Play vectors with the crate sdls and with the implementation in Python; exit status 1 if one differs.
+
+    The first call compiles the crate: about a minute, with cargo, in a clone of the repository. Without it
+    only Python plays, and the answer says so.
 
     \b
     Examples:
@@ -72,7 +78,7 @@ def check(files: tuple[Path, ...], only: str, as_json: bool) -> None:
     from gauntlet.cli.output import print_json
     from gauntlet.space.vectors import check, read
 
-    verdicts = check(read(files, only))
+    verdicts = check(read(files, only), lambda sentence: click.echo(sentence, err=True))
     if as_json:
         print_json([asdict(verdict) for verdict in verdicts])
     for verdict in [] if as_json else verdicts:

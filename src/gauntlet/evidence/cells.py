@@ -1,13 +1,14 @@
 """What the trials of a cell show together, and how far so many trials can be believed."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
 from gauntlet.evidence.trials import Trial
 from gauntlet.evidence.verdict import INVALID, NOT_NOTICED
+from gauntlet.experiment import threats
 
 
 @dataclass
@@ -24,6 +25,15 @@ class Cell:
     """Trials in which the application acted on a wrong message before anybody was told."""
     by: Counter[str] = field(default_factory=Counter)
     """Who was told first, in how many trials."""
+    drawn: bool = True
+    """Whether chance had a part: False where nothing is known to be drawn and several trials are alike to the
+    nanosecond, so that they are copies of one.
+    """
+
+    @property
+    def control(self) -> bool:
+        """Whether nothing was to happen: the runs without a threat."""
+        return bool(self.factors.get("threat") == threats.NONE)
 
     @property
     def trials(self) -> int:
@@ -38,9 +48,10 @@ class Cell:
     @property
     def bound(self) -> float | None:
         """Where none went unnoticed in N trials: 3/N, above which the chance of one lies with at most 5 %
-        (the rule of three: (1 - p)^N = 0.05). None where some did, or without a trial.
+        (the rule of three: (1 - p)^N = 0.05). With three trials or fewer it is 1, which says nothing. None
+        where some did, without a trial, of the control, and where trials are copies of each other.
         """
-        if self.trials == 0 or self.not_noticed > 0:
+        if self.trials == 0 or self.not_noticed > 0 or self.control or not self.drawn:
             return None
         return min(1.0, 3 / self.trials)
 
@@ -53,6 +64,7 @@ class Cell:
 def cells(trials: Iterable[Trial]) -> list[Cell]:
     """The trials by cell, in the order in which cells first come."""
     found: dict[tuple[tuple[str, Any], ...], Cell] = {}
+    courses: dict[int, list[Hashable]] = {}
     for trial in trials:
         factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
         factors["threat"] = trial.threat
@@ -61,10 +73,15 @@ def cells(trials: Iterable[Trial]) -> list[Cell]:
         )
         cell = found.setdefault(tuple(sorted(factors.items())), Cell(factors))
         verdict = trial.verdict
+        if verdict.verdict != INVALID:
+            courses.setdefault(id(cell), []).append(trial.identity)
         cell.verdicts[verdict.verdict] += 1
         if verdict.delay_s is not None:
             cell.delays_s.append(verdict.delay_s)
         if verdict.by is not None:
             cell.by[verdict.by] += 1
         cell.accepted_before += verdict.accepted_before
+    for cell in found.values():
+        told = courses.get(id(cell), [])
+        cell.drawn = len(told) < 2 or None in told or len(set(told)) > 1
     return list(found.values())

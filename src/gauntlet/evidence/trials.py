@@ -1,6 +1,6 @@
 """The trials of a results folder: each run's course, and the verdict on it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,9 @@ from gauntlet.evidence.course import Course, Event
 from gauntlet.evidence.verdict import INVALID, Verdict, judged
 from gauntlet.experiment import threats
 from gauntlet.results.reader import Results, Run
+
+_BY_CHANCE = ("loss", "burst_loss", "corrupt", "duplicate", "jitter_s")
+"""Conditions of a link under which packets have a fate of their own."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,18 @@ class Trial:
             return Verdict(INVALID)
         return judged(self.course, threat=self.threat != threats.NONE)
 
+    @property
+    def identity(self) -> Hashable:
+        """What it has in common with a copy of itself; None where something was drawn, so that it has none:
+        bits that turn over, or what the link does by chance.
+        """
+        rules = [rule for node in self.run.plan.get("in_path", []) for rule in node["rules"]]
+        link = self.run.spec["link"]
+        if any(map(_draws, rules)) or any(link.get(name) for name in _BY_CHANCE):
+            return None
+        course = self.course
+        return tuple(course.sent_ns.items()), tuple(course.events), course.acted_ns
+
     def _acted_ns(self, sent_ns: Mapping[int, int], events: list[Event]) -> int | None:
         """When the threat acted first, if every one of its rules did what it says, on the message meant."""
         nodes = self.run.record.get("in_path", [])
@@ -86,6 +101,14 @@ class Trial:
         ]
         after = sent_ns.get(number + 1)
         return sent_ns[number] <= t_ns and (after is None or t_ns < after + min(ages, default=0))
+
+
+def _draws(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule of an in-path node does something by chance."""
+    bits = rule["do"]["action"] == "alter" and "at_bit" not in rule["do"]
+    packet = rule["do"].get("packet")
+    picked = isinstance(packet, dict) and packet.get("pick") == "random"
+    return bits or picked or "probability" in rule["match"]
 
 
 def trials(results: Results | Path) -> Iterator[Trial]:

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from gauntlet.experiment.threats import APP
 from gauntlet.figures.style import OF_SUBJECT, Style, styles
 from gauntlet.metrics.compare import Standing, against_best
 from gauntlet.metrics.flow import UNSUPPORTED
@@ -281,6 +282,11 @@ class Evaluation:
         """The applications of its flows."""
         return frozenset(row.app for row in self.rows)
 
+    @cached_property
+    def of_safety(self) -> bool:
+        """Whether its flows are of the application safety: verdicts judge them, and no KPI ranks them."""
+        return APP in self.apps
+
     @property
     def main_kpi(self) -> Kpi | None:
         """What the flows are judged by: the download time of transfers, the delay of single messages and of
@@ -300,8 +306,10 @@ class Evaluation:
         """The protocols that are compared with each other: those that repeat what is lost, if there are any.
 
         A transport that does not has an easier task, so it is shown beside the others but not ranked with
-        them.
+        them. None of safety is: what is carried, and how fast, does not say who noticed a threat.
         """
+        if self.of_safety:
+            return []
         reliable = [style.key for style in self.styles if style.reliable]
         return reliable or [style.key for style in self.styles]
 
@@ -358,7 +366,10 @@ class Evaluation:
     def deterministic(self, protocol: str, condition: Condition) -> bool:
         """Whether all repetitions are the same one: every number of every flow is equal in all of them, and
         something arrived. Then nothing was drawn that reached the flow, and more repetitions say no more.
+        Never said of safety: repetitions with equal numbers may differ in what the receiver noticed.
         """
+        if self.of_safety:
+            return False
         found: dict[int, list[tuple[Any, ...]]] = {}
         rows = [row for row in self._at.get((protocol, condition), ()) if row.trusted]
         for row in sorted(rows, key=lambda row: row.flow):

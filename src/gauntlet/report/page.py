@@ -22,6 +22,9 @@ from gauntlet.report.heat import heat_table
 from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
+from gauntlet.report.threats import COLUMNS as OF_THREAT
+from gauntlet.report.threats import WORDS as THREAT_WORDS
+from gauntlet.report.threats import verdicts
 from gauntlet.report.trust import trust
 from gauntlet.results.manifest import Manifest
 
@@ -54,10 +57,11 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         heat=heat,
         results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],
         marks=MARKS,
+        ranked=any(part.ranked for part in evaluation.parts),
         legend=[it for name, it in MARKS.items() if name != "best" and any(it in of.marks for of in heat)],
         few_words=_few(evaluation),
         place_of={style.key: place for place, style in enumerate(evaluation.styles)},
-        apart=any(len(part.ranked) < len(part.styles) for part in evaluation.parts),
+        apart=any(0 < len(part.ranked) < len(part.styles) for part in evaluation.parts),
         repetitions=_repetitions(heat),
         repetition_numbers=evaluation.repetitions,
         repetitions_over_time=figures.series.repetitions if figures.series else [],
@@ -68,6 +72,9 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         instants_words=INSTANTS,
         in_path=doings(evaluation),
         in_path_columns=[name.replace("_", " ") for name in COLUMNS],
+        threats=verdicts(evaluation),
+        threat_columns=OF_THREAT,
+        threat_words=THREAT_WORDS,
         usage=usage(evaluation),
         usage_columns=OF_NODE,
         shown=shown[0] if shown else {},

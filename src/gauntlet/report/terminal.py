@@ -2,7 +2,7 @@
 sentences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from gauntlet.report import use
 from gauntlet.report.answer import sentences
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
+from gauntlet.report.threats import WORDS, Threats, verdicts
 from gauntlet.report.trust import trust
 
 
@@ -29,8 +30,10 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
     found = trust(evaluation)
     first = uses(use.advice(evaluation, classes))
     parts: list[RenderableType] = [first] if first else []
+    if (threats := verdicts(evaluation)) is not None:
+        parts += _threats(threats)
     for part in evaluation.parts:
-        if part.main_kpi is not None:
+        if not part.of_safety and part.main_kpi is not None:
             parts.append(_MainKpi(part, part.main_kpi))
     parts += [
         Padding(Text.assemble((f"{it.question} ", "bold"), it.text), (1, 0, 0, 0))
@@ -48,6 +51,28 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
         parts += [Text(f"  {count} x {reason}", style="red") for reason, count in found.reasons]
     parts += [Text(warning, style="yellow") for warning in found.warnings]
     return Group(*parts)
+
+
+def _threats(found: Threats) -> Iterator[RenderableType]:
+    """The verdicts, a table a threat."""
+    yield Text("Threats", style="bold")
+    if found.lacking:
+        yield Text(found.lacking, style="yellow")
+        return
+    for group in found.groups:
+        yield Padding(Text(group.threat, style="bold"), (1, 0, 0, 0))
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for row in group.rows:
+            verdict, delay, before, bound = row.values
+            said = (
+                verdict,
+                f"told after {delay}" * bool(delay),
+                f"{before} acted on it before" * bool(before),
+                f"bound {bound}" * bool(bound),
+            )
+            table.add_row(f"  {row.protocol}", row.condition, "; ".join(filter(None, said)))
+        yield table
+    yield Padding(Text(WORDS, style="dim"), (1, 0, 0, 0))
 
 
 _UNLIMITED = 10_000

@@ -214,7 +214,7 @@ def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
             "There is one repetition: no interval can be given and no difference can be told from chance. "
             "Use --repetitions to make more."
         )
-    elif count < fewest_repetitions() and not _all_alike(evaluation):
+    elif count < fewest_repetitions() and not evaluation.of_safety and not _all_alike(evaluation):
         found.append(
             f"There are {count} repetitions: no protocol can be called worse than another with so few (that "
             f"takes {fewest_repetitions()}), and an interval is the range of what was seen, which holds the "

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ FOLDER = ROOT / "crates" / "sdls" / "vectors"
 """In a working copy. A package of Gauntlet has no vectors, but takes files of them."""
 
 FORMAT = 1
+
+_OF_CARGO = ("   Compiling", " Downloading", "  Downloaded", "    Finished", "     Running", "    Blocking")
+"""How lines begin by which cargo tells what it does."""
 
 PYTHON = "python"
 RUST = "rust"
@@ -117,9 +120,9 @@ def export(vectors: Sequence[Vector], folder: Path) -> list[Path]:
     return files
 
 
-def check(vectors: Sequence[Vector]) -> list[Verdict]:
-    """Plays vectors with both implementations."""
-    return [_python(vectors), _rust(vectors)]
+def check(vectors: Sequence[Vector], tell: Callable[[str], None] = lambda _: None) -> list[Verdict]:
+    """Plays vectors with both implementations; `tell` hears when the crate is compiled for it."""
+    return [_python(vectors), _rust(vectors, tell)]
 
 
 def _python(vectors: Sequence[Vector]) -> Verdict:
@@ -140,28 +143,38 @@ def _python(vectors: Sequence[Vector]) -> Verdict:
     return verdict
 
 
-def _rust(vectors: Sequence[Vector]) -> Verdict:
+def _rust(vectors: Sequence[Vector], tell: Callable[[str], None] = lambda _: None) -> Verdict:
     if shutil.which("cargo") is None or not (FOLDER.parent / "Cargo.toml").is_file():
         return Verdict(RUST, not_played="it is built from source, by cargo in a working copy")
     with tempfile.TemporaryDirectory(prefix="gauntlet-vectors-") as folder:
         file = Path(folder) / "vectors.json"
         write(vectors, file)
-        # As `cargo test` builds it.
-        command = [
-            "cargo",
-            "run",
-            "--quiet",
-            "--profile",
-            "test",
-            "--package",
-            "sdls",
-            "--example",
-            "vectors",
-        ]
-        done = subprocess.run(
-            [*command, "--", "check", str(file)], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        done = _cargo(["check", str(file)], Path(folder) / "told", tell)
     *differences, count = done.stdout.splitlines() or [""]
     if done.returncode not in (0, 1) or not count.endswith(f" {len(differences)} differences"):
         raise RunError(f"The crate sdls could not play the vectors: {done.stderr.strip()}")
     return Verdict(RUST, int(count.split()[0]), differences)
+
+
+def _cargo(
+    arguments: Sequence[str], told: Path, tell: Callable[[str], None]
+) -> subprocess.CompletedProcess[str]:
+    """Runs the crate's example `vectors`; what it prints goes by the file `told`. Its standard error is
+    without cargo's own lines.
+    """
+    # As `cargo test` builds it.
+    command = ["cargo", "run", "--profile", "test", "--package", "sdls", "--example", "vectors", "--"]
+    errors, compiling = [], False
+    with (
+        told.open("w") as out,
+        subprocess.Popen(
+            [*command, *arguments], cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True
+        ) as running,
+    ):
+        for line in running.stderr or ():
+            if line.startswith("   Compiling") and not compiling:
+                compiling = True
+                tell("compiling sdls, about a minute the first time ...")
+            if not line.startswith(_OF_CARGO):
+                errors.append(line)
+    return subprocess.CompletedProcess(command, running.returncode, told.read_text(), "".join(errors))

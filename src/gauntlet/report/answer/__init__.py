@@ -13,7 +13,14 @@ from gauntlet.report.answer.winner import winner
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
 
-__all__ = ["RULES", "Sentence", "sentences"]
+__all__ = ["BY_VERDICTS", "RULES", "Sentence", "sentences"]
+
+BY_VERDICTS = Sentence(
+    "Which protocol?",
+    "None is named: what a protocol carries, and how fast, does not say who noticed a threat.",
+    "The verdicts say it: Threats has them by protocol and threat.",
+)
+"""The answer of flows of the application safety."""
 
 
 def sentences(evaluation: Evaluation) -> list[Sentence]:
@@ -33,6 +40,8 @@ def sentences(evaluation: Evaluation) -> list[Sentence]:
 
 
 def _of_part(evaluation: Evaluation) -> list[Sentence]:
+    if evaluation.of_safety:
+        return [BY_VERDICTS]
     kpi = evaluation.main_kpi
     if kpi is None or not any(row.trusted and row.observed(kpi) for row in evaluation.rows):
         return [Sentence("Which protocol?", "No trusted run gave a number, so none is named.")]

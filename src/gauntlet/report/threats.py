@@ -1,0 +1,108 @@
+"""What threats to safety messages came to, by threat, protocol and condition: the verdicts of the trials."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gauntlet.errors import UserError
+from gauntlet.evidence import Cell, cells, trials
+from gauntlet.experiment.threats import NONE
+from gauntlet.metrics.numbers import counted, number
+from gauntlet.report.evaluation import Evaluation
+
+COLUMNS = ("Verdicts", "Told after", "Acted on before", "Bound")
+"""What is told of a cell."""
+
+WORDS = (
+    "A trial is one run with one threat. Told after: the middle of the times from the threat's first act to "
+    "the first signal. Acted on before: trials in which the application acted on a wrong message before "
+    "anybody was told. Bound: where none of N trials went unnoticed, the share in which one may, 3/N at "
+    "most 1; there is none where one did, of the control, and where trials are copies of each other since nothing was drawn."
+)
+"""What the columns mean."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The trials of one protocol under one condition."""
+
+    protocol: str
+    condition: str
+    """What is varied beside protocol and threat, and the flow where there are several."""
+    values: tuple[str, ...]
+    """In the order of `COLUMNS`; empty where there is nothing to tell."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The trials of one threat."""
+
+    threat: str
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Threats:
+    """The section of the report."""
+
+    groups: Sequence[Group]
+    lacking: str = ""
+    """Why there are no verdicts; empty where there are."""
+
+
+def verdicts(evaluation: Evaluation) -> Threats | None:
+    """The verdicts, threats, protocols and conditions in the report's order, the control last; None without
+    flows of safety.
+    """
+    if not evaluation.of_safety:
+        return None
+    try:
+        found = cells(trials(evaluation.results))
+    except UserError as error:
+        return Threats((), str(error))
+    several = len({cell.factors["flow"] for cell in found}) > 1
+    order = {factor.name: list(factor.values) for factor in evaluation.factors}
+    protocols = [style.key for style in evaluation.styles]
+
+    def place(cell: Cell) -> tuple[int, ...]:
+        protocol = str(cell.factors.get("protocol", ""))
+        return (
+            protocols.index(protocol) if protocol in protocols else len(protocols),
+            *(values.index(cell.factors[name]) for name, values in order.items() if name != "threat"),
+        )
+
+    named = order.get("threat") or list(dict.fromkeys(cell.factors["threat"] for cell in found))
+    groups = [
+        Group(
+            "no threat (control)" if threat == NONE else str(threat),
+            [
+                Row(_protocol(evaluation, cell), _condition(evaluation, cell, several), _values(cell))
+                for cell in sorted((it for it in found if it.factors["threat"] == threat), key=place)
+            ],
+        )
+        for threat in sorted(named, key=lambda it: it == NONE)
+    ]
+    return Threats([group for group in groups if group.rows])
+
+
+def _protocol(evaluation: Evaluation, cell: Cell) -> str:
+    key = str(cell.factors.get("protocol", ""))
+    return next((style.label for style in evaluation.styles if style.key == key), key)
+
+
+def _condition(evaluation: Evaluation, cell: Cell, several: bool) -> str:
+    parts = [
+        f"{factor.words} {factor.label(cell.factors[factor.name])}"
+        for factor in evaluation.factors
+        if factor.name != "threat"
+    ]
+    return ", ".join([*parts, *([f"flow {cell.factors['flow']}"] if several else [])])
+
+
+def _values(cell: Cell) -> tuple[str, ...]:
+    delay = cell.median_delay_s
+    return (
+        ", ".join(f"{count} {verdict}" for verdict, count in cell.verdicts.most_common()),
+        "" if delay is None else f"{number(delay)} s",
+        f"{cell.accepted_before} of {counted(cell.trials, 'trial')}" if cell.accepted_before else "",
+        "" if cell.bound is None else number(cell.bound),
+    )
