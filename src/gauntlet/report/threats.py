@@ -16,7 +16,8 @@ WORDS = (
     "A trial is one run with one threat. Told after: the middle of the times from the threat's first act to "
     "the first signal. Acted on before: trials in which the application acted on a wrong message before "
     "anybody was told. Bound: where none of N trials went unnoticed, the share in which one may, 3/N at "
-    "most 1; there is none where one did, of the control, and where trials are copies of each other since nothing was drawn."
+    "most 1; there is none where one did, of the control, and where trials are copies of each other "
+    "since nothing was drawn."
 )
 """What the columns mean."""
 
