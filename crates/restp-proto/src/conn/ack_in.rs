@@ -158,7 +158,7 @@ impl Connection {
         }
         let spaced = profile.duplicate_acks;
         // What arrives beyond the only hole is named by SACK alone: SNACK has a vector only where there is a second one.
-        let unnamed = profile.ack_report != AckReport::Sack;
+        let unnamed = !matches!(profile.ack_report, AckReport::Sack | AckReport::Cumulative);
         let path = &mut self.paths[index];
         let gap = path.progress.on_duplicate(cx.now);
         if spaced && gap >= path.rtt.smoothed() {
@@ -172,7 +172,7 @@ impl Connection {
             self.on_losses(cx, index, found);
             // The repetition needs a round trip of its own, behind the queue that the loss came from.
             self.arm_retransmit(cx.now, index);
-        } else if unnamed && path.tx.repetition_is_overtaken() {
+        } else if unnamed && path.tx.repetition_is_overtaken(cx.now - path.rtt.smoothed()) {
             let found = path.tx.lose_first();
             self.on_losses(cx, index, found);
             self.arm_retransmit(cx.now, index);

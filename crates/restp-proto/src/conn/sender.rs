@@ -125,6 +125,10 @@ pub(crate) struct SendWindow {
     reduced_at: u64,
     /// One past the newest packet at the latest loss of a flight (`recover` of RFC 6582).
     recover: u64,
+    /// Whether most of that flight is worth repeating, by its first partial acknowledgement.
+    is_dense: Option<bool>,
+    /// Packets taken as lost with the latest hole of that flight that duplicate acknowledgements did not foresee.
+    unforeseen: u32,
     /// A transmission after the latest reduction was found lost.
     lost_anew: bool,
     reordering: Reordering,
@@ -152,6 +156,8 @@ impl SendWindow {
             departed: 0,
             reduced_at: 0,
             recover: 0,
+            is_dense: None,
+            unforeseen: 0,
             lost_anew: false,
             reordering: Reordering::default(),
             report_is_whole: true,

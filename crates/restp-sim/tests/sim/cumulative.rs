@@ -106,3 +106,27 @@ fn the_preset_for_lossy_links_is_as_fast_as_any_on_a_short_line() {
         assert!(packets <= arq_packets * 1.05, "at loss {loss} {packets} packets, with ARQ {arq_packets}");
     }
 }
+
+// R-ARQ-5
+#[test]
+fn a_start_that_overruns_a_long_queue_does_not_cost_a_round_trip_for_each_hole() {
+    let (cumulative, sack) = profiles();
+    // Beyond two round trips' worth of bytes nearly every second packet of the start is lost: hundreds.
+    for (delay_ms, bytes) in [(100, 1_000_000), (100, 5_000_000), (300, 5_000_000)] {
+        let long = LinkConfig {
+            queue_packets: 5_000_000 * 2 * delay_ms / 1000 / 8 / 1450,
+            ..LinkConfig::new(5_000_000, Duration::from_millis(delay_ms as u64))
+        };
+        let seconds = |profile: &Profile| {
+            let mut pair = Pair::with_paths(1, profile, &[(long.clone(), long.clone())]);
+            let start = pair.net.now();
+            pair.transfer(bytes, Duration::from_secs(300)).unwrap();
+            (pair.net.now() - start).as_secs_f64()
+        };
+        let (without_s, with_s) = (seconds(&cumulative), seconds(&sack));
+        assert!(
+            without_s <= with_s * 2.2,
+            "{bytes} bytes at {delay_ms} ms: {without_s} s, with SACK {with_s} s"
+        );
+    }
+}

@@ -222,5 +222,6 @@ fn a_loss_of_a_full_queue_is_repaired_without_a_timeout() {
     // The first flight overruns the queue by far; from then on the window grows by a packet a round trip.
     let (early, late) = (timeouts(150), timeouts(450));
     assert!(late.1 > early.1 + 2, "the queue overflows: {early:?}, {late:?}");
+    println!("{early:?} {late:?} {:?} {:?} {:?}", timeouts(50), timeouts(250), timeouts(900));
     assert_eq!(early.0, late.0);
 }

@@ -4,6 +4,10 @@ use super::{Fate, REORDER_PACKETS, SendWindow, Sent};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
 
+/// From this share on of a flight missing, all of it is repeated: at most one and a half packets that were not needed for
+/// each that was.
+const DENSE: f32 = 0.4;
+
 impl SendWindow {
     fn mark_lost(&mut self, index: u64) {
         let Some(sent) = self.get_mut(index) else { return };
@@ -73,23 +77,29 @@ impl SendWindow {
 
     /// After a partial acknowledgement in recovery: the oldest packet is missing, and so are others of its flight, as far
     /// as fewer duplicates came than packets left before what was acknowledged. Which ones nobody tells, so that up to
-    /// `most` of the oldest are marked lost, and never more than are missing.
+    /// `most` of the oldest are marked lost, and never more than are missing; or all, where a start has overrun a queue
+    /// and nearly every second one is.
+    ///
+    /// Repetitions that were not needed are answered with duplicates, too, so that more may be missing than they leave:
+    /// each hole that they did not foresee takes twice as many with it as the one before.
     // R-ARQ-5
     pub fn lose_oldest(&mut self, most: u32) -> u32 {
-        let end = self.recover.min(self.next());
-        let overtaken = |sent: &Sent, newest| sent.fate == Fate::InFlight && sent.order < newest;
         let newest = self.newest_order;
-        if !self.records.front().is_some_and(|sent| overtaken(sent, newest)) {
-            return 0;
+        let overtaken = |sent: &Sent| sent.fate == Fate::InFlight && sent.order < newest;
+        let Some(oldest) = self.records.front().filter(|sent| overtaken(sent)) else { return 0 };
+        let left_before = self.records.iter().filter(|sent| overtaken(sent)).count() as u32;
+        let missing = left_before.saturating_sub(self.departed);
+        let is_dense = *self.is_dense.get_or_insert(missing as f32 >= DENSE * left_before as f32);
+        if missing <= 1 && oldest.transmissions == 1 {
+            self.unforeseen = (self.unforeseen * 2).max(1);
         }
-        let left_before = self.records.iter().filter(|sent| overtaken(sent, newest)).count();
-        let missing = u32::try_from(left_before).unwrap_or(u32::MAX).saturating_sub(self.departed);
-        let most = most.min(missing).max(1);
+        let most = if is_dense { u32::MAX } else { most.min(missing.max(self.unforeseen)).max(1) };
+        let end = self.recover.min(self.next());
         let mut found = 0;
         for index in self.first..end.min(self.first + u64::from(most)) {
             let sent = &self.records[(index - self.first) as usize];
             // What was repeated may well have arrived; only the oldest is known to be missing.
-            if overtaken(sent, newest) && (sent.transmissions == 1 || index == self.first) {
+            if overtaken(sent) && (sent.transmissions == 1 || index == self.first) {
                 self.mark_lost(index);
                 found += 1;
             }
@@ -98,15 +108,17 @@ impl SendWindow {
     }
 
     /// True if the repetition of the oldest packet is lost, too: so many duplicate acknowledgements came that, whichever
-    /// packets they stand for, three left after it. What was repeated besides may have been counted twice.
+    /// packets they stand for, three left after it, and it left before `sent_before`, a round trip ago. What was repeated
+    /// besides may have been counted twice.
     // R-ARQ-5
-    pub fn repetition_is_overtaken(&self) -> bool {
+    pub fn repetition_is_overtaken(&self, sent_before: Instant) -> bool {
         let Some(oldest) = self.records.front() else { return false };
         let before = |sent: &&Sent| {
             sent.fate == Fate::InFlight && (sent.order < oldest.order || sent.transmissions > 1)
         };
         oldest.fate == Fate::InFlight
             && oldest.transmissions > 1
+            && (oldest.sent_at <= sent_before)
             && u64::from(self.departed)
                 >= self.records.iter().skip(1).filter(before).count() as u64 + REORDER_PACKETS
     }
@@ -127,7 +139,7 @@ impl SendWindow {
         let fresh = std::mem::take(&mut self.lost_anew);
         if fresh {
             self.reduced_at = self.order;
-            self.recover = self.next();
+            self.begin_recovery();
             self.reordering.on_recovery();
         }
         fresh
@@ -156,8 +168,14 @@ impl SendWindow {
             self.mark_lost(index);
         }
         self.departed = 0;
-        self.recover = self.next();
+        self.begin_recovery();
         before
+    }
+
+    fn begin_recovery(&mut self) {
+        self.recover = self.next();
+        self.is_dense = None;
+        self.unforeseen = 0;
     }
 }
 
