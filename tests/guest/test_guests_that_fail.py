@@ -73,8 +73,13 @@ def signals(machine: guest.Machine, number: signal.Signals) -> Callable[[Mapping
 
 
 def _kernel_of(machine: guest.Machine) -> int:
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    return next(int(pid) for pid in children if _program(pid) == machine.kernel.resolve())
+    # The list may leave children out while others end (proc(5)), so it is read again.
+    for _ in range(100):
+        children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+        for pid in children:
+            if _program(pid) == machine.kernel.resolve():
+                return int(pid)
+    raise AssertionError(f"no child of ours is {machine.kernel}")
 
 
 def _program(pid: str) -> Path | None:
