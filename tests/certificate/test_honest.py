@@ -66,6 +66,29 @@ def test_a_run_may_end_with_packets_under_way(judge: Judge) -> None:
     assert judge(run).failures == {}
 
 
+@pytest.mark.parametrize(
+    "impairments",
+    [
+        [entry(DELAY, delay_s=750.0, loss=0.15)],
+        [entry(DELAY, delay_s=750.0), entry(DELAY, 5.0, loss=0.3)],
+        [entry(DELAY, delay_s=750.0, gilbert_elliott={**GOOD_AND_BAD, "p": 0.05})],
+    ],
+    ids=["loss", "loss from 5 s on", "bursts"],
+)
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_run_may_end_before_the_first_packet_arrives(
+    judge: Judge, impairments: list[dict[str, Any]], seed: int
+) -> None:
+    """Which of the packets were lost and which are under way nobody can tell; how many, the counters do."""
+    timeline = sorted([*QUIET_TIMELINE, *impairments], key=lambda e: e["at_s"])
+    run = run_network(timeline, steady(2e5, 1000, 10.0), end_s=11.0, seed=seed)
+    assert run.counters[DELAY].dropped > 1
+    assert run.counters[DELAY].backlog > 100
+    verdict = judge(run)
+    assert verdict.failures == {}
+    assert verdict.check("loss", DELAY)["measured"]["lost_packets"] == run.counters[DELAY].dropped
+
+
 def test_the_numbers_of_a_busy_link(judge: Judge) -> None:
     verdict = judge(run_network(QUIET_TIMELINE, steady(5.5e6, 1476, 10.0)))
     pace, delay = verdict.check("pace", UP)["measured"], verdict.check("delay", DELAY)["measured"]

@@ -26,10 +26,9 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     With duplication a packet is gone only if it was lost and not repeated (netem draws both), so its chance
     of vanishing lies between
     loss x (1 - duplicate) and loss. Where corruption was asked, a damaged packet may be missing, too.
+    A packet that is still under way at the end has had its dice rolled and was not lost.
     """
-    judged = np.flatnonzero(
-        traffic.inputs.expected & ~traffic.queued & ~traffic.scripted & ~queue.must_be_full
-    )
+    judged = np.flatnonzero(traffic.inputs.expected & ~traffic.scripted & ~queue.must_be_full)
     lost = traffic.lost[judged] & ~queue.may_be_full[judged]
     states = traffic.asked.states
     probability = np.array([state.loss_probability for state in states])

@@ -25,7 +25,8 @@ class Traffic:
 
     `feeds` are the taps that saw the inputs, by the inputs' numbers.
     `queued` marks inputs that the link's own counters say were still waiting at the end of the run (`end_ns`,
-    the last instant that the capture shows), `scripted` those that were to vanish and did. `foreign` marks
+    the last instant that the capture shows), `unsure` those of which some were waiting and others had been
+    dropped, while nothing tells which; `scripted` those that were to vanish and did. `foreign` marks
     outputs that no flow's addresses explain. `damage` is the chance that corruption, asked of this or another
     link, has changed a packet.
     """
@@ -36,6 +37,7 @@ class Traffic:
     outputs: TapPackets
     matched: Match
     queued: Flags
+    unsure: Flags
     scripted: Flags
     foreign: Flags
     end_ns: int
@@ -139,4 +141,4 @@ def follow(
     foreign = np.ones(len(outputs), np.bool_)
     for pair in routes.flow_pairs:
         foreign &= outputs.pair != np.uint64(pair)
-    return Traffic(asked, tuple(feeds), inputs, outputs, matched, none, none, foreign, end_ns, damage)
+    return Traffic(asked, tuple(feeds), inputs, outputs, matched, none, none, none, foreign, end_ns, damage)
