@@ -241,6 +241,8 @@ def test_one_of_many_parts_that_fails_by_a_hair_does_not_sink_the_claim(tmp_path
     assert decide(tmp_path, part, values).verdict == Verdict.NOT_REPRODUCED
     found = decide(tmp_path, {"kind": "all", "parts": [part] * 20}, values)
     assert found.verdict == Verdict.UNDECIDED
+    assert "fails alone, but not where 20 are looked at; " in found.reason
+    assert "repetitions would decide" in found.reason
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(408.0, VERDICTS[0]), (500.0, VERDICTS[1])])

@@ -7,6 +7,7 @@ else the one closest to its bound.
 """
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
@@ -79,7 +80,11 @@ class Rule(Ruled):
         parts = tuple(decided(rule, context) for rule in rules)
         strict = [decided(rule, context.stricter(len(rules))) for rule in rules]
         failed = [part for part in strict if part.verdict == Verdict.NOT_REPRODUCED]
-        open_ = [part for part in parts if part.verdict != Verdict.REPRODUCED]
+        open_ = [
+            _open(alone, one, len(rules))
+            for alone, one in zip(parts, strict, strict=True)
+            if alone.verdict != Verdict.REPRODUCED
+        ]
         if failed:
             shown, verdict = failed[0], Verdict.NOT_REPRODUCED
         elif open_:
@@ -102,3 +107,10 @@ class Rule(Ruled):
             parts=parts,
             deterministic=shown.deterministic,
         )
+
+
+def _open(alone: Decision, strict: Decision, parts: int) -> Decision:
+    """A part as it leaves the claim undecided; one that fails when it is judged alone says what it lacks."""
+    if alone.verdict != Verdict.NOT_REPRODUCED:
+        return alone
+    return replace(alone, reason=strict.reason).because(f"fails alone, but not where {parts} are looked at")
