@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gauntlet.certificate.traffic import Traffic
+from gauntlet.certificate import tolerance
+from gauntlet.certificate.traffic import Traffic, delay_windows
 
 Flags = npt.NDArray[np.bool_]
 
@@ -18,8 +19,9 @@ def with_backlog(traffic: Traffic, backlog_packets: int) -> Traffic:
     end.
 
     They are among the packets that entered behind the last one to leave. In a full queue packets were dropped
-    between them: for a shaped link the asked limit tells which, for netem (where this makes no difference)
-    the last ones are taken.
+    between them: for a shaped link the asked limit tells which. netem drops when a packet enters, which
+    nothing shows before those that entered with it leave: the last ones are taken, and `may_wait` says that
+    it may have been others.
     """
     missing = traffic.inputs.expected & (traffic.matched.copies == 0) & ~traffic.scripted
     if not backlog_packets or not missing.any():
@@ -31,11 +33,22 @@ def with_backlog(traffic: Traffic, backlog_packets: int) -> Traffic:
         admitted = _admitted(traffic, candidates)
         # Admitted ones first; if they are fewer than counted, the rest shows up as a queue above its limit.
         chosen = np.concatenate((candidates[admitted], candidates[~admitted]))[:backlog_packets]
+        may_wait = traffic.may_wait
     else:
         chosen = np.flatnonzero(missing)[-backlog_packets:]
+        may_wait = _due_behind_the_end(traffic)
+        may_wait[chosen] = True
     queued = np.zeros(len(traffic.inputs), np.bool_)
     queued[chosen] = True
-    return replace(traffic, queued=queued)
+    return replace(traffic, queued=queued, may_wait=may_wait)
+
+
+def _due_behind_the_end(traffic: Traffic) -> Flags:
+    """Which inputs may leave after the last instant that the capture shows."""
+    time_ns = traffic.inputs.time_ns
+    _, most = delay_windows(traffic.asked, time_ns)
+    late: Flags = time_ns + most + tolerance.current().time_ns > traffic.end_ns
+    return late
 
 
 def _admitted(traffic: Traffic, candidates: npt.NDArray[np.int64]) -> Flags:
