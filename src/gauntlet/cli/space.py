@@ -122,14 +122,21 @@ def _refuse_unread(vary: str, given: "Mapping[str, str | None]") -> None:
 
 def _tell(trial: "Trial") -> None:
     """One trial as a line on stderr."""
-    from gauntlet.units import format_fraction, format_time
+    from gauntlet.units import format_fraction
 
-    options = " ".join(f"{key}={value}" for key, value in trial.options.items())
-    end = f"done after {format_time(trial.took_s)}" if trial.took_s is not None else trial.reason
+    options = "".join(f", {key} = {value}" for key, value in trial.options.items())
+    end = f"done after {_delay(trial.took_s)}" if trial.took_s is not None else trial.reason
     click.echo(
-        f"  {format_time(trial.delay_s)} one way, {format_fraction(trial.loss)} lost {options}: {end}",
+        f"  {_delay(trial.delay_s)} one way, {format_fraction(trial.loss)} lost{options}: {end}",
         err=True,
     )
+
+
+def _delay(seconds: float) -> str:
+    """As people read it; --json has every digit."""
+    from gauntlet.units import format_time
+
+    return format_time(float(f"{seconds:.4g}"))
 
 
 def _show(found: "list[Breaking]") -> None:
@@ -143,9 +150,9 @@ def _show(found: "list[Breaking]") -> None:
 
 
 def _lines(one: "Breaking") -> "Iterator[tuple[str, str]]":
-    from gauntlet.units import format_fraction, format_time
+    from gauntlet.units import format_fraction
 
-    shown = format_time if one.varied == "delay" else format_fraction
+    shown = _delay if one.varied == "delay" else format_fraction
     yield "completes at", "nothing tried" if one.holds is None else shown(one.holds)
     if one.breaks is None:
         yield "fails at", "nothing tried"
