@@ -4,13 +4,17 @@ that nobody judges says so.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from gauntlet import report
+from gauntlet.report import page
 from gauntlet.report.answer import sentences
 from gauntlet.report.contents import figures
 from gauntlet.report.factors import factor_of
+from gauntlet.report.figures import cdfs
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
 
@@ -109,3 +113,35 @@ def test_of_few_repetitions_it_says_the_mean_only(tmp_path: Path) -> None:
     assert said.startswith(
         "Yes. Best by the mean (so few repetitions tell nothing beyond chance): TCP CUBIC at"
     )
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "words"),
+    [
+        (0.025, "25.0 ms"),
+        (1.28, "1280 ms"),
+        (751.0, "751 s"),
+        (10_800.0, "3.00 hours"),
+        (432_000.0, "5.00 days"),
+    ],
+)
+def test_the_delay_of_a_link_is_told_in_the_unit_of_its_size(delay_s: float, words: str) -> None:
+    assert page._delay_words(delay_s) == words
+
+
+@pytest.mark.parametrize(("received_bps", "drawn"), [(0.0, False), (1e6, True)])
+def test_windows_in_which_nothing_arrives_are_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, received_bps: float, drawn: bool
+) -> None:
+    evaluation = report.load(build(tmp_path, Flow("cbr")))
+    kept = evaluation.results.by_flow
+
+    def windows(name: str, columns: tuple[str, ...]) -> dict[tuple[str, int], dict[str, Any]]:
+        found = kept(name, columns)
+        return {
+            key: {**values, "throughput_bps": np.full_like(values["throughput_bps"], received_bps)}
+            for key, values in found.items()
+        }
+
+    monkeypatch.setattr(type(evaluation.results), "by_flow", lambda _, *given: windows(*given))
+    assert (cdfs.throughput(evaluation) is not None) == drawn

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from gauntlet import units
+from gauntlet.cli.space import _show, space
 from gauntlet.engine.contract import OnEvent, Place
 from gauntlet.errors import UserError
 from gauntlet.space.breaking import Breaking, Transfer, Trials, by_delay, by_loss
@@ -60,7 +63,7 @@ def test_the_delay_and_the_parameter_at_fault_are_those_of_the_rule() -> None:
     assert one.holds < 15 <= one.breaks < 1.021 * one.holds
     assert one.reason == "timed out"
     assert [mend.key for mend in one.mends] == ["idle_timeout"]
-    written_s = float(str(one.mends[0].value).removesuffix("ms")) / 1e3
+    written_s = units.time_s(one.mends[0].value)
     assert 2 * one.breaks < written_s < 2.05 * one.breaks
 
 
@@ -95,3 +98,41 @@ def test_a_range_the_wrong_way_round_is_a_sentence() -> None:
     trials = Trials(Ruled(lambda *_: True), transfer, lambda _: None)
     with pytest.raises(UserError, match="give the shorter first"):
         by_delay(trials, transfer, least_s=2, most_s=1)
+
+
+def test_a_time_is_written_in_the_unit_of_its_size_and_never_below_what_mends() -> None:
+    one = found(lambda delay_s, _, params: delay_s < 300_000 or params.get("idle_timeout_s", 0) > 700_000)
+    (mend,) = one.mends
+    assert str(mend.value).endswith("d")
+    assert 700_000 < units.time_s(mend.value) < 1.03 * 700_000
+
+
+def told(one: Breaking, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the command prints."""
+    _show([one])
+    return capsys.readouterr().out
+
+
+def test_every_mend_is_told_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    one = found(lambda delay_s, _, params: 2 * delay_s < params.get("idle_timeout_s", 30))
+    said = told(one, capsys)
+    assert f"idle_timeout = {one.mends[0].value} (silence after which the session counts as dead)" in said
+    assert "why            timed out" in said
+
+
+def test_where_no_parameter_is_known_nothing_is_said_to_have_been_tried(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = found(lambda delay_s, *_: delay_s < 100, "tcp-cubic")
+    assert "no parameter of this transport is known" in told(one, capsys)
+    one = found(lambda delay_s, *_: delay_s < 100)
+    assert "none of initial_rtt, idle_timeout" in told(one, capsys)
+
+
+@pytest.mark.parametrize(
+    "options", [["--delay", "1s"], ["--vary", "loss", "--loss", "5%"], ["--vary", "loss", "--most", "1h"]]
+)
+def test_an_option_without_effect_is_refused(options: list[str]) -> None:
+    result = CliRunner().invoke(space, ["link", "quic-quinn-cubic", *options])
+    assert isinstance(result.exception, UserError)
+    assert "has no effect with --vary" in str(result.exception)

@@ -19,9 +19,9 @@ def with_backlog(traffic: Traffic, backlog_packets: int) -> Traffic:
     end.
 
     They are among the packets that entered behind the last one to leave. In a full queue packets were dropped
-    between them: for a shaped link the asked limit tells which. netem loses packets while others are under
-    way, and nothing tells which: those are taken as queued that were least likely to be lost, and all that
-    can be either are marked `unsure`.
+    between them: for a shaped link the asked limit tells which. netem drops when a packet enters, which
+    nothing shows before those that entered with it leave: the last ones are taken, and `may_wait` says that
+    it may have been others.
     """
     missing = traffic.inputs.expected & (traffic.matched.copies == 0) & ~traffic.scripted
     if not backlog_packets or not missing.any():
@@ -33,27 +33,22 @@ def with_backlog(traffic: Traffic, backlog_packets: int) -> Traffic:
         admitted = _admitted(traffic, candidates)
         # Admitted ones first; if they are fewer than counted, the rest shows up as a queue above its limit.
         chosen = np.concatenate((candidates[admitted], candidates[~admitted]))[:backlog_packets]
-        return replace(traffic, queued=_flags(traffic, chosen))
-    candidates = np.flatnonzero(missing)
-    _, longest_ns = delay_windows(traffic.asked, traffic.inputs.time_ns[candidates])
-    due_ns = traffic.inputs.time_ns[candidates] + longest_ns
-    under_way = candidates[due_ns >= traffic.end_ns - tolerance.current().time_ns]
-    if len(under_way) <= backlog_packets:  # or fewer: then some are overdue, which is for `delays` to say
-        return replace(traffic, queued=_flags(traffic, candidates[-backlog_packets:]))
-    states = traffic.asked.at(traffic.inputs.time_ns[under_way])
-    probability = np.array([state.loss_probability for state in traffic.asked.states])[states]
-    likeliest = under_way[np.lexsort((-under_way, probability))]
-    return replace(
-        traffic,
-        queued=_flags(traffic, likeliest[:backlog_packets]),
-        unsure=_flags(traffic, under_way),
-    )
+        may_wait = traffic.may_wait
+    else:
+        chosen = np.flatnonzero(missing)[-backlog_packets:]
+        may_wait = _due_behind_the_end(traffic)
+        may_wait[chosen] = True
+    queued = np.zeros(len(traffic.inputs), np.bool_)
+    queued[chosen] = True
+    return replace(traffic, queued=queued, may_wait=may_wait)
 
 
-def _flags(traffic: Traffic, chosen: npt.NDArray[np.int64]) -> Flags:
-    flags = np.zeros(len(traffic.inputs), np.bool_)
-    flags[chosen] = True
-    return flags
+def _due_behind_the_end(traffic: Traffic) -> Flags:
+    """Which inputs may leave after the last instant that the capture shows."""
+    time_ns = traffic.inputs.time_ns
+    _, most = delay_windows(traffic.asked, time_ns)
+    late: Flags = time_ns + most + tolerance.current().time_ns > traffic.end_ns
+    return late
 
 
 def _admitted(traffic: Traffic, candidates: npt.NDArray[np.int64]) -> Flags:

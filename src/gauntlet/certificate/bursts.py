@@ -143,8 +143,7 @@ def _dice(traffic: Traffic, queue: Occupancy, model: Bursts) -> Dice:
     rolled = np.flatnonzero(~traffic.scripted)
     known = applies[before] & (before == after)
     known &= ~gone | traffic.queued | (inputs.expected & ~queue.may_be_full)
-    known &= ~traffic.unsure
-    known &= ~traffic.matched.unclear_in
+    known &= ~traffic.matched.unclear_in & ~traffic.lost_or_queued
     known, fate, state = known[rolled], (gone & ~traffic.queued)[rolled], before[rolled]
     breaks = np.concatenate(([0], np.cumsum((np.diff(state) != 0) | ~known[1:]))) if len(rolled) else rolled
     return Dice(fate[known], breaks[known])

@@ -55,7 +55,7 @@ def check_conservation(traffic: Traffic, counters: Counters | None, findings: Fi
     backlog = 0 if counters is None else int(counters["backlog_packets"])
     # Packets that no tap had to show (a router's own, copies lost on the way) may be among the counted ones.
     others = int((~inputs.expected & (traffic.matched.copies == 0)).sum()) + int(traffic.own_words.sum())
-    spare = others + _copies_lost(traffic)
+    spare = others + _copies_lost(traffic) + _copies_queued(traffic)
     failure = None
     if lost > dropped + traffic.damaged_at_most:
         failure = (
@@ -92,6 +92,14 @@ def _copies_lost(traffic: Traffic) -> int:
     if chance == 0:
         return 0
     return allowed_range([Trials(len(traffic.inputs), 0.0, chance)], tolerance.ALPHA)[1]
+
+
+def _copies_queued(traffic: Traffic) -> int:
+    """How many copies made by duplication may be queued at the end, beside the packets themselves."""
+    chance = max(state.duplicate for state in traffic.asked.states)
+    if chance == 0:
+        return 0
+    return allowed_range([Trials(int(traffic.may_wait.sum()), 0.0, chance)], tolerance.ALPHA)[1]
 
 
 def check_counters(tap: TapPackets, counters: Counters, damage: float, findings: Findings) -> int:

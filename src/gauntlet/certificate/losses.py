@@ -24,11 +24,13 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     none was asked.
 
     With duplication a packet is gone only if it was lost and not repeated (netem draws both), so its chance
-    of vanishing lies between
-    loss x (1 - duplicate) and loss. Where corruption was asked, a damaged packet may be missing, too.
-    A packet that is still under way at the end has had its dice rolled and was not lost.
+    of vanishing lies between loss x (1 - duplicate) and loss. Packets that were still queued at the end were
+    not lost: netem throws its dice when they enter. Where corruption was asked, a damaged packet may be
+    missing, too.
     """
-    judged = np.flatnonzero(traffic.inputs.expected & ~traffic.scripted & ~queue.must_be_full)
+    judged = np.flatnonzero(
+        traffic.inputs.expected & ~_copies_may_wait(traffic) & ~traffic.scripted & ~queue.must_be_full
+    )
     lost = traffic.lost[judged] & ~queue.may_be_full[judged]
     states = traffic.asked.states
     probability = np.array([state.loss_probability for state in states])
@@ -40,6 +42,7 @@ def check_losses(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
         verb="lost",
         judged=judged,
         hit=lost,
+        unsure=traffic.lost_or_queued[judged],
         low=probability * (1 - repeated),
         high=damaged,
         findings=findings,
@@ -85,7 +88,9 @@ def check_copies(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
     netem rolls the dice of loss for a copy once more, so that a packet leaves twice with a chance between
     duplicate x (1 - loss)^2 and duplicate.
     """
-    judged = np.flatnonzero(traffic.inputs.expected & ~traffic.queued & ~queue.must_be_full)
+    judged = np.flatnonzero(
+        traffic.inputs.expected & ~traffic.queued & ~_copies_may_wait(traffic) & ~queue.must_be_full
+    )
     copied = traffic.matched.copies[judged] > 1
     states = traffic.asked.states
     loss = np.array([state.loss_probability for state in states])
@@ -96,6 +101,7 @@ def check_copies(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
         verb="repeated",
         judged=judged,
         hit=copied,
+        unsure=np.zeros(len(judged), np.bool_),
         low=probability * (1 - loss) ** 2,
         high=probability,
         findings=findings,
@@ -110,6 +116,14 @@ def check_copies(traffic: Traffic, queue: Occupancy, findings: Findings) -> None
         )
 
 
+def _copies_may_wait(traffic: Traffic) -> Flags:
+    """Inputs that tell nothing, because what is queued at the end may be their copies; none where no
+    duplication was asked for."""
+    if any(state.duplicate for state in traffic.asked.states):
+        return traffic.may_wait
+    return np.zeros(len(traffic.inputs), np.bool_)
+
+
 def _judge_by_chance(
     traffic: Traffic,
     *,
@@ -117,19 +131,23 @@ def _judge_by_chance(
     verb: str,
     judged: Ints,
     hit: Flags,
+    unsure: Flags,
     low: npt.NDArray[np.float64],
     high: npt.NDArray[np.float64],
     findings: Findings,
 ) -> None:
+    """`hit` holds of each of the `judged` packets, but for those `unsure`, of which only their number is
+    known."""
     link = traffic.link
     groups = _groups(traffic.asked, traffic.inputs.time_ns[judged], low, high, chain=name == "loss")
     alpha = tolerance.ALPHA / (len(groups) + 1)
     failures = []
     for members, trials, label in groups:
-        hits = int(hit[members].sum())
+        fewest, most = _hits_within(hit, unsure, members)
         smallest, largest = allowed_range(trials, alpha)
-        if smallest <= hits <= largest:
+        if smallest <= most and fewest <= largest:
             continue
+        hits = fewest if fewest > largest else most
         if largest == 0:
             when = seconds(traffic.inputs.time_ns[judged[members[np.argmax(hit[members])]]])
             failures.append(
@@ -183,6 +201,13 @@ def _judge_by_chance(
         measured=measured,
         expected=allowed,
     )
+
+
+def _hits_within(hit: Flags, unsure: Flags, members: Ints) -> tuple[int, int]:
+    """The fewest and the most hits that can be among some packets."""
+    sure, open_here = int((hit & ~unsure)[members].sum()), int(unsure[members].sum())
+    hits, spared = int((hit & unsure).sum()), int((~hit & unsure).sum())
+    return sure + max(0, open_here - spared), sure + min(open_here, hits)
 
 
 def _was(count: int) -> str:

@@ -25,10 +25,10 @@ class Traffic:
 
     `feeds` are the taps that saw the inputs, by the inputs' numbers.
     `queued` marks inputs that the link's own counters say were still waiting at the end of the run (`end_ns`,
-    the last instant that the capture shows), `unsure` those of which some were waiting and others had been
-    dropped, while nothing tells which; `scripted` those that were to vanish and did. `foreign` marks
-    outputs that no flow's addresses explain. `damage` is the chance that corruption, asked of this or another
-    link, has changed a packet.
+    the last instant that the capture shows), `may_wait` all that may have been: where some of them were lost,
+    too, nothing tells which. `scripted` marks those that were to vanish and did. `foreign` marks outputs that
+    no flow's addresses explain. `damage` is the chance that corruption, asked of this or another link, has
+    changed a packet.
     """
 
     asked: AskedLink
@@ -37,7 +37,7 @@ class Traffic:
     outputs: TapPackets
     matched: Match
     queued: Flags
-    unsure: Flags
+    may_wait: Flags
     scripted: Flags
     foreign: Flags
     end_ns: int
@@ -76,6 +76,14 @@ class Traffic:
         """Inputs that had to come out and neither did, nor were to vanish, nor are still queued."""
         lost: Flags = self.inputs.expected & (self.matched.copies == 0) & ~self.queued & ~self.scripted
         return lost
+
+    @cached_property
+    def lost_or_queued(self) -> Flags:
+        """Inputs of which some were lost and some still queued, and nothing tells which."""
+        either: Flags = self.may_wait & (self.lost | self.queued)
+        if (either & self.lost).any() and (either & self.queued).any():
+            return either
+        return np.zeros(len(self.inputs), np.bool_)
 
     @cached_property
     def length_at_link(self) -> Ints:
@@ -123,8 +131,8 @@ def follow(
     damage: float,
     returned: str | None = None,
 ) -> Traffic:
-    """Match what entered a stage with what left it; `queued` and `scripted` are still empty (see `backlog`
-    and `scripted`). `returned` as for `stage_inputs`."""
+    """Match what entered a stage with what left it; `queued`, `may_wait` and `scripted` are still empty (see
+    `backlog` and `scripted`). `returned` as for `stage_inputs`."""
     if returned is not None:
         feeds = {**feeds, returned: set()}
     inputs, outputs = stage_inputs(feeds, taps, routes, returned), taps[asked.link]

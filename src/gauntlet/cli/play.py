@@ -49,6 +49,7 @@ def play(file: Path, wishes: Wishes) -> int:
     from gauntlet.advice import services
     from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
+    from gauntlet.experiment.flows import held_times
     from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
@@ -64,6 +65,8 @@ def play(file: Path, wishes: Wishes) -> int:
     present = len(store.done(out) & {spec.id for spec in specs})
     if not wishes.silent:
         console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
+        for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
+            console(stderr=True).print(held, soft_wrap=True, markup=False)
     try:
         with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
             outcome = campaign.play(

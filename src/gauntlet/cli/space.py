@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gauntlet.cli.output import console, print_json
+from gauntlet.cli.output import print_json
 from gauntlet.cli.space_bench import bench
 from gauntlet.cli.space_vectors import vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from gauntlet.space.breaking import Breaking, Trial
 
 
@@ -32,10 +34,10 @@ space.add_command(vectors)
 @space.command(short_help="Find the delay or loss at which a transport's defaults break.")
 @click.argument("protocols", nargs=-1, required=True)
 @click.option("--vary", type=click.Choice(("delay", "loss")), default="delay", show_default=True)
-@click.option("--least", default="10ms", show_default=True, help="The shortest delay, one way.")
-@click.option("--most", default="1h", show_default=True, help="The longest delay, one way.")
-@click.option("--delay", default="250ms", show_default=True, help="With --vary loss: the delay, one way.")
-@click.option("--loss", default="0%", show_default=True, help="With --vary delay: the share that is lost.")
+@click.option("--least", help="With --vary delay: the shortest, one way (default: 10ms).")
+@click.option("--most", help="With --vary delay: the longest, one way (default: 1h).")
+@click.option("--delay", help="With --vary loss: the delay, one way (default: 250ms).")
+@click.option("--loss", help="With --vary delay: the share that is lost (default: 0%).")
 @click.option("--size", default="100kB", show_default=True, help="The file that is sent.")
 @click.option("--rate", default="1Mbit/s", show_default=True, help="The link's rate, both ways.")
 @click.option(
@@ -46,10 +48,10 @@ def link(
     *,
     protocols: tuple[str, ...],
     vary: str,
-    least: str,
-    most: str,
-    delay: str,
-    loss: str,
+    least: str | None,
+    most: str | None,
+    delay: str | None,
+    loss: str | None,
     size: str,
     rate: str,
     repetitions: int | None,
@@ -71,7 +73,8 @@ def link(
     from gauntlet.experiment.protocols import protocol
     from gauntlet.space import breaking
 
-    lost = units.fraction(loss)
+    _refuse_unread(vary, {"least": least, "most": most, "delay": delay, "loss": loss})
+    lost = units.fraction(loss or "0%")
     found = []
     for name in protocols:
         transfer = breaking.Transfer(
@@ -84,11 +87,15 @@ def link(
             Virtual.installed(), transfer, lambda trial: None if as_json else _tell(trial)
         )
         if vary == "loss":
-            found.append(breaking.by_loss(trials, transfer, delay_s=units.time_s(delay)))
+            found.append(breaking.by_loss(trials, transfer, delay_s=units.time_s(delay or "250ms")))
         else:
             found.append(
                 breaking.by_delay(
-                    trials, transfer, least_s=units.time_s(least), most_s=units.time_s(most), loss=lost
+                    trials,
+                    transfer,
+                    least_s=units.time_s(least or "10ms"),
+                    most_s=units.time_s(most or "1h"),
+                    loss=lost,
                 )
             )
     if as_json:
@@ -97,37 +104,71 @@ def link(
         _show(found)
 
 
+_READ = {"delay": ("least", "most", "loss"), "loss": ("delay",)}
+"""The options that say of the link what is not varied, or how far it is."""
+
+
+def _refuse_unread(vary: str, given: "Mapping[str, str | None]") -> None:
+    """Raise UserError for an option that has no effect with what is varied."""
+    from gauntlet.errors import UserError
+
+    for name, value in given.items():
+        if value is not None and name not in _READ[vary]:
+            other = next(key for key, names in _READ.items() if name in names)
+            raise UserError(
+                f"--{name} has no effect with --vary {vary}; leave it out, or give --vary {other}."
+            )
+
+
 def _tell(trial: "Trial") -> None:
     """One trial as a line on stderr."""
-    from gauntlet.units import format_fraction, format_time
+    from gauntlet.units import format_fraction
 
-    options = " ".join(f"{key}={value}" for key, value in trial.options.items())
-    end = f"done after {format_time(trial.took_s)}" if trial.took_s is not None else trial.reason
+    options = "".join(f", {key} = {value}" for key, value in trial.options.items())
+    end = f"done after {_delay(trial.took_s)}" if trial.took_s is not None else trial.reason
     click.echo(
-        f"  {format_time(trial.delay_s)} one way, {format_fraction(trial.loss)} lost {options}: {end}",
+        f"  {_delay(trial.delay_s)} one way, {format_fraction(trial.loss)} lost{options}: {end}",
         err=True,
     )
 
 
+def _delay(seconds: float) -> str:
+    """As people read it; --json has every digit."""
+    from gauntlet.units import format_time
+
+    return format_time(float(f"{seconds:.4g}"))
+
+
 def _show(found: "list[Breaking]") -> None:
-    from rich.table import Table
+    """A block of lines for each transport: a table would be cut where a terminal is narrow."""
+    for number, one in enumerate(found):
+        if number:
+            click.echo()
+        click.echo(f"{one.protocol}, {one.varied} varied")
+        for head, words in _lines(one):
+            click.echo(f"  {head:<14} {words}")
 
-    from gauntlet.units import format_fraction, format_time
 
-    table = Table("protocol", "varied", "completes at", "fails at", "why", "what mends it there")
-    for one in found:
-        shown = format_time if one.varied == "delay" else format_fraction
-        mends = "; or ".join(f"{mend.key} = {mend.value} ({mend.meaning})" for mend in one.mends)
-        if one.together:
-            mends = "only together: " + ", ".join(f"{key} = {value}" for key, value in one.together.items())
-        if not mends and one.breaks is not None:
-            mends = "none of the parameters tried"
-        table.add_row(
-            one.protocol,
-            one.varied,
-            "nothing tried" if one.holds is None else shown(one.holds),
-            "nothing tried" if one.breaks is None else shown(one.breaks),
-            one.reason,
-            mends,
-        )
-    console().print(table)
+def _lines(one: "Breaking") -> "Iterator[tuple[str, str]]":
+    from gauntlet.units import format_fraction
+
+    shown = _delay if one.varied == "delay" else format_fraction
+    yield "completes at", "nothing tried" if one.holds is None else shown(one.holds)
+    if one.breaks is None:
+        yield "fails at", "nothing tried"
+        return
+    yield "fails at", shown(one.breaks)
+    yield "why", one.reason
+    if one.holds is None:
+        return
+    head = "what mends it"
+    for mend in one.mends:
+        yield head, f"{mend.key} = {mend.value} ({mend.meaning})"
+        head = "or"
+    if one.together:
+        keys = ", ".join(f"{key} = {value}" for key, value in one.together.items())
+        yield head, f"only together: {keys}"
+    elif not one.mends and one.tried:
+        yield head, f"none of {', '.join(one.tried)}"
+    elif not one.mends:
+        yield head, "no parameter of this transport is known to bear on it"

@@ -281,7 +281,7 @@ def _run(
 ) -> RunSpec:
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
-    limit_s = about.limit or max(flow.start_s + workloads.app(flow.app).longest_s(flow) for flow in sent)
+    limit_s = about.limit or max(flow.start_s + workloads.longest_s(flow, ride.round_trip_s) for flow in sent)
     latest_s = max(flow.start_s for flow in sent)
     if limit_s <= latest_s:
         raise UserError(

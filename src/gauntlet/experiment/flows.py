@@ -1,6 +1,6 @@
 """From flow sections to the flows of a run: which protocol each gets, and what "max" is for it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,22 @@ def flows(
         _flow(section, protocol, max_rate_bps, folder, round_trip_s)
         for section, protocol in zip(sections, chosen, strict=True)
     )
+
+
+def held_times(sent: Iterable[FlowSpec], known: Mapping[str, protocols.Protocol]) -> list[str]:
+    """A sentence for each time fitted to the round trip that is as long as a flow takes it."""
+    names = {plan_name: name for name, plan_name in protocols.OPTIONS.items()}
+    held = {
+        (flow.protocol, names[key])
+        for flow in sent
+        for key in protocols.protocol(flow.protocol, known=known).fitted
+        if flow.options.get(key) == protocols.LONGEST_S
+    }
+    return [
+        f"{name} of {protocol} is {protocols.LONGEST_S / 86_400:g} days, the longest that a flow takes, "
+        "however long the round trip."
+        for protocol, name in sorted(held)
+    ]
 
 
 def _assigned(sections: tuple[FlowSection, ...], entry: str | None) -> list[str]:

@@ -15,6 +15,9 @@ from gauntlet.errors import UserError
 from gauntlet.experiment import player
 from gauntlet.experiment.external import AIOQUIC, STACK, ExternalStack
 
+LONGEST_S = 366 * 86_400.0
+"""The longest time that the player takes as a flow's parameter."""
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -26,7 +29,8 @@ class Fitted:
 
     def value_s(self, round_trip_s: float) -> float:
         """The time for a longest round trip."""
-        return round(max(self.round_trips * round_trip_s + self.more_s, self.least_s), 6)
+        wanted_s = max(self.round_trips * round_trip_s + self.more_s, self.least_s)
+        return round(min(wanted_s, LONGEST_S), 6)
 
 
 @dataclass(frozen=True)

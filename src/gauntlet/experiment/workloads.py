@@ -13,6 +13,11 @@ from gauntlet.experiment.runspec import FlowSpec
 
 DRAIN_S = 300.0
 """Virtual seconds granted after the last message of a paced flow for what is still queued to arrive."""
+PATIENT_ROUND_TRIPS = 400
+"""Round trips granted beside, where they take longer than DRAIN_S: a retransmission takes one, and more
+where it is lost, too."""
+LONGEST_WAIT_S = 3660 * 86_400.0
+"""No more is granted for round trips: ten years."""
 SLOWEST_BPS = 50_000
 """A transfer slower than this on average (bit/s, after DRAIN_S) counts as failed. Two orders of magnitude
 below the 5.2 Mbit/s of the slowest line of D3.4, section 5.2; virtual time makes waiting cheap."""
@@ -29,7 +34,7 @@ class App:
     """Keys that it may have besides."""
     params: Callable[[FlowSpec], dict[str, Any]]
     longest_s: Callable[[FlowSpec], float]
-    """Virtual seconds from its start after which it has surely failed."""
+    """Virtual seconds from its start after which it has surely failed over a short link."""
     stacks: frozenset[str] | None = None
     """Stacks of the guest that can carry it; None: any, as far as the guest knows."""
     external: ExternalStack | None = None
@@ -201,6 +206,12 @@ APPS: Mapping[str, App] = MappingProxyType({entry.name: entry for entry in _ALL}
 """Every application by name."""
 ALL_KEYS = frozenset(key for entry in _ALL for key in (*entry.keys, *entry.optional))
 """Keys of a flow that belong to some applications only."""
+
+
+def longest_s(flow: FlowSpec, round_trip_s: float) -> float:
+    """Virtual seconds from its start after which a flow has surely failed, over this round trip."""
+    waiting_s = max(0.0, min(PATIENT_ROUND_TRIPS * round_trip_s, LONGEST_WAIT_S) - DRAIN_S)
+    return app(flow.app).longest_s(flow) + waiting_s
 
 
 def app(name: str) -> App:

@@ -165,6 +165,14 @@ def _subtitle(evaluation: Evaluation) -> str:
     return " · ".join(parts)
 
 
+def _delay_words(delay_s: float) -> str:
+    """A delay of a link: milliseconds on Earth, and up to hours and days for links through space."""
+    for unit, scale in (("days", 86_400), ("hours", 3600), ("s", 1)):
+        if delay_s >= 2 * scale:
+            return f"{number(delay_s / scale)} {unit}"
+    return f"{number(delay_s * 1e3)} ms"
+
+
 def _link_words(evaluation: Evaluation) -> str:
     """What is said of a link that has no strip."""
     scenario = evaluation.results.scenario
@@ -178,8 +186,9 @@ def _link_words(evaluation: Evaluation) -> str:
         words.append(
             f"Bearer {bearer} does not change: {number(columns['rate_up_bps'][0] * 1e-6)} Mbit/s up and "
             f"{number(columns['rate_down_bps'][0] * 1e-6)} Mbit/s down, one-way delay "
-            f"{number(columns['delay_up_s'][0] * 1e3)} ms up and {number(columns['delay_down_s'][0] * 1e3)} "
-            f"ms down, packet loss {number(columns['loss_up'][0] * 100)} % up and "
+            f"{_delay_words(columns['delay_up_s'][0])} up and "
+            f"{_delay_words(columns['delay_down_s'][0])} down, "
+            f"packet loss {number(columns['loss_up'][0] * 100)} % up and "
             f"{number(columns['loss_down'][0] * 100)} % down, a queue of "
             f"{units.spaced(units.format_size(columns['queue_limit_bytes'][0]))} before the bottleneck; "
             "conditions of the matrix come on top."

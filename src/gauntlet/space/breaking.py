@@ -74,6 +74,8 @@ class Breaking:
     holds: float | None
     breaks: float | None
     reason: str = ""
+    tried: tuple[str, ...] = ()
+    """The flow keys that were tried where it breaks."""
     mends: list[Mend] = field(default_factory=list)
     together: dict[str, str | int] = field(default_factory=dict)
     """What mends it only together, where nothing does alone."""
@@ -92,8 +94,16 @@ class _Remedy:
     least: float
 
 
+_UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+
+
 def _time(value_s: float) -> str:
-    return f"{math.ceil(value_s * 1000)}ms"
+    """As a flow key takes it: to the millisecond below ten seconds, else to four digits, never less."""
+    if value_s < 10:
+        return f"{math.ceil(value_s * 1000)}ms"
+    unit, scale = next((unit, scale) for unit, scale in _UNITS if value_s >= 2 * scale)
+    step = 10.0 ** (math.floor(math.log10(value_s / scale)) - 3)
+    return f"{math.ceil(value_s / scale / step - 1e-9) * step:.6g}{unit}"
 
 
 _IDLE = _Remedy(
@@ -230,6 +240,7 @@ def _mend(found: Breaking, trials: Trials, failing: Trial) -> None:
     """Try each parameter alone where the transfer just fails; bisect the least value of one that mends it."""
     rtt_s = 2 * failing.delay_s
     remedies = REMEDIES.get(protocol(found.protocol).stack, ())
+    found.tried = tuple(remedy.key for remedy in remedies)
     for remedy in remedies:
         enough = max(remedy.enough(rtt_s), 2 * remedy.least)
         if not trials(failing.delay_s, failing.loss, {remedy.key: remedy.written(enough)}).completed:

@@ -24,9 +24,11 @@ LINK = "Link capacity"
 
 
 def throughput(evaluation: Evaluation) -> Figure | None:
-    """Throughput per whole window of each protocol, and the capacity of the link in the same windows."""
+    """Throughput per whole window of each protocol, and the capacity of the link in the same windows. None
+    where nothing arrived in any window: a flow over days has none, and one that gave up has empty ones.
+    """
     windows = evaluation.results.by_flow("windows", ("throughput_bps", "capacity_bps", "duration_s"))
-    if not windows:
+    if not any(np.nanmax(columns["throughput_bps"], initial=0.0) > 0 for columns in windows.values()):
         return None
     whole_s = max(float(columns["duration_s"].max()) for columns in windows.values())
 
