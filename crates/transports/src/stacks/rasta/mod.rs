@@ -245,45 +245,4 @@ impl Listener for RastaListener {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    type Build = fn(&Map<String, Value>) -> Result<Box<dyn Stack>, SpecError>;
-
-    fn sentence(build: Build, params: Value) -> String {
-        let params = params.as_object().expect("an object").clone();
-        build(&params).err().map(|error| error.to_string()).unwrap_or_default()
-    }
-
-    #[test]
-    fn mistakes_are_sentences() {
-        let cases = [
-            (json!({"t_max_s": 0.2}), "shorter than T_max"),
-            (json!({"t_h_s": 0}), "`t_h_s` is 0"),
-            (json!({"t_seq_s": 2}), "T_seq"),
-            (json!({"mwa": 20}), "below N_sendMax (20)"),
-            (json!({"safety_code": "crc"}), "unknown variant `crc`"),
-            (json!({"homes": 9}), "`homes` is 9; RaSTA has from 1 to 8 channels here"),
-        ];
-        for (params, part) in cases {
-            let found = sentence(build, params);
-            assert!(found.contains(part) && found.contains("`rasta`"), "{found}");
-        }
-    }
-
-    #[test]
-    fn within_tls_there_is_one_channel_and_what_resumes_is_left_out() {
-        let with = |more: Value| {
-            let mut params = json!({"congestion_control": "cubic"});
-            params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-            sentence(build_over_tls, params)
-        };
-        assert_eq!(with(json!({"t_max_s": 5, "client_auth": true})), "");
-        for (key, value) in [("transport", json!("sctp")), ("resumption", json!(true)), ("homes", json!(2))] {
-            let found = with(json!({key: value}));
-            assert!(found.contains(&format!("unknown field `{key}`")), "{found}");
-        }
-    }
-}
+mod tests;
