@@ -144,7 +144,7 @@ impl Engine {
             }
             Event::ChannelDiagnosis { channel, report } => {
                 let missed = u64::from(report.missed);
-                self.count(&missed_on(channel), missed);
+                self.count(&format!("channel_{}_missed", channel + 1), missed);
                 if missed > 0 {
                     let frames = report.frames;
                     self.tell(format!(
@@ -196,10 +196,6 @@ impl Engine {
         }
         for (name, count) in self.endpoint.frame_counters().named() {
             add(format!("frames_{name}"), count);
-        }
-        for channel in 0..self.endpoint.config().channels {
-            let missed = self.endpoint.channel_report(channel).map_or(0, |report| report.missed);
-            add(missed_on(channel), missed.into());
         }
         counts
     }
@@ -265,11 +261,6 @@ impl Engine {
             None => "it is not over".to_owned(),
         }
     }
-}
-
-/// Counts frames that were missed on a channel, which are counted from 1.
-fn missed_on(channel: usize) -> String {
-    format!("channel_{}_missed", channel + 1)
 }
 
 impl Drop for Engine {
