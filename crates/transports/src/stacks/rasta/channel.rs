@@ -33,7 +33,9 @@ pub(super) trait Channels: Send {
 
 /// Where channels wait between two connections; without a place they are closed with their connection.
 #[derive(Clone)]
-pub(super) struct Pool(Option<Arc<Mutex<Option<Box<dyn Channels>>>>>);
+pub(super) struct Pool(Option<Place>);
+
+type Place = Arc<Mutex<Option<Box<dyn Channels>>>>;
 
 impl Pool {
     /// A place with channels in it.

@@ -174,6 +174,9 @@ fn below() -> impl Iterator<Item = &'static str> {
     tls::parameters().into_iter().filter(|name| !NOT_BELOW.contains(name))
 }
 
+/// Parameters as a plan has them.
+type Named = Map<String, Value>;
+
 /// The names of the parameters of `rasta-tls`: RaSTA's and those of TLS below it.
 pub(in crate::stacks) fn parameters_over_tls() -> Vec<&'static str> {
     own().chain(below()).collect()
@@ -183,10 +186,7 @@ pub(in crate::stacks) fn parameters_over_tls() -> Vec<&'static str> {
 ///
 /// # Errors
 /// A sentence: neither knows one of them.
-pub(super) fn over_tls(
-    stack: &str,
-    params: &Map<String, Value>,
-) -> Result<(Map<String, Value>, Map<String, Value>), SpecError> {
+pub(super) fn over_tls(stack: &str, params: &Named) -> Result<(Named, Named), SpecError> {
     let known = parameters_over_tls();
     if let Some(stranger) = params.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(wrong(
