@@ -16,6 +16,11 @@ pub(super) trait Channels: Send {
     /// A sentence: the channel broke, and there is no other.
     fn send(&mut self, channel: usize, frame: &[u8]) -> Result<(), Failure>;
 
+    /// Whether a whole frame is here already, for which nobody need wait.
+    fn is_ready(&self) -> bool {
+        false
+    }
+
     /// Takes what has come and is whole: the channel, and a frame.
     ///
     /// # Errors

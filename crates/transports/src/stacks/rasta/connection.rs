@@ -44,7 +44,9 @@ impl RastaConnection {
     fn is_over(&mut self) -> Result<bool, Failure> {
         let Some(ending) = self.engine.ending() else { return Ok(false) };
         match ending {
-            Ending::There(Disconnection { reason: DisconnectReason::UserRequest, .. }) => {
+            Ending::There(Disconnection { reason: DisconnectReason::UserRequest, .. })
+                if self.engine.session.failure().is_none() =>
+            {
                 self.engine.end_channels();
                 Ok(true)
             }

@@ -209,11 +209,11 @@ impl Engine {
         let due = self.endpoint.poll_timeout();
         let due_ns = due.map_or(i64::MAX, |at| i64::try_from(at.as_nanos()).unwrap_or(i64::MAX));
         let wake_ns = due_ns.min(until_ns);
-        if wake_ns > self.now_ns {
-            let (now_ns, session) = (self.now_ns, Arc::clone(&self.session));
-            if let Some(channels) = &mut self.channels {
+        let ready = self.channels.as_ref().is_some_and(|channels| channels.is_ready());
+        if ready || wake_ns > self.now_ns {
+            if let Some(channels) = self.channels.as_ref().filter(|_| !ready) {
                 let (fds, events) = channels.waits();
-                session.wait_any(&fds, events, now_ns, wake_ns, doing)?;
+                self.session.wait_any(&fds, events, self.now_ns, wake_ns, doing)?;
             }
             let now = self.look_at_clock();
             let endpoint = &mut self.endpoint;

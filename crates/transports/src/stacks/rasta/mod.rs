@@ -121,14 +121,17 @@ impl Stack for OverUdp {
     }
 
     fn listen(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
-        let channels = Datagrams::open(session, End::Receiver, self.homes(), message_bytes)?;
+        let endpoint = self.0.endpoint(session, End::Receiver, message_bytes)?;
+        let max_frame_bytes = endpoint.config().max_frame_bytes();
+        let channels = Datagrams::open(session, End::Receiver, self.homes(), max_frame_bytes)?;
         let opens = Opens::Again(Pool::of(Box::new(channels)));
-        RastaListener::boxed(&self.0, session, message_bytes, opens)
+        Ok(RastaListener::boxed(&self.0, session, message_bytes, opens, endpoint))
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let channels = Datagrams::open(session, End::Sender, self.homes(), message_bytes)?;
         let endpoint = self.0.endpoint(session, End::Sender, message_bytes)?;
+        let max_frame_bytes = endpoint.config().max_frame_bytes();
+        let channels = Datagrams::open(session, End::Sender, self.homes(), max_frame_bytes)?;
         connect(Engine::new(session, endpoint, Box::new(channels), Pool::none()))
     }
 }
@@ -177,7 +180,9 @@ impl Stack for OverTls {
         let ends = self.ends(session)?;
         let socket = self.tls.at_destination(session)?;
         socket::listen(&socket)?;
-        RastaListener::boxed(&self.common, session, message_bytes, Opens::Each(socket, ends))
+        let endpoint = self.common.endpoint(session, End::Receiver, message_bytes)?;
+        let opens = Opens::Each(socket, ends);
+        Ok(RastaListener::boxed(&self.common, session, message_bytes, opens, endpoint))
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
@@ -207,7 +212,7 @@ struct RastaListener {
     session: Arc<Session>,
     message_bytes: u32,
     opens: Opens,
-    /// The end of the first connection: what is wrong with it was to be found before a sender comes.
+    /// The end of the first connection.
     first: Option<Endpoint>,
 }
 
@@ -217,10 +222,10 @@ impl RastaListener {
         session: &Arc<Session>,
         message_bytes: u32,
         opens: Opens,
-    ) -> Result<Box<dyn Listener>, Failure> {
-        let first = Some(common.endpoint(session, End::Receiver, message_bytes)?);
+        first: Endpoint,
+    ) -> Box<dyn Listener> {
         let (common, session) = (Arc::clone(common), Arc::clone(session));
-        Ok(Box::new(Self { common, session, message_bytes, opens, first }))
+        Box::new(Self { common, session, message_bytes, opens, first: Some(first) })
     }
 }
 

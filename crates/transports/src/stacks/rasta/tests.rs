@@ -162,7 +162,8 @@ fn with_a_loss(lost: usize, params: Value) -> ([Vec<Signal>; 2], std::collection
     let session = session();
     let engine = |end| {
         let endpoint = common.endpoint(&session, end, MESSAGE_BYTES as u32).expect("sound");
-        let below = Datagrams::open(&session, end, 1, MESSAGE_BYTES as u32).expect("the port is free");
+        let max_frame_bytes = endpoint.config().max_frame_bytes();
+        let below = Datagrams::open(&session, end, 1, max_frame_bytes).expect("the port is free");
         let lost = if end == End::Sender { lost } else { 0 };
         Engine::new(&session, endpoint, Box::new(Losing { below, sent: 0, lost }), Pool::none())
     };

@@ -17,8 +17,6 @@ use crate::sys::batch::{self, RecvBatch};
 
 /// Datagrams taken with one call.
 const RECEIVE_DATAGRAMS: usize = 32;
-/// Room for a frame: the message, and more than all headers and codes take.
-const OVERHEAD_BYTES: usize = 256;
 
 /// One channel.
 struct Channel {
@@ -37,12 +35,12 @@ pub(super) struct Datagrams {
 }
 
 impl Datagrams {
-    /// Binds the sockets of so many `homes` of an end.
+    /// Binds the sockets of so many `homes` of an end, whose frames have at most so many bytes.
     pub(super) fn open(
         session: &Arc<Session>,
         end: End,
         homes: usize,
-        message_bytes: u32,
+        max_frame_bytes: usize,
     ) -> Result<Self, Failure> {
         let ctx = &session.ctx;
         let source = (ctx.source, ctx.source_further.as_slice());
@@ -59,7 +57,7 @@ impl Datagrams {
             Ok(Channel { socket: Guarded::new(socket, session)?, peer, to })
         };
         let channels: Result<Vec<_>, Failure> = own.into_iter().zip(other).map(open).collect();
-        let inbound = RecvBatch::new(RECEIVE_DATAGRAMS, message_bytes as usize + OVERHEAD_BYTES);
+        let inbound = RecvBatch::new(RECEIVE_DATAGRAMS, max_frame_bytes + 1);
         Ok(Self { session: Arc::clone(session), channels: channels?, inbound })
     }
 }

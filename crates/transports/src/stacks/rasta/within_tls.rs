@@ -201,6 +201,11 @@ impl Channels for Frames {
         self.flush(CARRYING)
     }
 
+    /// What came with the end of the handshake, or with another frame.
+    fn is_ready(&self) -> bool {
+        !matches!(first_frame(&self.incoming, self.max_frame_bytes), Ok(None))
+    }
+
     fn receive(&mut self, take: &mut dyn FnMut(usize, &[u8])) -> Result<(), Failure> {
         self.read(CARRYING)?;
         self.flush(CARRYING)?;
