@@ -88,10 +88,11 @@ def test_a_session_without_an_answer(tmp_path: Path) -> None:
     assert "never came on" in run.verdict(tmp_path).failures["established", last_back(run)]
 
 
-def test_tls_needs_the_other_side_to_speak(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stack", ["tls", "rasta-tls"])
+def test_tls_needs_the_other_side_to_speak(tmp_path: Path, stack: str) -> None:
     """The receiver of these packets sends no data, so that there was no handshake of TLS."""
     run = RealRun("cubic")
-    run.plan["flows"][0].update(stack="tls", stack_params={"congestion_control": "cubic"})
+    run.plan["flows"][0].update(stack=stack, stack_params={"congestion_control": "cubic"})
     failures = run.verdict(tmp_path).failures
     assert "the first data of the other side never came" in failures["established", last_back(run)]
 

@@ -21,7 +21,7 @@ from tests.experiment.conftest import CONSTANT, RAIL, Parse
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 AXIS = 'loss = ["0%", "1%"]\n'
-OVER_TCP = {"tcp", "mptcp", "tls"}
+OVER_TCP = {"tcp", "mptcp", "tls", "rasta-tls"}
 
 
 def _planned(spec: RunSpec) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def test_mistakes_get_a_sentence(rule: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["tls-cubic", "quic-quinn-cubic", "mptcp-cubic"])
 def test_messages_that_nobody_on_the_way_can_tell_are_refused(protocol: str) -> None:
-    assert f"over {protocol}; sctp, tcp, udp can be told" in str(
+    assert f"over {protocol}; rasta, sctp, tcp, udp can be told" in str(
         _refusal(_rule("{ message = 1 }", DROP), protocol=protocol)
     )
 

@@ -64,11 +64,13 @@ BY_COUNT = {
     "nth": 3,
 }
 BY_COUNT_OF_RECORDS = BY_COUNT | {"length_bytes": [222, 242]}
+BY_COUNT_OF_FRAMES = BY_COUNT | {"length_bytes": [268, 296]}
 
 
 @pytest.mark.parametrize(
     ("protocol", "where"),
     [("udp", OF_UDP), ("tcp-cubic", BY_NUMBER), ("sctp", BY_NUMBER), ("tls-cubic", BY_COUNT_OF_RECORDS),
+     ("rasta", BY_NUMBER), ("rasta-tls", BY_COUNT_OF_FRAMES),
      ("tls-sctp", BY_COUNT_OF_RECORDS), ("quic-quinn-cubic", BY_COUNT), ("restp-file", BY_COUNT)],
 )  # fmt: skip
 def test_one_message_is_meant_whatever_carries_it(protocol: str, where: dict[str, Any]) -> None:
@@ -178,6 +180,7 @@ def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
             "would have to encrypt anew",
         ),
         ('kind = "masquerade"\nmessage = 3', {"protocol": "sctp"}, "cannot make a packet of sctp"),
+        ('kind = "insertion"\nmessage = 3', {"protocol": "rasta"}, "cannot make a packet of rasta"),
         ('kind = "masquerade"\nmessage = 3', {"protocol": "tls-sctp"}, "cannot make a packet of tls-sctp"),
         ('kind = "deletion"\nmessage = 3', {"protocol": "quic-aioquic-cubic"}, "programs carry 'safety'"),
         (

@@ -477,7 +477,7 @@ def test_without_its_log_a_node_is_not_checked(honest: tuple[dict[str, Any], Pat
          "the messages of flow \"f9\": the run has no flow of this id"),
         ({"flows": [_udp_flow(stack="tls", stack_params={"congestion_control": "cubic"})],
           "in_path": [{**MALLORY, "rules": [_rule({"message": {"flow": "f0"}}, {"action": "drop"})]}]},
-         "`tls` does not carry them in the clear; `udp`, `tcp` and `sctp` do"),
+         "`tls` does not carry them in the clear; `udp`, `tcp`, `sctp` and `rasta` do"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_played_gets_a_sentence(play: Play, changes: Mapping[str, Any], sentence: str) -> None:

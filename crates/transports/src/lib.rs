@@ -44,5 +44,6 @@ pub use stacks::{Description, Entry, Feature, build, describe, names};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;
 pub use transport::{
-    Arrival, Carriage, Connection, DeliveryInstants, InitialWindow, Listener, Sampler, Service, Stack, Take,
+    Arrival, Carriage, Connection, DeliveryInstants, InitialWindow, Listener, Sampler, Service, Signal,
+    Stack, Take,
 };

@@ -62,6 +62,16 @@ impl Opening {
         request_with_data: false,
     };
 
+    /// RaSTA over UDP: connection request and connection response.
+    pub(super) const RASTA_OVER_UDP: Opening = Opening {
+        ip_protocol: 17,
+        ports_at: 0,
+        request: &RASTA_REQUEST,
+        answer: &RASTA_ANSWER,
+        empty: &[],
+        request_with_data: false,
+    };
+
     /// The same over raw IP, where nothing in ResTP's header tells whether data follow: with the opportunistic handshake
     /// the first data packet vanishes together with the request.
     pub(super) const RESTP_OVER_IP: Opening = Opening {
@@ -73,6 +83,19 @@ impl Opening {
         request_with_data: false,
     };
 }
+
+/// Types of RaSTA's connection request and response, lowest octet first, behind a frame's header and the message's length
+/// (`srtyp_sr_types.h` of SBB's stack).
+const fn rasta_type(number: u16) -> [HeaderByte; 2] {
+    let [low, high] = number.to_le_bytes();
+    [
+        HeaderByte { offset: UDP_AND_FRAME_BYTES + 2, value: low, mask: 0xff },
+        HeaderByte { offset: UDP_AND_FRAME_BYTES + 3, value: high, mask: 0xff },
+    ]
+}
+const UDP_AND_FRAME_BYTES: u8 = 8 + rasta::FRAME_HEADER_BYTES as u8;
+const RASTA_REQUEST: [HeaderByte; 2] = rasta_type(rasta::Kind::ConnectionRequest as u16);
+const RASTA_ANSWER: [HeaderByte; 2] = rasta_type(rasta::Kind::ConnectionResponse as u16);
 
 /// A UDP datagram is as long as its header (8 bytes) and that of ResTP, whose lower half of the first byte counts words.
 const EMPTY_OVER_UDP: [[HeaderByte; 3]; LONGEST_HEADER_WORDS + 1 - SHORTEST_HEADER_WORDS] = {

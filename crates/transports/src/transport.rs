@@ -61,6 +61,8 @@ pub enum Carriage {
     Stream,
     /// Each is in a DATA chunk of SCTP, or in several that follow each other (RFC 9260, section 3.3.1).
     Chunks,
+    /// Datagrams of UDP are frames of RaSTA; those with a data message hold one or several.
+    Rasta,
 }
 
 /// What decides how much a sender may send before the first acknowledgement.
@@ -150,6 +152,15 @@ pub trait Listener: Send {
 
 /// Takes what arrives: the bytes (of a stream, or of one message) and when they arrived, if known.
 pub type Take<'a> = dyn FnMut(&[u8], Option<i64>) -> Result<(), Failure> + 'a;
+
+/// Something that a transport tells its user although the session goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// When, in time of the run.
+    pub t_ns: i64,
+    /// What, in a sentence.
+    pub sentence: String,
+}
 
 /// What a call to [`Connection::receive`] brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,6 +282,12 @@ pub trait Connection: Send {
     /// lost, what it refused.
     fn counts(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
+    }
+
+    /// What the transport has told its user since this was last asked, beside an end that is a failure: that it noticed
+    /// something wrong and went on.
+    fn signals(&mut self) -> Vec<Signal> {
+        Vec::new()
     }
 
     /// Reads the state of the sender's socket; `None` for a transport without one.

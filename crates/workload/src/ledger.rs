@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use transports::secure::RecordMap;
-use transports::{DeliveryInstants, SocketSample};
+use transports::{DeliveryInstants, Signal, SocketSample};
 
 use crate::exchange::Exchange;
 use crate::verdicts::Judged;
@@ -119,6 +119,9 @@ pub struct ServerResult {
     pub(crate) exchanges: Vec<Exchange>,
     /// What its transport counted.
     pub(crate) counts: BTreeMap<String, u64>,
+    /// What its transport told it and went on, for an application that judges: it reads them itself.
+    #[serde(skip)]
+    pub(crate) signals: Vec<Signal>,
     /// What it made of its messages, in the order of their instants.
     pub(crate) judged: Vec<Judged>,
 }
@@ -134,6 +137,9 @@ pub struct ClientResult {
     pub(crate) subflows: Option<u32>,
     pub(crate) sender_dropped_messages: Option<u64>,
     pub(crate) counts: BTreeMap<String, u64>,
+    /// What its transport told it and went on, for an application that judges: it reads them itself.
+    #[serde(skip)]
+    pub(crate) signals: Vec<Signal>,
     /// What it was told of its session, in an application that judges.
     pub(crate) judged: Vec<Judged>,
 }
@@ -150,6 +156,7 @@ impl ClientResult {
             subflows: None,
             sender_dropped_messages: None,
             counts: BTreeMap::new(),
+            signals: Vec::new(),
             judged: Vec::new(),
         }
     }
@@ -164,6 +171,7 @@ impl ServerResult {
             records: None,
             exchanges: Vec::new(),
             counts: BTreeMap::new(),
+            signals: Vec::new(),
             judged: Vec::new(),
         }
     }

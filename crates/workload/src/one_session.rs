@@ -130,6 +130,7 @@ pub(crate) fn receive_over_one_session(
     let received = receive(&mut End { connection: connection.as_mut(), session }, &mut result.received);
     result.records = connection.records();
     result.counts = connection.counts();
+    result.signals = connection.signals();
     received
 }
 
@@ -153,6 +154,7 @@ pub(crate) fn send_over_one_session(
     });
     result.sender_dropped_messages = connection.sender_dropped_messages();
     result.counts = connection.counts();
+    result.signals = connection.signals();
     result.samples = samples;
     outcome
 }

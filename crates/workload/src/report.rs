@@ -42,8 +42,15 @@ impl FlowReport {
         client: ClientResult,
     ) -> Self {
         let alone = server.is_none();
-        let ServerResult { received, instants, records, exchanges: asked, counts: at_receiver, mut judged } =
-            server.unwrap_or_else(|| ServerResult::new(false));
+        let ServerResult {
+            received,
+            instants,
+            records,
+            exchanges: asked,
+            counts: at_receiver,
+            mut judged,
+            ..
+        } = server.unwrap_or_else(|| ServerResult::new(false));
         let ClientResult {
             mut sent,
             samples,
@@ -54,6 +61,7 @@ impl FlowReport {
             sender_dropped_messages,
             mut counts,
             judged: told,
+            ..
         } = client;
         judged.extend(told);
         // In the order in which things happened, as far as instants tell.

@@ -65,7 +65,10 @@ impl Flow {
     /// Why they cannot be told there, as the second half of a sentence.
     pub fn framing(&self) -> Result<Framing, String> {
         let carriage = self.stack.carriage().ok_or_else(|| {
-            format!("`{}` does not carry them in the clear; `udp`, `tcp` and `sctp` do", self.spec.stack)
+            format!(
+                "`{}` does not carry them in the clear; `udp`, `tcp`, `sctp` and `rasta` do",
+                self.spec.stack
+            )
         })?;
         let messages = self.app.messages();
         let messages =

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// What happened at one instant, in time of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
-    /// `message`: one arrived. `timeout`: none that is fresh did for too long. `session`: an end was told that its
-    /// session broke. `limit`: the run's limit came.
+    /// `message`: one arrived. `timeout`: none that is fresh did for too long. `session`: an end was told by its
+    /// transport that something is wrong, of which the session may break. `limit`: the run's limit came.
     pub event: String,
     /// When.
     pub t_ns: i64,

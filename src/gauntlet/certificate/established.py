@@ -28,7 +28,10 @@ Flags = npt.NDArray[np.bool_]
 Recognise = Callable[[Bytes], Flags]
 """Which of the packets (rows of captured bytes) are the ones that are looked for."""
 
-_BY_KERNEL = frozenset({"tcp", "mptcp", "sctp", "tls"})
+_SECURED = frozenset({"tls", "rasta-tls"})
+"""Stacks whose session needs a handshake of TLS behind that of the transport."""
+
+_BY_KERNEL = frozenset({"tcp", "mptcp", "sctp", *_SECURED})
 """Stacks whose transport's handshake is the kernel's: the program that waits for it is woken by its end."""
 
 _ASKING = "page"
@@ -109,11 +112,11 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
         return
     carried = _first_ns(capture, links, pairs, _recognise(flow, of_transport=True))
     secured = carried
-    if claims.stack == "tls":
+    if claims.stack in _SECURED:
         secured = _first_ns(capture, links, pairs, _recognise(flow, of_transport=False))
     where = " and ".join(links)
     failure = _early(flow, transport_ns, carried, "the answer to its request", where)
-    if claims.stack == "tls":
+    if claims.stack in _SECURED:
         failure = failure or _early(flow, established_ns, secured, "the first data of the other side", where)
     failure = failure or _late(flow, established_ns, transport_ns, carried, where)
     needed_ns = max(carried, secured)

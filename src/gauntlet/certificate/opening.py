@@ -45,6 +45,12 @@ _RESTP_IP = Opening(
     253, 8, {"syn": ((1, 0x12, 0x02), (2, 0x20, 0)), "syn-ack": ((1, 0x12, 0x12), (2, 0x20, 0))}
 )
 
+# The types of RaSTA's connection request (6200) and response (6201), lowest octet first, behind the headers
+# of UDP and of a frame and the message's length (`srtyp_sr_types.h` of SBB's stack).
+_RASTA = Opening(
+    17, 0, {"syn": ((18, 0xFF, 0x38), (19, 0xFF, 0x18)), "syn-ack": ((18, 0xFF, 0x39), (19, 0xFF, 0x18))}
+)
+
 
 def opening_of(flow: Mapping[str, Any]) -> Opening | None:
     """The opening packets of a plan's flow; None where they cannot be told from others."""
@@ -55,7 +61,7 @@ def opening_of(flow: Mapping[str, Any]) -> Opening | None:
         if params.get("encapsulation") == "ip":
             return _RESTP_IP
         return replace(_RESTP_UDP, request_with_data=not params.get("syn_first", True))
-    return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP}.get(stack)
+    return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP, "rasta": _RASTA, "rasta-tls": _TCP}.get(stack)
 
 
 ANSWER = "answer"
@@ -67,6 +73,8 @@ ANSWER = "answer"
 _ANSWERS = {
     "tcp": Opening(6, 0, {ANSWER: _TCP.marks["syn-ack"]}),
     "mptcp": Opening(6, 0, {ANSWER: _TCP.marks["syn-ack"]}),
+    "rasta": Opening(17, 0, {ANSWER: _RASTA.marks["syn-ack"]}),
+    "rasta-tls": Opening(6, 0, {ANSWER: _TCP.marks["syn-ack"]}),
     "sctp": Opening(132, 0, {ANSWER: ((12, 0xFF, 11),)}),
 }
 _QUIC_ANSWER = Opening(17, 0, {ANSWER: ()})

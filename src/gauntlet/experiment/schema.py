@@ -167,6 +167,12 @@ class LinkSection(Strict):
     """Of the second line of wire-dual; None: as on the first."""
 
 
+SafetyCode = Literal[
+    "md4-half", "md4-full", "blake2b-half", "blake2b-full", "siphash-half", "siphash-full", "none"
+]
+"""RaSTA's, as the player names them."""
+
+
 class FlowSection(Strict):
     """[workload] or one [[flow]]: who sends what."""
 
@@ -238,6 +244,28 @@ class FlowSection(Strict):
     """How often COP-1 sends a frame at most; None: 3 times."""
     report_interval: Duration | None = None
     """How often COP-1's receiver reports though nothing came; None: 1 s."""
+    t_max: Duration | None = None
+    """T_max of RaSTA, the greatest age of a message; None: 1.8 s."""
+    t_h: Duration | None = None
+    """T_h of RaSTA, after which a heartbeat follows; None: 300 ms."""
+    t_seq: Duration | None = None
+    """T_seq of RaSTA, for how long a frame waits for those before it; None: 100 ms."""
+    n_send_max: int | None = Field(default=None, ge=2, le=65535)
+    """N_sendMax of RaSTA, the most messages that are not confirmed; None: 20."""
+    mwa: int | None = Field(default=None, ge=1, le=65534)
+    """MWA of RaSTA, after how many messages it confirms at the latest; None: 10."""
+    n_max_packet: int | None = Field(default=None, ge=1, le=255)
+    """N_maxPacket of RaSTA, the most messages in one of its own; None: 1."""
+    n_diag_window: int | None = Field(default=None, ge=1)
+    """N_diagWindow of RaSTA, how many messages a diagnosis of the connection counts; None: 5,000."""
+    n_diagnosis: int | None = Field(default=None, ge=1)
+    """N_diagnosis of RaSTA, how many frames a diagnosis of a channel counts; None: 200."""
+    n_defer_queue: int | None = Field(default=None, ge=1, le=10_000)
+    """N_deferQueueSize of RaSTA, how many frames can wait; None: 4."""
+    safety_code: SafetyCode | None = None
+    """What RaSTA protects messages by; None: the lower half of MD4."""
+    check_code: Literal["a", "b", "c", "d", "e"] | None = None
+    """The option of the check code in RaSTA's frames; None: a, none."""
     client_auth: bool | None = None
     """Whether the sender shows a certificate too; None: no."""
     resumption: bool | None = None

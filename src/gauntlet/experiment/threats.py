@@ -33,7 +33,7 @@ MESSAGE_BYTES = 160
 """The application's usual size."""
 FIRST_PORT, FIRST_SOURCE_PORT = 5000, 40_000
 """Of flow 0 (docs/formats/plan.md, "Flow")."""
-OVERHEAD_BYTES: Mapping[str, tuple[int, int]] = MappingProxyType({"tls": (62, 82)})
+OVERHEAD_BYTES: Mapping[str, tuple[int, int]] = MappingProxyType({"tls": (62, 82), "rasta-tls": (108, 136)})
 """What a packet with one message has beside it, at least and at most, by stack: of TLS 1.3 a record (22
 bytes, RFC 8446, section 5.2) and the headers of IPv4 and TCP (40, and 12 for time stamps) or SCTP (48, and up
 to 3). ClientHello is longer where messages have the usual size, the client's Finished shorter."""

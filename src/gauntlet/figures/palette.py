@@ -54,6 +54,8 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "sdls": Drawn("#8C8C00", "cross", _DASHED),
         "sdls-cop1": Drawn("#01665E", "square", _SOLID),
         "sdls-cop1-deep-space": Drawn("#8C510A", "square", _DASHED),
+        "rasta": Drawn("#B3006B", "diamond", _SOLID),
+        "rasta-tls": Drawn("#5A0F3C", "diamond", _DASHED),
         "restp-protected": Drawn("#2166AC", "triangle-up", _DASH_DOT),
         "tls-cubic": Drawn("#00429D", "circle", _SOLID),
         "tls-bbr": Drawn("#8F5200", "square", _DASHED),

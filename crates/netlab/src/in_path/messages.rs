@@ -15,6 +15,8 @@ pub enum Carriage {
     Stream,
     /// Each is in a DATA chunk of SCTP, or in several that follow each other.
     Chunks,
+    /// Datagrams of UDP are frames of RaSTA; those with a data message hold one or several.
+    Rasta,
 }
 
 /// What the first bytes of a message tell of it.

@@ -31,6 +31,7 @@ mod node;
 mod packet;
 mod pattern;
 mod place;
+mod rasta;
 mod scripted;
 mod spec;
 mod stores;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::chunks::Chunks;
 use super::messages::{Carriage, Found, MessageFlow, Part};
 use super::packet::{Headers, SCTP, TCP, UDP};
+use super::rasta;
 use super::stream::Stream;
 
 /// Follows the messages of one flow.
 pub(crate) struct Tracker {
     flow: MessageFlow,
-    /// Datagrams so far, for messages that bear no number.
+    /// Messages in datagrams so far, for those that bear no number.
     datagrams: u64,
     /// One for each source port.
     streams: BTreeMap<u16, Stream>,
@@ -43,6 +44,10 @@ impl Tracker {
                 };
                 let within = payload_at..headers.end;
                 vec![Part { flow, number, begins_at: payload_at as i64, within }]
+            }
+            Carriage::Rasta if headers.protocol == UDP => {
+                let messages = self.flow.messages.as_ref();
+                rasta::parts(flow, packet, payload_at..headers.end, messages, &mut self.datagrams)
             }
             Carriage::Stream if headers.protocol == TCP => {
                 let stream = self.streams.entry(from).or_default();

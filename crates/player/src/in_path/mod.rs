@@ -117,6 +117,7 @@ fn message_flow(id: &str, run: &Run, flows: &[Flow], network: &Network) -> Resul
             Carriage::Datagrams => in_path::Carriage::Datagrams,
             Carriage::Stream => in_path::Carriage::Stream,
             Carriage::Chunks => in_path::Carriage::Chunks,
+            Carriage::Rasta => in_path::Carriage::Rasta,
         },
         source: SocketAddr::new(address(network, &spec.from)?, own_port),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),

@@ -2,6 +2,7 @@
 
 mod mptcp;
 pub(crate) mod quic;
+mod rasta;
 mod restp;
 pub(crate) mod sctp;
 mod sdls;
@@ -88,6 +89,13 @@ const REGISTRY: &[Entry] = &[
     #[cfg(feature = "quiche")]
     entry("quic-quiche", parameters::<quic::quiche::Params>, &[Reliable], quic::quiche::build),
     entry("restp", parameters::<restp::Params>, &[Reliable, Opening, SeveralAddresses], restp::build),
+    entry(
+        "rasta",
+        parameters::<rasta::Params>,
+        &[Reliable, InClear, Opening, SeveralAddresses],
+        rasta::build,
+    ),
+    entry("rasta-tls", rasta::parameters_over_tls, &[Reliable, Opening], rasta::build_over_tls),
     entry("sdls", parameters::<sdls::AloneParams>, &[], sdls::build_alone),
     entry("sdls-cop1", parameters::<sdls::ReliableParams>, &[Reliable], sdls::build_reliable),
 ];
@@ -153,7 +161,8 @@ mod tests {
     fn most(entry: &Entry) -> Box<dyn Stack> {
         let params = match entry.name {
             "tcp" | "tls" | "mptcp" => json!({"congestion_control": "cubic"}),
-            "sctp" => json!({"homes": 2}),
+            "rasta-tls" => json!({"congestion_control": "cubic"}),
+            "sctp" | "rasta" => json!({"homes": 2}),
             "restp" => json!({"profile": "multipath"}),
             _ => json!({}),
         };

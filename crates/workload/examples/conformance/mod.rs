@@ -35,6 +35,8 @@ fn parameters(stack: &str) -> Vec<Value> {
         "quic-quinn" | "quic-quiche" => vec![json!({}), json!({"datagrams": true})],
         // With the three transmissions of its default a frame in some thousands is given up at 5 % loss.
         "sdls-cop1" => vec![json!({"window_frames": 100, "transmission_limit": 10})],
+        // TCP alone may be silent for longer than the 1.8 s that T_max is by default, once a packet is lost twice.
+        "rasta-tls" => vec![json!({"congestion_control": "cubic", "t_max_s": 60})],
         _ => vec![json!({})],
     }
 }
@@ -83,6 +85,12 @@ impl Candidate {
     /// Whether what is handed over may be lost: then there is no session, and no promise to check.
     fn is_lossy(&self) -> bool {
         matches!(self.stack, "udp" | "sdls") || self.params.get("datagrams").is_some_and(|on| on == true)
+    }
+
+    /// Whether it ends a session that it cannot trust any more rather than go on: RaSTA does once a request for
+    /// retransmission is lost, which it does not repeat.
+    fn may_end(&self) -> bool {
+        self.stack == "rasta"
     }
 
     /// As many bytes as a reliable transport takes, or about as many at half the line's rate.
@@ -153,6 +161,9 @@ fn survives(candidate: &Candidate) -> Outcome<()> {
     // Datagrams of QUIC obey its congestion control, which 5 % loss leaves about five packets a round trip of 0.6 s
     // (RFC 9438, section 5): what is offered beyond that, the sender drops.
     let report = HARSH.run(&[candidate.transfer_at(200_000, 24e3)], &options)?.remove(0);
+    if candidate.may_end() && report.result.outcome == "failed" {
+        return failed_with_a_sentence(&report);
+    }
     if !candidate.is_lossy() {
         return all_arrived(&report);
     }

@@ -50,7 +50,8 @@ struct Params {
     below: Map<String, Value>,
 }
 
-struct Tls {
+/// TLS with its parameters.
+pub(crate) struct Tls {
     carrier: Carrier,
     initial_window: InitialWindow,
     below: Box<dyn StreamCarrier + Send + Sync>,
@@ -79,35 +80,42 @@ pub(crate) fn parameters() -> Vec<&'static str> {
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    let Params { transport, client_auth, resumption, early_data, fault, below } =
-        parse_params("stack_params", "tls", params)?;
-    let wrong = |why: &str| SpecError::new(format!("`stack_params` of `tls`: {why}"));
-    let mut initial_window = InitialWindow::Own;
-    let below: Box<dyn StreamCarrier + Send + Sync> = match transport {
-        Carrier::Tcp => {
-            let tcp = Tcp::parse("tls", &below)?;
-            if tcp.fast_open() {
-                return Err(wrong("`fast_open` is not a parameter of TLS; leave it out"));
-            }
-            initial_window = tcp.initial_window();
-            Box::new(tcp)
-        }
-        Carrier::Sctp => {
-            let sctp = Sctp::parse("tls", &below)?;
-            if sctp.streams() > 1 {
-                return Err(wrong("TLS needs everything in order, so `streams` must be 1"));
-            }
-            Box::new(sctp)
-        }
-    };
-    if early_data && !resumption {
-        return Err(wrong("`early_data` needs the ticket of an earlier session; set `resumption` to true"));
-    }
-    let (carrier, configs) = (transport, OnceLock::new());
-    Ok(Box::new(Tls { carrier, initial_window, below, client_auth, resumption, early_data, fault, configs }))
+    Ok(Box::new(Tls::parse("tls", params)?))
 }
 
 impl Tls {
+    /// TLS as `params` of the stack `owner` describe it.
+    pub(crate) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
+        let Params { transport, client_auth, resumption, early_data, fault, below } =
+            parse_params("stack_params", owner, params)?;
+        let wrong = |why: &str| SpecError::new(format!("`stack_params` of `{owner}`: {why}"));
+        let mut initial_window = InitialWindow::Own;
+        let below: Box<dyn StreamCarrier + Send + Sync> = match transport {
+            Carrier::Tcp => {
+                let tcp = Tcp::parse(owner, &below)?;
+                if tcp.fast_open() {
+                    return Err(wrong("`fast_open` is not a parameter of TLS; leave it out"));
+                }
+                initial_window = tcp.initial_window();
+                Box::new(tcp)
+            }
+            Carrier::Sctp => {
+                let sctp = Sctp::parse(owner, &below)?;
+                if sctp.streams() > 1 {
+                    return Err(wrong("TLS needs everything in order, so `streams` must be 1"));
+                }
+                Box::new(sctp)
+            }
+        };
+        if early_data && !resumption {
+            return Err(wrong(
+                "`early_data` needs the ticket of an earlier session; set `resumption` to true",
+            ));
+        }
+        let (carrier, configs) = (transport, OnceLock::new());
+        Ok(Self { carrier, initial_window, below, client_auth, resumption, early_data, fault, configs })
+    }
+
     fn configs(&self, session: &Session) -> Result<&Configs, Failure> {
         self.configs.get_or_init(|| self.make_configs(session)).as_ref().map_err(Clone::clone)
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use transports::{
-    Arrival, Failure, SenderEnd, Service, Session, SpecError, Stack, nanoseconds, parse_params,
+    Arrival, Failure, SenderEnd, Service, Session, Signal, SpecError, Stack, nanoseconds, parse_params,
 };
 
 use self::judge::Judge;
@@ -119,6 +119,7 @@ impl Application for Safety {
     ) -> Result<(), Failure> {
         let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, sent);
         let outcome = send_over_one_session(stack, session, self.message_bytes, result, send);
+        result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
         outcome
     }
@@ -139,9 +140,15 @@ impl Application for Safety {
             judge.until(session.ctx.clock.now_ns());
         }
         result.judged = judge.judged;
+        result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
         outcome
     }
+}
+
+/// What the transport told this end and went on.
+fn signalled(signal: Signal) -> Judged {
+    Judged::event("session", signal.t_ns, signal.sentence)
 }
 
 /// What this end was told of its session, unless the other one was told first: the two share their fate.
