@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gauntlet import __version__, defences, evidence, evidence_pack, report
+from gauntlet import __version__, defences, evidence, report
 from gauntlet.engine.hashes import sha256_of_files
 from gauntlet.evidence_pack.claims import claims
 from gauntlet.results.reader import Results
@@ -33,7 +33,7 @@ def made_with() -> dict[str, str]:
     """What decides the words of a pack besides the results: of the same one they can be compared, of another
     one only the verdicts.
     """
-    folders = [Path(inspect.getfile(room)).parent for room in (evidence, evidence_pack, defences)]
+    folders = [Path(__file__).parent, *(Path(inspect.getfile(room)).parent for room in (evidence, defences))]
     sources = [path for folder in folders for path in sorted((*folder.glob("*.py"), *folder.glob("*.toml")))]
     templates = Path(str(files(report))) / "templates"
     styles = [templates / name for name in ("base.html.j2", "evidence.html.j2", "evidence.css", "report.css")]

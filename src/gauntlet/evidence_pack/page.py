@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gauntlet import units
-from gauntlet import units
 from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED
 from gauntlet.evidence_pack import layout
 from gauntlet.metrics.numbers import counted, listed, number
@@ -62,7 +61,7 @@ def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> st
                 name,
                 it["file"],
                 counted(it["files"], "file"),
-                units.spaced(units.format_units.format_size(it["bytes"])),
+                units.spaced(units.format_size(it["bytes"])),
                 it["why"],
             )
             for name, about in manifest["experiments"].items()
