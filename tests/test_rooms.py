@@ -23,7 +23,7 @@ ROOMS = (
     {"campaign", "figures"},
     {"advice", "defences", "residual", "space"},
     {"benches", "report"},
-    {"notebook"},
+    {"evidence_pack", "notebook"},
     {"studies"},
     {"cli"},
     {"__main__", ""},

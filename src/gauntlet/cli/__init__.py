@@ -12,6 +12,7 @@ from gauntlet.cli.cache import cache
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
+from gauntlet.cli.evidence import evidence
 from gauntlet.cli.exec import exec_
 from gauntlet.cli.failure import report_failures
 from gauntlet.cli.kernel import kernel
@@ -61,7 +62,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, advise, assess, residual, scenario, exec_, space, schema,
+    doctor, demo, run, report, reproduce, advise, assess, evidence, residual, scenario, exec_, space, schema,
     completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

@@ -61,16 +61,21 @@ class Cell:
         return median(self.delays_s) if self.delays_s else None
 
 
+def place(trial: Trial) -> dict[str, Any]:
+    """The factors of the cell that a trial belongs to: its own but for the repetition, threat and flow."""
+    factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
+    factors["threat"] = trial.threat
+    flow = trial.run.spec["flows"][trial.flow]
+    factors["flow"] = flow.get("name") or trial.run.plan["flows"][trial.flow]["id"]
+    return factors
+
+
 def cells(trials: Iterable[Trial]) -> list[Cell]:
     """The trials by cell, in the order in which cells first come."""
     found: dict[tuple[tuple[str, Any], ...], Cell] = {}
     courses: dict[int, list[Hashable]] = {}
     for trial in trials:
-        factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
-        factors["threat"] = trial.threat
-        factors["flow"] = (
-            trial.run.spec["flows"][trial.flow].get("name") or trial.run.plan["flows"][trial.flow]["id"]
-        )
+        factors = place(trial)
         cell = found.setdefault(tuple(sorted(factors.items())), Cell(factors))
         verdict = trial.verdict
         if verdict.verdict != INVALID:

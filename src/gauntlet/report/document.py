@@ -33,6 +33,19 @@ def render(
     `page_data` is what `report.js` draws from: `figures` (name -> spec, and csv where the spec does not hold
     it) and `series`. `more_css` names further style sheets in `templates/`.
     """
+    return render_still(
+        template,
+        more_css=more_css,
+        last_css=protocol_css,
+        library=Markup(_library()),
+        page_data=Markup(_embedded(page_data)),
+        js=Markup(_text("report.js")),
+        **values,
+    )
+
+
+def render_still(template: str, *, more_css: Sequence[str] = (), last_css: str = "", **values: Any) -> str:
+    """The page of a template that empties the blocks `script_source` and `scripts`: it draws nothing."""
     environment = jinja2.Environment(
         autoescape=True,
         trim_blocks=True,
@@ -40,14 +53,9 @@ def render(
         finalize=_with_units_kept,
         loader=jinja2.FunctionLoader(_text),
     )
-    styles = [_text("report.css"), *(_text(name) for name in more_css), protocol_css]
+    styles = [_text("report.css"), *(_text(name) for name in more_css), last_css]
     page = environment.get_template(template).render(
-        css=Markup("\n".join(styles)),
-        version=__version__,
-        library=Markup(_library()),
-        page_data=Markup(_embedded(page_data)),
-        js=Markup(_text("report.js")),
-        **values,
+        css=Markup("\n".join(styles)), version=__version__, **values
     )
     return page.lstrip()
 

@@ -1,0 +1,110 @@
+"""`gauntlet evidence`: hand an assessor what a claim on a threat follows from, and check such a pack."""
+
+from pathlib import Path
+
+import click
+
+
+@click.group(short_help="Build and verify evidence packs on threats to safety messages.")
+def evidence() -> None:
+    """Build and verify evidence packs on threats to safety messages.
+
+    A pack is one zip: claim, requirement, test, raw logs and hashes, and a page for an assessor.
+
+    \b
+    Examples:
+      gauntlet evidence build results/safety --out safety.zip
+      gauntlet evidence verify safety.zip
+    """
+
+
+@evidence.command(short_help="Make a pack from results.")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The zip to write.")
+@click.option("--json", "json_", is_flag=True, help="Print what was built as JSON.")
+def build(*, results: tuple[Path, ...], out: Path, json_: bool) -> None:
+    """Make a pack from RESULTS: folders of experiments with the application safety, or of a study.
+
+    The same results give the same bytes. The tree hash names the pack: tell it to whom you give the pack by
+    another way than the pack itself.
+
+    \b
+    Examples:
+      gauntlet evidence build results/safety --out safety.zip
+      gauntlet evidence build results/en50159 --out en50159.zip --json
+    """
+    from dataclasses import asdict
+
+    from gauntlet.cli.output import print_json
+    from gauntlet.errors import UserError
+    from gauntlet.evidence_pack import build as build_pack
+    from gauntlet.metrics.numbers import counted
+
+    if out.is_dir():
+        raise UserError(f"--out {out} is a folder; name the zip to write, such as {out / 'evidence.zip'}.")
+    built = build_pack(results, out)
+    if json_:
+        print_json(asdict(built))
+        return
+    click.echo(
+        f"{built.pack}: {counted(built.claims, 'claim')} from {counted(built.runs, 'run')} of "
+        f"{', '.join(built.experiments)}, {built.size_bytes / 1e6:.2f} MB."
+    )
+    for place in built.passed_over:
+        click.echo(f"Passed over, for it is not about safety messages: {place}")
+    click.echo(f"Tree hash: {built.tree_sha256}")
+
+
+@evidence.command(short_help="Check a pack, and derive its verdicts again.")
+@click.argument("pack", type=click.Path(path_type=Path))
+@click.option("--tree", metavar="HASH", help="The tree hash that the builder told you.")
+@click.option(
+    "--replay", "again", default=0, type=click.IntRange(min=0), help="So many runs, drawn, are played again."
+)
+@click.option("--seed", default=1, show_default=True, help="Draws the runs of --replay.")
+@click.option("--run", "runs", multiple=True, metavar="EXPERIMENT/RUN", help="A run to play again.")
+@click.option("--json", "json_", is_flag=True, help="Print what was found as JSON.")
+def verify(*, pack: Path, tree: str | None, again: int, seed: int, runs: tuple[str, ...], json_: bool) -> int:
+    """Check hashes and completeness of PACK, and derive every verdict again from its logs.
+
+    Nothing but the pack is read, and no kernel is needed; --replay and --run play runs again and compare
+    bytes, which needs one. Each difference is a sentence. Exit codes: 0 the pack holds, 1 it does not, 2 the
+    file is no pack.
+
+    \b
+    Examples:
+      gauntlet evidence verify safety.zip
+      gauntlet evidence verify safety.zip --replay 3 --seed 7
+      gauntlet evidence verify safety.zip --run safety/udp_freshness-on_threat-late_rep-001
+      gauntlet evidence verify safety.zip --json
+    """
+    from dataclasses import asdict
+
+    from gauntlet.cli.failure import EXIT_FAILED
+    from gauntlet.cli.output import print_json
+    from gauntlet.evidence_pack import verify as verify_pack
+    from gauntlet.metrics.numbers import counted
+
+    found = verify_pack(pack, tree=tree, again=again, seed=seed, runs=runs)
+    if json_:
+        print_json({"holds": found.holds, **asdict(found)})
+    else:
+        for it in found.differences:
+            click.echo(it)
+        for run in found.replayed:
+            if run.same:
+                click.echo(run.words)
+        for note in found.notes:
+            click.echo(note, err=True)
+        if found.holds:
+            click.echo(
+                f"{pack} holds: {counted(found.files, 'file')} as packed, and the verdicts "
+                f"of {counted(found.trials, 'trial')} in {counted(found.claims, 'claim')} follow from their "
+                "logs."
+            )
+        else:
+            click.echo(f"{pack} does not hold: {counted(len(found.differences), 'difference')}.")
+        click.echo(f"Tree hash: {found.tree_sha256}")
+        if tree is None:
+            click.echo("Compare it with the one that the builder told you, or give it with --tree.")
+    return 0 if found.holds else EXIT_FAILED

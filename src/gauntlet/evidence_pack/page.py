@@ -1,0 +1,160 @@
+"""The page of a pack, for an assessor: every claim with what it is held against, how it was tried and where
+its logs lie; what is assumed, what was not checked and what was left out.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gauntlet import units
+from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED
+from gauntlet.evidence_pack import layout
+from gauntlet.metrics.numbers import counted, listed, number
+from gauntlet.report.document import render_still
+from gauntlet.results.files import json_bytes
+
+TRIALS_SHOWN = 10
+"""Trials of a claim that the page lists; its file lists all."""
+
+ASSUMED = (
+    "Both ends have the same clock, and the identities in messages are checked whatever the freshness check.",
+    "The attacker does what the rules of the threat say, and nothing else.",
+    "A trial is one run with one threat. Trials with draws of their own are independent; where nothing is "
+    "drawn, repetitions are copies of one, and no bound is given.",
+    "The bound 3/N is the rule of three: where none of N independent trials went unnoticed, the chance of "
+    "one lies with at most 5 % above 3/N. It holds for trials as they were drawn here (this link, these "
+    "messages, these instants), not for a day of operation.",
+    "Kernels and transport stacks are real; the network between them is emulated, in virtual time unless "
+    "the versions below say otherwise.",
+    "Kernel and libraries are those named under Versions; other versions may behave otherwise.",
+)
+NOT_CHECKED = (
+    "Which safety integrity level anything has: none is claimed, and nothing here is a safety case.",
+    "Hardware, the memory of hosts, and software other than the transports that were played.",
+    "Secrets: how keys are made, kept and exchanged.",
+    "Threats that are not among the claims, and other instants, links and loads.",
+    "Conformity to EN 50159: its threats and defences are cited as AB4Rail D3.5 reproduces them.",
+    "The certificates: packets are not in the pack, so whether a run is trusted is taken from the "
+    "certificate that was made while it was played. Playing the run again makes it again.",
+    "Whether the logs are genuine: hashes tell a change only when the tree hash came to you by another way; "
+    "logs that were made up are found by playing runs again.",
+)
+
+
+def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> str:
+    """The page, made from manifest and claims alone, so that it can be made again from a pack."""
+    # What was read from a file and what was just made have to give one page.
+    manifest, claims = json.loads(json_bytes(dict(manifest))), json.loads(json_bytes(list(claims)))
+    tried = [it for it in claims if not it["finding"]["control"]]
+    return render_still(
+        "evidence.html.j2",
+        more_css=("evidence.css",),
+        title="Evidence on threats to safety messages",
+        subtitle=_subtitle(manifest, claims),
+        lead=_lead(tried),
+        parts=[
+            (name, about, [_shown(it) for it in claims if it["experiment"] == name])
+            for name, about in manifest["experiments"].items()
+        ],
+        left_out=[
+            (
+                name,
+                it["file"],
+                counted(it["files"], "file"),
+                units.spaced(units.format_size(it["bytes"])),
+                it["why"],
+            )
+            for name, about in manifest["experiments"].items()
+            for it in about["left_out"]
+        ],
+        versions=_versions(manifest),
+        certificates=_certificates(manifest),
+        assumed=ASSUMED,
+        not_checked=NOT_CHECKED,
+        sums=layout.SUMS,
+        manifest_file=layout.MANIFEST,
+    )
+
+
+def _subtitle(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> str:
+    runs = sum(it["runs"] for it in manifest["experiments"].values())
+    experiments = counted(len(manifest["experiments"]), "experiment")
+    return f"{counted(len(claims), 'claim')} from {counted(runs, 'run')} of {experiments}"
+
+
+def _lead(tried: Sequence[Mapping[str, Any]]) -> str:
+    """What the claims come to together."""
+    unnoticed = sum(it["finding"]["not_noticed"] > 0 for it in tried)
+    bounded = [it["finding"]["bound"] for it in tried if it["finding"]["bound"] not in (None, 1.0)]
+    words = (
+        f"Of {counted(len(tried), 'claim')} on a threat, {unnoticed} have trials in which nobody noticed it."
+    )
+    if bounded:
+        words += f" {len(bounded)} have a bound 3/N; the largest is {number(max(bounded))}."
+    else:
+        words += " None has a bound 3/N that says something."
+    return words
+
+
+def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim with what the page makes of it."""
+    finding, of = claim["finding"], claim["requirement"]
+    return {
+        **claim,
+        "verdicts": [(verdict, n, _mood(verdict)) for verdict, n in finding["verdicts"].items()],
+        "bound_short": _bound_short(finding),
+        "file": layout.claim_file(claim["id"]),
+        "done": _done(claim["test"]["threat"]),
+        "defences": listed([it.lower() for it in of["table_4"]["defences"]]) if of else "",
+        "told": listed([f"{who} {n}" for who, n in finding["told_first_by"].items()]),
+        "listed": claim["trials"][:TRIALS_SHOWN],
+        "unlisted": max(0, len(claim["trials"]) - TRIALS_SHOWN),
+        "detection": number(finding["median_delay_s"]) if finding["median_delay_s"] is not None else None,
+    }
+
+
+def _done(threat: Mapping[str, Any] | None) -> str:
+    """What the experiment says of a threat besides its name and kind."""
+    return ", ".join(f"{key} {value}" for key, value in (threat or {}).items() if key not in ("name", "kind"))
+
+
+def _mood(verdict: str) -> str:
+    if verdict in NOT_NOTICED or verdict == DISTURBED:
+        return "bad"
+    return "none" if verdict == INVALID else "good"
+
+
+def _bound_short(finding: Mapping[str, Any]) -> str:
+    if finding["bound"] is not None:
+        return number(finding["bound"])
+    return "copies" if finding["copies"] and not finding["control"] and not finding["not_noticed"] else "–"
+
+
+def _certificates(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """By experiment: how many runs have which certificate, and what certificates could not tell."""
+    return [
+        (name, _counts(about["certificates"]), _counts(about["undecided"]) or "nothing")
+        for name, about in manifest["experiments"].items()
+    ]
+
+
+def _counts(of: Mapping[str, int]) -> str:
+    return ", ".join(f"{what}: {n}" for what, n in of.items())
+
+
+def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What was played, and what judged it."""
+    rows = [("Judged and packed by", f"gauntlet {manifest['made_with']['gauntlet']}")]
+    for name, about in manifest["experiments"].items():
+        rows += [
+            (f"{name}: player", ", ".join(about["player"])),
+            (f"{name}: engine", _pairs(about["engine"])),
+            (f"{name}: libraries of the player", _pairs(about["player_libraries"])),
+            (f"{name}: packages", _pairs(about["versions"])),
+            (f"{name}: experiment file (SHA-256)", about["experiment_sha256"]),
+        ]
+    return [(what, words) for what, words in rows if words]
+
+
+def _pairs(of: Mapping[str, Any] | Iterable[str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in of.items()) if isinstance(of, Mapping) else str(of)
