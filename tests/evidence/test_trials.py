@@ -13,7 +13,7 @@ from gauntlet.results.reader import Run
 
 S = 1_000_000_000
 WAY_NS = S // 50
-BY_COUNT = {"towards": "east", "length_bytes": [222, 242], "nth": 3}
+BY_COUNT = {"source_port": 40_000, "towards": "east", "length_bytes": [222, 242], "nth": 3}
 
 
 def _event(number: int) -> dict[str, Any]:

@@ -68,9 +68,9 @@ def cells(trials: Iterable[Trial]) -> list[Cell]:
     for trial in trials:
         factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
         factors["threat"] = trial.threat
-        factors["flow"] = (
-            trial.run.spec["flows"][trial.flow].get("name") or trial.run.plan["flows"][trial.flow]["id"]
-        )
+        spec = trial.run.spec["flows"][trial.flow]
+        one = trial.run.plan["flows"][trial.flow]["id"] if spec.get("session") is None else spec["app"]
+        factors["flow"] = spec.get("name") or one
         cell = found.setdefault(tuple(sorted(factors.items())), Cell(factors))
         verdict = trial.verdict
         if verdict.verdict != INVALID:
