@@ -100,7 +100,8 @@ class ThreatSection(Strict):
     flow: str | None = None
     """Name of the flow whose message is meant; None: the only one of the application safety."""
     message: int | Literal["first", "last", "drawn"] | None = None
-    """Its number, counted from 1; drawn: by each repetition and session, neither first nor among the last two."""
+    """Its number, counted from 1; drawn: in each repetition and session, neither first nor among the last
+    two."""
     at: Time | None = None
     """Instead: the first message that comes at this instant or later."""
     by: Duration | None = None
@@ -166,7 +167,7 @@ def planned(
     if between is None:
         raise UserError(f"{here}: the network '{link.network}' has no link beside the {section.place}.")
     named = []
-    for aim in _aimed(section, flows, link.network, between, here, seed):
+    for aim in _aimed(section, flows, link.network, between, seed):
         rules = _RULES[section.kind](section, aim, here)
         of = section.kind if aim.flow.session is None else f"{section.kind}-f{aim.index}"
         ids = f"{of}-{{}}" if len(rules) > 1 else of
@@ -233,10 +234,10 @@ def _aimed(
     flows: Sequence[FlowSpec],
     network: str,
     between: tuple[str, str],
-    here: str,
     seed: int,
 ) -> list[_Aim]:
     """The message that is meant, of the one flow or of each of its sessions."""
+    here = f"[[threat]] {section.name}"
     able = [n for n, flow in enumerate(flows) if flow.app == APP and section.flow in (None, flow.name)]
     if not able:
         whom = f"called '{section.flow}'" if section.flow else "there"
@@ -247,7 +248,7 @@ def _aimed(
         raise UserError(
             f"{here}: there are {len(able)} flows of '{APP}'; name one of them by the key 'flow'."
         )
-    return [_aim(section, flows[index], index, network, between, here, seed) for index in able]
+    return [_aim(section, flows[index], index, network, between, seed=seed) for index in able]
 
 
 def _aim(
@@ -256,9 +257,10 @@ def _aim(
     index: int,
     network: str,
     between: tuple[str, str],
-    here: str,
+    *,
     seed: int,
 ) -> _Aim:
+    here = f"[[threat]] {section.name}"
     if flow.external is not None:
         raise UserError(
             f"{here}: programs carry '{APP}' over {flow.protocol}; choose a protocol of the guest's own."

@@ -52,7 +52,9 @@ class Part:
         return name in self.tables or (self.folder is not None and (self.folder / f"{name}.parquet").exists())
 
     def table(self, name: str) -> pa.Table:
-        """One of `TABLES`, `TRIALS`, or `BENCH`. Raises RunError when the committed file is missing or damaged."""
+        """One of `TABLES`, `TRIALS` or `BENCH`. Raises RunError when the committed file is missing or
+        damaged.
+        """
         if self.folder is None or name in self.tables:
             return self.tables[name]
         path = self.folder / f"{name}.parquet"

@@ -2,8 +2,8 @@
 
 A trial is one session with one threatened message (`gauntlet.evidence`). Trials are independent by what is
 drawn for each: when the session begins, which message is meant, which bits turn over. So the interval counts
-trials and not repetitions: Clopper and Pearson's (Biometrika 26, 1934), and where none of N went unnoticed (or
-all did) one-sided, which at 95 % is the rule of three: at most 3/N.
+trials and not repetitions: Clopper and Pearson's (Biometrika 26, 1934), and where none of N went unnoticed
+(or all did) one-sided, which at 95 % is the rule of three: at most 3/N.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,9 @@ class Rule(Bounded):
         said = [row for row in rows if row["verdict"] not in (INVALID, DISTURBED, UNDISTURBED)]
         count = sum(row["trials"] for row in said)
         if not count:
-            raise NotMeasured(f"No valid trial of {self.experiment} with {self._named} is among these results.")
+            raise NotMeasured(
+                f"No valid trial of {self.experiment} with {self._named} is among these results."
+            )
         unnoticed = sum(row["trials"] for row in said if self._went_unnoticed(row))
         low, high = interval(unnoticed, count, context.alpha)
         least = 0.0 if self.at_least is None else self.at_least
