@@ -22,8 +22,8 @@ WORDS = {
 STARS = {Verdict.FAULTS_ONLY: " °", Verdict.DIFFERS: " *"}
 LEGEND = "  ".join(f"{MEETS[it]} {WORDS[it]}" for it in Meets)
 DISCLAIMER = (
-    "Ticks are by specification, trials change none. No tick makes a safety case: no safety integrity level is "
-    "claimed."
+    "Ticks are by specification, trials change none. No tick makes a safety case: no safety integrity "
+    "level is claimed."
 )
 
 
