@@ -20,15 +20,15 @@ def test_all_protocols_as_data(gauntlet: Gauntlet) -> None:
     found = json.loads(gauntlet("assess", "--all", "--json").stdout)
     assert found["sil_claimed"] is False
     assert len(found["cells"]) == 15 * len({it["protocol"] for it in found["cells"]})
-    assert {it["tried"] for it in found["cells"]} == {"not tried"}
+    assert {it["tried"] for it in found["cells"] if it["table"] == 5} == {"not tried"}
     assert all("in_short" in it and "verdict" in it for it in found["cells"])
     assert len(found["table_8"]) == 101
-    assert sum(not it["judged"] for it in found["table_8"]) == 19
+    assert sum(not it["judged"] for it in found["table_8"]) == 25
     said = " ".join(gauntlet("assess", "--all").stdout.split())
     assert "D3.5's Table 7: 13 cells differ" in said
     assert "D3.5's Table 7: 12 cells are ticked and hold against faults only" in said
     assert "D3.5's Table 5: 10 cells differ" in said
-    assert "D3.5's Table 8: of 82 cells 24 name a protocol that does not hold" in said
+    assert "D3.5's Table 8: of 76 cells 23 name a protocol that does not hold" in said
     assert "With these it is 33 of 101." in said
 
 

@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence.trials import Trial
+from gauntlet.evidence.trials import Trial, trials_of
 from gauntlet.evidence.verdict import INVALID, PREVENTED, UNDISTURBED
 from gauntlet.results.reader import Run
 
 S = 1_000_000_000
 WAY_NS = S // 50
-BY_COUNT = {"towards": "east", "length_bytes": [222, 242], "nth": 3}
+BY_COUNT = {"source_port": 40_000, "towards": "east", "length_bytes": [222, 242], "nth": 3}
 
 
 def _event(number: int) -> dict[str, Any]:
@@ -97,3 +97,24 @@ def test_a_copy_is_alike_to_the_nanosecond_unless_something_is_drawn() -> None:
         "in_path": [{"node": "threat", "rules": [bits]}],
     }
     assert _trial(2 * S + WAY_NS, plan=plan).identity is None
+
+
+def test_a_run_of_many_sessions_has_a_trial_of_each() -> None:
+    """The rule of one session says nothing of the other."""
+
+    def by_number(flow: int) -> dict[str, Any]:
+        return {"id": "x", "match": {"message": {"flow": f"f{flow}", "number": 3}}, "do": {"action": "drop"}}
+
+    one = {"id": "x", "matched_packets": 1, "unfit_packets": 0}
+    run = _trial(
+        2 * S,
+        spec={"link": {"threat": "it"}, "flows": [{"app": "safety"}, {"app": "safety"}]},
+        plan={
+            "flows": 2 * [{"app_params": {"bound_s": 0.5}}],
+            "in_path": [{"node": "threat", "rules": [by_number(0), by_number(1)]}],
+        },
+        record={"in_path": [{"node": "threat", "rules": [one, {**one, "matched_packets": 0}]}]},
+    ).run
+    first, second = trials_of(run)
+    assert (first.flow, first.verdict.verdict) == (0, PREVENTED)
+    assert (second.flow, second.verdict.verdict) == (1, INVALID)

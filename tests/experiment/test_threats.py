@@ -222,3 +222,36 @@ def test_two_nodes_do_not_stand_in_one_place() -> None:
 def test_a_kind_of_message_goes_its_own_way() -> None:
     with pytest.raises(UserError, match="a movement-authority goes down"):
         _specs(THIRD.format("deletion"), flow='direction = "up"')
+
+
+def test_each_of_many_sessions_has_a_threat_of_its_own_drawn_by_the_repetition() -> None:
+    about = {"flow": "sessions = 20", "protocol": "tcp-cubic"}
+    rules = _rules('kind = "deletion"\nmessage = "drawn"\n', **about)
+    assert [rule["match"]["message"]["flow"] for rule in rules] == [f"f{place}" for place in range(20)]
+    numbers = {rule["match"]["message"]["number"] for rule in rules}
+    assert len(numbers) > 3
+    assert numbers <= set(range(2, 9))
+    assert rules == _rules('kind = "deletion"\nmessage = "drawn"\n', **about)
+    _, some = _specs('kind = "deletion"\nmessage = "drawn"\n', **about)
+    starts = [flow.start_s for flow in some.flows]
+    assert len(set(starts)) == 20
+    assert all(1.0 <= start_s <= 2.0 for start_s in starts)
+
+
+def test_sessions_do_not_share_what_is_held() -> None:
+    rules = _rules('kind = "re-sequencing"\nmessage = "drawn"\n', flow="sessions = 2")
+    assert [rule["do"].get("from", rule["do"].get("as")) for rule in rules] == 2 * ["held-f0"] + 2 * [
+        "held-f1"
+    ]
+
+
+def test_nothing_can_be_drawn_of_too_few_messages() -> None:
+    text = EXPERIMENT.replace('duration = "10s"', 'duration = "4s"').format(
+        threat='kind = "deletion"\nmessage = "drawn"',
+        scenario="constant",
+        protocol="udp",
+        message="movement-authority",
+        flow="",
+    )
+    with pytest.raises(UserError, match="at least 5"):
+        expand(parse_experiment(text, "threats.toml", Path()))

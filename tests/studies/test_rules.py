@@ -42,6 +42,7 @@ def test_every_kind_is_tested_here() -> None:
         "expression",
         "prediction",
         "served",
+        "unnoticed",  # tests/studies/test_unnoticed.py
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from gauntlet.defences.compare import Tried
     from gauntlet.defences.data import Defences, Protocol
 
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def assess(*, protocols: tuple[str, ...], all_: bool, json_: bool) -> None:
     """Say which of EN 50159's seven threats PROTOCOLS meet and which of its defences they have.
 
-    By specification, each cell with its source, beside AB4Rail D3.5's Tables 4, 5, 7 and 8, in short.
+    By specification, each cell with its source, beside AB4Rail D3.5's Tables 4, 5, 7 and 8, in short, and
+    beside the trials of the study en50159, where its summary is at hand: in how many nobody noticed.
     What no trial was played of says "not tried". No safety integrity level is claimed.
 
     \b
@@ -31,32 +33,34 @@ def assess(*, protocols: tuple[str, ...], all_: bool, json_: bool) -> None:
     from gauntlet.cli.output import console, print_json
     from gauntlet.defences import data, terminal
     from gauntlet.errors import UserError
+    from gauntlet.studies import tried
 
     known = data.default()
     if not protocols and not all_:
         there = ", ".join(it.id for it in known.protocols)
         raise UserError(f"Name a protocol, or --all of them; there are {there}.")
     asked = list(known.protocols) if all_ else [known.protocol(it) for it in protocols]
+    trials = tried.tried(known)
     if json_:
-        print_json(_as_data(known, asked, whole=all_))
+        print_json(_as_data(known, asked, trials, whole=all_))
         return
     screen = console()
     if all_:
-        screen.print(terminal.everything(known))
+        screen.print(terminal.everything(known, trials))
         return
     for place, protocol in enumerate(asked):
-        screen.print(terminal.one(known, protocol))
+        screen.print(terminal.one(known, protocol, trials))
         if place < len(asked) - 1:
             screen.print()
 
 
-def _as_data(known: "Defences", asked: "list[Protocol]", *, whole: bool) -> dict[str, Any]:
+def _as_data(known: "Defences", asked: "list[Protocol]", trials: "Tried", *, whole: bool) -> dict[str, Any]:
     from gauntlet.defences import compare
 
     cells = [
         it
         for protocol in asked
-        for it in (*compare.threats(known, protocol), *compare.defences(known, protocol))
+        for it in (*compare.threats(known, protocol, trials), *compare.defences(known, protocol))
     ]
     told: dict[str, Any] = {
         "sil_claimed": False,

@@ -1,6 +1,6 @@
 """What D3.5's Tables 5, 7 and 8 say beside what the specifications say, cell by cell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -67,7 +67,11 @@ def _in_words(said: str, answer: str) -> bool:
     return answer == Has.PARTLY and said.lower().startswith("only")
 
 
-def threats(of: Defences, protocol: Protocol) -> list[Cell]:
+Tried = Mapping[tuple[str, str], str]
+"""By protocol and threat, their ids: what trials came to, in words."""
+
+
+def threats(of: Defences, protocol: Protocol, tried: Tried | None = None) -> list[Cell]:
     """Table 7: each threat. A tick there is a countermeasure that is implemented (line 1583), against faults
     or attackers alike.
     """
@@ -78,7 +82,8 @@ def threats(of: Defences, protocol: Protocol) -> list[Cell]:
         said = ("X" if ticked else "") if protocol.column else None
         verdict = None if said is None else _verdict(ticked, it.answer)
         line = LINES_OF_TABLE_7 + place
-        cells.append(Cell(7, protocol, threat.id, said, line, it.answer, it.why, it.source, verdict))
+        words = (tried or {}).get((protocol.id, threat.id), NOT_TRIED)
+        cells.append(Cell(7, protocol, threat.id, said, line, it.answer, it.why, it.source, verdict, words))
     return cells
 
 

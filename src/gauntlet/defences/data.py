@@ -87,6 +87,8 @@ class _Protocol(Strict):
     like: str | None = None
     column: str | None = None
     ticks: list[str] = Field(default_factory=list)
+    tried_as: str | None = None
+    both_sides: bool = False
     has: dict[str, Having] = Field(default_factory=dict)
     meets: dict[str, Meeting] = Field(default_factory=dict)
 
@@ -124,6 +126,10 @@ class Protocol:
     """The threats that D3.5's Table 7 ticks."""
     has: Mapping[str, Having]
     meets: Mapping[str, Meeting]
+    tried_as: str | None = None
+    """The transport of experiments by which it is tried; None: by none."""
+    both_sides: bool = False
+    """Whether the client shows a certificate too when it is tried."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,8 @@ def load(path: Path) -> Defences:
             frozenset(given.ticks),
             {**has, **given.has},
             {**meets, **given.meets},
+            given.tried_as,
+            given.both_sides,
         )
         _check(made.has, file.defences, f"{path}: {given.name}, has")
         _check(made.meets, file.threats, f"{path}: {given.name}, meets")

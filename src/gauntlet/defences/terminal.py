@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet.defences import compare
-from gauntlet.defences.compare import NOT_TRIED, Cell, Verdict
+from gauntlet.defences.compare import NOT_TRIED, Cell, Tried, Verdict
 from gauntlet.defences.data import Defences, Has, Meets, Protocol
 
 MEETS = {Meets.ATTACK: "✓", Meets.FAULTS: "◐", Meets.PARTLY: "(✓)", Meets.NO: "✗"}
@@ -22,18 +22,19 @@ WORDS = {
 STARS = {Verdict.FAULTS_ONLY: " °", Verdict.DIFFERS: " *"}
 LEGEND = "  ".join(f"{MEETS[it]} {WORDS[it]}" for it in Meets)
 DISCLAIMER = (
-    "By specification, not by trial. No tick makes a safety case: no safety integrity level is claimed."
+    "Ticks are by specification, trials change none. No tick makes a safety case: no safety integrity "
+    "level is claimed."
 )
 
 
-def one(of: Defences, protocol: Protocol) -> RenderableType:
-    """A protocol: its threats, then its defences."""
-    return Group(*_one(of, protocol))
+def one(of: Defences, protocol: Protocol, tried: Tried | None = None) -> RenderableType:
+    """A protocol: its threats, then its defences; beside threats what trials came to."""
+    return Group(*_one(of, protocol, tried))
 
 
-def _one(of: Defences, protocol: Protocol) -> Iterator[RenderableType]:
+def _one(of: Defences, protocol: Protocol, tried: Tried | None) -> Iterator[RenderableType]:
     yield Text(f"{protocol.name}: the threats of EN 50159", style="bold")
-    for cell, threat in zip(compare.threats(of, protocol), of.threats, strict=True):
+    for cell, threat in zip(compare.threats(of, protocol, tried), of.threats, strict=True):
         meets = Meets(cell.answer)
         rests = compare.by_table_4(of, protocol, threat)
         named = ", ".join(it.name.lower() for it in of.defences if it.id in rests) or "none"
@@ -66,9 +67,9 @@ def _d35(cell: Cell) -> str:
     return f"{where}, {said}: {cell.verdict or 'says nothing'}"
 
 
-def everything(of: Defences) -> RenderableType:
-    """All protocols: threats, and where D3.5's Tables 5, 7 and 8 say something else."""
-    return Group(*_everything(of))
+def everything(of: Defences, tried: Tried | None = None) -> RenderableType:
+    """All protocols: threats, what trials came to, and where D3.5's Tables 5, 7 and 8 say something else."""
+    return Group(*_everything(of, tried or {}))
 
 
 def matrix(of: Defences) -> Table:
@@ -87,14 +88,15 @@ def _star(cell: Cell) -> str:
     return STARS.get(cell.verdict, "") if cell.verdict else ""
 
 
-def _everything(of: Defences) -> Iterator[RenderableType]:
+def _everything(of: Defences, tried: Tried) -> Iterator[RenderableType]:
     yield matrix(of)
     yield Text(
         f"{LEGEND}\n"
         "° ticked in D3.5's Table 7, which does not separate faults from attackers: it holds against faults\n"
-        f"* D3.5's Table 7 says something else. By trial: {NOT_TRIED}.",
+        f"* D3.5's Table 7 says something else.{'' if tried else f' By trial: {NOT_TRIED}.'}",
         style="dim",
     )
+    yield from _trials(of, tried)
     differing = [
         it
         for protocol in of.protocols
@@ -115,6 +117,16 @@ def _everything(of: Defences) -> Iterator[RenderableType]:
             )
     yield from _table_8(of)
     yield Text(f"\n{DISCLAIMER}", style="dim")
+
+
+def _trials(of: Defences, tried: Tried) -> Iterator[RenderableType]:
+    if not tried:
+        return
+    yield Text("\nBy trial", style="bold")
+    for protocol in of.protocols:
+        told = [f"{it.id}: {tried[protocol.id, it.id]}" for it in of.threats if (protocol.id, it.id) in tried]
+        lines = told or [NOT_TRIED]
+        yield Padding(Text("\n".join([protocol.name, *(f"  {line}." for line in lines)])), (0, 0, 0, 2))
 
 
 def _table_8(of: Defences) -> Iterator[RenderableType]:

@@ -66,7 +66,8 @@ def place(trial: Trial) -> dict[str, Any]:
     factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
     factors["threat"] = trial.threat
     flow = trial.run.spec["flows"][trial.flow]
-    factors["flow"] = flow.get("name") or trial.run.plan["flows"][trial.flow]["id"]
+    one = trial.run.plan["flows"][trial.flow]["id"] if flow.get("session") is None else flow["app"]
+    factors["flow"] = flow.get("name") or one
     return factors
 
 

@@ -1,10 +1,13 @@
 """The trials of a results folder: each run's course, and the verdict on it."""
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from gauntlet.errors import UserError
 from gauntlet.evidence.course import Course, Event
@@ -17,12 +20,58 @@ _BY_CHANCE = ("loss", "burst_loss", "corrupt", "duplicate", "jitter_s")
 
 
 @dataclass(frozen=True)
+class Played:
+    """What a run recorded, by flow: read once for all of its trials."""
+
+    run: Run
+
+    @cached_property
+    def safety(self) -> Mapping[int, list[dict[str, Any]]] | None:
+        """What the receivers made of messages; None: not recorded."""
+        return _by_flow(self.run.safety())
+
+    @cached_property
+    def messages(self) -> Mapping[int, list[dict[str, Any]]] | None:
+        """What was sent; None: not recorded."""
+        return _by_flow(self.run.messages())
+
+    @cached_property
+    def first_ns(self) -> Mapping[tuple[int, int], int] | None:
+        """When each rule of each in-path node first matched; None without a log."""
+        log = self.run.in_path(["node", "t_ns", "event", "rule"])
+        if log is None:
+            return None
+        found: dict[tuple[int, int], int] = {}
+        for row in log.to_pylist():
+            if row["event"] == "matched":
+                key = (row["node"], row["rule"])
+                found[key] = min(found.get(key, row["t_ns"]), row["t_ns"])
+        return found
+
+
+def _by_flow(table: pa.Table | None) -> Mapping[int, list[dict[str, Any]]] | None:
+    if table is None:
+        return None
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in table.to_pylist():
+        found[row["flow"]].append(row)
+    return found
+
+
+@dataclass(frozen=True)
 class Trial:
-    """One run in which one threat was to act on messages of one flow, or none at all."""
+    """One session in which one threat was to act on its messages, or none at all."""
 
     run: Run
     flow: int
     """The flow's place in the run."""
+    read: "Played | None" = field(default=None, compare=False, repr=False)
+    """The run's tables, shared with its other trials."""
+
+    @cached_property
+    def played(self) -> "Played":
+        """The run's tables."""
+        return self.read or Played(self.run)
 
     @property
     def factors(self) -> dict[str, Any]:
@@ -37,17 +86,15 @@ class Trial:
     @cached_property
     def course(self) -> Course:
         """What happened. Raises UserError when the run did not record it."""
-        table, sent = self.run.safety(), self.run.messages()
-        if table is None or sent is None:
+        if self.played.safety is None or self.played.messages is None:
             raise UserError(
                 f"run {self.run.id}: what its receiver made of each message was not recorded; play it with "
                 "the application 'safety' and [record] messages = true."
             )
         columns = ("event", "t_ns", "verdict", "number", "stamp_ns", "genuine")
-        rows = [row for row in table.to_pylist() if row["flow"] == self.flow]
+        rows = self.played.safety.get(self.flow, [])
         events = [Event(**{name: row[name] for name in columns}) for row in rows]
-        mine = [row for row in sent.to_pylist() if row["flow"] == self.flow]
-        sent_ns = {row["seq"]: row["sent_ns"] for row in mine}
+        sent_ns = {row["seq"]: row["sent_ns"] for row in self.played.messages.get(self.flow, [])}
         bound_s = self.run.plan["flows"][self.flow]["app_params"]["bound_s"]
         return Course(sent_ns, events, round(bound_s * 1e9), self._acted_ns(sent_ns, events))
 
@@ -74,22 +121,25 @@ class Trial:
         """When the threat acted first, if every one of its rules did what it says, on the message meant."""
         nodes = self.run.record.get("in_path", [])
         place = next((n for n, node in enumerate(nodes) if node["node"] == threats.NODE), None)
-        log = self.run.in_path(["node", "t_ns", "event", "rule"])
-        if place is None or log is None:
+        if place is None or self.played.first_ns is None:
             return None
-        rules = nodes[place]["rules"]
-        if any(rule["matched_packets"] == 0 or rule["unfit_packets"] > 0 for rule in rules):
+        mine = [n for n, rule in enumerate(self._rules) if _flow_of(rule) == self.flow]
+        rules = [nodes[place]["rules"][n] for n in mine]
+        if not rules or any(rule["matched_packets"] == 0 or rule["unfit_packets"] > 0 for rule in rules):
             return None
-        matched = [row for row in log.to_pylist() if row["node"] == place and row["event"] == "matched"]
-        first_ns = int(min(row["t_ns"] for row in matched))
+        first_ns = min(self.played.first_ns[place, n] for n in mine)
         return first_ns if self._meant(first_ns, sent_ns, events) else None
+
+    @property
+    def _rules(self) -> Sequence[Mapping[str, Any]]:
+        """What the threat's node was told to do."""
+        return _rules_of(self.run)
 
     def _meant(self, t_ns: int, sent_ns: Mapping[int, int], events: list[Event]) -> bool:
         """Whether a packet that was known by count alone can have carried the message that was meant: it came
         after that one was sent, and before the next one can have been there.
         """
-        plan = next(node for node in self.run.plan["in_path"] if node["node"] == threats.NODE)
-        conditions = plan["rules"][-1]["match"]
+        conditions = [rule for rule in self._rules if _flow_of(rule) == self.flow][-1]["match"]
         if "length_bytes" not in conditions or "from_s" in conditions:
             return True
         nth = conditions["nth"]
@@ -117,19 +167,27 @@ def trials(results: Results | Path) -> Iterator[Trial]:
     """
     opened = Results.open(results) if isinstance(results, Path) else results
     for run in opened.runs():
-        flows = [n for n, flow in enumerate(run.spec["flows"]) if flow["app"] == threats.APP]
-        meant = _about(run)
-        for flow in flows:
-            if meant in (None, flow):
-                yield Trial(run, flow)
+        yield from trials_of(run)
 
 
-def _about(run: Run) -> int | None:
-    """The flow that the threat of a run is about: the one whose messages or ports its rules name."""
+def trials_of(run: Run) -> Iterator[Trial]:
+    """The trials of one run."""
+    meant = {_flow_of(rule) for rule in _rules_of(run)}
+    played = Played(run)
+    for flow, told in enumerate(run.spec["flows"]):
+        if told["app"] == threats.APP and (not meant or flow in meant):
+            yield Trial(run, flow, played)
+
+
+def _rules_of(run: Run) -> Sequence[Mapping[str, Any]]:
+    """Those of the threat's node; none without a threat."""
     node = next((it for it in run.plan.get("in_path", []) if it["node"] == threats.NODE), None)
-    if node is None:
-        return None
-    conditions, deed = node["rules"][-1]["match"], node["rules"][-1]["do"]
+    return node["rules"] if node is not None else ()
+
+
+def _flow_of(rule: Mapping[str, Any]) -> int:
+    """The flow that a rule of a threat is about: the one whose messages or ports it names."""
+    conditions, deed = rule["match"], rule["do"]
     if "message" in conditions:
         return int(conditions["message"]["flow"].removeprefix("f"))
     port = conditions.get("source_port", deed.get("set", {}).get("source_port"))

@@ -84,7 +84,6 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             )
             drops.check(ride.link, chosen)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
-            nodes = (*nodes, *threats.planned(experiment.threats, ride.link, chosen, nodes))
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -281,14 +280,18 @@ def _run(
 ) -> RunSpec:
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
-    limit_s = about.limit or max(flow.start_s + workloads.longest_s(flow, ride.round_trip_s) for flow in sent)
-    latest_s = max(flow.start_s for flow in sent)
+    latest_s = max(flows.latest_s(flow) for flow in sent)
+    limit_s = about.limit or max(
+        flows.latest_s(flow) + workloads.longest_s(flow, ride.round_trip_s) for flow in sent
+    )
     if limit_s <= latest_s:
         raise UserError(
             f"[experiment] limit: {limit_s:g} s are over before a flow starts, at {latest_s:g} s; give a "
             "longer limit or an earlier start."
         )
     drawn = ride.repeated(point.condition, about, repetition, limit_s)
+    sent = flows.begun(sent, drawn.link_seed)
+    threat = threats.planned(experiment.threats, drawn.ride.link, sent, nodes, drawn.link_seed)
     factors: dict[str, Factor] = {"protocol": key}
     labels = {"protocol": protocols.label(key, experiment.known)}
     slugs = [key]
@@ -312,7 +315,7 @@ def _run(
         flows=sent,
         record=record,
         sysctls=ride.sysctls,
-        in_path=nodes,
+        in_path=(*nodes, *threat),
     )
 
 

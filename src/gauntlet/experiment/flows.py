@@ -1,5 +1,7 @@
 """From flow sections to the flows of a run: which protocol each gets, and what "max" is for it."""
 
+import dataclasses
+import random
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,9 @@ from gauntlet.errors import UserError
 from gauntlet.experiment import pages, protocols, workloads
 from gauntlet.experiment.runspec import FlowSpec
 from gauntlet.experiment.schema import FlowSection
+
+_DIGITS = 6
+"""Of drawn beginnings: microseconds."""
 
 MaxRate = Callable[[str], float]
 """The line's highest rate in bit/s for a direction, up or down."""
@@ -29,10 +34,38 @@ def flows(
     """
     keys = _assigned(sections, entry)
     chosen = [protocols.protocol(key, known=known) for key in keys]
-    return tuple(
-        _flow(section, protocol, max_rate_bps, folder, round_trip_s)
+    made = [
+        (section, _flow(section, protocol, max_rate_bps, folder, round_trip_s))
         for section, protocol in zip(sections, chosen, strict=True)
+    ]
+    return tuple(it for section, flow in made for it in _sessions(flow, section.sessions))
+
+
+def _sessions(flow: FlowSpec, count: int | None) -> list[FlowSpec]:
+    """So many alike, or the flow itself."""
+    if count is None:
+        return [flow]
+    return [dataclasses.replace(flow, session=place) for place in range(count)]
+
+
+def latest_s(flow: FlowSpec) -> float:
+    """When it begins at the latest, whatever is drawn."""
+    return flow.start_s + (flow.interval_s or 0.0) * (flow.session is not None)
+
+
+def begun(flows: tuple[FlowSpec, ...], link_seed: int) -> tuple[FlowSpec, ...]:
+    """Of sessions that are alike each begins at a place of the interval that the repetition draws for it, the
+    same for every protocol."""
+    return tuple(
+        flow
+        if flow.session is None
+        else dataclasses.replace(flow, start_s=round(flow.start_s + _place(link_seed, index, flow), _DIGITS))
+        for index, flow in enumerate(flows)
     )
+
+
+def _place(link_seed: int, index: int, flow: FlowSpec) -> float:
+    return random.Random(f"session {link_seed} {index}").uniform(0.0, flow.interval_s or 0.0)
 
 
 def held_times(sent: Iterable[FlowSpec], known: Mapping[str, protocols.Protocol]) -> list[str]:

@@ -41,6 +41,7 @@ DEFAULT_PACKET_BYTES = 1448
 MAX_REPETITIONS = 10_000
 SHORTEST_INTERVAL_S = 1e-3
 """The guest refuses shorter ones."""
+MOST_SESSIONS = 1000
 MOST_INITIAL_WINDOW = 65_535 // 536
 """Segments of TCP's default size (RFC 9293, section 3.7.1) in the longest window that a receiver can offer at
 first (RFC 7323, section 2.2: the window of a SYN is not scaled). The guest refuses more."""
@@ -192,6 +193,8 @@ class FlowSection(Strict):
     """Of safety: the age from which on a message is late."""
     freshness: bool | None = None
     """Of safety: whether the receiver checks numbers, age and silence; None: yes."""
+    sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
+    """Of safety: so many alike side by side, each beginning at a drawn place of the interval; None: one."""
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
     pages: int | None = Field(default=None, ge=1, le=10_000)

@@ -5,6 +5,7 @@ the protocol: where its bytes can be read on the way, by the number in them; whe
 count of the packets of that flow whose length is that of a message. So one threat means the same for all.
 """
 
+import random
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ OTHER_OVERHEAD_BYTES = (28, 150)
 """Of other stacks: at least the headers of IPv4 and UDP, at most theirs with those of a packet of QUIC or
 ResTP and acknowledgements. Handshakes are shorter or longer where messages have the usual size."""
 _COPY_AFTER_S = 0.5
+_FEWEST_TO_DRAW = 5
 _LAST_PACKET = 1_000_000
 _FORGED_PLACE_MM = 250_000_000
 """What a forged message says: a place far from all that the application sends."""
@@ -97,8 +99,9 @@ class ThreatSection(Strict):
     """Beside whose hosts it happens."""
     flow: str | None = None
     """Name of the flow whose message is meant; None: the only one of the application safety."""
-    message: int | Literal["first", "last"] | None = None
-    """Its number, counted from 1."""
+    message: int | Literal["first", "last", "drawn"] | None = None
+    """Its number, counted from 1; drawn: in each repetition and session, neither first nor among the last
+    two."""
     at: Time | None = None
     """Instead: the first message that comes at this instant or later."""
     by: Duration | None = None
@@ -139,8 +142,10 @@ def planned(
     link: LinkConditions,
     flows: Sequence[FlowSpec],
     nodes: Sequence[Mapping[str, Any]] = (),
+    seed: int = 0,
 ) -> tuple[dict[str, Any], ...]:
     """The plan's in-path node of the threat that the link has, beside other `nodes`; none without a threat.
+    `seed` is what messages are drawn by.
 
     Raises UserError.
     """
@@ -161,10 +166,12 @@ def planned(
         raise UserError(f"{here}: another node stands beside the {section.place}; choose the other place.")
     if between is None:
         raise UserError(f"{here}: the network '{link.network}' has no link beside the {section.place}.")
-    aim = _aimed(section, flows, link.network, between, here)
-    rules = _RULES[section.kind](section, aim, here)
-    ids = f"{section.kind}-{{}}" if len(rules) > 1 else section.kind
-    named = [{"id": ids.format(number), **rule} for number, rule in enumerate(rules, 1)]
+    named = []
+    for aim in _aimed(section, flows, link.network, between, seed):
+        rules = _RULES[section.kind](section, aim, here)
+        of = section.kind if aim.flow.session is None else f"{section.kind}-f{aim.index}"
+        ids = f"{of}-{{}}" if len(rules) > 1 else of
+        named += [{"id": ids.format(number), **rule} for number, rule in enumerate(rules, 1)]
     return ({"node": NODE, "between": list(between), "rules": named},)
 
 
@@ -223,20 +230,37 @@ def count(flow: FlowSpec) -> int:
 
 
 def _aimed(
-    section: ThreatSection, flows: Sequence[FlowSpec], network: str, between: tuple[str, str], here: str
-) -> _Aim:
+    section: ThreatSection,
+    flows: Sequence[FlowSpec],
+    network: str,
+    between: tuple[str, str],
+    seed: int,
+) -> list[_Aim]:
+    """The message that is meant, of the one flow or of each of its sessions."""
+    here = f"[[threat]] {section.name}"
     able = [n for n, flow in enumerate(flows) if flow.app == APP and section.flow in (None, flow.name)]
     if not able:
         whom = f"called '{section.flow}'" if section.flow else "there"
         raise UserError(
             f"{here}: no flow of the application '{APP}' is {whom}; its messages are what it is about."
         )
-    if len(able) > 1:
+    if sum(not flows[index].session for index in able) > 1:
         raise UserError(
             f"{here}: there are {len(able)} flows of '{APP}'; name one of them by the key 'flow'."
         )
-    index = able[0]
-    flow = flows[index]
+    return [_aim(section, flows[index], index, network, between, seed=seed) for index in able]
+
+
+def _aim(
+    section: ThreatSection,
+    flow: FlowSpec,
+    index: int,
+    network: str,
+    between: tuple[str, str],
+    *,
+    seed: int,
+) -> _Aim:
+    here = f"[[threat]] {section.name}"
     if flow.external is not None:
         raise UserError(
             f"{here}: programs carry '{APP}' over {flow.protocol}; choose a protocol of the guest's own."
@@ -254,7 +278,15 @@ def _aimed(
             "which the node cannot; choose a protocol in the clear or the attacker 'in-path'."
         )
     last = count(flow)
-    number = {"first": 1, "last": last}.get(str(section.message), section.message)
+    named = {"first": 1, "last": last}
+    if section.message == "drawn":
+        if last < _FEWEST_TO_DRAW:
+            raise UserError(
+                f"{here}: the flow sends {last} messages, and drawn is neither the first nor one of the last "
+                f"two; have it send at least {_FEWEST_TO_DRAW}."
+            )
+        named["drawn"] = random.Random(f"threat {seed} {index}").randint(2, last - 2)
+    number = named.get(str(section.message), section.message)
     if isinstance(number, int) and number > last:
         raise UserError(f"{here}: message {number} is meant, and the flow sends {last}.")
     towards = between[flow.direction == "up"]
@@ -287,9 +319,10 @@ def _re_sequencing(_: ThreatSection, aim: _Aim, here: str) -> list[Rule]:
     """The message waits for the next one. That rule stands first, so that it counts both."""
     if aim.number == count(aim.flow):
         raise UserError(f"{here}: no message comes after the last one; name an earlier one.")
+    held = "held" if aim.flow.session is None else f"held-f{aim.index}"
     return [
-        _rule(aim.packets(first_only=True, later=1), "release", **{"from": "held"}),
-        _rule(aim.packets(first_only=True), "hold", **{"as": "held"}),
+        _rule(aim.packets(first_only=True, later=1), "release", **{"from": held}),
+        _rule(aim.packets(first_only=True), "hold", **{"as": held}),
     ]
 
 

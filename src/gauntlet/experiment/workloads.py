@@ -174,7 +174,7 @@ _ALL = (
     App(
         "safety",
         ("kind", "interval", "duration", "bound"),
-        ("size", "freshness"),
+        ("size", "freshness", "sessions"),
         _safety_params,
         _longest_of_duration_s,
     ),

@@ -21,7 +21,8 @@ from gauntlet.metrics.tables import current
 from gauntlet.results.by_flow import by_flow
 from gauntlet.results.reader import Results
 from gauntlet.studies.model import PROTOCOLS, Experiment
-from gauntlet.studies.summary import Part
+from gauntlet.studies.summary import TRIALS, Part
+from gauntlet.studies.trialled import trialled
 
 SERIES_POINTS = 1000
 """Messages kept of each flow of an example run: two for each pixel of a figure."""
@@ -54,7 +55,17 @@ def distil(
         "windows": _windows(results.table("windows"), wanted),
         "series": _series(experiment, results),
     }
+    if (counted := trialled(results, wanted)) is not None:
+        tables = {name: _first_sessions(planned, table) for name, table in tables.items()}
+        tables[TRIALS] = counted
     return Part(_manifest(results, runs, planned, every), tables)
+
+
+def _first_sessions(planned: Sequence[RunSpec], table: pa.Table) -> pa.Table:
+    """Of sessions that are alike the first stands for all: what they are played for is in the trials."""
+    others = {(spec.id, place) for spec in planned for place, flow in enumerate(spec.flows) if flow.session}
+    keys = zip(table.column("run").to_pylist(), table.column("flow").to_pylist(), strict=True)
+    return table.filter(pa.array([key not in others for key in keys], pa.bool_()))
 
 
 def _same_experiment(experiment: Experiment, results: Results) -> None:

@@ -7,6 +7,7 @@
       EXPERIMENT/delays.parquet     quantiles of the one-way delay of each flow
       EXPERIMENT/windows.parquet    quantiles of each flow's throughput per window, and of the capacity
       EXPERIMENT/series.parquet     example runs: messages, thinned
+      EXPERIMENT/trials.parquet     of threats to safety messages: what trials came to, counted
       BENCH/bench.parquet           of a bench: a row for each condition and repetition
 
 It is made from results folders by `gauntlet.studies.distil`. docs/formats/ledger.md has the columns.
@@ -32,6 +33,8 @@ MANIFEST = "manifest.json"
 VERDICTS = "verdicts.json"
 FORMAT = {"format": "gauntlet-study-summary", "version": 1}
 TABLES = ("flows", "delays", "windows", "series")
+TRIALS = "trials"
+"""Of experiments whose flows are trials of threats."""
 BENCH = "bench"
 """The one table of a bench."""
 
@@ -44,8 +47,14 @@ class Part:
     tables: Mapping[str, pa.Table]
     folder: Path | None = None
 
+    def has(self, name: str) -> bool:
+        """Whether it has a table."""
+        return name in self.tables or (self.folder is not None and (self.folder / f"{name}.parquet").exists())
+
     def table(self, name: str) -> pa.Table:
-        """One of `TABLES`, or `BENCH`. Raises RunError when the committed file is missing or damaged."""
+        """One of `TABLES`, `TRIALS` or `BENCH`. Raises RunError when the committed file is missing or
+        damaged.
+        """
         if self.folder is None or name in self.tables:
             return self.tables[name]
         path = self.folder / f"{name}.parquet"
@@ -141,6 +150,12 @@ class Summary:
         """
         return self._table(experiment, "series")
 
+    def trials(self, experiment: str) -> pa.Table:
+        """What the trials of threats came to (`gauntlet.studies.trialled`)."""
+        if not self._part(experiment).has(TRIALS):
+            raise NotMeasured(f"{experiment} has no trials of threats.")
+        return self._table(experiment, TRIALS)
+
     def manifest(self) -> dict[str, dict[str, Any]]:
         """Per experiment: `experiment_sha256`, `seed`, `kernel`, `engine`, `versions`, `options`, `factors`,
         `labels`, `planned`, `runs`, `trusted`, `untrusted` and `failed` (run -> sentence), `wall_s`,
@@ -187,6 +202,8 @@ class Summary:
                     (part / name).mkdir()
                     for table in TABLES:
                         parquet.write(self._table(name, table), part / name / f"{table}.parquet")
+                    if self._parts[name].has(TRIALS):
+                        parquet.write(self._table(name, TRIALS), part / name / f"{TRIALS}.parquet")
                 for name in self._benches:
                     (part / name).mkdir()
                     parquet.write(self._table(name, BENCH), part / name / f"{BENCH}.parquet")

@@ -1,0 +1,45 @@
+"""What the trials of threats of an experiment came to, counted for the summary: a row for what is alike."""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gauntlet.evidence.trials import trials_of
+from gauntlet.experiment.threats import APP
+from gauntlet.results.reader import Results
+
+COLUMNS = ("verdict", "harms", "by", "accepted_before")
+"""What a trial came to (`gauntlet.evidence.verdict`); harms are joined by commas."""
+
+
+def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
+    """The factors of a cell, `COLUMNS`, `trials` (how many) and `told_after_s` (the middle of the times from
+    the threat's first act to the first signal). None where nobody sends safety messages.
+    """
+    counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    told: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
+    for run in results.runs():
+        if run.id not in wanted or not run.ok or not any(flow["app"] == APP for flow in run.spec["flows"]):
+            continue
+        for trial in trials_of(run):
+            it = trial.verdict
+            factors = {name: value for name, value in trial.factors.items() if name != "repetition"}
+            factors |= {"threat": trial.threat}
+            came = (it.verdict, ", ".join(it.harms), it.by or "", it.accepted_before)
+            key = tuple({**factors, **dict(zip(COLUMNS, came, strict=True))}.items())
+            counted[key] += 1
+            told[key] += [it.delay_s] if it.delay_s is not None else []
+    if not counted:
+        return None
+    return pa.Table.from_pylist(
+        [
+            {
+                **dict(key),
+                "trials": count,
+                "told_after_s": float(np.median(told[key])) if told[key] else None,
+            }
+            for key, count in counted.items()
+        ]
+    )

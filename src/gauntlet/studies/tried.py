@@ -1,0 +1,72 @@
+"""What the trials of the study en50159 came to, for the cells of `gauntlet assess`."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gauntlet.defences.data import Defences, Protocol
+from gauntlet.errors import NotMeasured
+from gauntlet.evidence.verdict import INVALID, NOT_NOTICED
+from gauntlet.metrics.numbers import number
+from gauntlet.studies import folders
+from gauntlet.studies.rules.unnoticed import interval
+from gauntlet.studies.summary import MANIFEST, Summary
+
+STUDY = "en50159"
+_ACTS = {"corruption": ("corruption", "corruption-repaired")}
+"""By threat: the acts of the study's experiments where there are several."""
+_WORDS = {"corruption-repaired": "with the checksum made right "}
+
+
+def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], str]:
+    """By protocol and threat, their ids: in how many trials nobody noticed. Without a summary nothing."""
+    home = folders.known().get(STUDY)
+    folder = summary or (home / "summary" if home else None)
+    if folder is None or not (folder / MANIFEST).exists():
+        return {}
+    found = Summary.load(folder)
+    rows = [row for name in found.experiments for row in _rows(found, name)]
+    told = {}
+    for protocol in of.protocols:
+        mine = [row for row in rows if _is_of(row, protocol)]
+        for threat in of.threats:
+            acts = _ACTS.get(threat.id, (threat.id,))
+            parts = [
+                words
+                for act in acts
+                for freshness in (False, True)
+                if (words := _counted(mine, act, freshness=freshness))
+            ]
+            if parts:
+                told[protocol.id, threat.id] = "; ".join(parts)
+    return told
+
+
+def _rows(summary: Summary, experiment: str) -> list[dict[str, Any]]:
+    """Its trials, with whether both ends showed certificates."""
+    both = "both-sides" in experiment
+    try:
+        return [{**row, "both_sides": both} for row in summary.trials(experiment).to_pylist()]
+    except NotMeasured:
+        return []
+
+
+def _is_of(row: Mapping[str, Any], protocol: Protocol) -> bool:
+    return bool(row["protocol"] == protocol.tried_as and row["both_sides"] == protocol.both_sides)
+
+
+def _counted(rows: Iterable[Mapping[str, Any]], act: str, *, freshness: bool) -> str:
+    those = [
+        row
+        for row in rows
+        if row["threat"] == act and bool(row["freshness"]) == freshness and row["verdict"] != INVALID
+    ]
+    count = sum(row["trials"] for row in those)
+    if not count:
+        return ""
+    unnoticed = sum(row["trials"] for row in those if row["verdict"] in NOT_NOTICED)
+    bound = "" if unnoticed else f" (at most {number(100 * interval(0, count, 0.05)[1])} %)"
+    checked = "with" if freshness else "without"
+    return (
+        f"{_WORDS.get(act, '')}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}"
+    )
