@@ -65,13 +65,21 @@ class Trial:
         """
         rules = [rule for node in self.run.plan.get("in_path", []) for rule in node["rules"]]
         link = self.run.spec["link"]
-        if any(map(_draws, rules)) or any(link.get(name) for name in _BY_CHANCE):
+        corrupts = (self._with_keys or {}).get("kind") == "corruption"
+        if corrupts or any(map(_draws, rules)) or any(link.get(name) for name in _BY_CHANCE):
             return None
         course = self.course
         return tuple(course.sent_ns.items()), tuple(course.events), course.acted_ns
 
+    @property
+    def _with_keys(self) -> Mapping[str, Any] | None:
+        """What an attacker with the sender's keys was to do."""
+        return _at_sender(self.run, self.flow)
+
     def _acted_ns(self, sent_ns: Mapping[int, int], events: list[Event]) -> int | None:
         """When the threat acted first, if every one of its rules did what it says, on the message meant."""
+        if self._with_keys is not None:
+            return min((event.t_ns for event in events if event.event == "threat"), default=None)
         nodes = self.run.record.get("in_path", [])
         place = next((n for n, node in enumerate(nodes) if node["node"] == threats.NODE), None)
         log = self.run.in_path(["node", "t_ns", "event", "rule"])
@@ -124,8 +132,19 @@ def trials(results: Results | Path) -> Iterator[Trial]:
                 yield Trial(run, flow)
 
 
+def _at_sender(run: Run, flow: int) -> Mapping[str, Any] | None:
+    """What an attacker with the keys of a flow's sender was to do; None: there is none."""
+    found: Mapping[str, Any] | None = run.plan["flows"][flow]["app_params"].get("threat")
+    return found
+
+
 def _about(run: Run) -> int | None:
-    """The flow that the threat of a run is about: the one whose messages or ports its rules name."""
+    """The flow that the threat of a run is about: the one whose messages or ports its rules name, or whose
+    sender's keys an attacker has.
+    """
+    armed = [n for n in range(len(run.plan["flows"])) if _at_sender(run, n) is not None]
+    if armed:
+        return armed[0]
     node = next((it for it in run.plan.get("in_path", []) if it["node"] == threats.NODE), None)
     if node is None:
         return None

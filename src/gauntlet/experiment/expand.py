@@ -85,6 +85,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             drops.check(ride.link, chosen)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
             nodes = (*nodes, *threats.planned(experiment.threats, ride.link, chosen, nodes))
+            chosen = threats.with_keys(experiment.threats, ride.link, chosen)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
