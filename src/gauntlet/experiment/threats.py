@@ -187,7 +187,7 @@ def with_keys(
     if number > most:
         raise UserError(f"{_here(section)}: no message comes after the last one; name an earlier one.")
     about = {"by_s": section.by, "bits": section.bits, "burst_bits": section.burst}
-    threat = {"kind": section.kind, "message": number}
+    threat: dict[str, Any] = {"kind": section.kind, "message": number}
     threat |= {key: value for key, value in about.items() if value is not None}
     armed = replace(aim.flow, threat=threat)
     return tuple(armed if index == aim.index else flow for index, flow in enumerate(flows))
