@@ -64,7 +64,10 @@ BY_COUNT = {
     "nth": 3,
 }
 BY_COUNT_OF_RECORDS = BY_COUNT | {"length_bytes": [222, 242]}
-BY_COUNT_OF_FRAMES = BY_COUNT | {"length_bytes": [268, 296]}
+BY_COUNT_OF_FRAMES = BY_COUNT | {
+    "length_bytes": [268, 296],
+    "bytes": [{"within": "payload", "offset": 0, "hex": "17"}],
+}
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,11 @@ to 3). ClientHello is longer where messages have the usual size, the client's Fi
 OTHER_OVERHEAD_BYTES = (28, 150)
 """Of other stacks: at least the headers of IPv4 and UDP, at most theirs with those of a packet of QUIC or
 ResTP and acknowledgements. Handshakes are shorter or longer where messages have the usual size."""
+_TOLD_BY: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"rasta-tls": {"bytes": [{"within": "payload", "offset": 0, "hex": "17"}]}}
+)
+"""What else tells a packet with a message from others, by stack: the type application_data of a record (RFC
+8446, section 5.1), where ClientHello is as long as the record of a message of the usual size."""
 _COPY_AFTER_S = 0.5
 _LAST_PACKET = 1_000_000
 _FORGED_PLACE_MM = 250_000_000
@@ -260,7 +265,8 @@ class _Aim:
         least, most = OVERHEAD_BYTES.get(self.stack, OTHER_OVERHEAD_BYTES)
         length = [self.message_bytes + least, self.message_bytes + most]
         span = [nth, _LAST_PACKET] if on else nth
-        return {"towards": self.towards, **ports, "length_bytes": length, **since, "nth": span}
+        told = _TOLD_BY.get(self.stack, {})
+        return {"towards": self.towards, **ports, "length_bytes": length, **told, **since, "nth": span}
 
 
 def count(flow: FlowSpec) -> int:
