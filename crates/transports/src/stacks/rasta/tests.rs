@@ -188,7 +188,8 @@ fn a_missing_message_is_sent_again_and_its_receiver_is_told() {
     let ([at_sender, at_receiver], counts) = with_a_loss(3, json!({}));
     assert_eq!(at_sender, []);
     let told: Vec<_> = at_receiver.iter().map(|signal| signal.sentence.as_str()).collect();
-    assert_eq!(told, ["RaSTA lacks a message and asked for it again (sequence_number 1)"]);
+    // The two behind it have waited for T_seq: at the first of them it is asked for, the second is dropped.
+    assert_eq!(told, ["RaSTA lacks a message and asked for it again (sequence_number 2, ignored 1)"]);
     assert_eq!(counts["retransmissions_requested"], 1);
     assert_eq!(counts["frames_given_up"], 1);
 }
