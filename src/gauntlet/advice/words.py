@@ -106,17 +106,21 @@ def slowest(candidate: Candidate) -> str:
 
 
 def tail(standing: Standing) -> str:
-    """The slowest messages: p99 82 ms, p99.9 140 ms, 0.4 % too late; empty without any."""
+    """The slowest messages: p99 82 ms, p99.9 1.40 s, 0.4 % too late; empty without any."""
     if standing.tail is None:
         return ""
     said = [
-        f"p{100 * level:g} {number(1e3 * mean.value)} ms"
+        f"p{100 * level:g} {_time(mean.value)}"
         for level, mean in sorted(standing.tail.quantiles_s.items())
     ]
     missed = standing.tail.missed
     if missed is not None:
         said.append(f"{number(100 * missed.value)} % too late")
     return ", ".join(said)
+
+
+def _time(seconds: float) -> str:
+    return f"{number(seconds)} s" if seconds >= 1 else f"{number(1e3 * seconds)} ms"
 
 
 def unfinished(candidate: Candidate) -> str:
