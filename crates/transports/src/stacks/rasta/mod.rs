@@ -6,6 +6,7 @@
 
 mod channel;
 mod connection;
+mod end;
 mod engine;
 mod params;
 mod udp;
@@ -22,10 +23,11 @@ use socket2::Socket;
 
 use self::channel::{Channels, Pool};
 use self::connection::RastaConnection;
+use self::end::End;
 use self::engine::Engine;
 pub(super) use self::params::{Params, parameters_over_tls};
 use self::params::{config, over_tls, wrong};
-use self::udp::Datagrams;
+use self::udp::{Datagrams, OVER_UDP};
 use self::within_tls::Frames;
 use crate::error::{Failure, SpecError};
 use crate::http::stream::{StreamCarrier, TlsEnds};
@@ -36,24 +38,7 @@ use crate::session::Session;
 use crate::stacks::tls::Tls;
 use crate::transport::{Carriage, Connection, InitialWindow, Listener, Service, Stack};
 
-const OVER_UDP: &str = "rasta";
 const OVER_TLS: &str = "rasta-tls";
-
-/// The two ends, by their identifications: the lower one opens (`srcor_IsConnRoleServer` of SBB's stack).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Sender = 96,
-    Receiver = 97,
-}
-
-impl End {
-    const fn other(self) -> Self {
-        match self {
-            Self::Sender => Self::Receiver,
-            Self::Receiver => Self::Sender,
-        }
-    }
-}
 
 /// What both have in common: parameters, and how many connections each end has had.
 struct Common {

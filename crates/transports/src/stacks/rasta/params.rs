@@ -8,7 +8,7 @@ use rasta::{CheckCode, CodeLength, Config, SafetyCode};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
-use super::End;
+use super::end::End;
 use crate::error::SpecError;
 use crate::params::{nanoseconds, parameters};
 use crate::stacks::tls;
@@ -53,7 +53,7 @@ enum Check {
 /// The parameters.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::stacks) struct Params {
+pub(crate) struct Params {
     /// T_max.
     #[serde(default, deserialize_with = "t_max")]
     t_max_s: Option<Duration>,
@@ -178,7 +178,7 @@ fn below() -> impl Iterator<Item = &'static str> {
 type Named = Map<String, Value>;
 
 /// The names of the parameters of `rasta-tls`: RaSTA's and those of TLS below it.
-pub(in crate::stacks) fn parameters_over_tls() -> Vec<&'static str> {
+pub(crate) fn parameters_over_tls() -> Vec<&'static str> {
     own().chain(below()).collect()
 }
 

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use socket2::{Protocol, Type};
 
 use super::channel::Channels;
-use super::{End, OVER_UDP};
+use super::end::End;
 use crate::error::Failure;
 use crate::kernel::socket;
 use crate::peers::same_end;
 use crate::session::{Guarded, Session};
 use crate::sys::batch::{self, RecvBatch};
+
+/// What a plan calls RaSTA over UDP.
+pub(super) const OVER_UDP: &str = "rasta";
 
 /// Datagrams taken with one call.
 const RECEIVE_DATAGRAMS: usize = 32;
