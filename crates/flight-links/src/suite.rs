@@ -145,7 +145,7 @@ impl Security {
 
     /// The library that does its cryptography; `provider` is that of TLS.
     #[must_use]
-    pub fn library(self, provider: Provider) -> &'static str {
+    pub fn crypto_library(self, provider: Provider) -> &'static str {
         match self {
             Self::None => "-",
             Self::SdlsGcm | Self::SdlsCmac => "rustcrypto",

@@ -59,7 +59,7 @@ impl Cipher {
     }
 }
 
-fn library(provider: Provider) -> CryptoProvider {
+fn provider_of(provider: Provider) -> CryptoProvider {
     match provider {
         Provider::Ring => ring::default_provider(),
         Provider::AwsLc => aws_lc_rs::default_provider(),
@@ -80,7 +80,7 @@ fn group(suite: &Suite) -> &'static dyn SupportedKxGroup {
 }
 
 fn cipher(provider: Provider, name: CipherSuite) -> Option<SupportedCipherSuite> {
-    library(provider).cipher_suites.into_iter().find(|suite| suite.suite() == name)
+    provider_of(provider).cipher_suites.into_iter().find(|suite| suite.suite() == name)
 }
 
 /// The provider with just this cipher and this group, so that nothing else can be agreed on.
@@ -89,7 +89,11 @@ fn provider(suite: &Suite, metered: bool) -> Result<Arc<CryptoProvider>, SetupEr
     let name = suite.cipher.of_tls();
     let found = if metered { metered_tls::suite(suite.provider, name) } else { cipher(suite.provider, name) };
     let cipher_suites = found.into_iter().collect();
-    Ok(Arc::new(CryptoProvider { cipher_suites, kx_groups: vec![group(suite)], ..library(suite.provider) }))
+    Ok(Arc::new(CryptoProvider {
+        cipher_suites,
+        kx_groups: vec![group(suite)],
+        ..provider_of(suite.provider)
+    }))
 }
 
 /// The cipher of QUIC's first packets, which is the same for all (RFC 9001, section 5.2).

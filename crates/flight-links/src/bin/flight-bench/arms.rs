@@ -28,7 +28,7 @@ impl Arm {
     /// Columns of every row: security, provider and cipher.
     pub fn columns(&self) -> String {
         let (security, suite) = (self.arrangement.security(), self.arrangement.suite());
-        let provider = security.library(suite.provider);
+        let provider = security.crypto_library(suite.provider);
         let cipher = match security {
             Security::None => "-",
             Security::SdlsCmac => "aes-256-cmac",

@@ -112,7 +112,7 @@ pub fn run(quick: bool, seed: u64) -> Outcome {
 fn columns(arrangement: &Arrangement) -> String {
     let Suite { provider, cipher, group, signature, mutual, resumption } = arrangement.suite();
     let security = arrangement.security();
-    let library = security.library(*provider);
+    let library = security.crypto_library(*provider);
     // ResTP's ends know each other's keys and sign nothing.
     let signature = if security == Security::Restp { "-" } else { signature.name() };
     format!("{security},{library},{cipher},{group},{signature},{mutual},{resumption}")

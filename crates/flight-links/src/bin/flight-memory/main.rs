@@ -105,7 +105,7 @@ fn run(cli: &Cli) -> Result<(), String> {
     println!(
         "{},{},{count},{},{},{},{},{},{},{},{}",
         cli.security,
-        cli.security.library(cli.provider),
+        cli.security.crypto_library(cli.provider),
         cli.messages,
         shared.saturating_sub(before),
         open.saturating_sub(shared) / count,
