@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from gauntlet.engine import cores, guest
+from gauntlet.evidence import Trial, trials
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -193,3 +194,15 @@ def constant_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = gauntlet("run", EXPERIMENTS / "constant.toml", "--repetitions", "2", "--out", out, "--quiet")
     assert answer.code == 0, answer.err
     return out
+
+
+def played_trials(text: str, folder: Path) -> list[Trial]:
+    """The trials of one repetition of an experiment, each of a trusted run."""
+    file, out = folder / "experiment.toml", folder / "results"
+    file.write_text(text)
+    answer = gauntlet("run", file, "--repetitions", "1", "--out", out, "--quiet")
+    assert answer.code == 0, answer.err
+    found = list(trials(out))
+    untrusted = [trial.run.id for trial in found if not trial.run.trusted]
+    assert not untrusted
+    return found

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gauntlet.evidence import Trial, trials
+from gauntlet.evidence import Trial
 from gauntlet.evidence.verdict import LATE, PREVENTED, SIGNALLED, UNDISTURBED
-from tests.guest.conftest import Play, gauntlet, run_plan, tcp_flow
+from tests.guest.conftest import Play, played_trials, run_plan, tcp_flow
 
 UDP, TLS = "rasta", "rasta-tls"
 
@@ -66,21 +66,10 @@ threat = ["none", "gone"]
 """
 
 
-def _played(text: str, folder: Path) -> list[Trial]:
-    file, out = folder / "experiment.toml", folder / "results"
-    file.write_text(text)
-    answer = gauntlet("run", file, "--repetitions", "1", "--out", out, "--quiet")
-    assert answer.code == 0, answer.err
-    found = list(trials(out))
-    untrusted = [trial.run.id for trial in found if not trial.run.trusted]
-    assert not untrusted
-    return found
-
-
 @pytest.fixture(scope="module")
 def threatened(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], Trial]:
     """A trial of each threat, by threat and protocol."""
-    found = _played(THREATS, tmp_path_factory.mktemp("rasta"))
+    found = played_trials(THREATS, tmp_path_factory.mktemp("rasta"))
     return {(trial.threat, trial.factors["protocol"]): trial for trial in found}
 
 
@@ -120,7 +109,9 @@ def test_what_rasta_counts_is_in_the_record(threatened: Mapping[tuple[str, str],
 
 
 def test_over_two_channels_nobody_misses_what_one_of_them_loses(tmp_path: Path) -> None:
-    found = {(trial.threat, trial.factors["n_diagnosis"]): trial for trial in _played(CHANNELS, tmp_path)}
+    found = {
+        (trial.threat, trial.factors["n_diagnosis"]): trial for trial in played_trials(CHANNELS, tmp_path)
+    }
     counts = {place: trial.run.record["flows"][0]["counts"] for place, trial in found.items()}
     assert {found["none", window].verdict.verdict for window in (5, 200)} == {UNDISTURBED}
     assert found["gone", 200].verdict.verdict == PREVENTED

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gauntlet.evidence import Trial, cells, fates, trials
+from gauntlet.evidence import Trial, cells, fates
 from gauntlet.evidence.verdict import DROPPED, LATE, PREVENTED, SIGNALLED, UNDETECTED, UNDISTURBED
 from gauntlet.experiment.expand import expand
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plans import plan_run
-from tests.guest.conftest import EXPERIMENTS, Play, gauntlet
+from tests.guest.conftest import EXPERIMENTS, Play, played_trials
 
 UDP, TCP, TLS, QUIC = "udp", "tcp-cubic", "tls-cubic", "quic-quinn-cubic"
 
@@ -88,21 +88,10 @@ threat = ["none", "gone", "again"]
 """
 
 
-def _played(text: str, folder: Path) -> list[Trial]:
-    file, out = folder / "experiment.toml", folder / "results"
-    file.write_text(text)
-    answer = gauntlet("run", file, "--repetitions", "1", "--out", out, "--quiet")
-    assert answer.code == 0, answer.err
-    found = list(trials(out))
-    untrusted = [trial.run.id for trial in found if not trial.run.trusted]
-    assert not untrusted
-    return found
-
-
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
     """The ready experiment with one repetition."""
-    return _played((EXPERIMENTS / "safety.toml").read_text(), tmp_path_factory.mktemp("safety"))
+    return played_trials((EXPERIMENTS / "safety.toml").read_text(), tmp_path_factory.mktemp("safety"))
 
 
 def _answers(found: list[Trial]) -> dict[tuple[str, str], tuple[str, str]]:
@@ -160,13 +149,13 @@ def test_a_cell_without_an_unnoticed_trial_is_bounded(ready: list[Trial]) -> Non
 
 
 def test_further_threats_over_udp_and_tcp(tmp_path: Path) -> None:
-    assert _answers(_played(MORE, tmp_path)) == MORE_ANSWERS
+    assert _answers(played_trials(MORE, tmp_path)) == MORE_ANSWERS
 
 
 def test_other_transports_carry_safety_messages_and_lose_none(tmp_path: Path) -> None:
     found = {
         (trial.threat, trial.factors["protocol"]): trial.verdict.verdict
-        for trial in _played(OTHERS, tmp_path)
+        for trial in played_trials(OTHERS, tmp_path)
     }
     assert found.pop(("gone", "restp-datagram")) == DROPPED
     assert found.pop(("again", "restp-datagram")) == UNDETECTED

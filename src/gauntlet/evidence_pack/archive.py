@@ -5,11 +5,13 @@ wrong with it.
 import hashlib
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Self
 
+from gauntlet.engine.hashes import sha256_of_file
 from gauntlet.errors import RunError, UserError
 from gauntlet.evidence_pack.layout import SUMS
 from gauntlet.results.files import failures_named
@@ -35,8 +37,7 @@ def sha256(content: Content) -> str:
     """The hash of a file that is to be packed."""
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
-    with content.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of_file(content)
 
 
 def write(pack: Path, files: Mapping[str, Content], hashes: Mapping[str, str]) -> str:
@@ -84,11 +85,7 @@ class Archive:
             raise UserError(f"{pack} is not an evidence pack: it is no whole zip ({error}).") from error
         with opened:
             names = opened.namelist()
-            twice = (
-                next((name for name in names if names.count(name) > 1), None)
-                if len(set(names)) < len(names)
-                else None
-            )
+            twice = next((name for name, count in Counter(names).items() if count > 1), None)
             if twice is not None:
                 raise UserError(f"{pack} is not an evidence pack: it has {twice} twice.")
             outside = next((name for name in names if not _inside(name)), None)
