@@ -82,7 +82,11 @@ def test_runs_in_real_time_are_interleaved(tmp_path: Path) -> None:
     played = run(tmp_path / "a" / "out", Real())
     assert played != planned[: len(played)]
     assert set(played) <= set(planned)
-    assert run(tmp_path / "b" / "out", Real()) == played, "the order follows from the seed"
+    again = run(tmp_path / "b" / "out", Real())
+    # The campaign gives up after a few runs that left nothing; by then the next one may have begun or not.
+    assert abs(len(again) - len(played)) <= 1
+    both = min(len(again), len(played))
+    assert again[:both] == played[:both], "the order follows from the seed"
 
 
 def test_several_workers_are_refused(tmp_path: Path) -> None:
