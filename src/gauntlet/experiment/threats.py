@@ -205,7 +205,7 @@ def _at_sender(section: ThreatSection, aim: "_Aim") -> dict[str, Any]:
     if number > most:
         raise UserError(f"{_here(section)}: no message comes after the last one; name an earlier one.")
     about = {"by_s": section.by, "bits": section.bits, "burst_bits": section.burst}
-    threat = {"kind": section.kind, "message": number}
+    threat: dict[str, Any] = {"kind": section.kind, "message": number}
     return threat | {key: value for key, value in about.items() if value is not None}
 
 
