@@ -13,9 +13,24 @@ from gauntlet.studies.rules.unnoticed import interval
 from gauntlet.studies.summary import MANIFEST, Summary
 
 STUDY = "en50159"
-_ACTS = {"corruption": ("corruption", "corruption-repaired")}
+_ACTS = {
+    "corruption": ("corruption", "corruption-two-bits", "corruption-repaired"),
+    "insertion": ("insertion", "insertion-unseen"),
+    "masquerade": ("masquerade", "masquerade-unseen"),
+}
 """By threat: the acts of the study's experiments where there are several."""
-_WORDS = {"corruption-repaired": "with the checksum made right "}
+_OFF_PATH = "by who does not see the path "
+_WORDS = {
+    "corruption-two-bits": "of two bits ",
+    "corruption-repaired": "with the checksum made right ",
+    "insertion-unseen": _OFF_PATH,
+    "masquerade-unseen": _OFF_PATH,
+}
+
+
+def acts_of(threat: str) -> tuple[str, ...]:
+    """The acts of the study's experiments that are a threat, by its id."""
+    return _ACTS.get(threat, (threat,))
 
 
 def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], str]:
@@ -30,10 +45,9 @@ def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], st
     for protocol in of.protocols:
         mine = [row for row in rows if _is_of(row, protocol)]
         for threat in of.threats:
-            acts = _ACTS.get(threat.id, (threat.id,))
             parts = [
                 words
-                for act in acts
+                for act in acts_of(threat.id)
                 for freshness in (False, True)
                 if (words := _counted(mine, act, freshness=freshness))
             ]
