@@ -20,6 +20,11 @@ def meets(protocol: str, threat: str, against: str) -> float:
     return float(held)
 
 
+def in_part(protocol: str, threat: str) -> float:
+    """1 where it meets the threat at least in one direction, in one phase or under a condition, else 0."""
+    return float(data.default().protocol(protocol).meets[threat].answer != Meets.NO)
+
+
 def robust(hazard: str) -> float:
     """The share of the protocols that Table 8 names for a hazardous event, over its threats, which hold."""
     cells = [it for it in compare.robustness(data.default()) if it.hazard.name == hazard]
@@ -28,4 +33,4 @@ def robust(hazard: str) -> float:
     return sum(len(it.holds) for it in cells) / sum(len(it.ticked) for it in cells)
 
 
-FUNCTIONS = {"has": has, "meets": meets, "robust": robust}
+FUNCTIONS = {"has": has, "meets": meets, "in_part": in_part, "robust": robust}
