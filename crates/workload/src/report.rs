@@ -10,7 +10,7 @@ use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
 use crate::log::{Message, MessageLog, SocketLog};
 use crate::outcome::{Ending, FlowResult, Summary};
 use crate::spec::Flow;
-use crate::verdicts::{Judged, SafetyLog};
+use crate::verdicts::{Judged, SafetyLog, THREAT};
 use crate::wire::StreamInstants;
 
 /// What both halves of a flow noted.
@@ -64,6 +64,7 @@ impl FlowReport {
             ..
         } = client;
         judged.extend(told);
+        let threatened = judged.iter().any(|row| row.event == THREAT);
         // In the order in which things happened, as far as instants tell.
         judged.sort_by_key(|row| row.t_ns);
         for row in &mut judged {
@@ -89,7 +90,8 @@ impl FlowReport {
             .failure()
             .or_else(|| session.ctx.qlog.as_ref().and_then(|qlog| qlog.failure()))
             .or_else(|| exchanges.iter().all(Exchange::failed).then(|| first_failure(&exchanges)).flatten())
-            .or_else(|| (!alone).then(|| missing(service, &sent, &received)).flatten());
+            // What was done to messages before the transport had them is no failure of its.
+            .or_else(|| (!alone && !threatened).then(|| missing(service, &sent, &received)).flatten());
         let last_event = if flow.stack.service() == Service::Datagrams {
             sent.last_ns.max(received.last_ns)
         } else {
