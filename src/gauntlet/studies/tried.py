@@ -15,22 +15,25 @@ from gauntlet.studies.summary import MANIFEST, Summary
 STUDY = "en50159"
 _ACTS = {
     "corruption": ("corruption", "corruption-two-bits", "corruption-repaired"),
+    "delay": ("delay", "delay-short"),
     "insertion": ("insertion", "insertion-unseen"),
     "masquerade": ("masquerade", "masquerade-unseen"),
 }
 """By threat: the acts of the study's experiments where there are several."""
-_OFF_PATH = "by who does not see the path "
+_AS_SENDER = "-as-sender"
 _WORDS = {
-    "corruption-two-bits": "of two bits ",
-    "corruption-repaired": "with the checksum made right ",
-    "insertion-unseen": _OFF_PATH,
-    "masquerade-unseen": _OFF_PATH,
+    "-two-bits": "of two bits ",
+    "-repaired": "with the checksum made right ",
+    "-short": "of 1 s ",
+    "-unseen": "by who does not see the path ",
+    _AS_SENDER: "by who acts in the sender's place ",
 }
+"""By the end of an act's name."""
 
 
 def acts_of(threat: str) -> tuple[str, ...]:
     """The acts of the study's experiments that are a threat, by its id."""
-    return _ACTS.get(threat, (threat,))
+    return (*_ACTS.get(threat, (threat,)), threat + _AS_SENDER)
 
 
 def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], str]:
@@ -81,6 +84,5 @@ def _counted(rows: Iterable[Mapping[str, Any]], act: str, *, freshness: bool) ->
     unnoticed = sum(row["trials"] for row in those if row["verdict"] in NOT_NOTICED)
     bound = "" if unnoticed else f" (at most {number(100 * interval(0, count, 0.05)[1])} %)"
     checked = "with" if freshness else "without"
-    return (
-        f"{_WORDS.get(act, '')}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}"
-    )
+    whose = next((words for end, words in _WORDS.items() if act.endswith(end)), "")
+    return f"{whose}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}"
