@@ -108,3 +108,17 @@ def test_trials_stand_beside_the_cells_that_they_are_of(tmp_path: Path) -> None:
     cells = {it.row: it.tried for it in compare.threats(known, known.protocol("udp"), told)}
     assert cells["deletion"] == told["udp", "deletion"]
     assert cells["delay"] == compare.NOT_TRIED
+
+
+@pytest.mark.parametrize(
+    ("by", "before", "value"),
+    [("application", False, 1.0), ("transport", True, 1.0), ("transport", False, 0.0)],
+)
+def test_a_transport_notices_what_it_tells_before_the_application_acts(
+    tmp_path: Path, by: str, before: bool, value: float
+) -> None:
+    told = {**row("detected and signalled", 400), "by": by, "accepted_before": before}
+    assert decide(tmp_path, told, at_most=0.01).value == 0.0
+    found = decide(tmp_path, told, at_most=0.01, noticed_by="transport")
+    assert found.value == value
+    assert found.verdict == (Verdict.NOT_REPRODUCED if value else Verdict.REPRODUCED)

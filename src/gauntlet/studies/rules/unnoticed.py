@@ -13,7 +13,8 @@ from pydantic import Field
 from scipy.special import betaincinv
 
 from gauntlet.errors import NotMeasured
-from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED, UNDISTURBED
+from gauntlet.evidence.course import BY_TRANSPORT
+from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED, SIGNALLED, UNDISTURBED
 from gauntlet.metrics.numbers import listed
 from gauntlet.studies.decide import Context, Decision, Verdict
 from gauntlet.studies.factors import factor_words
@@ -32,6 +33,9 @@ class Rule(Bounded):
         default_factory=list
     )
     """Only trials in which the application suffered one of these count as unnoticed; none: any."""
+    noticed_by: Literal["anybody", "transport"] = "anybody"
+    """transport: trials count as noticed only where the transport told, and before the application acted on
+    what it should not have: what the application found by checks of its own was let through to it."""
 
     def selections(self) -> list[tuple[str, Selection]]:
         """See `Ruled.selections`."""
@@ -64,7 +68,7 @@ class Rule(Bounded):
         reason = f"{unnoticed} of {count} trials" + (f"; left out: {invalid} invalid" if invalid else "")
         return Decision(
             verdict=verdict,
-            what=described("Trials that nobody noticed", self._under(context)),
+            what=described(f"Trials that {self._nobody} noticed", self._under(context)),
             value=unnoticed / count,
             low=low,
             high=high,
@@ -82,8 +86,15 @@ class Rule(Bounded):
         )
 
     def _went_unnoticed(self, row: Mapping[str, Any]) -> bool:
+        if row["verdict"] == SIGNALLED:
+            let_through = row["by"] != BY_TRANSPORT or row["accepted_before"]
+            return self.noticed_by == BY_TRANSPORT and let_through
         suffered = not self.harms or bool(set(self.harms) & set(row["harms"].split(", ")))
         return row["verdict"] in NOT_NOTICED and suffered
+
+    @property
+    def _nobody(self) -> str:
+        return "nobody" if self.noticed_by == "anybody" else "the transport has not"
 
     @property
     def _named(self) -> str:
