@@ -24,7 +24,7 @@ use transports::{
 };
 
 use self::judge::Judge;
-use self::message::{FIELDS_BYTES, Kind, LONGEST_BYTES, Messages, TRACKSIDE};
+use self::message::{FIELDS_BYTES, Kind, LONGEST_BYTES, Messages, SHORTEST_S, TRACKSIDE};
 use self::threat::{Gateway, Threat};
 use super::checks::{check_count, check_message_size};
 use super::in_order::InOrder;
@@ -32,9 +32,6 @@ use crate::application::Application;
 use crate::ledger::{ClientResult, Received, Sent, ServerResult};
 use crate::one_session::{End, receive_over_one_session, send_over_one_session};
 use crate::verdicts::Judged;
-
-/// The shortest interval and bound: what stamps of a machine can tell apart.
-const SHORTEST_S: f64 = 1e-6;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

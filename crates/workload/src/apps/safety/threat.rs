@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Deserialize;
 use transports::{SpecError, nanoseconds};
 
-use super::SHORTEST_S;
+use super::message::SHORTEST_S;
 use crate::verdicts::{Judged, THREAT};
 
 /// After what time a copy follows.
