@@ -2,7 +2,7 @@
 
 import pytest
 
-from gauntlet.advice.settings import SETTINGS, Change, Effect, overview, setting_of
+from gauntlet.advice.settings import SETTINGS, Change, Effect, overview, setting_of, unvaried
 from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.registry import registry
 
@@ -62,3 +62,20 @@ def test_settings_are_known_by_their_keys_in_files_and_results() -> None:
     assert setting_of("workload.send_buffer") == setting_of("send_buffer_bytes") == SETTINGS[0]
     assert setting_of("scenario.queue_limit") == setting_of("link.queue")
     assert setting_of("link.loss") is None
+
+
+def test_what_nobody_sets_reads_as_the_systems_value() -> None:
+    timer, send, receive = (setting_of(it) for it in ("net.sctp.rto_initial", "send_buffer", "receive_buffer"))
+    assert timer is not None and send is not None and receive is not None
+    assert (timer.value(1000), timer.value(1500), timer.value(None)) == ("1 s", "1.5 s", "3 s")
+    assert timer.value(3000) == timer.unset, "what is usual is found among values that are set"
+    assert send.value(None) == "the system's (TCP: up to 4 MiB, others: 208 KiB)"
+    assert receive.value(None) == "the system's (TCP: up to 6 MiB, others: 208 KiB)"
+    assert send.value("104KiB") == "104 KiB"
+
+
+def test_settings_that_no_change_is_of_are_named() -> None:
+    every = [it.words for it in SETTINGS]
+    assert unvaried([]) == tuple(every)
+    told = change("throughput_bps", Effect("25 ms", ratio(1.1, 0.9, 1.3)))
+    assert list(unvaried([told])) == every[1:], "no difference is told as well"

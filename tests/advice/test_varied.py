@@ -39,8 +39,8 @@ class Windows:
 @pytest.mark.parametrize(
     ("windows", "titles"),
     [
-        ([3, 10, 30], ["Initial window 3 instead of 10", "Initial window 30 instead of 10"]),
-        ([3, 30], ["Initial window 30 instead of 3"]),
+        ([3, 10, 30], ["Initial window 3 segments instead of 10 segments", "Initial window 30 segments instead of 10 segments"]),
+        ([3, 30], ["Initial window 30 segments instead of 3 segments"]),
         ([10], []),
     ],
 )
@@ -49,5 +49,6 @@ def test_other_values_are_held_against_the_usual_one(windows: list[int], titles:
     assert [it.title for it in found] == titles
     for it in found:
         (effect,) = it.effects
-        assert effect.ratio.value == pytest.approx(int(it.of) / int(it.to), rel=0.05)
-        assert it.verdict == ("better" if int(it.to) > int(it.of) else "worse")
+        of, to = (int(text.removesuffix(" segments")) for text in (it.of, it.to))
+        assert effect.ratio.value == pytest.approx(of / to, rel=0.05)
+        assert it.verdict == ("better" if to > of else "worse")

@@ -6,8 +6,11 @@ Nothing is said of a setting that was not measured. Adding one is a line in `SET
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from gauntlet import units
 from gauntlet.advice.words import label
+from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import interval_text, listed, number
@@ -26,16 +29,42 @@ class Setting:
     unit: str = ""
     """Of values that are plain numbers."""
 
+    def value(self, given: Any, called: str = "") -> str:
+        """A value for people; None where nobody sets it. `called` is what results call it."""
+        if given is None:
+            return self.unset
+        if self.unit and isinstance(given, int | float):
+            if self.unit == "ms":
+                return units.spaced(units.format_time(given / 1e3))
+            return f"{given:g} {self.unit}"
+        return called or units.spaced(str(given))
+
+
+def _of_system(tcp: str, others: str) -> str:
+    """What sockets have of themselves: TCP's grow up to a limit, the others begin with what they keep."""
+    most, fixed = (int(STOCK_SYSCTLS[name].split()[-1]) for name in (tcp, others))
+    sizes = [units.spaced(units.format_size(it)) for it in (most, fixed)]
+    return f"the system's (TCP: up to {sizes[0]}, others: {sizes[1]})"
+
 
 SETTINGS = (
-    Setting("send buffer", ("send_buffer", "send_buffer_bytes"), "what the system gives"),
-    Setting("receive buffer", ("receive_buffer", "receive_buffer_bytes"), "what the system gives"),
+    Setting(
+        "send buffer",
+        ("send_buffer", "send_buffer_bytes"),
+        _of_system("net.ipv4.tcp_wmem", "net.core.wmem_default"),
+    ),
+    Setting(
+        "receive buffer",
+        ("receive_buffer", "receive_buffer_bytes"),
+        _of_system("net.ipv4.tcp_rmem", "net.core.rmem_default"),
+    ),
     Setting("queue before the line", ("queue", "queue_bytes", "queue_limit", "queue_limit_bytes"), ""),
     Setting("connection", ("connection",), "fresh"),
-    Setting("SCTP's first time-out", ("rto_initial",), "as the system has it", "ms"),
+    # net.sctp.rto_initial of ip-sysctl.rst, Linux 6.12 (include/net/sctp/constants.h, SCTP_RTO_INITIAL).
+    Setting("SCTP's first time-out", ("rto_initial",), "3 s", "ms"),
     Setting("token bucket of the line", ("bucket", "bucket_bytes"), "1580 B"),
     Setting("segmentation offload", ("offload",), "off"),
-    Setting("initial window", ("initial_window", "initial_window_segments"), "10", "segments"),
+    Setting("initial window", ("initial_window", "initial_window_segments"), "10 segments", "segments"),
 )
 
 
@@ -152,6 +181,12 @@ def sentences(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:
     for it in changes:
         found.setdefault(it.title, []).append(it)
     return list(found.items())
+
+
+def unvaried(changes: Sequence[Change]) -> tuple[str, ...]:
+    """The settings of which no result tells what they change, as people call them."""
+    told = {it.setting for it in changes}
+    return tuple(it.words for it in SETTINGS if it not in told)
 
 
 def overview(changes: Sequence[Change]) -> list[str]:

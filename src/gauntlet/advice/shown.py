@@ -8,6 +8,7 @@ from gauntlet.advice.grid import Candidate, Cell, Grid, unknown_last
 from gauntlet.advice.settings import overview, sentences
 from gauntlet.advice.standing import Grade
 from gauntlet.advice.use import Advice, Badge
+from gauntlet.metrics.numbers import listed
 
 VISIBLE = 3
 """Transports of a cell that are shown before one asks for the rest."""
@@ -27,24 +28,26 @@ _CSS = {
 def shown(advice: Advice) -> dict[str, Any]:
     """The classes, each with its answer and its table of conditions; and the settings."""
     measured = [
-        (grid, rests)
-        for grid, rests in zip(advice.classes, advice.calibrated, strict=True)
+        (grid, rests, values_rest)
+        for grid, rests, values_rest in zip(
+            advice.classes, advice.calibrated, advice.values_calibrated, strict=True
+        )
         if any(cell.judged for cell in grid.cells)
     ]
     missing = [it.service.name for it in advice.classes if not any(cell.judged for cell in it.cells)]
     return {
-        "classes": [_class(grid, rests) for grid, rests in measured],
+        "classes": [_class(*it) for it in measured],
         "missing": missing,
         "silent": advice.silent,
         "sources": [
             (grid.service.name, need.words, need.source or f"assumed, {need.assumed}")
-            for grid, _ in measured
+            for grid, _, _ in measured
             for need in grid.service.needs
             if need.source or need.assumed
         ],
         "whose": advice.whose,
         "tails": any(
-            words.slowest(it) for grid, _ in measured for cell in grid.cells for it in cell.candidates
+            words.slowest(it) for grid, _, _ in measured for cell in grid.cells for it in cell.candidates
         ),
         "by": next((it.by for it in advice.classes if it.by), ""),
         "legend": [(words.MARKS[grade], said, _css(grade)) for grade, said in words.LEGEND],
@@ -67,10 +70,12 @@ def shown(advice: Advice) -> dict[str, Any]:
             }
             for title, those in sentences(advice.settings)
         ],
+        "elsewhere": [(_capital(name), told) for name, told in advice.elsewhere.items()],
+        "unvaried": listed(list(advice.unvaried)) if advice.unvaried else "",
     }
 
 
-def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
+def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[Badge]) -> dict[str, Any]:
     delays = sorted({cell.delay_s for cell in grid.cells}, key=unknown_last)
     rows = list(dict.fromkeys((cell.loss, cell.variant) for cell in grid.cells))
     rows.sort(key=lambda it: unknown_last(it[0]))
@@ -86,6 +91,7 @@ def _class(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
         "nobody": words.nobody(grid),
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
+        "values_calibrated": values_calibrated,
         "assumed": "; ".join(
             f"{need.words}: {need.assumed}"
             for need in grid.service.needs

@@ -12,6 +12,7 @@ from gauntlet.advice.grid import Candidate, Cell, Grid
 from gauntlet.advice.settings import overview, sentences
 from gauntlet.advice.shown import MOST
 from gauntlet.advice.use import Advice
+from gauntlet.metrics.numbers import listed
 
 
 def uses(advice: Advice) -> RenderableType | None:
@@ -28,6 +29,10 @@ def uses(advice: Advice) -> RenderableType | None:
     for title, those in sentences(advice.settings):
         said = overview(those) if len(those) > MOST else [f"{it.whose}: {it.words}." for it in those]
         shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), "\n".join(said)))
+    for name, told in advice.elsewhere.items():
+        shown.add_row(Text("Setting"), Text(f"Not varied in these results: {name}. {told}"))
+    if advice.unvaried:
+        shown.add_row(Text("Setting"), Text(f"Not varied in these results: {listed(list(advice.unvaried))}."))
     return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))
 
 

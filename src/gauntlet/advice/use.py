@@ -1,7 +1,7 @@
 """Advice: what to use for each class of service, what settings change, and what the two rest on."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gauntlet.advice import words
@@ -33,10 +33,16 @@ class Advice:
     """For each class the calibrated parameters that its absolute limits are held against. A limit against the
     best hangs on none: what was chosen is the same for all.
     """
+    values_calibrated: tuple[tuple[Badge, ...], ...]
+    """For each class the calibrated parameters that its values hang on, such as delays in milliseconds."""
     silent: tuple[str, ...] = ()
     """Why nothing is advised, a sentence for each thing that was played and has no class."""
     whose: str = ""
     """Whose classes these are, for people; empty for a study's, whose grids say it."""
+    unvaried: tuple[str, ...] = ()
+    """Settings of which these results say nothing, where that is to be told."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Of those that were varied elsewhere: the setting -> where, and what came of it."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, values in SI units."""
@@ -50,6 +56,8 @@ class Advice:
                 {"title": title, "effects": [_change(it) for it in those]}
                 for title, those in sentences(self.settings)
             ],
+            "settings_not_varied": list(self.unvaried),
+            "settings_elsewhere": dict(self.elsewhere),
         }
 
 

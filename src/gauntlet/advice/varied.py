@@ -57,10 +57,11 @@ def within(played: Played) -> Iterator[Change]:
         if len(factors[name]) < 2:
             continue
         others = {other: factors[other][-1] for other in settings if other != name}
-        labels = {value: played.label(name, value) for value in factors[name]}
+        labels = {value: setting.value(value, played.label(name, value)) for value in factors[name]}
         usual = next((it for it in labels if labels[it] == setting.unset), factors[name][0])
         besides = ", ".join(
-            f"{settings[other].words} {played.label(other, value)}" for other, value in others.items()
+            f"{settings[other].words} {settings[other].value(value, played.label(other, value))}"
+            for other, value in others.items()
         )
         for value, label in labels.items():
             if value != usual:

@@ -30,10 +30,13 @@ NAMED = 2
 LEGEND = (
     (Grade.SERVES, "serves, the whole 95 % interval"),
     (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need"),
-    (Grade.NEAR_MISS, f"near miss: at most {NEAR:g} times the limit"),
+    (
+        Grade.NEAR_MISS,
+        f"near miss: at most {NEAR:g} × the limit, or {100 / NEAR:.0f} % of it where more is better",
+    ),
     (Grade.UNSURE, "misses by its mean, the interval reaches the need"),
     (Grade.FAILS, "fails"),
-    (Grade.TENFOLD, f"fails {FAR:g} times over"),
+    (Grade.TENFOLD, f"fails tenfold: {FAR:g} × the limit or more, or 1/{FAR:g} of it or less"),
     (Grade.NOTHING, "not everything arrives"),
     (Grade.UNMEASURED, "not measured"),
 )
@@ -62,21 +65,28 @@ def condition(cell: Cell, *, queue: bool = False) -> str:
 
 
 def distance(standing: Standing) -> str:
-    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 83 % of the best."""
+    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 97 % of the best. Beyond a limit
+    that is against the best both are told, since the grade goes by the limit.
+    """
     if standing.grade == Grade.NOTHING:
         return "not everything arrives"
     if standing.grade == Grade.UNMEASURED:
         return "not measured"
     best = standing.need.of_best
+    more = standing.kpi.higher_is_better
+    beyond = _off(standing.times, "the limit", more=more) if standing.times > 1 else ""
     if best is None:
-        kept = f"{number(100 * standing.margin, 0)} % to spare"
-        return kept if standing.times <= 1 else f"{number(standing.times)} × the limit"
+        return beyond or f"{number(100 * standing.margin, 0)} % to spare"
     off = standing.times * best
-    if off < _ROUNDS_TO_BEST:
-        return "the best"
-    if not standing.kpi.higher_is_better:
-        return f"{number(off)} × the best"
-    return f"{number(100 / off, 0)} % of the best" if off < FAR else f"1/{number(off, 0)} of the best"
+    of_best = "the best" if off < _ROUNDS_TO_BEST else _off(off, "the best", more=more)
+    return f"{beyond} and {of_best}" if beyond else of_best
+
+
+def _off(times: float, what: str, *, more: bool) -> str:
+    """How far from something: 1.2 × the limit; where more is better, 83 % of the limit, or 1/12 of it."""
+    if not more:
+        return f"{number(times)} × {what}"
+    return f"{number(100 / times, 0)} % of {what}" if times < FAR else f"1/{number(times, 0)} of {what}"
 
 
 def value(standing: Standing) -> str:

@@ -48,7 +48,7 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
     """
     known = _known(evaluation, classes)
     if not any(row.trusted for row in evaluation.rows):
-        return Advice((), (), (), (NO_TRUST,))
+        return Advice((), (), (), (), (NO_TRUST,))
     found: list[Grid] = []
     silent: list[str] = []
     whose: list[str] = []
@@ -70,7 +70,8 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
                 found.append(grid(measured, bound, "", every_variant=True))
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in evaluation.parts for change in within(_Played(part, samples)))
-    return Advice(tuple(found), settings, ((),) * len(found), tuple(silent), listed(whose) if whose else "")
+    none = ((),) * len(found)
+    return Advice(tuple(found), settings, none, none, tuple(silent), listed(whose) if whose else "")
 
 
 def _known(evaluation: Evaluation, classes: Path | None) -> list[Services]:

@@ -10,12 +10,14 @@ from pydantic import Field, model_validator
 
 from gauntlet.advice import classes
 from gauntlet.advice.classes import Classes
+from gauntlet.advice.settings import SETTINGS
 from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import listed
 from gauntlet.studies import causes, plugin
 from gauntlet.studies.calibrated import idle
 from gauntlet.studies.figures import FIGURES, load_figures
@@ -89,6 +91,20 @@ class _Calibrated(Strict):
         return self
 
 
+class _Setting(Strict):
+    """[[setting]]: one that no experiment of the study varies, but another does."""
+
+    name: str
+    words: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        known = [it.words for it in SETTINGS]
+        if self.name not in known:
+            raise ValueError(f"'{self.name}' is no setting that pages tell of; those are {listed(known)}")
+        return self
+
+
 class _File(Strict):
     """The whole of study.toml."""
 
@@ -97,6 +113,7 @@ class _File(Strict):
     bench: list[_Bench] = Field(default_factory=list)
     measure: dict[str, _Measure] = Field(default_factory=dict)
     calibrated: list[_Calibrated] = Field(default_factory=list)
+    setting: list[_Setting] = Field(default_factory=list)
 
 
 def load(home: Path, *, trust_plugin: bool) -> Study:
@@ -130,6 +147,7 @@ def load(home: Path, *, trust_plugin: bool) -> Study:
         calibrated=tuple(
             Calibrated(it.name, _line(it.words), it.key, tuple(it.experiments)) for it in file.calibrated
         ),
+        elsewhere={it.name: _line(it.words) for it in file.setting},
     )
     if nowhere := idle(made):
         raise UserError(

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gauntlet import units
 from gauntlet.advice.settings import Change, Setting, setting_of
 from gauntlet.advice.varied import GREEDY, Side, compared, within
 from gauntlet.errors import UserError
@@ -88,11 +87,5 @@ def _between(study: Study, summary: Summary) -> Iterator[Change]:
 def _values(pair: Sibling, setting: Setting) -> tuple[str, str]:
     if pair.key in QUEUES:
         return queue_of(pair.other), queue_of(pair.one)
-    one, other = (_value(it, setting) for it in pair.values)
+    one, other = (setting.value(it) for it in pair.values)
     return other, one
-
-
-def _value(given: Any, setting: Setting) -> str:
-    if given is None:
-        return setting.unset
-    return f"{given} {setting.unit}" if isinstance(given, int | float) else units.spaced(str(given))

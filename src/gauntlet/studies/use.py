@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gauntlet.advice.grid import Grid
+from gauntlet.advice.settings import unvaried
 from gauntlet.advice.use import Advice
 from gauntlet.studies.advised import grids
 from gauntlet.studies.calibrated import behind
@@ -14,10 +15,25 @@ from gauntlet.studies.summary import Summary
 def advice(study: Study, summary: Summary) -> Advice:
     """What the results say of every class and setting. Of what was not measured it says that, or nothing."""
     found = tuple(grids(study, summary))
-    rests = tuple(tuple(behind(study, _absolute(it))) for it in found)
-    return Advice(found, tuple(changes(study, summary)), rests)
+    limits_rest = tuple(tuple(behind(study, _experiments(it, absolute=True))) for it in found)
+    values_rest = tuple(tuple(behind(study, _experiments(it))) for it in found)
+    settings = tuple(changes(study, summary))
+    silent_on = unvaried(settings)
+    return Advice(
+        found,
+        settings,
+        limits_rest,
+        values_rest,
+        unvaried=tuple(it for it in silent_on if it not in study.elsewhere),
+        elsewhere={name: told for name, told in study.elsewhere.items() if name in silent_on},
+    )
 
 
-def _absolute(grid: Grid) -> Sequence[str]:
-    """The experiments that the class's absolute needs are measured in."""
-    return [name for need in grid.service.needs if need.bound is not None for name in need.experiments]
+def _experiments(grid: Grid, *, absolute: bool = False) -> Sequence[str]:
+    """The experiments that the class's needs are measured in, or only those with absolute limits."""
+    return [
+        name
+        for need in grid.service.needs
+        if need.bound is not None or not absolute
+        for name in need.experiments
+    ]
