@@ -192,10 +192,14 @@ def _runs_wrong(results: Results, name: str) -> list[str]:
 
 
 def _run_wrong(run: Run, name: str) -> list[str]:
-    needed = [*layout.NEEDED, *(layout.NEEDED_OF_ENDED if run.ok else ())]
-    lacking = [file for file in needed if not (run.folder / file).exists()]
-    if lacking:
-        return [f"Run {name}/{run.id} has no {lacking[0]}."]
+    for file in layout.NEEDED:
+        if not (run.folder / file).exists():
+            return [f"Run {name}/{run.id} has no {file}."]
+    if run.ok:
+        nodes = (of_results.IN_PATH,) if run.plan.get("in_path") else ()
+        lacking = [it for it in (*layout.NEEDED_OF_ENDED, *nodes) if not (run.folder / it).exists()]
+        if lacking:
+            return [f"Run {name}/{run.id} has no {lacking[0]}."]
     said = {of_results.SPEC: run.spec["id"], of_results.PLAN: run.plan["id"]}
     seeds = {run.spec["seed"], run.plan["seed"]}
     if run.ok:
