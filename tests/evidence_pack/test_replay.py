@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence_pack import replay, verify
+from gauntlet.evidence_pack import verify
 from gauntlet.evidence_pack.replay import drawn
 from gauntlet.experiment.runspec import RunSpec
 from tests.evidence_pack.forged import results
@@ -31,8 +31,8 @@ def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         for spec in specs:
             shutil.copytree(there / "runs" / spec.id, out / "runs" / spec.id)
 
-    monkeypatch.setattr(replay.campaign, "play", play)
-    monkeypatch.setattr(replay.engines, "installed", _Engine)
+    monkeypatch.setattr("gauntlet.campaign.play", play)
+    monkeypatch.setattr("gauntlet.executor.engines.installed", _Engine)
     return there
 
 
