@@ -138,7 +138,7 @@ def _left_out(results: Results) -> list[dict[str, Any]]:
             "file": name,
             "files": count[name],
             "bytes": size[name],
-            "why": layout.WHY_LEFT_OUT.get(name, layout.OTHERWISE),
+            "why": layout.why_left_out(name),
         }
         for name in sorted(count)
     ]

@@ -19,9 +19,6 @@ from gauntlet.metrics.numbers import counted, number
 from gauntlet.results import layout as of_results
 from gauntlet.results.reader import Results, Run
 
-DERIVED = ("cell", "finding", "trials")
-"""Parts of a claim that follow from the logs alone, whatever version of the package reads them."""
-
 _OF_TRIAL = ("protocol", "threat", "freshness", "flow", "repetition")
 
 
