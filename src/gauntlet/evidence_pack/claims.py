@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gauntlet.evidence import Cell, Trial, cells, place, trials
+from gauntlet.evidence import FEWEST, Cell, Trial, cells, place, trials
 from gauntlet.evidence_pack import layout
 from gauntlet.evidence_pack.archive import sha256
 from gauntlet.evidence_pack.requirement import requirement
@@ -90,11 +90,12 @@ def _finding(cell: Cell) -> dict[str, Any]:
     """What the trials of a cell came to."""
     return {
         "trials": cell.trials,
+        "distinct": cell.distinct,
         "verdicts": dict(sorted(cell.verdicts.items())),
         "not_noticed": cell.not_noticed,
         "bound": cell.bound,
         "bound_words": bound_words(cell),
-        "copies": not cell.drawn,
+        "copies": cell.copies,
         "control": cell.control,
         "median_delay_s": cell.median_delay_s,
         "accepted_before": cell.accepted_before,
@@ -111,14 +112,16 @@ def bound_words(cell: Cell) -> str:
     n = counted(cell.trials, "trial")
     if cell.not_noticed:
         return f"Unnoticed in {cell.not_noticed} of {n}, so there is no bound 3/N."
-    if not cell.drawn:
+    if cell.copies:
         return (
             "Nothing was drawn and the trials are copies of one: it holds for just these instants, and there "
             "is no bound 3/N."
         )
-    if cell.trials <= 3:
-        return f"Unnoticed in none; the bound 3/N is 1 with {n}, which says nothing."
-    return f"Unnoticed in none: with 95 % confidence in a share of at most {number(3 / cell.trials)} (3/N)."
+    of = f" of {n}, of which {cell.distinct} are no copies" if cell.distinct < cell.trials else ""
+    if cell.distinct < FEWEST:
+        return f"Unnoticed in none{of}, which is too few for a bound."
+    share = number(3 / cell.distinct)
+    return f"Unnoticed in none{of}: with 95 % confidence in a share of at most {share} (3/N)."
 
 
 def sentence(

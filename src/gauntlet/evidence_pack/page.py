@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gauntlet import units
+from gauntlet.evidence import A_TRIAL
 from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED
 from gauntlet.evidence_pack import layout
 from gauntlet.metrics.numbers import counted, listed, number
@@ -19,8 +20,8 @@ TRIALS_SHOWN = 10
 ASSUMED = (
     "Both ends have the same clock, and the identities in messages are checked whatever the freshness check.",
     "The attacker does what the rules of the threat say, and nothing else.",
-    "A trial is one run with one threat. Trials with draws of their own are independent; where nothing is "
-    "drawn, repetitions are copies of one, and no bound is given.",
+    f"{A_TRIAL} Trials with draws of their own are independent; those in which nothing was drawn and that "
+    "are alike to the nanosecond are copies, and count once for the bound.",
     "The bound 3/N is the rule of three: where none of N independent trials went unnoticed, the chance of "
     "one lies with at most 5 % above 3/N. It holds for trials as they were drawn here (this link, these "
     "messages, these instants), not for a day of operation.",
