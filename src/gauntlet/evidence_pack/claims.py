@@ -12,6 +12,7 @@ from typing import Any
 
 from gauntlet.evidence import FEWEST, Cell, Trial, cells, place, trials
 from gauntlet.evidence_pack import layout
+from gauntlet.evidence_pack.acts import act, with_keys
 from gauntlet.evidence_pack.archive import sha256
 from gauntlet.evidence_pack.requirement import requirement
 from gauntlet.experiment.threats import NONE
@@ -68,7 +69,12 @@ def _claim(
         "condition": condition,
         "finding": finding,
         "requirement": requirement(section["kind"], flow) if section else None,
-        "test": {**test, "threat": section},
+        "test": {
+            **test,
+            "threat": section,
+            "act": act(section, flow) if section else None,
+            "with_keys": with_keys(flow),
+        },
         "trials": [row for row, _ in mine],
     }
 
@@ -132,6 +138,8 @@ def sentence(
     under = [f"{name} {value}" for name, value in condition.items() if name not in ("protocol", "threat")]
     whole = sum(finding["verdicts"].values())
     came = ", ".join(f"{verdict} in {n} of {whole}" for verdict, n in finding["verdicts"].items())
+    if finding["accepted_before"]:
+        came += f"; acted on before anybody was told in {finding['accepted_before']} of {finding['trials']}"
     n = f"N = {finding['trials']}"
     return f"{what} over {condition['protocol']}, {', '.join(under)}: {came}. {n}. {finding['bound_words']}"
 
