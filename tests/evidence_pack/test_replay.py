@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from gauntlet.errors import UserError
@@ -63,3 +65,20 @@ def test_a_run_that_comes_out_differently_is_a_difference(pack: Path, played: Pa
 def test_a_run_that_is_not_there_is_refused(pack: Path, played: Path) -> None:
     with pytest.raises(UserError, match="The pack has no run 'small/none'"):
         verify(pack, runs=["small/none"])
+
+
+def test_tables_of_another_writer_are_the_same_only_with_the_same_values(pack: Path, played: Path) -> None:
+    path = played / "runs" / RUN.partition("/")[2] / "safety.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table, path, compression="none")
+    (found,) = verify(pack, runs=[RUN]).replayed
+    assert found.same
+    assert "the same values; another version of the Parquet writer" in found.words
+    later = pc.add(table.column("t_ns"), 1)
+    place = table.column_names.index("t_ns")
+    pq.write_table(table.set_column(place, table.schema.field("t_ns"), later), path)
+    (found,) = verify(pack, runs=[RUN]).replayed
+    assert not found.same
+    path.unlink()
+    (found,) = verify(pack, runs=[RUN]).replayed
+    assert "came out differently: safety.parquet." in found.words
