@@ -138,10 +138,7 @@ def test_an_experiment_that_the_pack_alone_does_not_tell_holds_in_part(
     tmp_path: Path, line: str, why: str
 ) -> None:
     results = forged.results(tmp_path)
-    text = (results / "experiment.toml").read_text()
-    _experiment(
-        results, text.replace('scenario = { name = "constant", rate = "2Mbit/s", delay = "20ms" }', line)
-    )
+    _ride(results, line)
     found = _verified(results, tmp_path)
     assert (found.outcome, found.differences) == ("holds in part", [])
     (said,) = found.unverified
@@ -151,12 +148,17 @@ def test_an_experiment_that_the_pack_alone_does_not_tell_holds_in_part(
 
 def test_a_scenario_file_that_lies_here_by_chance_is_not_of_the_pack(tmp_path: Path) -> None:
     results = forged.results(tmp_path)
-    (tmp_path / "own.csv").write_text(
-        "t_s,rate_down_bps,rate_up_bps,delay_down_s,delay_up_s\n0,1e6,1e6,0.01,0.01\n9999,1e6,1e6,0.01,0.01\n"
-    )
+    columns = "t_s,rate_up_bps,rate_down_bps,delay_up_s,delay_down_s,loss_up,loss_down,queue_limit_bytes"
+    (tmp_path / "own.csv").write_text(f"{columns}\n0,2e6,2e6,0.02,0.02,0,0,64000\n")
+    _ride(results, f'scenario = {{ name = "{tmp_path}/own.csv" }}')
+    found = _verified(results, tmp_path)
+    assert found.outcome == "holds in part"
+    assert "its scenario is a file of its own" in found.unverified[0]
+
+
+def _ride(results: Path, line: str) -> None:
+    """Give the experiment another scenario."""
     text = (results / "experiment.toml").read_text()
-    mine = f'scenario = {{ name = "{tmp_path}/own.csv" }}'
-    _experiment(
-        results, text.replace('scenario = { name = "constant", rate = "2Mbit/s", delay = "20ms" }', mine)
-    )
-    assert _verified(results, tmp_path).outcome == "holds in part"
+    was = 'scenario = { name = "constant", rate = "2Mbit/s", delay = "20ms" }'
+    assert was in text
+    _experiment(results, text.replace(was, line))
