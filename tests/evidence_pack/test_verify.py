@@ -187,11 +187,23 @@ def test_why_a_file_was_left_out_is_not_for_the_builder_to_say(pack: Path, tmp_p
     files = content(pack)
     manifest = json.loads(files[layout.MANIFEST])
     left = {"file": "sockets.parquet", "files": 1, "bytes": 1, "why": "a laboratory confirmed all"}
-    manifest["experiments"]["small"]["left_out"] = [left]
-    files[layout.MANIFEST] = json.dumps(manifest).encode()
-    (said,) = verify(on_purpose(tmp_path / "it.zip", files)).differences
-    assert said.startswith("The manifest's 'left_out' of 'small' is [{")
-    assert "samples of the sockets" in said
+    for more in (left, {**left, "why": "samples of the sockets", "level": "SIL 4"}):
+        manifest["experiments"]["small"]["left_out"] = [more]
+        files[layout.MANIFEST] = json.dumps(manifest).encode()
+        (said,) = verify(on_purpose(tmp_path / "it.zip", files)).differences
+        assert said.startswith("The manifest's 'left_out' of 'small' is [{")
+        assert "samples of the sockets" in said
+
+
+def test_the_manifest_of_results_is_as_it_was_packed(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    place = "experiments/small/manifest.json"
+    manifest = json.loads(files[place])
+    manifest["host"] = {"laboratory": "independent"}
+    files[place] = json.dumps(manifest).encode()
+    assert verify(on_purpose(tmp_path / "it.zip", files)).differences == [
+        f"{place} is not written as this version packs it."
+    ]
 
 
 def test_a_byte_that_rotted_on_the_disk_is_a_difference(pack: Path, tmp_path: Path) -> None:

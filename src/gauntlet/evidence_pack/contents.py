@@ -13,7 +13,9 @@ from typing import Any
 
 from gauntlet import __version__, defences, evidence, experiment, metrics, report, scenario
 from gauntlet.engine.hashes import sha256_of_files
+from gauntlet.evidence_pack import layout
 from gauntlet.evidence_pack.claims import claims
+from gauntlet.results.files import json_bytes
 from gauntlet.results.reader import Results
 
 FORMAT = {"format": "gauntlet-evidence", "version": 1}
@@ -80,6 +82,19 @@ def content(results: Results, name: str, *, planned: int | None = None) -> Conte
         "versions": manifest.versions,
     }
     return Content(claims(results, name), about)
+
+
+def results_manifest(results: Results) -> bytes:
+    """The manifest of results as a pack has it: command, host and sessions differ between equal campaigns, so
+    they stay outside.
+    """
+    kept = results.manifest.model_copy(update={"command": [], "host": {}, "sessions": []})
+    return json_bytes(kept.model_dump())
+
+
+def left_out(file: str, count: int, count_bytes: int) -> dict[str, Any]:
+    """What a pack's manifest says of a file of runs that is not in it."""
+    return {"file": file, "files": count, "bytes": count_bytes, "why": layout.why_left_out(file)}
 
 
 def pack_manifest(experiments: Mapping[str, Mapping[str, Any]], counted: int) -> dict[str, Any]:

@@ -12,7 +12,14 @@ import pyarrow as pa
 from gauntlet.errors import GauntletError
 from gauntlet.evidence_pack import archive, layout, page
 from gauntlet.evidence_pack.archive import Archive
-from gauntlet.evidence_pack.contents import Content, content, made_with, pack_manifest
+from gauntlet.evidence_pack.contents import (
+    Content,
+    content,
+    left_out,
+    made_with,
+    pack_manifest,
+    results_manifest,
+)
 from gauntlet.evidence_pack.planned import held
 from gauntlet.evidence_pack.shapes import check_run, plain
 from gauntlet.metrics.numbers import counted, listed
@@ -59,7 +66,7 @@ class Derived:
             name: {
                 **about,
                 "left_out": [
-                    {**it, "why": layout.why_left_out(it["file"])}
+                    left_out(it["file"], it["files"], it["bytes"])
                     for it in packed["experiments"][name]["left_out"]
                 ],
             }
@@ -146,6 +153,10 @@ def _of_experiment(folder: Path, name: str, found: Derived, *, same: bool) -> Co
     results = Results.open(folder)
     if archive.sha256(results.experiment.encode()) != results.manifest.experiment_sha256:
         found.differences.append(f"The experiment file of '{name}' is not the one that was played.")
+    if (folder / of_results.MANIFEST).read_bytes() != results_manifest(results):
+        (found.differences if same else found.unverified).append(
+            f"{layout.experiment_folder(name)}/{of_results.MANIFEST} is not written as this version packs it."
+        )
     runs = held(results, name, same=same)
     found.differences += runs.wrong
     found.unverified += runs.unverified

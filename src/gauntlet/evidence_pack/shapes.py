@@ -72,7 +72,7 @@ class _DoneBy(_Shape):
 
 
 class _Guest(_Shape):
-    gauntlet: str
+    gauntlet: str = ""
     libraries: dict[str, str] = Field(default_factory=dict)
 
 
