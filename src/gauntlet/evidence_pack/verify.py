@@ -82,7 +82,7 @@ def verify(
             found.notes.append(
                 "The pack was built by another version of the package "
                 f"({manifest['made_with']['gauntlet']}): all was derived again, and what this version says "
-                "in other words counts as not verified."
+                "in other words counts as not verified; --page OUT writes the page of this version."
             )
         derived = derive(opened, manifest["experiments"], same=same)
         derived.compare(opened, manifest, same=same)
