@@ -39,7 +39,13 @@ class Windows:
 @pytest.mark.parametrize(
     ("windows", "titles"),
     [
-        ([3, 10, 30], ["Initial window 3 segments instead of 10 segments", "Initial window 30 segments instead of 10 segments"]),
+        (
+            [3, 10, 30],
+            [
+                "Initial window 3 segments instead of 10 segments",
+                "Initial window 30 segments instead of 10 segments",
+            ],
+        ),
         ([3, 30], ["Initial window 30 segments instead of 3 segments"]),
         ([10], []),
     ],

@@ -1,5 +1,6 @@
 """A trial counts only if its threat acted, on the message that was meant, in a run that can be trusted."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence.trials import Trial, trials_of
+from gauntlet.evidence.trials import A_TRIAL, Trial, trials_of
 from gauntlet.evidence.verdict import INVALID, PREVENTED, UNDISTURBED
 from gauntlet.results.reader import Run
 
@@ -148,3 +149,8 @@ def test_who_has_the_keys_of_one_session_is_no_trial_of_another() -> None:
         record={},
     ).run
     assert [trial.flow for trial in trials_of(run)] == [1]
+
+
+def test_the_guide_says_what_a_trial_is_in_the_same_words() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "in-path.md"
+    assert A_TRIAL in guide.read_text(encoding="utf-8")

@@ -19,7 +19,13 @@ FACTORS = {"protocol": ["udp", "sctp"], "threat": ["deletion"], "freshness": [Fa
 
 
 def row(
-    verdict: str, trials: int, *, protocol: str = "sctp", harms: str = "", freshness: bool = False
+    verdict: str,
+    trials: int,
+    *,
+    distinct: int | None = None,
+    protocol: str = "sctp",
+    harms: str = "",
+    freshness: bool = False,
 ) -> dict[str, Any]:
     return {
         "protocol": protocol,
@@ -30,6 +36,7 @@ def row(
         "by": "",
         "accepted_before": False,
         "trials": trials,
+        "distinct": trials if distinct is None else distinct,
         "told_after_s": None,
     }
 
@@ -63,6 +70,23 @@ def test_what_was_signalled_is_noticed_and_invalid_trials_say_nothing(tmp_path: 
     found = decide(tmp_path, *rows, at_most=0.01)
     assert (found.verdict, found.n) == (Verdict.REPRODUCED, 300)
     assert "700 invalid" in found.reason
+
+
+def test_copies_of_a_trial_count_once(tmp_path: Path) -> None:
+    found = decide(tmp_path, row("prevented", 1000, distinct=3), at_most=0.01)
+    assert (found.verdict, found.n) == (Verdict.UNDECIDED, 3)
+    assert "left out: 997 copies" in found.reason
+    summary(row("prevented", 1000, distinct=3)).write(tmp_path / "summary", {})
+    told = tried(data.default(), tmp_path / "summary")
+    assert told["sctp", "deletion"].startswith(
+        "without freshness check 0 of 3 trials unnoticed (at most 63.2"
+    )
+
+
+def test_a_summary_that_does_not_say_which_are_copies_is_not_used(tmp_path: Path) -> None:
+    old = {key: value for key, value in row("prevented", 1000).items() if key != "distinct"}
+    with pytest.raises(NotMeasured, match="counted by an older version"):
+        decide(tmp_path, old, at_most=0.01)
 
 
 @pytest.mark.parametrize("verdict", ["silently dropped", "delivered late unnoticed", "undetected"])

@@ -251,3 +251,28 @@ fn missing(service: Service, sent: &Sent, received: &Received) -> Option<Failure
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message is genuine only with the content and the time stamp that it was sent with.
+    #[test]
+    fn another_time_stamp_than_the_one_that_was_sent_is_not_genuine() {
+        let mut sent = Sent::new(64, true);
+        for at_ns in [10, 20] {
+            sent.note(1, 64, at_ns);
+        }
+        let row = |number: u32, stamp_ns: i64, content: bool| Judged {
+            number: Some(number),
+            stamp_ns: Some(stamp_ns),
+            genuine: Some(content),
+            ..Judged::event("message", 30, "accepted")
+        };
+        assert_eq!(genuine(&row(1, 20, true), &sent), Some(true));
+        assert_eq!(genuine(&row(1, 21, true), &sent), Some(false));
+        assert_eq!(genuine(&row(1, 20, false), &sent), Some(false));
+        assert_eq!(genuine(&row(2, 20, true), &sent), Some(false));
+        assert_eq!(genuine(&Judged::event("timeout", 30, "timeout"), &sent), None);
+    }
+}

@@ -15,6 +15,10 @@ from gauntlet.evidence.verdict import INVALID, Verdict, judged
 from gauntlet.experiment import threats
 from gauntlet.results.reader import Results, Run
 
+A_TRIAL = (
+    "A trial is one session in which one threat acts, or was to act; sessions of one run share its line."
+)
+"""What is counted, for pages and reports."""
 _BY_CHANCE = ("loss", "burst_loss", "corrupt", "duplicate", "jitter_s")
 """Conditions of a link under which packets have a fate of their own."""
 
@@ -60,7 +64,7 @@ def _by_flow(table: pa.Table | None) -> Mapping[int, list[dict[str, Any]]] | Non
 
 @dataclass(frozen=True)
 class Trial:
-    """One session in which one threat was to act on its messages, or none at all."""
+    """One session and the threat to it (`A_TRIAL`), or without one."""
 
     run: Run
     flow: int

@@ -78,10 +78,10 @@ def _counted(rows: Iterable[Mapping[str, Any]], act: str, *, freshness: bool) ->
         for row in rows
         if row["threat"] == act and bool(row["freshness"]) == freshness and row["verdict"] != INVALID
     ]
-    count = sum(row["trials"] for row in those)
+    count = sum(row["distinct"] for row in those)
     if not count:
         return ""
-    unnoticed = sum(row["trials"] for row in those if row["verdict"] in NOT_NOTICED)
+    unnoticed = sum(row["distinct"] for row in those if row["verdict"] in NOT_NOTICED)
     bound = "" if unnoticed else f" (at most {number(100 * interval(0, count, 0.05)[1])} %)"
     checked = "with" if freshness else "without"
     whose = next((words for end, words in _WORDS.items() if act.endswith(end)), "")

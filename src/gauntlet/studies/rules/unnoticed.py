@@ -2,8 +2,8 @@
 
 A trial is one session with one threatened message (`gauntlet.evidence`). Trials are independent by what is
 drawn for each: when the session begins, which message is meant, which bits turn over. So the interval counts
-trials and not repetitions: Clopper and Pearson's (Biometrika 26, 1934), and where none of N went unnoticed
-(or all did) one-sided, which at 95 % is the rule of three: at most 3/N.
+trials and not repetitions, and copies of a trial once: Clopper and Pearson's (Biometrika 26, 1934), and where
+none of N went unnoticed (or all did) one-sided, which at 95 % is the rule of three: at most 3/N.
 """
 
 from collections.abc import Mapping
@@ -51,12 +51,13 @@ class Rule(Bounded):
         rows = [row for row in context.summary.trials(self.experiment).to_pylist() if self._meant(row)]
         invalid = sum(row["trials"] for row in rows if row["verdict"] == INVALID)
         said = [row for row in rows if row["verdict"] not in (INVALID, DISTURBED, UNDISTURBED)]
-        count = sum(row["trials"] for row in said)
+        count = sum(row["distinct"] for row in said)
+        left_out = {"invalid": invalid, "copies": sum(row["trials"] for row in said) - count}
         if not count:
             raise NotMeasured(
                 f"No valid trial of {self.experiment} with {self._named} is among these results."
             )
-        unnoticed = sum(row["trials"] for row in said if self._went_unnoticed(row))
+        unnoticed = sum(row["distinct"] for row in said if self._went_unnoticed(row))
         low, high = interval(unnoticed, count, context.alpha)
         least = 0.0 if self.at_least is None else self.at_least
         most = 1.0 if self.at_most is None else self.at_most
@@ -65,7 +66,8 @@ class Rule(Bounded):
             verdict = Verdict.REPRODUCED
         elif high < least or low > most:
             verdict = Verdict.NOT_REPRODUCED
-        reason = f"{unnoticed} of {count} trials" + (f"; left out: {invalid} invalid" if invalid else "")
+        left = ", ".join(f"{n} {what}" for what, n in left_out.items() if n)
+        reason = f"{unnoticed} of {count} trials" + (f"; left out: {left}" if left else "")
         return Decision(
             verdict=verdict,
             what=described(f"Trials that {self._nobody} noticed", self._under(context)),

@@ -144,9 +144,9 @@ impl Application for Safety {
             self.receive(end, stack.service(), &mut judge, received)
         };
         let outcome = receive_over_one_session(stack, session, self.message_bytes, result, receive);
-        if stack.service() == Service::Datagrams || outcome.is_err() {
-            judge.until(session.ctx.clock.now_ns());
-        }
+        // Where a session ended well and the last message never came, the timer goes on.
+        let ended_ns = session.ctx.clock.now_ns();
+        judge.until(if outcome.is_ok() { session.ctx.limit_ns } else { ended_ns });
         result.judged = judge.judged;
         result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
