@@ -73,9 +73,8 @@ def test_settings_are_known_by_their_keys_in_files_and_results() -> None:
 
 
 def test_what_nobody_sets_reads_as_the_systems_value() -> None:
-    timer, send, receive = (
-        setting_of(it) for it in ("net.sctp.rto_initial", "send_buffer", "receive_buffer")
-    )
+    names = ("net.sctp.rto_initial", "send_buffer", "receive_buffer")
+    timer, send, receive = map(setting_of, names)
     assert timer is not None and send is not None and receive is not None
     assert (timer.value(1000), timer.value(1500), timer.value(None)) == ("1 s", "1.5 s", "3 s")
     assert timer.value(3000) == timer.unset, "what is usual is found among values that are set"

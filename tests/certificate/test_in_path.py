@@ -110,6 +110,20 @@ def test_an_honest_node_is_believed(tmp_path: Path) -> None:
     assert undecided.count("mallory") == 1
 
 
+@pytest.mark.parametrize(("tap", "by_ns", "believed"), [
+    (3, 20_000, True), (3, 20_001, False), (3, -5_000, True), (3, -5_001, False),
+    (0, 5_000, True), (0, 5_001, False), (0, -5_001, False),
+])  # fmt: skip
+def test_a_packet_may_leave_some_readings_of_the_clock_after_its_line(
+    tmp_path: Path, tap: int, by_ns: int, believed: bool
+) -> None:
+    node = HONEST.copy()
+    place = node.packets.index((tap, _at(5), datagram(5)))
+    node.packets[place] = (tap, _at(5) + by_ns, datagram(5))
+    wrong, _ = node.judged(tmp_path)
+    assert (wrong == {}) is believed, wrong
+
+
 Spoil = Callable[[MadeNode], Any]
 
 

@@ -118,6 +118,14 @@ def test_where_packets_do_not_tell_it_is_said_and_takes_no_trust(judge: Judge, s
     assert "That f0 handed over 200 messages, and when, was not held against packets" in check["sentence"]
 
 
+def test_what_an_attacker_with_keys_adds_is_not_held_against_the_application(judge: Judge) -> None:
+    run = told(run_network(QUIET_TIMELINE, CALM))
+    run.plan["flows"][0].setdefault("app_params", {})["threat"] = {"kind": "masquerade", "message": 3}
+    check = sent(judge(run), None)
+    assert (check["answer"], check["missing"]) == ("not checked", None)
+    assert "stands between application and transport" in check["sentence"]
+
+
 def test_damage_before_the_first_tap_leaves_nothing_to_hold_it_against(judge: Judge) -> None:
     run = told(run_network(QUIET_TIMELINE, CALM))
     run.plan["timeline"] = [*run.plan["timeline"], {"at_s": 0.0, "link": FIRST, "corrupt": 0.01}]

@@ -15,6 +15,7 @@ from gauntlet.errors import RunError
 def test_real_time_is_allowed_more_than_virtual_time() -> None:
     virtual, host = tolerance.VIRTUAL, tolerance.HOST
     assert (virtual.time_ns, virtual.waking_ns, virtual.timeline_ns) == (5_000, 1_000_000, 1_000_000)
+    assert virtual.leaving_ns == 20_000
     assert all(vars(host)[name] > value for name, value in vars(virtual).items())
 
 

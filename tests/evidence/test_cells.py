@@ -64,15 +64,27 @@ def test_the_control_has_no_bound() -> None:
 
 
 def test_copies_of_one_trial_have_no_bound() -> None:
-    """One that differs, or has bits drawn, makes them trials again."""
+    """One that differs, or has bits drawn, is a second trial, and the others are still one."""
     copies = [replace(trial, identity="alike") for trial in _trials(*[words.PREVENTED] * 60)]
     (cell,) = cells(copies)
-    assert (cell.drawn, cell.bound) == (False, None)
+    assert (cell.copies, cell.distinct, cell.bound) == (True, 1, None)
     for identity in ("other", None):
         (cell,) = cells([*copies[1:], replace(copies[0], identity=identity)])
-        assert (cell.drawn, cell.bound) == (True, 0.05)
+        assert (cell.copies, cell.distinct, cell.bound) == (False, 2, 1.0)
     (alone,) = cells(copies[:1])
-    assert alone.bound == 1.0
+    assert (alone.copies, alone.bound) == (False, 1.0)
+
+
+def test_the_bound_counts_trials_that_are_no_copies() -> None:
+    """A thousand trials of which there are three are three."""
+    many = _trials(*[words.PREVENTED] * 1000)
+    (cell,) = cells([replace(trial, identity=place % 3) for place, trial in enumerate(many)])
+    assert (cell.trials, cell.distinct, cell.bound) == (1000, 3, 1.0)
+    (drawn,) = cells(many)
+    assert (drawn.distinct, drawn.bound) == (1000, 0.003)
+    apart = [replace(trial, identity=place) for place, trial in enumerate(many[:60])]
+    (half,) = cells([*apart, *apart])
+    assert (half.trials, half.distinct, half.bound) == (120, 60, 0.05)
 
 
 def test_detection_delays_are_of_signalled_trials() -> None:

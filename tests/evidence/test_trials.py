@@ -1,5 +1,6 @@
 """A trial counts only if its threat acted, on the message that was meant, in a run that can be trusted."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence.trials import Trial, trials_of
+from gauntlet.evidence.trials import A_TRIAL, Trial, trials_of
 from gauntlet.evidence.verdict import INVALID, PREVENTED, UNDISTURBED
 from gauntlet.results.reader import Run
 
@@ -70,6 +71,26 @@ def test_what_did_not_act_or_did_something_else_says_nothing() -> None:
     assert _trial(2 * S + WAY_NS, unfit=1).verdict.verdict == INVALID
 
 
+def _with_keys(kind: str, *acted_ns: int) -> Trial:
+    """The same five messages; an attacker with the sender's keys did something at these instants."""
+    flow = {"app_params": {"bound_s": 0.5, "threat": {"kind": kind, "message": 3}}}
+    acts = [
+        {**_event(2), "event": "threat", "t_ns": t_ns, "verdict": kind, "genuine": None} for t_ns in acted_ns
+    ]
+    rows = sorted([*map(_event, range(5)), *acts], key=lambda row: int(row["t_ns"]))
+    return _trial(
+        plan={"flows": [flow]}, record={}, in_path=lambda _: None, safety=lambda: pa.Table.from_pylist(rows)
+    )
+
+
+def test_an_attacker_with_keys_tells_itself_when_it_acted_and_is_no_signal() -> None:
+    trial = _with_keys("repetition", 2 * S, 3 * S)
+    assert (trial.course.acted_ns, trial.verdict.verdict) == (2 * S, PREVENTED)
+    assert _with_keys("repetition").verdict.verdict == INVALID
+    assert trial.identity is not None
+    assert _with_keys("corruption", 2 * S).identity is None
+
+
 def test_a_run_that_is_not_trusted_says_nothing() -> None:
     assert _trial(2 * S + WAY_NS, trusted=False).verdict.verdict == INVALID
     assert _trial(threat="none", trusted=False).verdict.verdict == INVALID
@@ -118,3 +139,18 @@ def test_a_run_of_many_sessions_has_a_trial_of_each() -> None:
     first, second = trials_of(run)
     assert (first.flow, first.verdict.verdict) == (0, PREVENTED)
     assert (second.flow, second.verdict.verdict) == (1, INVALID)
+
+
+def test_who_has_the_keys_of_one_session_is_no_trial_of_another() -> None:
+    armed = {"app_params": {"bound_s": 0.5, "threat": {"kind": "deletion", "message": 3}}}
+    run = _trial(
+        spec={"link": {"threat": "it"}, "flows": [{"app": "safety"}, {"app": "safety"}]},
+        plan={"flows": [{"app_params": {"bound_s": 0.5}}, armed]},
+        record={},
+    ).run
+    assert [trial.flow for trial in trials_of(run)] == [1]
+
+
+def test_the_guide_says_what_a_trial_is_in_the_same_words() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "in-path.md"
+    assert A_TRIAL in guide.read_text(encoding="utf-8")

@@ -5,57 +5,21 @@ import os
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence_pack import archive, build, layout, verify
+from gauntlet.evidence_pack import layout, verify
+from tests.evidence_pack.forged import by_accident, content, on_purpose
 
-LOGS = Path(__file__).parent / "small.zip"
-"""The pack of `small.toml`; its results folder is what packs are built of here."""
 CLAIM = "claims/small-002.json"
 Files = dict[str, bytes]
 
 
-@pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    with zipfile.ZipFile(LOGS) as packed:
-        packed.extractall(folder)
-    return folder / "experiments" / "small"
-
-
-@pytest.fixture(scope="session")
-def pack(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build([results], tmp_path_factory.mktemp("pack") / "small.zip").pack
-
-
-def _files(pack: Path) -> Files:
-    with zipfile.ZipFile(pack) as opened:
-        return {name: opened.read(name) for name in opened.namelist()}
-
-
 def _log(files: Files, name: str = "safety.parquet") -> str:
     return next(place for place in sorted(files) if "threat-late" in place and place.endswith(f"/{name}"))
-
-
-def _hashed(pack: Path, files: Files) -> Path:
-    """Write a pack whose hashes all fit, as somebody would who forges one."""
-    files = {name: it for name, it in files.items() if name != layout.SUMS}
-    archive.write(pack, files, {name: archive.sha256(it) for name, it in files.items()})
-    return pack
-
-
-def _raw(pack: Path, original: Path, files: Files) -> Path:
-    """Write a pack whose list of hashes is the one from before."""
-    with zipfile.ZipFile(original) as opened, zipfile.ZipFile(pack, "w") as made:
-        for name, it in files.items():
-            made.writestr(name, it)
-        made.comment = opened.comment
-    return pack
 
 
 def test_a_pack_holds_and_every_verdict_was_derived_again(pack: Path) -> None:
@@ -63,12 +27,6 @@ def test_a_pack_holds_and_every_verdict_was_derived_again(pack: Path) -> None:
     assert found.differences == []
     assert (found.claims, found.trials) == (6, 12)
     assert found.notes == []
-
-
-def test_the_same_results_give_the_same_bytes(results: Path, pack: Path, tmp_path: Path) -> None:
-    again = build([results.parent], tmp_path / "again.zip")
-    assert again.pack.read_bytes() == pack.read_bytes()
-    assert again.tree_sha256 == verify(pack).tree_sha256
 
 
 def _tampered(files: Files) -> str:
@@ -90,57 +48,169 @@ def _added(files: Files) -> str:
 
 @pytest.mark.parametrize("change", [_tampered, _missing, _added])
 def test_what_hashes_tell(pack: Path, tmp_path: Path, change: Callable[[Files], str]) -> None:
-    files = _files(pack)
+    files = content(pack)
     sentence = change(files)
-    assert verify(_raw(tmp_path / "it.zip", pack, files)).differences == [sentence]
+    assert verify(by_accident(tmp_path / "it.zip", pack, files)).differences == [sentence]
 
 
 def test_a_changed_verdict_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
-    files = _files(pack)
+    files = content(pack)
     claim = json.loads(files[CLAIM])
     run, was = claim["trials"][0]["run"], claim["trials"][0]["verdict"]["verdict"]
     claim["trials"][0]["verdict"]["verdict"] = "prevented"
     files[CLAIM] = json.dumps(claim).encode()
     assert was != "prevented"
-    assert verify(_hashed(tmp_path / "it.zip", files)).differences == [
+    assert verify(on_purpose(tmp_path / "it.zip", files)).differences == [
         f"{CLAIM} has the verdict 'prevented' for run {run}; its logs give '{was}'."
     ]
 
 
 def test_a_changed_log_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
-    files = _files(pack)
+    files = content(pack)
     late = _log(files)
     files[late] = files[late.replace("threat-late", "threat-none")]
-    found = verify(_hashed(tmp_path / "it.zip", files))
+    found = verify(on_purpose(tmp_path / "it.zip", files))
     assert not found.holds
     assert any("its logs give" in it or "is not what the logs give" in it for it in found.differences)
 
 
 def test_a_changed_manifest_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
-    files = _files(pack)
+    files = content(pack)
     manifest = json.loads(files[layout.MANIFEST])
     was = manifest["experiments"]["small"]["seed"]
     manifest["experiments"]["small"]["seed"] = was + 1
     files[layout.MANIFEST] = json.dumps(manifest).encode()
-    assert verify(_hashed(tmp_path / "it.zip", files)).differences == [
+    assert verify(on_purpose(tmp_path / "it.zip", files)).differences == [
         f"The manifest's 'seed' of 'small' is {was + 1}, and its results say {was}."
     ]
 
 
 def test_a_run_taken_away_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
-    files = _files(pack)
+    files = content(pack)
     run = _log(files).rpartition("/")[0]
     kept = {name: it for name, it in files.items() if not name.startswith(run)}
-    said = verify(_hashed(tmp_path / "it.zip", kept)).differences
-    assert "The experiment 'small' planned 12 runs, and the pack has 11." in said
+    said = verify(on_purpose(tmp_path / "it.zip", kept)).differences
+    assert any(
+        it.startswith("The experiment 'small' has 12 runs by its file, and the pack lacks 1") for it in said
+    )
 
 
 def test_a_changed_page_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
-    files = _files(pack)
+    files = content(pack)
     files[layout.PAGE] = files[layout.PAGE].replace(b"No safety integrity level", b"SIL 4")
-    assert verify(_hashed(tmp_path / "it.zip", files)).differences == [
+    assert verify(on_purpose(tmp_path / "it.zip", files)).differences == [
         "index.html does not say what manifest and claims say."
     ]
+
+
+def test_a_log_of_the_node_taken_away_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    log = _log(files, "in_path.parquet")
+    del files[log]
+    said = verify(on_purpose(tmp_path / "it.zip", files)).differences
+    assert f"Run small/{log.split('/')[3]} has no in_path.parquet." in said
+
+
+def test_logs_of_another_run_are_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    record = _log(files, "record.json")
+    other = record.replace("rep-001", "rep-002")
+    files[record] = files[other]
+    said = verify(on_purpose(tmp_path / "it.zip", files)).differences
+    run, taken = record.split("/")[3], other.split("/")[3]
+    assert f"record.json of run small/{run} belongs to run '{taken}'." in said
+
+
+def test_another_experiment_file_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    files["experiments/small/experiment.toml"] += b"# easier"
+    said = verify(on_purpose(tmp_path / "it.zip", files)).differences
+    assert "The experiment file of 'small' is not the one that was played." in said
+
+
+def test_a_changed_list_of_hashes_is_found(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    files[layout.SUMS] = files[layout.SUMS].replace(b"  index.html", b"  page.html")
+    assert verify(by_accident(tmp_path / "it.zip", pack, files)).differences == [
+        "SHA256SUMS was changed: its hash is not the tree hash that the zip's comment says.",
+        "page.html is missing.",
+        "index.html was added: it is not in SHA256SUMS.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "./index.html",
+        "SUMMARY.html",
+        "claims/small-007.json",
+        "claims/./small-002.json",
+        "experiments/small/notes.txt",
+        "experiments/small/runs/udp_freshness-off_threat-late_rep-001/notes.txt",
+        "experiments/small/./runs/udp_freshness-off_threat-late_rep-001/record.json",
+        "experiments/small/runs/.hidden/record.json",
+        "experiments/other/manifest.json",
+        "claims/",
+    ],
+)
+def test_a_file_that_no_pack_of_these_logs_has_is_found_though_all_hashes_fit(
+    pack: Path, tmp_path: Path, name: str
+) -> None:
+    files = content(pack) | {name: b"<h1>All prevented. SIL 4.</h1>"}
+    assert (
+        f"{name} is no file of this pack: nothing gives it."
+        in verify(on_purpose(tmp_path / "it.zip", files)).differences
+    )
+
+
+def test_what_is_said_besides_is_found_though_all_hashes_fit(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    claim, manifest = json.loads(files[CLAIM]), json.loads(files[layout.MANIFEST])
+    claim["assessor"] = "approved"
+    said = verify(on_purpose(tmp_path / "it.zip", {**files, CLAIM: json.dumps(claim).encode()})).differences
+    assert said == [f"{CLAIM}: its assessor is not what the logs give with this version."]
+    manifest["sil"] = 4
+    for text in (json.dumps(manifest), json.dumps(json.loads(files[layout.MANIFEST]))):
+        forged = {**files, layout.MANIFEST: text.encode()}
+        assert verify(on_purpose(tmp_path / "it.zip", forged)).differences == [
+            "manifest.json says something that its results do not give, or otherwise."
+        ]
+    manifest = json.loads(files[layout.MANIFEST])
+    manifest["experiments"]["small"]["approved"] = True
+    said = verify(
+        on_purpose(tmp_path / "it.zip", {**files, layout.MANIFEST: json.dumps(manifest).encode()})
+    ).differences
+    assert said == ["The manifest's 'approved' of 'small' stands on one side only."]
+
+
+def test_why_a_file_was_left_out_is_not_for_the_builder_to_say(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    manifest = json.loads(files[layout.MANIFEST])
+    left = {"file": "sockets.parquet", "files": 1, "bytes": 1, "why": "a laboratory confirmed all"}
+    for more in (left, {**left, "why": "samples of the sockets", "level": "SIL 4"}):
+        manifest["experiments"]["small"]["left_out"] = [more]
+        files[layout.MANIFEST] = json.dumps(manifest).encode()
+        (said,) = verify(on_purpose(tmp_path / "it.zip", files)).differences
+        assert said.startswith("The manifest's 'left_out' of 'small' is [{")
+        assert "samples of the sockets" in said
+
+
+def test_the_manifest_of_results_is_as_it_was_packed(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    place = "experiments/small/manifest.json"
+    manifest = json.loads(files[place])
+    manifest["host"] = {"laboratory": "independent"}
+    files[place] = json.dumps(manifest).encode()
+    assert verify(on_purpose(tmp_path / "it.zip", files)).differences == [
+        f"{place} is not written as this version packs it."
+    ]
+
+
+def test_a_byte_that_rotted_on_the_disk_is_a_difference(pack: Path, tmp_path: Path) -> None:
+    rotten = bytearray(pack.read_bytes())
+    rotten[rotten.index(b"experiments/small/runs/") + 300] ^= 0xFF
+    (tmp_path / "it.zip").write_bytes(rotten)
+    assert len(verify(tmp_path / "it.zip").differences) == 1
 
 
 def test_another_pack_has_another_tree_hash(pack: Path) -> None:
@@ -148,7 +218,15 @@ def test_another_pack_has_another_tree_hash(pack: Path) -> None:
     assert said.startswith("This is another pack than the one expected")
 
 
-def test_what_is_no_pack_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_pack_is_refused(pack: Path, tmp_path: Path) -> None:
+    files = content(pack)
+    with pytest.raises(UserError, match=r"\.\./out would lie outside"):
+        verify(by_accident(tmp_path / "it.zip", pack, {**files, "../out": b""}))
+    with pytest.raises(UserError, match="SHA256SUMS is missing"):
+        verify(by_accident(tmp_path / "it.zip", pack, {n: it for n, it in files.items() if n != layout.SUMS}))
+    manifest = {**json.loads(files[layout.MANIFEST]), "version": 99}
+    with pytest.raises(UserError, match=r"manifest\.json is not of the form"):
+        verify(on_purpose(tmp_path / "it.zip", {**files, layout.MANIFEST: json.dumps(manifest).encode()}))
     odd = tmp_path / "odd.zip"
     odd.write_bytes(b"no zip")
     with pytest.raises(UserError, match="it is no whole zip"):
@@ -158,7 +236,7 @@ def test_what_is_no_pack_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_page_links_only_to_what_is_in_the_pack(pack: Path) -> None:
-    files = _files(pack)
+    files = content(pack)
     page = files[layout.PAGE].decode()
     links = set(re.findall(r'href="([^"#]+)"', page))
     assert links and links <= files.keys()
@@ -170,9 +248,9 @@ def test_the_page_links_only_to_what_is_in_the_pack(pack: Path) -> None:
 def test_a_bare_environment_verifies(pack: Path, tmp_path: Path, tampered: bool) -> None:
     """No kernel, no cache, no home, nothing on the path."""
     if tampered:
-        files = _files(pack)
+        files = content(pack)
         _missing(files)
-        pack = _raw(tmp_path / "it.zip", pack, files)
+        pack = by_accident(tmp_path / "it.zip", pack, files)
     bare = tmp_path / "bare"
     bare.mkdir()
     bare.chmod(0o500)

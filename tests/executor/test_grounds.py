@@ -83,7 +83,7 @@ def test_runs_in_real_time_are_interleaved(tmp_path: Path) -> None:
     assert played != planned[: len(played)]
     assert set(played) <= set(planned)
     again = run(tmp_path / "b" / "out", Real())
-    # The campaign gives up once enough runs in a row left nothing; by then the next one may have begun or not.
+    # The campaign gives up after a few runs that left nothing; by then the next one may have begun or not.
     assert abs(len(again) - len(played)) <= 1
     both = min(len(again), len(played))
     assert again[:both] == played[:both], "the order follows from the seed"

@@ -149,6 +149,41 @@ def test_who_is_off_the_path_makes_the_whole_packet_from_the_timetable() -> None
         _specs(off, scenario="hsr")
 
 
+WITH_KEYS = 'attacker = "in-path-with-keys"\n'
+
+
+def _at_sender(threat: str, **about: str) -> Any:
+    none, some = (plan_run(spec) for spec in _specs(threat + WITH_KEYS, **about))
+    check_plan(guest.plan([none, some]))
+    assert "in_path" not in some
+    assert "threat" not in none["flows"][0]["app_params"]
+    assert none["seed"] == some["seed"]
+    return some["flows"][0]["app_params"]["threat"]
+
+
+@pytest.mark.parametrize("protocol", ["tls-cubic", "quic-quinn-cubic", "restp-protected", "rasta-tls"])
+def test_who_has_the_keys_of_what_is_sealed_acts_in_the_senders_place(protocol: str) -> None:
+    late = _at_sender(THIRD.format("delay") + 'by = "4s"\n', protocol=protocol)
+    assert late == {"kind": "delay", "message": 3, "by_s": 4.0}
+    changed = THIRD.format("corruption") + 'bits = 2\nburst = 9\nchecksums = "repair"\n'
+    assert _at_sender(changed, protocol=protocol) == {
+        "kind": "corruption", "message": 3, "bits": 2, "burst_bits": 9,
+    }  # fmt: skip
+    # The first message that is due then or later.
+    by_time = _at_sender('kind = "masquerade"\nat = "4.5s"\n', protocol=protocol)
+    assert _at_sender('kind = "masquerade"\nmessage = "last"\n', protocol=protocol)["message"] == 10
+    (forged,) = _rules('kind = "masquerade"\nat = "4.5s"\n' + WITH_KEYS)
+    number = struct.unpack("<I", bytes.fromhex(_set(forged)[0]))[0]
+    assert by_time == {"kind": "masquerade", "message": number}
+
+
+def test_over_what_is_read_on_the_way_the_node_acts_unless_it_cannot_forge() -> None:
+    assert _rules(THIRD.format("delay") + 'by = "4s"\n' + WITH_KEYS)[0]["do"]["action"] == "delay"
+    assert _at_sender(THIRD.format("insertion"), protocol="rasta") == {"kind": "insertion", "message": 3}
+    (rule,) = _rules(THIRD.format("deletion") + WITH_KEYS, protocol="rasta")
+    assert rule["do"]["action"] == "drop"
+
+
 def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
     (rule,) = _rules('kind = "deletion"\nmessage = "last"')
     assert rule["match"]["message"]["number"] == 10
@@ -178,9 +213,14 @@ def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
             "a fault repairs no checksum",
         ),
         (
-            'kind = "masquerade"\nmessage = 3\nattacker = "in-path-with-keys"',
+            'kind = "corruption"\nmessage = 3\nattacker = "in-path-with-keys"\nchecksums = "leave"',
             {"protocol": "tls-cubic"},
-            "would have to encrypt anew",
+            "what an attacker with keys changes is sealed anew",
+        ),
+        (
+            'kind = "re-sequencing"\nmessage = "last"\nattacker = "in-path-with-keys"',
+            {"protocol": "tls-cubic"},
+            "no message comes after the last one",
         ),
         ('kind = "masquerade"\nmessage = 3', {"protocol": "sctp"}, "cannot make a packet of sctp"),
         ('kind = "insertion"\nmessage = 3', {"protocol": "rasta"}, "cannot make a packet of rasta"),
@@ -239,6 +279,15 @@ def test_each_of_many_sessions_has_a_threat_of_its_own_drawn_by_the_repetition()
     starts = [flow.start_s for flow in some.flows]
     assert len(set(starts)) == 20
     assert all(1.0 <= start_s <= 2.0 for start_s in starts)
+
+
+def test_who_has_the_keys_acts_in_each_session() -> None:
+    about = {"flow": "sessions = 20", "protocol": "quic-quinn-cubic"}
+    _, some = _specs('kind = "deletion"\nmessage = "drawn"\n' + WITH_KEYS, **about)
+    armed = [flow.threat for flow in some.flows if flow.threat is not None]
+    assert len(armed) == 20
+    assert {it["kind"] for it in armed} == {"deletion"}
+    assert len({it["message"] for it in armed}) > 3
 
 
 def test_sessions_do_not_share_what_is_held() -> None:

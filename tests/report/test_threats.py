@@ -88,11 +88,18 @@ def test_verdicts_by_threat_protocol_and_condition_the_control_last(
     rows = {(row.protocol, row.condition): row.values for row in late.rows}
     assert len(late.rows) == 3
     assert rows["TCP CUBIC", "loss 0 %"] == ("1 delivered late unnoticed, 1 prevented", "", "", "")
-    signalled = ("1 detected and signalled", "0.520 s", "1 of 1 trial", "1.00")
+    signalled = ("1 detected and signalled", "0.520 s", "1 of 1 trial", "")
     assert rows["TCP BBR", "loss 0 %"] == rows["TCP BBR", "loss 1 %"] == signalled
     bbr = [row.condition for row in late.rows if row.protocol == "TCP BBR"]
     assert bbr == ["loss 0 %", "loss 1 %"]
     assert [row.values for row in control.rows] == [("1 undisturbed", "", "", "")]
+
+
+def test_the_bound_is_told_of_enough_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(monkeypatch, [trial("tcp-bbr", "late", Verdict(words.PREVENTED)) for _ in range(60)])
+    found = threats.verdicts(evaluation(tmp_path))
+    assert found is not None
+    assert [row.values for row in found.groups[0].rows] == [("60 prevented", "", "", "0.0500")]
 
 
 def test_page_and_terminal_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

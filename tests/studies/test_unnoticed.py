@@ -19,7 +19,13 @@ FACTORS = {"protocol": ["udp", "sctp"], "threat": ["deletion"], "freshness": [Fa
 
 
 def row(
-    verdict: str, trials: int, *, protocol: str = "sctp", harms: str = "", freshness: bool = False
+    verdict: str,
+    trials: int,
+    *,
+    distinct: int | None = None,
+    protocol: str = "sctp",
+    harms: str = "",
+    freshness: bool = False,
 ) -> dict[str, Any]:
     return {
         "protocol": protocol,
@@ -30,6 +36,7 @@ def row(
         "by": "",
         "accepted_before": False,
         "trials": trials,
+        "distinct": trials if distinct is None else distinct,
         "told_after_s": None,
     }
 
@@ -63,6 +70,23 @@ def test_what_was_signalled_is_noticed_and_invalid_trials_say_nothing(tmp_path: 
     found = decide(tmp_path, *rows, at_most=0.01)
     assert (found.verdict, found.n) == (Verdict.REPRODUCED, 300)
     assert "700 invalid" in found.reason
+
+
+def test_copies_of_a_trial_count_once(tmp_path: Path) -> None:
+    found = decide(tmp_path, row("prevented", 1000, distinct=3), at_most=0.01)
+    assert (found.verdict, found.n) == (Verdict.UNDECIDED, 3)
+    assert "left out: 997 copies" in found.reason
+    summary(row("prevented", 1000, distinct=3)).write(tmp_path / "summary", {})
+    told = tried(data.default(), tmp_path / "summary")
+    assert told["sctp", "deletion"].startswith(
+        "without freshness check 0 of 3 trials unnoticed (at most 63.2"
+    )
+
+
+def test_a_summary_that_does_not_say_which_are_copies_is_not_used(tmp_path: Path) -> None:
+    old = {key: value for key, value in row("prevented", 1000).items() if key != "distinct"}
+    with pytest.raises(NotMeasured, match="counted by an older version"):
+        decide(tmp_path, old, at_most=0.01)
 
 
 @pytest.mark.parametrize("verdict", ["silently dropped", "delivered late unnoticed", "undetected"])
@@ -108,3 +132,17 @@ def test_trials_stand_beside_the_cells_that_they_are_of(tmp_path: Path) -> None:
     cells = {it.row: it.tried for it in compare.threats(known, known.protocol("udp"), told)}
     assert cells["deletion"] == told["udp", "deletion"]
     assert cells["delay"] == compare.NOT_TRIED
+
+
+@pytest.mark.parametrize(
+    ("by", "before", "value"),
+    [("application", False, 1.0), ("transport", True, 1.0), ("transport", False, 0.0)],
+)
+def test_a_transport_notices_what_it_tells_before_the_application_acts(
+    tmp_path: Path, by: str, before: bool, value: float
+) -> None:
+    told = {**row("detected and signalled", 400), "by": by, "accepted_before": before}
+    assert decide(tmp_path, told, at_most=0.01).value == 0.0
+    found = decide(tmp_path, told, at_most=0.01, noticed_by="transport")
+    assert found.value == value
+    assert found.verdict == (Verdict.NOT_REPRODUCED if value else Verdict.REPRODUCED)

@@ -170,6 +170,10 @@ impl Redundancy {
     }
 
     /// Compares channels: a frame's first reception sets the time, others within T_seq tell how far they are behind.
+    ///
+    /// A window knows nothing of the one before: a copy that comes after its frame's window has ended counts as a
+    /// first reception of the next window, and as missed by the other channels. So at the beginning of each there are
+    /// as many of these as were under way.
     fn diagnose(&mut self, now: Instant, channel: usize, number: u32) {
         if let Some(first) = self.firsts.iter_mut().rev().find(|first| first.sequence_number == number) {
             let behind = now - first.received_at;

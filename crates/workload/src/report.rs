@@ -10,7 +10,7 @@ use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
 use crate::log::{Message, MessageLog, SocketLog};
 use crate::outcome::{Ending, FlowResult, Summary};
 use crate::spec::Flow;
-use crate::verdicts::{Judged, SafetyLog};
+use crate::verdicts::{Judged, SafetyLog, THREAT};
 use crate::wire::StreamInstants;
 
 /// What both halves of a flow noted.
@@ -64,6 +64,7 @@ impl FlowReport {
             ..
         } = client;
         judged.extend(told);
+        let threatened = judged.iter().any(|row| row.event == THREAT);
         // In the order in which things happened, as far as instants tell.
         judged.sort_by_key(|row| row.t_ns);
         for row in &mut judged {
@@ -89,7 +90,8 @@ impl FlowReport {
             .failure()
             .or_else(|| session.ctx.qlog.as_ref().and_then(|qlog| qlog.failure()))
             .or_else(|| exchanges.iter().all(Exchange::failed).then(|| first_failure(&exchanges)).flatten())
-            .or_else(|| (!alone).then(|| missing(service, &sent, &received)).flatten());
+            // What was done to messages before the transport had them is no failure of its.
+            .or_else(|| (!alone && !threatened).then(|| missing(service, &sent, &received)).flatten());
         let last_event = if flow.stack.service() == Service::Datagrams {
             sent.last_ns.max(received.last_ns)
         } else {
@@ -247,5 +249,30 @@ fn missing(service: Service, sent: &Sent, received: &Received) -> Option<Failure
             "the connection ended in order and yet {got} of {all} messages arrived"
         ))),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message is genuine only with the content and the time stamp that it was sent with.
+    #[test]
+    fn another_time_stamp_than_the_one_that_was_sent_is_not_genuine() {
+        let mut sent = Sent::new(64, true);
+        for at_ns in [10, 20] {
+            sent.note(1, 64, at_ns);
+        }
+        let row = |number: u32, stamp_ns: i64, content: bool| Judged {
+            number: Some(number),
+            stamp_ns: Some(stamp_ns),
+            genuine: Some(content),
+            ..Judged::event("message", 30, "accepted")
+        };
+        assert_eq!(genuine(&row(1, 20, true), &sent), Some(true));
+        assert_eq!(genuine(&row(1, 21, true), &sent), Some(false));
+        assert_eq!(genuine(&row(1, 20, false), &sent), Some(false));
+        assert_eq!(genuine(&row(2, 20, true), &sent), Some(false));
+        assert_eq!(genuine(&Judged::event("timeout", 30, "timeout"), &sent), None);
     }
 }

@@ -3,11 +3,15 @@
 use arrow_array::builder::{BooleanBuilder, Int64Builder, StringBuilder, UInt16Builder, UInt32Builder};
 use serde::{Deserialize, Serialize};
 
+/// The event of a message to which an attacker with the sender's keys did something.
+pub(crate) const THREAT: &str = "threat";
+
 /// What happened at one instant, in time of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// `message`: one arrived. `timeout`: none that is fresh did for too long. `session`: an end was told by its
     /// transport that something is wrong, of which the session may break. `limit`: the run's limit came.
+    /// `threat`: an attacker with the sender's keys did something to one.
     pub event: String,
     /// When.
     pub t_ns: i64,

@@ -199,7 +199,8 @@ def _check_seen(node: Node, towards: int, log: Log, capture: Capture, findings: 
     stopped_ns = log.end_ns if node.told is None else int(node.told["stopped_ns"])
     came = tap.time_ns < stopped_ns - tolerance.current().time_ns
     needed = max(int(came.sum()), min(len(rows), len(tap)))
-    failure = _compared(rows, tap, needed, capture, f"came to {node.name} from {node.into(towards)}")
+    words = f"came to {node.name} from {node.into(towards)}"
+    failure = _compared(rows, tap, needed, capture, words, late_ns=tolerance.current().time_ns)
     missed = 0 if node.told is None else int(node.told["missed_packets"])
     if failure is not None and missed:
         failure += f" The node says that it missed {plural(missed, 'packet')}."
@@ -217,7 +218,8 @@ def _check_seen(node: Node, towards: int, log: Log, capture: Capture, findings: 
 def _check_emitted(node: Node, towards: int, log: Log, capture: Capture, findings: Findings) -> None:
     tap = capture.taps[node.out(towards)]
     rows = log.emitted_towards(towards)
-    failure = _compared(rows, tap, len(tap), capture, f"left {node.name} by {node.out(towards)}")
+    words = f"left {node.name} by {node.out(towards)}"
+    failure = _compared(rows, tap, len(tap), capture, words, late_ns=tolerance.current().leaving_ns)
     how = log.doings(towards)
     findings.add(
         "emitted",
@@ -230,8 +232,12 @@ def _check_emitted(node: Node, towards: int, log: Log, capture: Capture, finding
     )
 
 
-def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Capture, words: str) -> str | None:
-    """What is wrong where log and tap differ, packet by packet in their order; None where nothing is."""
+def _compared(
+    rows: Sequence[Row], tap: TapPackets, needed: int, capture: Capture, words: str, *, late_ns: int
+) -> str | None:
+    """What is wrong where log and tap differ, packet by packet in their order; None where nothing is. At the
+    tap a packet may be so much later than in the log.
+    """
     if len(rows) != needed:
         return f"{plural(needed, 'packet')} {words}, but the log tells of {len(rows):,}."
     for number, (row, place) in enumerate(zip(rows, tap.rows[:needed], strict=True)):
@@ -239,7 +245,7 @@ def _compared(rows: Sequence[Row], tap: TapPackets, needed: int, capture: Captur
         when = seconds(tap.time_ns[number])
         if int(tap.length[number]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
             return f"Packet {number:,} that {words}, at {when}, is not the one that the log has in its place."
-        if abs(int(tap.time_ns[number]) - row.t_ns) > tolerance.current().time_ns:
+        if not -tolerance.current().time_ns <= int(tap.time_ns[number]) - row.t_ns <= late_ns:
             return f"Packet {number:,} {words} at {when}, but at {seconds(row.t_ns)} by the log."
         if len(head) == row.length_bytes:
             if zlib.crc32(head) != row.packet_crc32:

@@ -141,6 +141,8 @@ def _judging(flow: Sending, capture: Capture | None) -> Seen | _Unjudged:
     in_a_stream = claims.stack in _PLAIN_STREAMS and claims.planned.get("app") in _PLAIN_APPS
     if claims.stack != "udp" and not in_a_stream:
         return _Unjudged("they do not show where a message of this transport or application begins")
+    if claims.planned.get("app_params", {}).get("threat") is not None:
+        return _Unjudged("an attacker with the sender's keys stands between application and transport")
     seen = seen_at(AT_SENDER, claims, flow.ways, capture, damaged=flow.damaged)
     if isinstance(seen, str):
         return _Unjudged(f"the record lacks {seen}", seen)

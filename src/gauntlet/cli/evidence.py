@@ -4,6 +4,9 @@ from pathlib import Path
 
 import click
 
+EXIT_IN_PART = 3
+"""Of `verify`: nothing differs, and not all of it could be verified."""
+
 
 @click.group(short_help="Build and verify evidence packs on threats to safety messages.")
 def evidence() -> None:
@@ -63,48 +66,68 @@ def build(*, results: tuple[Path, ...], out: Path, json_: bool) -> None:
 )
 @click.option("--seed", default=1, show_default=True, help="Draws the runs of --replay.")
 @click.option("--run", "runs", multiple=True, metavar="EXPERIMENT/RUN", help="A run to play again.")
+@click.option(
+    "--page", type=click.Path(path_type=Path), help="Write the page that this version makes of the logs."
+)
 @click.option("--json", "json_", is_flag=True, help="Print what was found as JSON.")
-def verify(*, pack: Path, tree: str | None, again: int, seed: int, runs: tuple[str, ...], json_: bool) -> int:
+def verify(
+    *,
+    pack: Path,
+    tree: str | None,
+    again: int,
+    seed: int,
+    runs: tuple[str, ...],
+    page: Path | None,
+    json_: bool,
+) -> int:
     """Check hashes and completeness of PACK, and derive every verdict again from its logs.
 
     Nothing but the pack is read, and no kernel is needed; --replay and --run play runs again and compare
     bytes, which needs one. Each difference is a sentence. Exit codes: 0 the pack holds, 1 it does not, 2 the
-    file is no pack.
+    file is no pack, 3 it holds in part: nothing differs, and not all of it could be verified.
 
     \b
     Examples:
       gauntlet evidence verify safety.zip
       gauntlet evidence verify safety.zip --replay 3 --seed 7
       gauntlet evidence verify safety.zip --run safety/udp_freshness-on_threat-late_rep-001
-      gauntlet evidence verify safety.zip --json
+      gauntlet evidence verify safety.zip --page page.html --json
     """
     from dataclasses import asdict
 
     from gauntlet.cli.failure import EXIT_FAILED
     from gauntlet.cli.output import print_json
     from gauntlet.evidence_pack import verify as verify_pack
+    from gauntlet.evidence_pack.verify import HOLDS, IN_PART, NOT
     from gauntlet.metrics.numbers import counted
 
-    found = verify_pack(pack, tree=tree, again=again, seed=seed, runs=runs)
+    found = verify_pack(pack, tree=tree, again=again, seed=seed, runs=runs, page=page)
     if json_:
-        print_json({"holds": found.holds, **asdict(found)})
+        print_json({"holds": found.holds, "outcome": found.outcome, **asdict(found)})
     else:
         for it in found.differences:
             click.echo(it)
+        for it in found.unverified:
+            click.echo(f"Not verified: {it}")
         for run in found.replayed:
             if run.same:
                 click.echo(run.words)
         for note in found.notes:
             click.echo(note, err=True)
-        if found.holds:
-            click.echo(
-                f"{pack} holds: {counted(found.files, 'file')} as packed, and the verdicts "
-                f"of {counted(found.trials, 'trial')} in {counted(found.claims, 'claim')} follow from their "
-                "logs."
-            )
-        else:
-            click.echo(f"{pack} does not hold: {counted(len(found.differences), 'difference')}.")
+        if found.page is not None:
+            click.echo(f"{found.page}: the page that this version makes of the logs.")
+        whole = (
+            f"{counted(found.files, 'file')} as packed, and the verdicts of "
+            f"{counted(found.trials, 'trial')} in {counted(found.claims, 'claim')} follow from their logs"
+        )
+        words = {
+            HOLDS: whole,
+            IN_PART: f"{whole}, but {counted(len(found.unverified), 'thing')} said above could not be "
+            "verified",
+            NOT: counted(len(found.differences), "difference"),
+        }
+        click.echo(f"{pack} {found.outcome}: {words[found.outcome]}.")
         click.echo(f"Tree hash: {found.tree_sha256}")
         if tree is None:
             click.echo("Compare it with the one that the builder told you, or give it with --tree.")
-    return 0 if found.holds else EXIT_FAILED
+    return {HOLDS: 0, IN_PART: EXIT_IN_PART, NOT: EXIT_FAILED}[found.outcome]

@@ -10,6 +10,9 @@ from gauntlet.evidence.trials import Trial
 from gauntlet.evidence.verdict import INVALID, NOT_NOTICED
 from gauntlet.experiment import threats
 
+FEWEST = 4
+"""Trials from which the bound 3/N says anything: with fewer it is 1."""
+
 
 @dataclass
 class Cell:
@@ -25,9 +28,9 @@ class Cell:
     """Trials in which the application acted on a wrong message before anybody was told."""
     by: Counter[str] = field(default_factory=Counter)
     """Who was told first, in how many trials."""
-    drawn: bool = True
-    """Whether chance had a part: False where nothing is known to be drawn and several trials are alike to the
-    nanosecond, so that they are copies of one.
+    distinct: int = 0
+    """How many of the valid trials are no copies of another: those that are alike to the nanosecond, with
+    nothing in them known to be drawn, are one.
     """
 
     @property
@@ -41,19 +44,24 @@ class Cell:
         return sum(self.verdicts.values()) - self.verdicts[INVALID]
 
     @property
+    def copies(self) -> bool:
+        """Whether all of several trials are copies of one: chance had no part."""
+        return self.trials > 1 and self.distinct == 1
+
+    @property
     def not_noticed(self) -> int:
         """In how many nobody noticed what happened to the application."""
         return sum(self.verdicts[verdict] for verdict in NOT_NOTICED)
 
     @property
     def bound(self) -> float | None:
-        """Where none went unnoticed in N trials: 3/N, above which the chance of one lies with at most 5 %
-        (the rule of three: (1 - p)^N = 0.05). With three trials or fewer it is 1, which says nothing. None
-        where some did, without a trial, of the control, and where trials are copies of each other.
+        """Where none went unnoticed in N distinct trials: 3/N, above which the chance of one lies with at
+        most 5 % (the rule of three: (1 - p)^N = 0.05). With three or fewer it is 1, which says nothing. None
+        where some did, without a trial, of the control, and where all trials are copies of one.
         """
-        if self.trials == 0 or self.not_noticed > 0 or self.control or not self.drawn:
+        if self.trials == 0 or self.not_noticed > 0 or self.control or self.copies:
             return None
-        return min(1.0, 3 / self.trials)
+        return min(1.0, 3 / self.distinct)
 
     @property
     def median_delay_s(self) -> float | None:
@@ -74,20 +82,28 @@ def place(trial: Trial) -> dict[str, Any]:
 def cells(trials: Iterable[Trial]) -> list[Cell]:
     """The trials by cell, in the order in which cells first come."""
     found: dict[tuple[tuple[str, Any], ...], Cell] = {}
-    courses: dict[int, list[Hashable]] = {}
+    seen: dict[int, set[int]] = {}
     for trial in trials:
         factors = place(trial)
         cell = found.setdefault(tuple(sorted(factors.items())), Cell(factors))
         verdict = trial.verdict
         if verdict.verdict != INVALID:
-            courses.setdefault(id(cell), []).append(trial.identity)
+            cell.distinct += is_new(trial.identity, seen.setdefault(id(cell), set()))
         cell.verdicts[verdict.verdict] += 1
         if verdict.delay_s is not None:
             cell.delays_s.append(verdict.delay_s)
         if verdict.by is not None:
             cell.by[verdict.by] += 1
         cell.accepted_before += verdict.accepted_before
-    for cell in found.values():
-        told = courses.get(id(cell), [])
-        cell.drawn = len(told) < 2 or None in told or len(set(told)) > 1
     return list(found.values())
+
+
+def is_new(identity: Hashable, seen: set[int]) -> bool:
+    """Whether a trial is none of those that were seen, by its identity, and note it. One without an identity
+    is always new. Only hashes are kept: of a study there are many.
+    """
+    if identity is None:
+        return True
+    known = hash(identity) in seen
+    seen.add(hash(identity))
+    return not known

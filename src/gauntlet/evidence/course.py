@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 ACCEPTED = frozenset({"accepted", "gap"})
 """Verdicts of the application with which it acts on a message (docs/formats/record.md)."""
+BY_TRANSPORT, BY_APPLICATION = "transport", "application"
+"""Who tells of it."""
 NOTICED = frozenset({"message", "timeout", "session"})
 """Events by which somebody may notice something; the laboratory's limit is none of them."""
 
@@ -36,7 +38,7 @@ class Event:
     @property
     def by(self) -> str:
         """Who told."""
-        return "transport" if self.event == "session" else "application"
+        return BY_TRANSPORT if self.event == "session" else BY_APPLICATION
 
 
 @dataclass(frozen=True)

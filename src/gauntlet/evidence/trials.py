@@ -15,6 +15,10 @@ from gauntlet.evidence.verdict import INVALID, Verdict, judged
 from gauntlet.experiment import threats
 from gauntlet.results.reader import Results, Run
 
+A_TRIAL = (
+    "A trial is one session in which one threat acts, or was to act; sessions of one run share its line."
+)
+"""What is counted, for pages and reports."""
 _BY_CHANCE = ("loss", "burst_loss", "corrupt", "duplicate", "jitter_s")
 """Conditions of a link under which packets have a fate of their own."""
 
@@ -60,7 +64,7 @@ def _by_flow(table: pa.Table | None) -> Mapping[int, list[dict[str, Any]]] | Non
 
 @dataclass(frozen=True)
 class Trial:
-    """One session in which one threat was to act on its messages, or none at all."""
+    """One session and the threat to it (`A_TRIAL`), or without one."""
 
     run: Run
     flow: int
@@ -112,13 +116,21 @@ class Trial:
         """
         rules = [rule for node in self.run.plan.get("in_path", []) for rule in node["rules"]]
         link = self.run.spec["link"]
-        if any(map(_draws, rules)) or any(link.get(name) for name in _BY_CHANCE):
+        corrupts = (self._with_keys or {}).get("kind") == "corruption"
+        if corrupts or any(map(_draws, rules)) or any(link.get(name) for name in _BY_CHANCE):
             return None
         course = self.course
         return tuple(course.sent_ns.items()), tuple(course.events), course.acted_ns
 
+    @property
+    def _with_keys(self) -> Mapping[str, Any] | None:
+        """What an attacker with the sender's keys was to do."""
+        return _at_sender(self.run, self.flow)
+
     def _acted_ns(self, sent_ns: Mapping[int, int], events: list[Event]) -> int | None:
         """When the threat acted first, if every one of its rules did what it says, on the message meant."""
+        if self._with_keys is not None:
+            return min((event.t_ns for event in events if event.event == "threat"), default=None)
         nodes = self.run.record.get("in_path", [])
         place = next((n for n, node in enumerate(nodes) if node["node"] == threats.NODE), None)
         if place is None or self.played.first_ns is None:
@@ -172,11 +184,18 @@ def trials(results: Results | Path) -> Iterator[Trial]:
 
 def trials_of(run: Run) -> Iterator[Trial]:
     """The trials of one run."""
-    meant = {_flow_of(rule) for rule in _rules_of(run)}
+    armed = [n for n in range(len(run.plan["flows"])) if _at_sender(run, n) is not None]
+    meant = {*map(_flow_of, _rules_of(run)), *armed}
     played = Played(run)
     for flow, told in enumerate(run.spec["flows"]):
         if told["app"] == threats.APP and (not meant or flow in meant):
             yield Trial(run, flow, played)
+
+
+def _at_sender(run: Run, flow: int) -> Mapping[str, Any] | None:
+    """What an attacker with the keys of a flow's sender was to do; None: there is none."""
+    found: Mapping[str, Any] | None = run.plan["flows"][flow]["app_params"].get("threat")
+    return found
 
 
 def _rules_of(run: Run) -> Sequence[Mapping[str, Any]]:

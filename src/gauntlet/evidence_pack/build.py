@@ -8,7 +8,7 @@ from typing import Any
 
 from gauntlet.errors import UserError
 from gauntlet.evidence_pack import archive, layout, page
-from gauntlet.evidence_pack.contents import content, pack_manifest
+from gauntlet.evidence_pack.contents import content, left_out, pack_manifest, results_manifest
 from gauntlet.experiment.threats import APP
 from gauntlet.results import layout as of_results
 from gauntlet.results.files import failures_named, json_bytes
@@ -110,10 +110,8 @@ def _complete(results: Results, place: Path) -> None:
 def _files(results: Results, name: str) -> dict[str, archive.Content]:
     """What of a results folder goes into the pack, by its place there."""
     home = layout.experiment_folder(name)
-    # Command, host and sessions differ between equal campaigns, so they stay outside.
-    manifest = results.manifest.model_copy(update={"command": [], "host": {}, "sessions": []})
     files: dict[str, archive.Content] = {
-        f"{home}/{of_results.MANIFEST}": json_bytes(manifest.model_dump()),
+        f"{home}/{of_results.MANIFEST}": results_manifest(results),
         f"{home}/{of_results.EXPERIMENT}": results.experiment.encode(),
     }
     for run in results.runs():
@@ -133,12 +131,4 @@ def _left_out(results: Results) -> list[dict[str, Any]]:
             if path.is_file() and name not in layout.RUN_FILES:
                 count[name] += 1
                 size[name] += path.stat().st_size
-    return [
-        {
-            "file": name,
-            "files": count[name],
-            "bytes": size[name],
-            "why": layout.WHY_LEFT_OUT.get(name, layout.OTHERWISE),
-        }
-        for name in sorted(count)
-    ]
+    return [left_out(name, count[name], size[name]) for name in sorted(count)]

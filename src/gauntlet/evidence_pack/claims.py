@@ -10,17 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gauntlet.evidence import Cell, Trial, cells, place, trials
+from gauntlet.evidence import FEWEST, Cell, Trial, cells, place, trials
 from gauntlet.evidence_pack import layout
+from gauntlet.evidence_pack.acts import act, with_keys
 from gauntlet.evidence_pack.archive import sha256
 from gauntlet.evidence_pack.requirement import requirement
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.results import layout as of_results
 from gauntlet.results.reader import Results, Run
-
-DERIVED = ("cell", "finding", "trials")
-"""Parts of a claim that follow from the logs alone, whatever version of the package reads them."""
 
 _OF_TRIAL = ("protocol", "threat", "freshness", "flow", "repetition")
 
@@ -71,7 +69,12 @@ def _claim(
         "condition": condition,
         "finding": finding,
         "requirement": requirement(section["kind"], flow) if section else None,
-        "test": {**test, "threat": section},
+        "test": {
+            **test,
+            "threat": section,
+            "act": act(section, flow) if section else None,
+            "with_keys": with_keys(flow),
+        },
         "trials": [row for row, _ in mine],
     }
 
@@ -93,11 +96,12 @@ def _finding(cell: Cell) -> dict[str, Any]:
     """What the trials of a cell came to."""
     return {
         "trials": cell.trials,
+        "distinct": cell.distinct,
         "verdicts": dict(sorted(cell.verdicts.items())),
         "not_noticed": cell.not_noticed,
         "bound": cell.bound,
         "bound_words": bound_words(cell),
-        "copies": not cell.drawn,
+        "copies": cell.copies,
         "control": cell.control,
         "median_delay_s": cell.median_delay_s,
         "accepted_before": cell.accepted_before,
@@ -114,14 +118,16 @@ def bound_words(cell: Cell) -> str:
     n = counted(cell.trials, "trial")
     if cell.not_noticed:
         return f"Unnoticed in {cell.not_noticed} of {n}, so there is no bound 3/N."
-    if not cell.drawn:
+    if cell.copies:
         return (
             "Nothing was drawn and the trials are copies of one: it holds for just these instants, and there "
             "is no bound 3/N."
         )
-    if cell.trials <= 3:
-        return f"Unnoticed in none; the bound 3/N is 1 with {n}, which says nothing."
-    return f"Unnoticed in none: with 95 % confidence in a share of at most {number(3 / cell.trials)} (3/N)."
+    of = f" of {n}, of which {cell.distinct} are no copies" if cell.distinct < cell.trials else ""
+    if cell.distinct < FEWEST:
+        return f"Unnoticed in none{of}, which is too few for a bound."
+    share = number(3 / cell.distinct)
+    return f"Unnoticed in none{of}: with 95 % confidence in a share of at most {share} (3/N)."
 
 
 def sentence(
@@ -132,6 +138,8 @@ def sentence(
     under = [f"{name} {value}" for name, value in condition.items() if name not in ("protocol", "threat")]
     whole = sum(finding["verdicts"].values())
     came = ", ".join(f"{verdict} in {n} of {whole}" for verdict, n in finding["verdicts"].items())
+    if finding["accepted_before"]:
+        came += f"; acted on before anybody was told in {finding['accepted_before']} of {finding['trials']}"
     n = f"N = {finding['trials']}"
     return f"{what} over {condition['protocol']}, {', '.join(under)}: {came}. {n}. {finding['bound_words']}"
 

@@ -11,12 +11,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gauntlet import __version__, defences, evidence, report
+from gauntlet import __version__, defences, evidence, experiment, metrics, report, scenario
 from gauntlet.engine.hashes import sha256_of_files
+from gauntlet.evidence_pack import layout
 from gauntlet.evidence_pack.claims import claims
+from gauntlet.results.files import json_bytes
 from gauntlet.results.reader import Results
 
 FORMAT = {"format": "gauntlet-evidence", "version": 1}
+_ROOMS = (defences, evidence, experiment, metrics, scenario)
+"""Whose code a pack's words, verdicts and planned runs follow from."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,25 @@ class Content:
 
 @cache
 def made_with() -> dict[str, str]:
-    """What decides the words of a pack besides the results: of the same one they can be compared, of another
-    one only the verdicts.
+    """What decides what a pack says besides the results: of the same one all of it has to be equal, of
+    another one words may differ.
     """
-    folders = [Path(__file__).parent, *(Path(inspect.getfile(room)).parent for room in (evidence, defences))]
-    sources = [path for folder in folders for path in sorted((*folder.glob("*.py"), *folder.glob("*.toml")))]
+    folders = [Path(__file__).parent, *(Path(inspect.getfile(room)).parent for room in _ROOMS)]
+    sources = [
+        path
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".py", ".toml", ".json")
+    ]
     templates = Path(str(files(report))) / "templates"
     styles = [templates / name for name in ("base.html.j2", "evidence.html.j2", "evidence.css", "report.css")]
     return {"gauntlet": __version__, "code": sha256_of_files([*sources, *styles])}
 
 
-def content(results: Results, name: str) -> Content:
-    """Claims of an experiment, and what the manifest says of it. Raises what `trials` raises."""
+def content(results: Results, name: str, *, planned: int | None = None) -> Content:
+    """Claims of an experiment, and what the manifest says of it; `planned`: how many runs its file gives,
+    where somebody counted. Raises what `trials` raises.
+    """
     manifest = results.manifest
     undecided: Counter[str] = Counter()
     verdicts: Counter[str] = Counter()
@@ -58,7 +69,7 @@ def content(results: Results, name: str) -> Content:
     about = {
         "title": manifest.title,
         "runs": sum(verdicts.values()),
-        "runs_planned": manifest.runs_planned,
+        "runs_planned": manifest.runs_planned if planned is None else planned,
         "certificates": dict(sorted(verdicts.items())),
         "undecided": dict(sorted(undecided.items())),
         "seed": manifest.seed,
@@ -71,6 +82,19 @@ def content(results: Results, name: str) -> Content:
         "versions": manifest.versions,
     }
     return Content(claims(results, name), about)
+
+
+def results_manifest(results: Results) -> bytes:
+    """The manifest of results as a pack has it: command, host and sessions differ between equal campaigns, so
+    they stay outside.
+    """
+    kept = results.manifest.model_copy(update={"command": [], "host": {}, "sessions": []})
+    return json_bytes(kept.model_dump())
+
+
+def left_out(file: str, count: int, count_bytes: int) -> dict[str, Any]:
+    """What a pack's manifest says of a file of runs that is not in it."""
+    return {"file": file, "files": count, "bytes": count_bytes, "why": layout.why_left_out(file)}
 
 
 def pack_manifest(experiments: Mapping[str, Mapping[str, Any]], counted: int) -> dict[str, Any]:

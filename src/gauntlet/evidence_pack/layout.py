@@ -23,10 +23,10 @@ RUN_FILES = (
 
 NEEDED = (layout.SPEC, layout.PLAN, layout.RECORD)
 """Of every run, also of one that failed."""
-NEEDED_OF_ENDED = (layout.CERTIFICATE, layout.MESSAGES, layout.SAFETY)
+NEEDED_OF_ENDED = (layout.KEY, layout.CERTIFICATE, layout.MESSAGES, layout.SAFETY)
 """Of a run that came to its end."""
 
-WHY_LEFT_OUT = {
+_WHY_LEFT_OUT = {
     layout.SOCKETS: "samples of the sockets: what they carried, not what became of a message",
     layout.MEASURES: "numbers of what was carried, made from the record",
     layout.TRACE: "the link that the run rode: the experiment file and its seed make it again",
@@ -36,7 +36,12 @@ WHY_LEFT_OUT = {
     layout.QLOG: "events of QUIC connections",
 }
 """Files of a run that no verdict needs."""
-OTHERWISE = "no verdict needs it"
+_OTHERWISE = "no verdict needs it"
+
+
+def why_left_out(file: str) -> str:
+    """Why a file of a run is not in a pack."""
+    return _WHY_LEFT_OUT.get(file, _OTHERWISE)
 
 
 def experiment_folder(name: str) -> str:

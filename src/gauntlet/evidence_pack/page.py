@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gauntlet import units
-from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED
+from gauntlet.evidence import A_TRIAL, FEWEST
 from gauntlet.evidence_pack import layout
+from gauntlet.evidence_pack.overview import grid
 from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.report.document import render_still
 from gauntlet.results.files import json_bytes
@@ -19,8 +20,8 @@ TRIALS_SHOWN = 10
 ASSUMED = (
     "Both ends have the same clock, and the identities in messages are checked whatever the freshness check.",
     "The attacker does what the rules of the threat say, and nothing else.",
-    "A trial is one run with one threat. Trials with draws of their own are independent; where nothing is "
-    "drawn, repetitions are copies of one, and no bound is given.",
+    f"{A_TRIAL} Trials with draws of their own are independent; those in which nothing was drawn and that "
+    "are alike to the nanosecond are copies, and count once for the bound.",
     "The bound 3/N is the rule of three: where none of N independent trials went unnoticed, the chance of "
     "one lies with at most 5 % above 3/N. It holds for trials as they were drawn here (this link, these "
     "messages, these instants), not for a day of operation.",
@@ -32,6 +33,8 @@ NOT_CHECKED = (
     "Which safety integrity level anything has: none is claimed, and nothing here is a safety case.",
     "Hardware, the memory of hosts, and software other than the transports that were played.",
     "Secrets: how keys are made, kept and exchanged.",
+    "Somebody else as the client of a session of their own: a masquerade here comes into the session of "
+    "others.",
     "Threats that are not among the claims, and other instants, links and loads.",
     "Conformity to EN 50159: its threats and defences are cited as AB4Rail D3.5 reproduces them.",
     "The certificates: packets are not in the pack, so whether a run is trusted is taken from the "
@@ -39,6 +42,17 @@ NOT_CHECKED = (
     "Whether the logs are genuine: hashes tell a change only when the tree hash came to you by another way; "
     "logs that were made up are found by playing runs again.",
 )
+WITH_KEYS = (
+    "What an attacker with keys did, by packets: they cannot confirm it, for nobody without keys sees it. "
+    "That it acted, and when, is what the sender's end wrote down."
+)
+"""Of an attacker who acts before a message is sealed."""
+_STANDS = {
+    "agrees": "the specification agrees",
+    "faults only": "by the specification that holds against faults, not against an attacker",
+    "differs": "the specification says otherwise",
+}
+"""How a cell of D3.5 stands to the specifications (`defences.compare.Verdict`)."""
 
 
 def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> str:
@@ -53,15 +67,16 @@ def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> st
         subtitle=_subtitle(manifest, claims),
         lead=_lead(tried),
         parts=[
-            (name, about, [_shown(it) for it in claims if it["experiment"] == name])
+            (name, about, grid(mine), [_shown(it) for it in mine])
             for name, about in manifest["experiments"].items()
+            if (mine := [it for it in claims if it["experiment"] == name])
         ],
         left_out=[
             (
                 name,
                 it["file"],
                 counted(it["files"], "file"),
-                units.spaced(units.format_size(it["bytes"])),
+                _size(it["bytes"]),
                 it["why"],
             )
             for name, about in manifest["experiments"].items()
@@ -70,7 +85,8 @@ def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> st
         versions=_versions(manifest),
         certificates=_certificates(manifest),
         assumed=ASSUMED,
-        not_checked=NOT_CHECKED,
+        not_checked=[*NOT_CHECKED, *([WITH_KEYS] if any(it["test"]["with_keys"] for it in claims) else [])],
+        fewest=FEWEST,
         sums=layout.SUMS,
         manifest_file=layout.MANIFEST,
     )
@@ -101,10 +117,8 @@ def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:
     finding, of = claim["finding"], claim["requirement"]
     return {
         **claim,
-        "verdicts": [(verdict, n, _mood(verdict)) for verdict, n in finding["verdicts"].items()],
-        "bound_short": _bound_short(finding),
         "file": layout.claim_file(claim["id"]),
-        "done": _done(claim["test"]["threat"]),
+        "stands": _stands(of),
         "defences": listed([it.lower() for it in of["table_4"]["defences"]]) if of else "",
         "told": listed([f"{who} {n}" for who, n in finding["told_first_by"].items()]),
         "listed": claim["trials"][:TRIALS_SHOWN],
@@ -113,27 +127,27 @@ def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _done(threat: Mapping[str, Any] | None) -> str:
-    """What the experiment says of a threat besides its name and kind."""
-    return ", ".join(f"{key} {value}" for key, value in (threat or {}).items() if key not in ("name", "kind"))
+def _stands(requirement: Mapping[str, Any] | None) -> str:
+    """How D3.5's cell stands to the specification, in words; empty where there is nothing to say."""
+    d35 = requirement and requirement["on_paper"] and requirement["on_paper"]["d35"]
+    return _STANDS[d35["stands"]] if d35 and d35["stands"] else ""
 
 
-def _mood(verdict: str) -> str:
-    if verdict in NOT_NOTICED or verdict == DISTURBED:
-        return "bad"
-    return "none" if verdict == INVALID else "good"
+def _size(count_bytes: int) -> str:
+    """A size with three significant digits."""
+    return units.spaced(units.format_size(float(f"{count_bytes:.3g}")))
 
 
-def _bound_short(finding: Mapping[str, Any]) -> str:
-    if finding["bound"] is not None:
-        return number(finding["bound"])
-    return "copies" if finding["copies"] and not finding["control"] and not finding["not_noticed"] else "–"
-
-
-def _certificates(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """By experiment: how many runs have which certificate, and what certificates could not tell."""
+def _certificates(manifest: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """By experiment: how many runs have which certificate, and what certificates of how many could not
+    tell.
+    """
     return [
-        (name, _counts(about["certificates"]), _counts(about["undecided"]) or "nothing")
+        (
+            name,
+            _counts(about["certificates"]),
+            [(what.removesuffix("."), counted(n, "run")) for what, n in about["undecided"].items()],
+        )
         for name, about in manifest["experiments"].items()
     ]
 

@@ -10,11 +10,11 @@ from typing import Any
 from gauntlet import campaign
 from gauntlet.errors import GauntletError, RunError, UserError
 from gauntlet.evidence_pack import layout
+from gauntlet.evidence_pack.planned import planned
 from gauntlet.executor import engines
-from gauntlet.experiment import expand, load_experiment
-from gauntlet.experiment.runspec import RunSpec
 from gauntlet.results import layout as of_results
 from gauntlet.results import parquet
+from gauntlet.results.reader import Results
 
 _OF_ENGINE = ("kernel", "kernel_sha256", "guest_sha256")
 """What of an engine decides how a run comes out."""
@@ -36,25 +36,27 @@ def drawn(runs: Sequence[str], again: int, seed: int) -> list[str]:
 
 
 def replay(
-    folder: Path, manifest: Mapping[str, Any], *, again: int, seed: int, runs: Sequence[str] = ()
+    folder: Path,
+    abouts: Mapping[str, Mapping[str, Any]],
+    *,
+    again: int,
+    seed: int,
+    runs: Sequence[str] = (),
 ) -> list[Replayed]:
-    """Play runs of the experiments in `folder`. Raises UserError for a run that is not there, RunError when
-    it cannot be played here.
+    """Play runs of the experiments in `folder`; `abouts`: what is known of each by its name.
+
+    Raises UserError for a run that is not there, RunError when it cannot be played here.
     """
-    known = [
-        f"{name}/{run_id}"
-        for name in manifest["experiments"]
-        for run_id, _ in of_results.run_folders(folder / name)
-    ]
+    known = [f"{name}/{run_id}" for name in abouts for run_id, _ in of_results.run_folders(folder / name)]
     odd = next((run for run in runs if run not in known), None)
     if odd is not None:
         raise UserError(f"The pack has no run '{odd}'; a run is named EXPERIMENT/RUN, such as {known[0]}.")
     chosen = dict.fromkeys([*runs, *drawn(known, again, seed)])
     found = []
-    for name in manifest["experiments"]:
+    for name in abouts:
         mine = [run.partition("/")[2] for run in chosen if run.partition("/")[0] == name]
         if mine:
-            found += _of_experiment(folder / name, name, manifest["experiments"][name], mine)
+            found += _of_experiment(folder / name, name, abouts[name], mine)
     return found
 
 
@@ -65,15 +67,10 @@ def _of_experiment(home: Path, name: str, about: Mapping[str, Any], runs: Sequen
             "--replay and --run out."
         )
     try:
-        experiment = load_experiment(
-            home / of_results.EXPERIMENT,
-            seed=about["seed"],
-            repetitions=about["options"].get("repetitions"),
-        )
-        specs = {spec.id: spec for spec in expand(experiment)}
+        ours = planned(Results.open(home))
     except GauntletError as error:
         raise RunError(f"The experiment '{name}' cannot be read for playing it again: {error}") from error
-    odd = next((run for run in runs if run not in specs), None)
+    odd = next((run for run in runs if run not in ours.specs), None)
     if odd is not None:
         raise RunError(f"The experiment '{name}' has no run {odd} for this version of gauntlet.")
     engine = engines.installed()
@@ -81,8 +78,8 @@ def _of_experiment(home: Path, name: str, about: Mapping[str, Any], runs: Sequen
     other = [key for key in _OF_ENGINE if here.get(key) != about["engine"].get(key)]
     with tempfile.TemporaryDirectory(prefix="gauntlet-replay-") as scratch:
         out = Path(scratch) / "results"
-        chosen: list[RunSpec] = [specs[run] for run in runs]
-        campaign.play(experiment, out, specs=chosen, cached=False, engine=engine)
+        chosen = [ours.specs[run] for run in runs]
+        campaign.play(ours.experiment, out, specs=chosen, cached=False, engine=engine)
         return [
             _compared((of_results.run_folder(home, run), of_results.run_folder(out, run)), name, other)
             for run in runs

@@ -57,6 +57,8 @@ def row_of(stack: str, params: Mapping[str, Any]) -> str | None:
         return None
     if stack == "restp":
         return _of_restp(params)
+    if stack.startswith("rasta"):
+        return _of_rasta(stack, params)
     mutual, early = bool(params.get("client_auth")), bool(params.get("early_data"))
     kind = "quic" if stack.startswith("quic-") else f"{params.get('transport', 'tcp')}-{stack}"
     return stack if stack in ("udp", "tcp", "sctp") else _OF_SEALED.get((kind, mutual, early))
@@ -80,3 +82,12 @@ def _of_restp(params: Mapping[str, Any]) -> str | None:
     if params.get("protection") == "protected":
         return "restp-protected"
     return None if params.get("crc") is False else "restp"
+
+
+def _of_rasta(stack: str, params: Mapping[str, Any]) -> str | None:
+    # The rows are about MD4, and over TLS about certificates at both ends.
+    if params.get("safety_code", "md4-half") not in ("md4-half", "md4-full"):
+        return None
+    if stack == "rasta-tls":
+        return "rasta-tls" if params.get("client_auth") else None
+    return "rasta"

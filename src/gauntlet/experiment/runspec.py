@@ -55,6 +55,9 @@ class FlowSpec:
     """Of safety messages: whether their receiver checks numbers, age and silence; None: yes."""
     session: int | None = None
     """Its place, from 0, among sessions of one section that are alike; None: there is one."""
+    threat: Mapping[str, Any] | None = None
+    """Of safety messages: what an attacker with the sender's keys does to one, as the plan has it
+    (threats.py)."""
     connection: str | None = None
     """kept: all messages over one session; fresh: each over its own."""
     options: Mapping[str, int | bool | str] = dataclasses.field(default_factory=dict)
@@ -130,7 +133,7 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
-        later = ("kind", "bound_s", "freshness", "session")
+        later = ("kind", "bound_s", "freshness", "session", "threat")
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

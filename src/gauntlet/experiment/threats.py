@@ -3,12 +3,13 @@
 A threat says what is to happen to which message and who does it. Which packets carry that message depends on
 the protocol: where its bytes can be read on the way, by the number in them; where they are encrypted, by
 count of the packets of that flow whose length is that of a message. So one threat means the same for all.
+An attacker who has the keys of what is encrypted acts in the sender's place, before a message is encrypted.
 """
 
 import random
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -149,13 +150,69 @@ def planned(
     nodes: Sequence[Mapping[str, Any]] = (),
     seed: int = 0,
 ) -> tuple[dict[str, Any], ...]:
-    """The plan's in-path node of the threat that the link has, beside other `nodes`; none without a threat.
-    `seed` is what messages are drawn by.
+    """The plan's in-path node of the threat that the link has, beside other `nodes`; none without a threat,
+    and where an attacker acts `with_keys`. `seed` is what messages are drawn by.
 
     Raises UserError.
     """
-    if link.threat == NONE:
+    section = _section(sections, link)
+    if section is None:
         return ()
+    between = NETWORKS[link.network].in_path.get(section.place)
+    if any(set(node["between"]) == set(between or ()) for node in nodes):
+        raise UserError(
+            f"{_here(section)}: another node stands beside the {section.place}; choose the other place."
+        )
+    named = []
+    for aim in _aimed(section, flows, link.network, seed):
+        if aim.acts_at_end:
+            continue
+        rules = _RULES[section.kind](section, aim, _here(section))
+        of = section.kind if aim.flow.session is None else f"{section.kind}-f{aim.index}"
+        ids = f"{of}-{{}}" if len(rules) > 1 else of
+        named += [{"id": ids.format(number), **rule} for number, rule in enumerate(rules, 1)]
+    return ({"node": NODE, "between": list(between or ()), "rules": named},) if named else ()
+
+
+def with_keys(
+    sections: Iterable[ThreatSection], link: LinkConditions, flows: Sequence[FlowSpec], seed: int = 0
+) -> tuple[FlowSpec, ...]:
+    """The flows, those that are meant with the threat of an attacker who has their sender's keys: over what
+    is sealed that attacker is the sender to everybody, and acts on a message before it is sealed. `seed` is
+    what messages are drawn by.
+
+    Raises UserError.
+    """
+    section = _section(sections, link)
+    if section is None:
+        return tuple(flows)
+    armed = list(flows)
+    for aim in _aimed(section, flows, link.network, seed):
+        if aim.acts_at_end:
+            armed[aim.index] = replace(aim.flow, threat=_at_sender(section, aim))
+    return tuple(armed)
+
+
+def _at_sender(section: ThreatSection, aim: "_Aim") -> dict[str, Any]:
+    """What the plan tells the sender's application. Raises UserError."""
+    if section.checksums == "leave":
+        raise UserError(
+            f"{_here(section)}: what an attacker with keys changes is sealed anew, and its checksums fit; "
+            "leave the key 'checksums' out."
+        )
+    number = aim.due(aim.at_s or 0.0) + 1 if aim.number is None else aim.number
+    most = count(aim.flow) - (section.kind == "re-sequencing")
+    if number > most:
+        raise UserError(f"{_here(section)}: no message comes after the last one; name an earlier one.")
+    about = {"by_s": section.by, "bits": section.bits, "burst_bits": section.burst}
+    threat: dict[str, Any] = {"kind": section.kind, "message": number}
+    return threat | {key: value for key, value in about.items() if value is not None}
+
+
+def _section(sections: Iterable[ThreatSection], link: LinkConditions) -> ThreatSection | None:
+    """The threat that the link has."""
+    if link.threat == NONE:
+        return None
     known: dict[str, ThreatSection] = {}
     for section in sections:
         if section.name in known:
@@ -164,20 +221,11 @@ def planned(
     if link.threat not in known:
         names = ", ".join([NONE, *known])
         raise UserError(f"[link] threat: there is no [[threat]] '{link.threat}'; the names are {names}.")
-    section = known[link.threat]
-    here = f"[[threat]] {section.name}"
-    between = NETWORKS[link.network].in_path.get(section.place)
-    if any(set(node["between"]) == set(between or ()) for node in nodes):
-        raise UserError(f"{here}: another node stands beside the {section.place}; choose the other place.")
-    if between is None:
-        raise UserError(f"{here}: the network '{link.network}' has no link beside the {section.place}.")
-    named = []
-    for aim in _aimed(section, flows, link.network, between, seed):
-        rules = _RULES[section.kind](section, aim, here)
-        of = section.kind if aim.flow.session is None else f"{section.kind}-f{aim.index}"
-        ids = f"{of}-{{}}" if len(rules) > 1 else of
-        named += [{"id": ids.format(number), **rule} for number, rule in enumerate(rules, 1)]
-    return ({"node": NODE, "between": list(between), "rules": named},)
+    return known[link.threat]
+
+
+def _here(section: ThreatSection) -> str:
+    return f"[[threat]] {section.name}"
 
 
 @dataclass(frozen=True)
@@ -194,6 +242,8 @@ class _Aim:
     number: int | None
     """Counted from 1; None: the first at `at_s`."""
     at_s: float | None
+    acts_at_end: bool
+    """Whether an attacker with keys does it who can only do so in the sender's place."""
 
     @property
     def readable(self) -> bool:
@@ -235,15 +285,12 @@ def count(flow: FlowSpec) -> int:
     return ceil(round((flow.duration_s or 0.0) / (flow.interval_s or 1.0), 9))
 
 
-def _aimed(
-    section: ThreatSection,
-    flows: Sequence[FlowSpec],
-    network: str,
-    between: tuple[str, str],
-    seed: int,
-) -> list[_Aim]:
+def _aimed(section: ThreatSection, flows: Sequence[FlowSpec], network: str, seed: int) -> list[_Aim]:
     """The message that is meant, of the one flow or of each of its sessions."""
-    here = f"[[threat]] {section.name}"
+    here = _here(section)
+    between = NETWORKS[network].in_path.get(section.place)
+    if between is None:
+        raise UserError(f"{here}: the network '{network}' has no link beside the {section.place}.")
     able = [n for n, flow in enumerate(flows) if flow.app == APP and section.flow in (None, flow.name)]
     if not able:
         whom = f"called '{section.flow}'" if section.flow else "there"
@@ -266,7 +313,7 @@ def _aim(
     *,
     seed: int,
 ) -> _Aim:
-    here = f"[[threat]] {section.name}"
+    here = _here(section)
     if flow.external is not None:
         raise UserError(
             f"{here}: programs carry '{APP}' over {flow.protocol}; choose a protocol of the guest's own."
@@ -274,14 +321,12 @@ def _aim(
     chosen = protocol(flow.protocol)
     stack = chosen.stack
     below = None if chosen.stack_params.get("transport") == "sctp" else _BUILDS_ON.get(stack)
-    if flow.options.get("encapsulation") == "ip":
+    sealed = stack not in player.stacks_with("in-clear")
+    forges = section.kind in ("insertion", "masquerade")
+    acts_at_end = section.attacker == "in-path-with-keys" and (sealed or (forges and below is None))
+    if flow.options.get("encapsulation") == "ip" and not acts_at_end:
         raise UserError(
             f"{here}: packets of ResTP over IP have no ports to know them by; leave encapsulation out."
-        )
-    if section.attacker == "in-path-with-keys" and stack not in player.stacks_with("in-clear"):
-        raise UserError(
-            f"{here}: with its keys an attacker would have to encrypt anew what passes over {flow.protocol}, "
-            "which the node cannot; choose a protocol in the clear or the attacker 'in-path'."
         )
     last = count(flow)
     named = {"first": 1, "last": last}
@@ -297,7 +342,7 @@ def _aim(
         raise UserError(f"{here}: message {number} is meant, and the flow sends {last}.")
     towards = between[flow.direction == "up"]
     number = number if isinstance(number, int) else None
-    return _Aim(index, flow, stack, below, network, towards, number, section.at)
+    return _Aim(index, flow, stack, below, network, towards, number, section.at, acts_at_end)
 
 
 Rule = dict[str, Any]

@@ -114,6 +114,7 @@ def _safety_params(flow: FlowSpec) -> dict[str, Any]:
         "duration_s": flow.duration_s,
         "bound_s": flow.bound_s,
         "freshness": flow.freshness is not False,
+        **({} if flow.threat is None else {"threat": dict(flow.threat)}),
     }
     return params if flow.size_bytes is None else {**params, "message_size_bytes": flow.size_bytes}
 

@@ -21,7 +21,7 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 _INSIDE_QUANTITY = re.compile(
     r"(?<=\d) (?=%|(?:s|ms|min|h|B|kB|MB|KiB|MiB|kbit/s|Mbit/s|km|km/h)\b)"
-    r"|(?<=\bn) (?== \d)|(?<=\bn =) (?=\d)"
+    r"|(?<=\b[nN]) (?== \d)|(?<=\b[nN] =) (?=\d)"
 )
 
 

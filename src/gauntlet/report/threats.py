@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gauntlet.errors import UserError
-from gauntlet.evidence import Cell, cells, trials
+from gauntlet.evidence import A_TRIAL, FEWEST, Cell, cells, trials
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report.evaluation import Evaluation
@@ -13,11 +13,11 @@ COLUMNS = ("Verdicts", "Told after", "Acted on before", "Bound")
 """What is told of a cell."""
 
 WORDS = (
-    "A trial is one run with one threat. Told after: the middle of the times from the threat's first act to "
+    f"{A_TRIAL} Told after: the middle of the times from the threat's first act to "
     "the first signal. Acted on before: trials in which the application acted on a wrong message before "
-    "anybody was told. Bound: where none of N trials went unnoticed, the share in which one may, 3/N at "
-    "most 1; there is none where one did, of the control, and where trials are copies of each other "
-    "since nothing was drawn."
+    "anybody was told. Bound: where none of N trials went unnoticed, the share in which one may, 3/N; copies "
+    f"of a trial count once, and fewer than {FEWEST} trials give none, as does the control, and a cell where "
+    "one went unnoticed."
 )
 """What the columns mean."""
 
@@ -105,5 +105,5 @@ def _values(cell: Cell) -> tuple[str, ...]:
         ", ".join(f"{count} {verdict}" for verdict, count in cell.verdicts.most_common()),
         "" if delay is None else f"{number(delay)} s",
         f"{cell.accepted_before} of {counted(cell.trials, 'trial')}" if cell.accepted_before else "",
-        "" if cell.bound is None else number(cell.bound),
+        "" if cell.bound is None or cell.distinct < FEWEST else number(cell.bound),
     )

@@ -18,9 +18,10 @@ import numpy as np
 from gauntlet.engine.hashes import sha256_of_file
 from gauntlet.experiment import RunSpec, expand, links, load_experiment
 from gauntlet.experiment.runspec import ScenarioRef
+from gauntlet.experiment.subset import PROTOCOLS
 from gauntlet.metrics.steps import Floats
 from gauntlet.scenario import beginnings
-from gauntlet.studies.model import PROTOCOLS, Study
+from gauntlet.studies.model import Study
 from gauntlet.studies.select import Selection, same
 from gauntlet.studies.summary import Summary
 

@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import RunSpec
+from gauntlet.experiment.subset import PROTOCOLS
 from gauntlet.metrics.flow import NEVER_NS, NS_PER_S, flows_of
 from gauntlet.metrics.message_quantiles import LEVELS, MESSAGE_DELAYS, message_quantiles, quantiles_of
 from gauntlet.metrics.steps import Floats
 from gauntlet.metrics.tables import current
 from gauntlet.results.by_flow import by_flow
 from gauntlet.results.reader import Results
-from gauntlet.studies.model import PROTOCOLS, Experiment
+from gauntlet.studies.model import Experiment
 from gauntlet.studies.summary import TRIALS, Part
 from gauntlet.studies.trialled import trialled
 

@@ -10,6 +10,7 @@ from gauntlet.advice.classes import Classes
 from gauntlet.benches.contract import Bench
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
+from gauntlet.experiment.subset import kept
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.studies.causes import Cause
 from gauntlet.studies.plugin import Plugin
@@ -17,11 +18,6 @@ from gauntlet.studies.plugin import Plugin
 if TYPE_CHECKING:
     from gauntlet.figures.kind import Panel
     from gauntlet.studies.summary import Summary
-
-PROTOCOLS = "protocols"
-"""Name of the factor that says what a run's flows speak, as in [matrix]: "tcp-bbr" or "tcp-bbr+sctp". A
-flow's own transport is `protocol`.
-"""
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,7 @@ class Quick:
         """Whether a run of these factors (`RunSpec.factors`) is in the quick subset."""
         if int(factors["repetition"]) > self.repetitions:
             return False
-        named = {**factors, PROTOCOLS: factors["protocol"]}
-        return all(named[name] in values for name, values in self.keep.items())
+        return kept(factors, self.keep)
 
 
 @dataclass(frozen=True)

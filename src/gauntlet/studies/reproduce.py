@@ -18,6 +18,7 @@ from gauntlet.executor.address import Cluster
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import Experiment as ExperimentFile
 from gauntlet.experiment import RunSpec, expand, load_experiment
+from gauntlet.experiment.subset import PROTOCOLS
 from gauntlet.metrics.quantity import Quantity, shown
 from gauntlet.rehearsal import check_programs
 from gauntlet.results import layout, resume, store
@@ -26,7 +27,7 @@ from gauntlet.studies import explained, ledger
 from gauntlet.studies.distil import distil, factors_of
 from gauntlet.studies.folders import STUDY
 from gauntlet.studies.ledger import Claim
-from gauntlet.studies.model import PROTOCOLS, Experiment, Measurement, Study
+from gauntlet.studies.model import Experiment, Measurement, Study
 from gauntlet.studies.registration import Registration
 from gauntlet.studies.select import check
 from gauntlet.studies.summary import BENCH, Part, Summary

@@ -7,11 +7,12 @@ from typing import Any
 from gauntlet.advice.settings import Change, Setting, setting_of
 from gauntlet.advice.varied import GREEDY, Side, compared, within
 from gauntlet.errors import UserError
+from gauntlet.experiment.subset import PROTOCOLS
 from gauntlet.metrics.flow_rows import JUDGED_BY
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.quantity import Quantity, shown
 from gauntlet.metrics.selected import Selected
-from gauntlet.studies.model import PROTOCOLS, Study
+from gauntlet.studies.model import Study
 from gauntlet.studies.select import by_repetition
 from gauntlet.studies.siblings import QUEUES, Sibling, queue_of, siblings
 from gauntlet.studies.summary import Summary

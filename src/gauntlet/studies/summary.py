@@ -154,7 +154,13 @@ class Summary:
         """What the trials of threats came to (`gauntlet.studies.trialled`)."""
         if not self._part(experiment).has(TRIALS):
             raise NotMeasured(f"{experiment} has no trials of threats.")
-        return self._table(experiment, TRIALS)
+        table = self._table(experiment, TRIALS)
+        if "distinct" not in table.column_names:
+            raise NotMeasured(
+                f"The trials of {experiment} were counted by an older version, copies of each other too; "
+                "make the summary again."
+            )
+        return table
 
     def manifest(self) -> dict[str, dict[str, Any]]:
         """Per experiment: `experiment_sha256`, `seed`, `kernel`, `engine`, `versions`, `options`, `factors`,

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gauntlet.evidence import is_new
 from gauntlet.evidence.trials import trials_of
+from gauntlet.evidence.verdict import INVALID
 from gauntlet.experiment.threats import APP
 from gauntlet.results.reader import Results
 
@@ -15,10 +17,13 @@ COLUMNS = ("verdict", "harms", "by", "accepted_before")
 
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
-    """The factors of a cell, `COLUMNS`, `trials` (how many) and `told_after_s` (the middle of the times from
+    """The factors of a cell, `COLUMNS`, `trials` (how many), `distinct` (how many of them are no copies of
+    another; none is counted of invalid ones) and `told_after_s` (the middle of the times from
     the threat's first act to the first signal). None where nobody sends safety messages.
     """
     counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    distinct: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    seen: dict[tuple[tuple[str, Any], ...], set[int]] = defaultdict(set)
     told: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
     for run in results.runs():
         if run.id not in wanted or not run.ok or not any(flow["app"] == APP for flow in run.spec["flows"]):
@@ -30,6 +35,9 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             came = (it.verdict, ", ".join(it.harms), it.by or "", it.accepted_before)
             key = tuple({**factors, **dict(zip(COLUMNS, came, strict=True))}.items())
             counted[key] += 1
+            if it.verdict != INVALID:
+                # Copies of each other come to the same, so they are always in one row.
+                distinct[key] += is_new(trial.identity, seen[key])
             told[key] += [it.delay_s] if it.delay_s is not None else []
     if not counted:
         return None
@@ -38,6 +46,7 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             {
                 **dict(key),
                 "trials": count,
+                "distinct": distinct[key],
                 "told_after_s": float(np.median(told[key])) if told[key] else None,
             }
             for key, count in counted.items()

@@ -13,9 +13,27 @@ from gauntlet.studies.rules.unnoticed import interval
 from gauntlet.studies.summary import MANIFEST, Summary
 
 STUDY = "en50159"
-_ACTS = {"corruption": ("corruption", "corruption-repaired")}
+_ACTS = {
+    "corruption": ("corruption", "corruption-two-bits", "corruption-repaired"),
+    "delay": ("delay", "delay-short"),
+    "insertion": ("insertion", "insertion-unseen"),
+    "masquerade": ("masquerade", "masquerade-unseen"),
+}
 """By threat: the acts of the study's experiments where there are several."""
-_WORDS = {"corruption-repaired": "with the checksum made right "}
+_AS_SENDER = "-as-sender"
+_WORDS = {
+    "-two-bits": "of two bits ",
+    "-repaired": "with the checksum made right ",
+    "-short": "of 1 s ",
+    "-unseen": "by who does not see the path ",
+    _AS_SENDER: "by who acts in the sender's place ",
+}
+"""By the end of an act's name."""
+
+
+def acts_of(threat: str) -> tuple[str, ...]:
+    """The acts of the study's experiments that are a threat, by its id."""
+    return (*_ACTS.get(threat, (threat,)), threat + _AS_SENDER)
 
 
 def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], str]:
@@ -30,10 +48,9 @@ def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], st
     for protocol in of.protocols:
         mine = [row for row in rows if _is_of(row, protocol)]
         for threat in of.threats:
-            acts = _ACTS.get(threat.id, (threat.id,))
             parts = [
                 words
-                for act in acts
+                for act in acts_of(threat.id)
                 for freshness in (False, True)
                 if (words := _counted(mine, act, freshness=freshness))
             ]
@@ -61,12 +78,11 @@ def _counted(rows: Iterable[Mapping[str, Any]], act: str, *, freshness: bool) ->
         for row in rows
         if row["threat"] == act and bool(row["freshness"]) == freshness and row["verdict"] != INVALID
     ]
-    count = sum(row["trials"] for row in those)
+    count = sum(row["distinct"] for row in those)
     if not count:
         return ""
-    unnoticed = sum(row["trials"] for row in those if row["verdict"] in NOT_NOTICED)
+    unnoticed = sum(row["distinct"] for row in those if row["verdict"] in NOT_NOTICED)
     bound = "" if unnoticed else f" (at most {number(100 * interval(0, count, 0.05)[1])} %)"
     checked = "with" if freshness else "without"
-    return (
-        f"{_WORDS.get(act, '')}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}"
-    )
+    whose = next((words for end, words in _WORDS.items() if act.endswith(end)), "")
+    return f"{whose}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}"

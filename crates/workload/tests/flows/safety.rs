@@ -35,6 +35,53 @@ fn every_message_is_accepted_once_and_is_what_was_sent() {
     }
 }
 
+/// What was told of eight messages over TLS with a threat of an attacker with keys: event, number, verdict, genuine.
+fn attacked(threat: Value) -> Vec<(String, Option<u32>, String, Option<bool>)> {
+    let mut params = authorities(8);
+    params["bound_s"] = json!(0.5);
+    params["threat"] = threat;
+    let report = run(&flow("tls", json!({"congestion_control": "cubic"}), "safety", params), context());
+    let mut judged = report.judged;
+    judged.sort_by_key(|row| row.t_ns);
+    judged.into_iter().map(|row| (row.event, row.number, row.verdict, row.genuine)).collect()
+}
+
+fn row(
+    event: &str,
+    number: Option<u32>,
+    verdict: &str,
+    genuine: Option<bool>,
+) -> (String, Option<u32>, String, Option<bool>) {
+    (event.to_owned(), number, verdict.to_owned(), genuine)
+}
+
+#[test]
+fn silence_tells_of_a_last_message_that_an_attacker_with_keys_took_away() {
+    let told = attacked(json!({"kind": "deletion", "message": 8}));
+    let accepted = (0..7).map(|number| row("message", Some(number), "accepted", Some(true)));
+    let last = [row("threat", Some(7), "deletion", None), row("timeout", None, "timeout", None)];
+    assert_eq!(told, accepted.chain(last).collect::<Vec<_>>());
+}
+
+/// What an attacker holds when the last message was sent is still to go.
+#[test]
+fn what_an_attacker_with_keys_held_back_of_the_last_message_comes_after_all() {
+    let late = attacked(json!({"kind": "delay", "message": 8, "by_s": 0.2}));
+    let acts = late.iter().filter(|(event, ..)| event == "threat").count();
+    assert_eq!((acts, late.last()), (2, Some(&row("message", Some(7), "accepted", Some(true)))));
+    let again = attacked(json!({"kind": "repetition", "message": 8, "by_s": 0.2}));
+    assert_eq!(again.last(), Some(&row("message", Some(7), "repeated", Some(true))));
+}
+
+#[test]
+fn what_an_attacker_with_keys_forges_is_accepted_and_not_genuine() {
+    let told = attacked(json!({"kind": "masquerade", "message": 3}));
+    assert!(told.contains(&row("message", Some(3), "accepted", Some(false))), "{told:?}");
+    assert!(told.contains(&row("message", Some(3), "repeated", Some(true))), "{told:?}");
+    let told = attacked(json!({"kind": "insertion", "message": 3}));
+    assert!(told.contains(&row("message", Some(3), "foreign", Some(false))), "{told:?}");
+}
+
 #[test]
 fn without_notes_of_each_message_nobody_knows_what_is_genuine() {
     let spec = flow("udp", json!({}), "safety", authorities(3));

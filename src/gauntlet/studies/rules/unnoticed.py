@@ -2,8 +2,8 @@
 
 A trial is one session with one threatened message (`gauntlet.evidence`). Trials are independent by what is
 drawn for each: when the session begins, which message is meant, which bits turn over. So the interval counts
-trials and not repetitions: Clopper and Pearson's (Biometrika 26, 1934), and where none of N went unnoticed
-(or all did) one-sided, which at 95 % is the rule of three: at most 3/N.
+trials and not repetitions, and copies of a trial once: Clopper and Pearson's (Biometrika 26, 1934), and where
+none of N went unnoticed (or all did) one-sided, which at 95 % is the rule of three: at most 3/N.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ from pydantic import Field
 from scipy.special import betaincinv
 
 from gauntlet.errors import NotMeasured
-from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED, UNDISTURBED
+from gauntlet.evidence.course import BY_TRANSPORT
+from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED, SIGNALLED, UNDISTURBED
 from gauntlet.metrics.numbers import listed
 from gauntlet.studies.decide import Context, Decision, Verdict
 from gauntlet.studies.factors import factor_words
@@ -32,6 +33,9 @@ class Rule(Bounded):
         default_factory=list
     )
     """Only trials in which the application suffered one of these count as unnoticed; none: any."""
+    noticed_by: Literal["anybody", "transport"] = "anybody"
+    """transport: trials count as noticed only where the transport told, and before the application acted on
+    what it should not have: what the application found by checks of its own was let through to it."""
 
     def selections(self) -> list[tuple[str, Selection]]:
         """See `Ruled.selections`."""
@@ -47,12 +51,13 @@ class Rule(Bounded):
         rows = [row for row in context.summary.trials(self.experiment).to_pylist() if self._meant(row)]
         invalid = sum(row["trials"] for row in rows if row["verdict"] == INVALID)
         said = [row for row in rows if row["verdict"] not in (INVALID, DISTURBED, UNDISTURBED)]
-        count = sum(row["trials"] for row in said)
+        count = sum(row["distinct"] for row in said)
+        left_out = {"invalid": invalid, "copies": sum(row["trials"] for row in said) - count}
         if not count:
             raise NotMeasured(
                 f"No valid trial of {self.experiment} with {self._named} is among these results."
             )
-        unnoticed = sum(row["trials"] for row in said if self._went_unnoticed(row))
+        unnoticed = sum(row["distinct"] for row in said if self._went_unnoticed(row))
         low, high = interval(unnoticed, count, context.alpha)
         least = 0.0 if self.at_least is None else self.at_least
         most = 1.0 if self.at_most is None else self.at_most
@@ -61,10 +66,11 @@ class Rule(Bounded):
             verdict = Verdict.REPRODUCED
         elif high < least or low > most:
             verdict = Verdict.NOT_REPRODUCED
-        reason = f"{unnoticed} of {count} trials" + (f"; left out: {invalid} invalid" if invalid else "")
+        left = ", ".join(f"{n} {what}" for what, n in left_out.items() if n)
+        reason = f"{unnoticed} of {count} trials" + (f"; left out: {left}" if left else "")
         return Decision(
             verdict=verdict,
-            what=described("Trials that nobody noticed", self._under(context)),
+            what=described(f"Trials that {self._nobody} noticed", self._under(context)),
             value=unnoticed / count,
             low=low,
             high=high,
@@ -82,8 +88,15 @@ class Rule(Bounded):
         )
 
     def _went_unnoticed(self, row: Mapping[str, Any]) -> bool:
+        if row["verdict"] == SIGNALLED:
+            let_through = row["by"] != BY_TRANSPORT or row["accepted_before"]
+            return self.noticed_by == BY_TRANSPORT and let_through
         suffered = not self.harms or bool(set(self.harms) & set(row["harms"].split(", ")))
         return row["verdict"] in NOT_NOTICED and suffered
+
+    @property
+    def _nobody(self) -> str:
+        return "nobody" if self.noticed_by == "anybody" else "the transport has not"
 
     @property
     def _named(self) -> str:

@@ -15,6 +15,9 @@ pub(super) const FIELDS_BYTES: u32 = 32;
 /// Longest message: its length has 16 bits.
 pub(super) const LONGEST_BYTES: u32 = 65_507;
 
+/// The shortest interval, bound and delay: what stamps of a machine can tell apart.
+pub(super) const SHORTEST_S: f64 = 1e-6;
+
 const VERSION: u8 = 1;
 /// Who authorises movements.
 pub(super) const TRACKSIDE: u32 = 1;

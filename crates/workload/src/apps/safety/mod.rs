@@ -8,10 +8,12 @@
 //!
 //! A message goes out at a fixed interval over one session. The receiver checks form and identities, and with
 //! `freshness` also numbers, age and silence ([`judge`]). It refuses and goes on, so that all that follows is seen too;
-//! a railway's application would go to its safe state at the first.
+//! a railway's application would go to its safe state at the first. A `threat` is what an attacker with the sender's keys
+//! does to a message ([`threat`]).
 
 mod judge;
 mod message;
+mod threat;
 
 use std::sync::Arc;
 
@@ -22,16 +24,14 @@ use transports::{
 };
 
 use self::judge::Judge;
-use self::message::{FIELDS_BYTES, Kind, LONGEST_BYTES, Messages, TRACKSIDE};
+use self::message::{FIELDS_BYTES, Kind, LONGEST_BYTES, Messages, SHORTEST_S, TRACKSIDE};
+use self::threat::{Gateway, Threat};
 use super::checks::{check_count, check_message_size};
 use super::in_order::InOrder;
 use crate::application::Application;
 use crate::ledger::{ClientResult, Received, Sent, ServerResult};
 use crate::one_session::{End, receive_over_one_session, send_over_one_session};
 use crate::verdicts::Judged;
-
-/// The shortest interval and bound: what stamps of a machine can tell apart.
-const SHORTEST_S: f64 = 1e-6;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +49,7 @@ pub(super) struct Params {
     /// Which train it is.
     #[serde(default = "usual_train")]
     train: u32,
+    threat: Option<threat::Params>,
 }
 
 fn usual_bytes() -> u32 {
@@ -71,6 +72,7 @@ struct Safety {
     bound_ns: i64,
     freshness: bool,
     train: u32,
+    threat: Option<Threat>,
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
@@ -83,14 +85,18 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>,
             "`app_params` of `safety`: `train` is {TRACKSIDE}, which is the trackside; give it another number"
         )));
     }
+    let count = (duration_ns as u64).div_ceil(interval_ns as u64);
+    let threat =
+        params.threat.map(|threat| Threat::new(threat, count, params.message_size_bytes)).transpose()?;
     Ok(Box::new(Safety {
         kind: params.kind,
         message_bytes: params.message_size_bytes,
         interval_ns,
-        count: (duration_ns as u64).div_ceil(interval_ns as u64),
+        count,
         bound_ns,
         freshness: params.freshness,
         train: params.train,
+        threat,
     }))
 }
 
@@ -117,8 +123,10 @@ impl Application for Safety {
         start_ns: i64,
         result: &mut ClientResult,
     ) -> Result<(), Failure> {
-        let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, sent);
+        let mut gateway = Gateway::new(self.threat.as_ref(), session.ctx.seed);
+        let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, &mut gateway, sent);
         let outcome = send_over_one_session(stack, session, self.message_bytes, result, send);
+        result.judged.extend(gateway.acts);
         result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
         outcome
@@ -136,9 +144,9 @@ impl Application for Safety {
             self.receive(end, stack.service(), &mut judge, received)
         };
         let outcome = receive_over_one_session(stack, session, self.message_bytes, result, receive);
-        if stack.service() == Service::Datagrams || outcome.is_err() {
-            judge.until(session.ctx.clock.now_ns());
-        }
+        // Where a session ended well and the last message never came, the timer goes on.
+        let ended_ns = session.ctx.clock.now_ns();
+        judge.until(if outcome.is_ok() { session.ctx.limit_ns } else { ended_ns });
         result.judged = judge.judged;
         result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
@@ -162,27 +170,67 @@ fn told(session: &Session, outcome: &Result<(), Failure>) -> Option<Judged> {
     Some(Judged::event(event, session.ctx.clock.now_ns(), failure.to_string()))
 }
 
+/// Waits for an instant; what time it is then.
+fn pause_until(end: &mut End<'_>, due_ns: i64) -> Result<i64, Failure> {
+    let clock = &end.session.ctx.clock;
+    let mut now_ns = clock.now_ns();
+    while now_ns < due_ns {
+        now_ns = end.connection.pause(clock, due_ns)?;
+    }
+    Ok(now_ns)
+}
+
 impl Safety {
     fn messages(&self, session: &Session) -> Messages {
         Messages::new(self.kind, self.train, self.message_bytes, session.ctx.seed)
     }
 
-    fn send(&self, end: &mut End<'_>, start_ns: i64, sent: &mut Sent) -> Result<(), Failure> {
+    fn send(
+        &self,
+        end: &mut End<'_>,
+        start_ns: i64,
+        gateway: &mut Gateway<'_>,
+        sent: &mut Sent,
+    ) -> Result<(), Failure> {
         let session = end.session;
         let messages = self.messages(session);
-        let clock = &session.ctx.clock;
         for number in 0..self.count {
             let due_ns = start_ns + number as i64 * self.interval_ns;
+            self.send_held(end, gateway, due_ns, sent)?;
             if due_ns >= session.ctx.limit_ns {
                 return Err(session.limit_reached(&format!("message {number} was not due before")));
             }
-            let mut now_ns = clock.now_ns();
-            while now_ns < due_ns {
-                now_ns = end.connection.pause(clock, due_ns)?;
+            let now_ns = pause_until(end, due_ns)?;
+            // What an attacker makes of it, its sender does not know.
+            for message in gateway.pass(&messages.at(number as u32, now_ns), number as u32, now_ns) {
+                self.hand_over(end, &message, number)?;
             }
-            self.hand_over(end, &messages.at(number as u32, now_ns), number)?;
             sent.note(1, u64::from(self.message_bytes), now_ns);
             session.announce_sender_end(SenderEnd { messages: self.count, last_ns: now_ns });
+        }
+        self.send_held(end, gateway, i64::MAX, sent)
+    }
+
+    /// Hands over what was held and is due before an instant.
+    fn send_held(
+        &self,
+        end: &mut End<'_>,
+        gateway: &mut Gateway<'_>,
+        before_ns: i64,
+        sent: &Sent,
+    ) -> Result<(), Failure> {
+        let session = end.session;
+        while let Some(due_ns) = gateway.due_ns().filter(|due_ns| *due_ns < before_ns) {
+            if due_ns >= session.ctx.limit_ns {
+                return Err(session.limit_reached("a message that an attacker held was not due before"));
+            }
+            let now_ns = pause_until(end, due_ns)?;
+            if let Some((message, number)) = gateway.release(now_ns) {
+                self.hand_over(end, &message, u64::from(number))?;
+            }
+            if sent.messages == self.count {
+                session.announce_sender_end(SenderEnd { messages: self.count, last_ns: now_ns });
+            }
         }
         Ok(())
     }

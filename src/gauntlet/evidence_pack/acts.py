@@ -1,0 +1,96 @@
+"""What an experiment does to a message, in words: its threat, as it acts over the protocol at hand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gauntlet.experiment import player
+from gauntlet.units import spaced
+
+_WHO = {
+    "random-fault": "A fault does it",
+    "off-path": "Somebody off the path does it, who sees nothing",
+    "on-path": "Somebody on the path does it, who sees packets and can add some",
+    "in-path": "Somebody in the path does it, without keys",
+    "in-path-with-keys": "Somebody in the path does it, with the sender's keys",
+}
+_HALF_A_SECOND = "500ms"
+
+
+def with_keys(flow: Mapping[str, Any]) -> bool:
+    """Whether an attacker acts in the sender's place, before messages of this flow of a plan are sealed."""
+    return flow["app_params"].get("threat") is not None
+
+
+def act(section: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
+    """What a threat of an experiment file does to a flow of a plan, as sentences."""
+    sealed = str(flow["stack"]) not in player.stacks_with("in-clear")
+    at_end = with_keys(flow)
+    deed = _DEEDS[section["kind"]](section, _meant(section), blind=sealed and not at_end)
+    who = _WHO[str(section.get("attacker", "in-path"))]
+    return f"{deed[0].upper()}{deed[1:]}. {who}{', before a message is sealed' if at_end else ''}."
+
+
+def _meant(section: Mapping[str, Any]) -> str:
+    """The message that is meant."""
+    if "at" in section:
+        return f"the first message at {spaced(section['at'])} or later"
+    message = section["message"]
+    if message == "drawn":
+        return "a message that is drawn for each trial"
+    return f"the {message} message" if isinstance(message, str) else f"message {message}"
+
+
+def _repetition(section: Mapping[str, Any], meant: str, **_: bool) -> str:
+    return f"{meant} comes again {spaced(section.get('by', _HALF_A_SECOND))} later"
+
+
+def _deletion(_: Mapping[str, Any], meant: str, **__: bool) -> str:
+    return f"{meant} is taken away"
+
+
+def _re_sequencing(_: Mapping[str, Any], meant: str, **__: bool) -> str:
+    return f"{meant} comes behind the next one"
+
+
+def _delay(section: Mapping[str, Any], meant: str, *, blind: bool) -> str:
+    more = ", and so does every later packet that is as long as that of a message" if blind else ""
+    return f"{meant} comes {spaced(section['by'])} late{more}"
+
+
+def _corruption(section: Mapping[str, Any], meant: str, *, blind: bool) -> str:
+    bits = section.get("bits", 1)
+    within = f" within {section['burst']} in a row" if "burst" in section else ""
+    where = f"the packet of {meant}" if blind else meant
+    turned = f"{'one bit turns' if bits == 1 else f'{bits} bits turn'} over{within} in {where}"
+    repaired = section.get("checksums") == "repair"
+    return f"{turned}{', and the checksum of the transport is made to fit' if repaired else ''}"
+
+
+def _insertion(section: Mapping[str, Any], meant: str, *, blind: bool) -> str:
+    return _forged(section, meant, "that names a stranger as its sender", blind=blind)
+
+
+def _masquerade(section: Mapping[str, Any], meant: str, *, blind: bool) -> str:
+    return _forged(section, meant, "that the sender never sent, in its name", blind=blind)
+
+
+def _forged(section: Mapping[str, Any], meant: str, made: str, *, blind: bool) -> str:
+    if section.get("attacker") == "off-path":
+        return f"a message {made} comes at {spaced(section['at'])}"
+    if blind:
+        return (
+            f"behind the packet of {meant} comes a noisy copy of it: eight of its bytes are others, since "
+            "nobody without keys can make a packet that means something"
+        )
+    return f"behind {meant} comes one {made}, as the next"
+
+
+_DEEDS = {
+    "repetition": _repetition,
+    "deletion": _deletion,
+    "insertion": _insertion,
+    "re-sequencing": _re_sequencing,
+    "corruption": _corruption,
+    "delay": _delay,
+    "masquerade": _masquerade,
+}

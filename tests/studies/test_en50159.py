@@ -1,0 +1,95 @@
+"""The study en50159: how many trials a cell has in the full run, that they are drawn, what nobody tries."""
+
+from collections import Counter
+from functools import cache
+from itertools import product
+
+import pytest
+
+from gauntlet.defences import data
+from gauntlet.experiment import expand, load_experiment
+from gauntlet.experiment.plans import plan_run
+from gauntlet.experiment.runspec import RunSpec
+from gauntlet.experiment.threats import NONE
+from gauntlet.studies import ledger, studies
+from gauntlet.studies.tried import acts_of
+
+STUDY = studies()["en50159"]
+FEWEST = 1000
+"""Trials that a cell has to have when one of its runs says nothing."""
+TRIED = [it for it in data.default().protocols if it.tried_as]
+NOT_FORGED = frozenset({"sctp", "sctp-tls", "restp", "restp-protected", "rasta", "rasta-tls"})
+"""Over these the node makes no packet that a receiver would look at."""
+
+
+@cache
+def runs(experiment: str) -> list[RunSpec]:
+    return expand(load_experiment(STUDY.experiment(experiment).file))
+
+
+def sessions(spec: RunSpec) -> int:
+    return sum(flow.app == "safety" for flow in spec.flows)
+
+
+@cache
+def trials() -> Counter[tuple[str, str, bool, bool]]:
+    """By protocol, act, freshness check, and whether both ends show certificates."""
+    found: Counter[tuple[str, str, bool, bool]] = Counter()
+    for experiment in STUDY.experiments:
+        for spec in runs(experiment.name):
+            key = str(spec.factors["protocol"]), spec.link.threat, bool(spec.factors["freshness"])
+            found[*key, "both-sides" in experiment.name] += sessions(spec)
+    return found
+
+
+def test_every_cell_has_a_thousand_trials_though_a_run_says_nothing() -> None:
+    fewest = {key: count for key, count in trials().items() if key[1] != NONE}
+    assert len(fewest) == 292
+    assert min(fewest.values()) - 25 >= FEWEST
+
+
+@pytest.mark.parametrize("protocol", TRIED, ids=lambda it: it.id)
+def test_a_protocol_that_is_tried_has_every_threat_that_can_be_made(protocol: data.Protocol) -> None:
+    for threat, freshness in product(data.default().threats, (False, True)):
+        made = threat.id not in ("insertion", "masquerade") or protocol.id not in NOT_FORGED
+        count = trials()[str(protocol.tried_as), threat.id, freshness, protocol.both_sides]
+        assert count >= FEWEST if made else count == 0, (threat.id, freshness)
+
+
+def test_acts_that_stand_beside_the_cells_are_those_that_are_played() -> None:
+    played = {act for _, act, _, _ in trials()} - {NONE}
+    assert {act for threat in data.default().threats for act in acts_of(threat.id)} == played
+
+
+def test_trials_of_a_cell_are_drawn_apart() -> None:
+    """When a session begins and which message is meant differ from trial to trial."""
+    cell = [
+        spec
+        for spec in runs("threats")
+        if (spec.factors["protocol"], spec.link.threat, spec.factors["freshness"])
+        == ("udp", "deletion", False)
+    ]
+    drawn, numbers = [], Counter[int]()
+    for spec in cell:
+        plan = plan_run(spec)
+        (node,) = plan["in_path"]
+        for flow, rule in zip(plan["flows"], node["rules"], strict=True):
+            number = rule["match"]["message"]["number"]
+            drawn.append((flow["start_s"], number))
+            numbers[number] += 1
+    assert len(set(drawn)) == len(drawn) == 1050
+    assert set(numbers) == {2, 3, 4}
+    assert min(numbers.values()) > 300
+
+
+def test_early_data_are_not_tried() -> None:
+    """A session's first flight carries data only where it resumes another one; here each flow has one."""
+    assert data.default().protocol("quic-0rtt").tried_as is None
+    assert not any(flow.options.get("early_data") for spec in runs("threats") for flow in spec.flows)
+
+
+def test_a_claim_on_a_transport_is_read_without_what_the_application_checks() -> None:
+    for claim in ledger.load(STUDY.ledger):
+        if claim.id.startswith("table-7-") and "unnoticed" in claim.canonical:
+            assert '"noticed_by": "transport"' in claim.canonical, claim.id
+            assert '"freshness": false' in claim.canonical, claim.id
