@@ -26,6 +26,7 @@ RATE = Need(
     losses=[0.0],
     of_best=1.1,
 )
+SOON = RATE.model_copy(update={"kpi": "download_time_s"})
 Values = Mapping[str, Sequence[float] | None]
 """Protocol -> a value for each repetition; None where nothing arrived."""
 
@@ -121,6 +122,32 @@ def test_against_the_best_what_decides_is_paired_by_repetition() -> None:
     assert words.distance(found(cell, "sctp").deciding) == "95 % of the best"
     assert words.distance(found(cell, "tcp-bbr").deciding) == "the best"
     assert found(cell, "udp").grade is Grade.FAILS
+
+
+@pytest.mark.parametrize(
+    ("need", "values", "grade", "said"),
+    [
+        (RATE, (1e6, 0.95e6), Grade.SERVES, "95 % of the best"),
+        (RATE, (1e6, 0.85e6), Grade.NEAR_MISS, "94 % of the limit and 85 % of the best"),
+        (RATE, (1e6, 0.05e6), Grade.TENFOLD, "1/18 of the limit and 1/20 of the best"),
+        (SOON, (1.0, 1.05), Grade.SERVES, "1.05 × the best"),
+        (SOON, (1.0, 1.18), Grade.NEAR_MISS, "1.07 × the limit and 1.18 × the best"),
+        (SOON, (1.0, 12.1), Grade.TENFOLD, "11.0 × the limit and 12.1 × the best"),
+    ],
+)
+def test_beyond_a_limit_against_the_best_the_distance_is_the_one_that_the_grade_goes_by(
+    need: Need, values: tuple[float, float], grade: Grade, said: str
+) -> None:
+    best, other = (around(it, 0.001) for it in values)
+    cell = made(Results({"fast": {"tcp-bbr": best, "sctp": other}}), need).cells[0]
+    assert found(cell, "sctp").grade is grade
+    assert words.distance(found(cell, "sctp").deciding) == said
+
+
+def test_a_miss_of_a_least_value_is_a_share_of_it() -> None:
+    least = RATE.model_copy(update={"of_best": None, "least": 1e6})
+    cell = made(Results({"fast": {"sctp": around(0.94e6, 0.001)}}), least, candidates=["sctp"]).cells[0]
+    assert words.distance(cell.candidates[0].deciding) == "94 % of the limit"
 
 
 def test_who_delivers_nothing_serves_nothing() -> None:

@@ -58,6 +58,14 @@ def test_an_overview_counts_transports_and_names_the_strongest() -> None:
     ]
 
 
+def test_an_overview_says_all_where_all_are_alike() -> None:
+    none = [
+        change("throughput_bps", Effect("25 ms", ratio(1, 0.9, 1.1)), protocol=it)
+        for it in ("sctp", "tcp-bbr", "tcp-cubic")
+    ]
+    assert overview(none) == ["Throughput: no difference for all 3 transports."]
+
+
 def test_settings_are_known_by_their_keys_in_files_and_results() -> None:
     assert setting_of("workload.send_buffer") == setting_of("send_buffer_bytes") == SETTINGS[0]
     assert setting_of("scenario.queue_limit") == setting_of("link.queue")

@@ -219,6 +219,8 @@ def test_without_a_trusted_run_nothing_is_advised(tmp_path: Path) -> None:
         "classes": [],
         "not_advised": ["No run can be trusted: see Trust for the reasons."],
         "settings": [],
+        "settings_not_varied": [],
+        "settings_elsewhere": {},
     }
     page = Page(report.build(results).read_text()).text
     first = page[page.index("What should I use?") : page.index("The answer")]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -152,7 +153,45 @@ def test_absolute_limits_rest_on_calibrated_parameters_and_relative_ones_do_not(
     }
     assert rests["Critical voice"] == {"rate of the line", "messages of the slow source"}
     assert rests["Critical data"] == set()
+    values = {
+        grid.service.name: {it.name for it in those}
+        for grid, those in zip(advice.classes, advice.values_calibrated, strict=True)
+    }
+    assert values["Signalling"] == {"rate of the line", "messages of the slow source"}, (
+        "its p99 hangs on them"
+    )
+    assert values["Critical data"] == {"rate of the line"}
     assert [it.name for it in calibrated.behind(D34, ["overflow"])] == []
+
+
+def test_settings_that_the_study_does_not_vary_are_said(found: Summary, advice: Advice) -> None:
+    """Of some it says where they were varied; those are not named again."""
+    assert advice.unvaried == ("connection", "SCTP's first time-out")
+    assert list(advice.elsewhere) == ["initial window", "token bucket of the line", "segmentation offload"]
+    told = use.advice(replace(D34, elsewhere={"send buffer": "varied here, too"}), found)
+    assert dict(told.elsewhere) == {}
+    assert "initial window" in told.unvaried
+
+
+@pytest.mark.parametrize("chosen", COMMITTED, ids=lambda it: it.key)
+def test_the_experiments_that_vary_a_setting_elsewhere_are_there(chosen: Study) -> None:
+    for name, told in chosen.elsewhere.items():
+        files = [Path(it) for it in re.findall(r"experiments/[\w-]+\.toml", told)]
+        assert files, name
+        assert all((Path(__file__).parents[2] / it).is_file() for it in files), name
+
+
+def test_a_setting_that_pages_do_not_know_is_refused(tmp_path: Path) -> None:
+    from gauntlet.studies.load import load
+
+    (tmp_path / "study.toml").write_text(
+        '[study]\nkey = "x"\ntitle = "X"\ncitation = "Y"\n[[experiment]]\nname = "a"\n'
+        '[[setting]]\nname = "first window"\nwords = "varied elsewhere"\n'
+    )
+    with pytest.raises(
+        UserError, match="'first window' is no setting that pages tell of; those are send buff"
+    ):
+        load(tmp_path, trust_plugin=False)
 
 
 def test_a_calibrated_parameter_that_no_experiment_has_is_refused(tmp_path: Path) -> None:
@@ -187,6 +226,12 @@ def test_page_terminal_and_json_say_the_same(found: Summary, advice: Advice, tmp
     assert {it["title"] for it in data["settings"]} == {it.title for it in advice.settings}
     for title in {it.title for it in advice.settings}:
         assert title in shown.replace("\N{NO-BREAK SPACE}", " ")
+    assert shown.index("Under which condition") < shown.index("Settings that were measured")
+    text = page.html(told, cbr, judged, about)
+    assert '<h4>Signalling <span class="kind"' in text, "milliseconds on a calibrated line wear its badge"
+    assert "Not varied in these results: connection and SCTP's first time-out." in shown
+    assert "Not varied in these results: connection and SCTP's first time-out." in printed
+    assert "Initial window: not varied in these results." in shown
     voice = next(it for it in data["classes"] if it["class"] == "Critical voice")
     udp = next(it for it in voice["cells"][0]["transports"] if it["protocol"] == "udp")
     assert udp["grade"] == "fails"

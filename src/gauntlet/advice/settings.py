@@ -207,7 +207,8 @@ def _by_verdict(changes: Sequence[Change]) -> Iterator[str]:
         verdicts.setdefault(it.verdict, []).append(it)
     for verdict, those in verdicts.items():
         named = [label(it.protocol) for it in those]
-        whom = listed(named) if len(named) <= FEW else f"{len(named)} of {len(changes)} transports"
+        share = f"all {len(changes)}" if len(named) == len(changes) else f"{len(named)} of {len(changes)}"
+        whom = listed(named) if len(named) <= FEW else f"{share} transports"
         if verdict == NO_DIFFERENCE:
             yield f"{verdict} for {whom}"
             continue
