@@ -82,13 +82,14 @@ def place(trial: Trial) -> dict[str, Any]:
 def cells(trials: Iterable[Trial]) -> list[Cell]:
     """The trials by cell, in the order in which cells first come."""
     found: dict[tuple[tuple[str, Any], ...], Cell] = {}
-    seen: dict[int, set[int]] = {}
+    seen: dict[tuple[tuple[str, Any], ...], set[int]] = {}
     for trial in trials:
         factors = place(trial)
-        cell = found.setdefault(tuple(sorted(factors.items())), Cell(factors))
+        key = tuple(sorted(factors.items()))
+        cell = found.setdefault(key, Cell(factors))
         verdict = trial.verdict
         if verdict.verdict != INVALID:
-            cell.distinct += is_new(trial.identity, seen.setdefault(id(cell), set()))
+            cell.distinct += is_new(trial.identity, seen.setdefault(key, set()))
         cell.verdicts[verdict.verdict] += 1
         if verdict.delay_s is not None:
             cell.delays_s.append(verdict.delay_s)

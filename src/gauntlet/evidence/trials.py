@@ -125,7 +125,7 @@ class Trial:
     @property
     def _with_keys(self) -> Mapping[str, Any] | None:
         """What an attacker with the sender's keys was to do."""
-        return _at_sender(self.run, self.flow)
+        return threats.at_sender(self.run.plan["flows"][self.flow])
 
     def _acted_ns(self, sent_ns: Mapping[int, int], events: list[Event]) -> int | None:
         """When the threat acted first, if every one of its rules did what it says, on the message meant."""
@@ -184,18 +184,12 @@ def trials(results: Results | Path) -> Iterator[Trial]:
 
 def trials_of(run: Run) -> Iterator[Trial]:
     """The trials of one run."""
-    armed = [n for n in range(len(run.plan["flows"])) if _at_sender(run, n) is not None]
+    armed = [n for n, flow in enumerate(run.plan["flows"]) if threats.at_sender(flow) is not None]
     meant = {*map(_flow_of, _rules_of(run)), *armed}
     played = Played(run)
     for flow, told in enumerate(run.spec["flows"]):
         if told["app"] == threats.APP and (not meant or flow in meant):
             yield Trial(run, flow, played)
-
-
-def _at_sender(run: Run, flow: int) -> Mapping[str, Any] | None:
-    """What an attacker with the keys of a flow's sender was to do; None: there is none."""
-    found: Mapping[str, Any] | None = run.plan["flows"][flow]["app_params"].get("threat")
-    return found
 
 
 def _rules_of(run: Run) -> Sequence[Mapping[str, Any]]:

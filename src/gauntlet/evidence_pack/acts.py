@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gauntlet.experiment import player
-from gauntlet.units import spaced
+from gauntlet.experiment.threats import COPY_AFTER_S, at_sender, sealed
+from gauntlet.units import format_time, spaced
 
 _WHO = {
     "random-fault": "A fault does it",
@@ -13,19 +13,13 @@ _WHO = {
     "in-path": "Somebody in the path does it, without keys",
     "in-path-with-keys": "Somebody in the path does it, with the sender's keys",
 }
-_HALF_A_SECOND = "500ms"
-
-
-def with_keys(flow: Mapping[str, Any]) -> bool:
-    """Whether an attacker acts in the sender's place, before messages of this flow of a plan are sealed."""
-    return flow["app_params"].get("threat") is not None
 
 
 def act(section: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
     """What a threat of an experiment file does to a flow of a plan, as sentences."""
-    sealed = str(flow["stack"]) not in player.stacks_with("in-clear")
-    at_end = with_keys(flow)
-    deed = _DEEDS[section["kind"]](section, _meant(section), blind=sealed and not at_end)
+    at_end = at_sender(flow) is not None
+    blind = sealed(str(flow["stack"])) and not at_end
+    deed = _DEEDS[section["kind"]](section, _meant(section), blind=blind)
     who = _WHO[str(section.get("attacker", "in-path"))]
     return f"{deed[0].upper()}{deed[1:]}. {who}{', before a message is sealed' if at_end else ''}."
 
@@ -41,7 +35,7 @@ def _meant(section: Mapping[str, Any]) -> str:
 
 
 def _repetition(section: Mapping[str, Any], meant: str, **_: bool) -> str:
-    return f"{meant} comes again {spaced(section.get('by', _HALF_A_SECOND))} later"
+    return f"{meant} comes again {spaced(section.get('by', format_time(COPY_AFTER_S)))} later"
 
 
 def _deletion(_: Mapping[str, Any], meant: str, **__: bool) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 from gauntlet.evidence import FEWEST, Cell, Trial, cells, place, trials
 from gauntlet.evidence_pack import layout
-from gauntlet.evidence_pack.acts import act, with_keys
+from gauntlet.evidence_pack.acts import act
 from gauntlet.evidence_pack.archive import sha256
 from gauntlet.evidence_pack.requirement import requirement
-from gauntlet.experiment.threats import NONE
+from gauntlet.experiment.threats import NONE, at_sender
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.results import layout as of_results
 from gauntlet.results.reader import Results, Run
@@ -73,7 +73,7 @@ def _claim(
             **test,
             "threat": section,
             "act": act(section, flow) if section else None,
-            "with_keys": with_keys(flow),
+            "with_keys": at_sender(flow) is not None,
         },
         "trials": [row for row, _ in mine],
     }
@@ -130,18 +130,30 @@ def bound_words(cell: Cell) -> str:
     return f"Unnoticed in none{of}: with 95 % confidence in a share of at most {share} (3/N)."
 
 
+def besides(condition: Mapping[str, str]) -> str:
+    """A condition in words, but for protocol and threat."""
+    return ", ".join(
+        f"{what} {value}" for what, value in condition.items() if what not in ("protocol", "threat")
+    )
+
+
+def acted_before(finding: Mapping[str, Any]) -> str:
+    """In how many trials the application acted on a wrong message first; empty where in none."""
+    count = finding["accepted_before"]
+    return f"acted on before anybody was told in {count} of {finding['trials']}" if count else ""
+
+
 def sentence(
     section: Mapping[str, Any] | None, condition: Mapping[str, str], finding: Mapping[str, Any]
 ) -> str:
     """The claim in words."""
     what = f"{str(section['kind']).capitalize()} ('{section['name']}')" if section else "No threat (control)"
-    under = [f"{name} {value}" for name, value in condition.items() if name not in ("protocol", "threat")]
     whole = sum(finding["verdicts"].values())
     came = ", ".join(f"{verdict} in {n} of {whole}" for verdict, n in finding["verdicts"].items())
-    if finding["accepted_before"]:
-        came += f"; acted on before anybody was told in {finding['accepted_before']} of {finding['trials']}"
+    if before := acted_before(finding):
+        came += f"; {before}"
     n = f"N = {finding['trials']}"
-    return f"{what} over {condition['protocol']}, {', '.join(under)}: {came}. {n}. {finding['bound_words']}"
+    return f"{what} over {condition['protocol']}, {besides(condition)}: {came}. {n}. {finding['bound_words']}"
 
 
 def _trial(trial: Trial, name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from gauntlet.defences.data import default
 from gauntlet.evidence import FEWEST
 from gauntlet.evidence.verdict import DISTURBED, INVALID, NOT_NOTICED, SIGNALLED
+from gauntlet.evidence_pack.claims import acted_before, besides
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import number
 
@@ -37,7 +38,8 @@ def grid(claims: Sequence[Mapping[str, Any]]) -> Grid:
     columns = sorted(names, key=lambda name: (order.index(names[name]) if name != NONE else len(order), name))
     rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for it in claims:
-        rows.setdefault((it["condition"]["protocol"], _condition(it)), []).append(it)
+        key = it["condition"]["protocol"], besides(it["condition"])
+        rows.setdefault(key, []).append(it)
     return Grid(
         [(names[name], "control" if name == NONE else name) for name in columns],
         [
@@ -55,18 +57,13 @@ def _en(claim: Mapping[str, Any]) -> str:
     return str(claim["requirement"]["threat"]) if claim["requirement"] else "No threat"
 
 
-def _condition(claim: Mapping[str, Any]) -> str:
-    it = claim["condition"]
-    return ", ".join(f"{what} {value}" for what, value in it.items() if what not in ("protocol", "threat"))
-
-
 def _cell(claim: Mapping[str, Any]) -> dict[str, Any]:
     finding = claim["finding"]
     return {
         "id": claim["id"],
         "verdicts": verdicts(finding),
         "count": f"N = {finding['trials']}{_bound(finding)}",
-        "before": before(finding),
+        "before": acted_before(finding),
     }
 
 
@@ -84,12 +81,6 @@ def _mood(verdict: str, *, warn: bool) -> str:
     if verdict == SIGNALLED and warn:
         return "warn"
     return "none" if verdict == INVALID else "good"
-
-
-def before(finding: Mapping[str, Any]) -> str:
-    """In how many trials the application acted on a wrong message first; empty where in none."""
-    count = finding["accepted_before"]
-    return f"acted on before anybody was told in {count} of {finding['trials']}" if count else ""
 
 
 def _bound(finding: Mapping[str, Any]) -> str:

@@ -291,8 +291,7 @@ def _run(
         )
     drawn = ride.repeated(point.condition, about, repetition, limit_s)
     sent = flows.begun(sent, drawn.link_seed)
-    threat = threats.planned(experiment.threats, drawn.ride.link, sent, nodes, drawn.link_seed)
-    sent = threats.with_keys(experiment.threats, drawn.ride.link, sent, drawn.link_seed)
+    sent, threat = threats.threatened(experiment.threats, drawn.ride.link, sent, nodes, drawn.link_seed)
     factors: dict[str, Factor] = {"protocol": key}
     labels = {"protocol": protocols.label(key, experiment.known)}
     slugs = [key]

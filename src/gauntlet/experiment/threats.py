@@ -47,7 +47,7 @@ _TOLD_BY: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """What else tells a packet with a message from others, by stack: the type application_data of a record (RFC
 8446, section 5.1), where ClientHello is as long as the record of a message of the usual size."""
-_COPY_AFTER_S = 0.5
+COPY_AFTER_S = 0.5
 _FEWEST_TO_DRAW = 5
 _LAST_PACKET = 1_000_000
 _FORGED_PLACE_MM = 250_000_000
@@ -143,54 +143,55 @@ class ThreatSection(Strict):
         return self
 
 
-def planned(
+def threatened(
     sections: Iterable[ThreatSection],
     link: LinkConditions,
     flows: Sequence[FlowSpec],
     nodes: Sequence[Mapping[str, Any]] = (),
     seed: int = 0,
-) -> tuple[dict[str, Any], ...]:
-    """The plan's in-path node of the threat that the link has, beside other `nodes`; none without a threat,
-    and where an attacker acts `with_keys`. `seed` is what messages are drawn by.
+) -> tuple[tuple[FlowSpec, ...], tuple[dict[str, Any], ...]]:
+    """The flows under the threat that the link has, and the plan's in-path node that acts on them, beside
+    other `nodes`; `seed` is what messages are drawn by. Without a threat, the flows as they are and no node.
+
+    Over what is sealed an attacker with the sender's keys is the sender to everybody, and acts on a message
+    before it is sealed: the flow then has the threat, and the node no rule for it.
 
     Raises UserError.
     """
     section = _section(sections, link)
     if section is None:
-        return ()
+        return tuple(flows), ()
     between = NETWORKS[link.network].in_path.get(section.place)
-    if any(set(node["between"]) == set(between or ()) for node in nodes):
+    if between is None:
+        raise UserError(
+            f"{_here(section)}: the network '{link.network}' has no link beside the {section.place}."
+        )
+    if any(set(node["between"]) == set(between) for node in nodes):
         raise UserError(
             f"{_here(section)}: another node stands beside the {section.place}; choose the other place."
         )
-    named = []
-    for aim in _aimed(section, flows, link.network, seed):
+    armed, named = list(flows), []
+    for aim in _aimed(section, flows, link.network, between, seed):
         if aim.acts_at_end:
+            armed[aim.index] = replace(aim.flow, threat=_at_sender(section, aim))
             continue
         rules = _RULES[section.kind](section, aim, _here(section))
         of = section.kind if aim.flow.session is None else f"{section.kind}-f{aim.index}"
         ids = f"{of}-{{}}" if len(rules) > 1 else of
         named += [{"id": ids.format(number), **rule} for number, rule in enumerate(rules, 1)]
-    return ({"node": NODE, "between": list(between or ()), "rules": named},) if named else ()
+    node = {"node": NODE, "between": list(between), "rules": named}
+    return tuple(armed), (node,) if named else ()
 
 
-def with_keys(
-    sections: Iterable[ThreatSection], link: LinkConditions, flows: Sequence[FlowSpec], seed: int = 0
-) -> tuple[FlowSpec, ...]:
-    """The flows, those that are meant with the threat of an attacker who has their sender's keys: over what
-    is sealed that attacker is the sender to everybody, and acts on a message before it is sealed. `seed` is
-    what messages are drawn by.
+def at_sender(flow: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What an attacker in the place of the sender does to a flow of a plan; None: there is none."""
+    found: Mapping[str, Any] | None = flow["app_params"].get("threat")
+    return found
 
-    Raises UserError.
-    """
-    section = _section(sections, link)
-    if section is None:
-        return tuple(flows)
-    armed = list(flows)
-    for aim in _aimed(section, flows, link.network, seed):
-        if aim.acts_at_end:
-            armed[aim.index] = replace(aim.flow, threat=_at_sender(section, aim))
-    return tuple(armed)
+
+def sealed(stack: str) -> bool:
+    """Whether nobody on the way can read what a stack carries."""
+    return stack not in player.stacks_with("in-clear")
 
 
 def _at_sender(section: ThreatSection, aim: "_Aim") -> dict[str, Any]:
@@ -248,7 +249,7 @@ class _Aim:
     @property
     def readable(self) -> bool:
         """Whether messages can be read on the way."""
-        return self.stack in player.stacks_with("in-clear")
+        return not sealed(self.stack)
 
     @property
     def message_bytes(self) -> int:
@@ -285,12 +286,15 @@ def count(flow: FlowSpec) -> int:
     return ceil(round((flow.duration_s or 0.0) / (flow.interval_s or 1.0), 9))
 
 
-def _aimed(section: ThreatSection, flows: Sequence[FlowSpec], network: str, seed: int) -> list[_Aim]:
+def _aimed(
+    section: ThreatSection,
+    flows: Sequence[FlowSpec],
+    network: str,
+    between: tuple[str, str],
+    seed: int,
+) -> list[_Aim]:
     """The message that is meant, of the one flow or of each of its sessions."""
     here = _here(section)
-    between = NETWORKS[network].in_path.get(section.place)
-    if between is None:
-        raise UserError(f"{here}: the network '{network}' has no link beside the {section.place}.")
     able = [n for n, flow in enumerate(flows) if flow.app == APP and section.flow in (None, flow.name)]
     if not able:
         whom = f"called '{section.flow}'" if section.flow else "there"
@@ -321,9 +325,8 @@ def _aim(
     chosen = protocol(flow.protocol)
     stack = chosen.stack
     below = None if chosen.stack_params.get("transport") == "sctp" else _BUILDS_ON.get(stack)
-    sealed = stack not in player.stacks_with("in-clear")
     forges = section.kind in ("insertion", "masquerade")
-    acts_at_end = section.attacker == "in-path-with-keys" and (sealed or (forges and below is None))
+    acts_at_end = section.attacker == "in-path-with-keys" and (sealed(stack) or (forges and below is None))
     if flow.options.get("encapsulation") == "ip" and not acts_at_end:
         raise UserError(
             f"{here}: packets of ResTP over IP have no ports to know them by; leave encapsulation out."
@@ -353,7 +356,7 @@ def _rule(match: Mapping[str, Any], action: str, **parameters: Any) -> Rule:
 
 
 def _repetition(section: ThreatSection, aim: _Aim, _: str) -> list[Rule]:
-    after_s = section.by if section.by is not None else _COPY_AFTER_S
+    after_s = section.by if section.by is not None else COPY_AFTER_S
     return [_rule(aim.packets(first_only=True), "duplicate", after_s=after_s)]
 
 

@@ -144,9 +144,9 @@ class Study:
     applications: Classes | None = None
     """The study's classes by application protocol; no claim rests on them."""
     calibrated: tuple[Calibrated, ...] = ()
+    """Parameters that were chosen so that printed values are met."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Settings that other experiments than the study's vary: as people call it -> what came of it."""
-    """Parameters that were chosen so that printed values are met."""
     causes: Mapping[str, Cause] = field(default_factory=dict)
     """Why claims are not reproduced, by id."""
 
