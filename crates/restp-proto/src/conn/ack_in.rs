@@ -15,6 +15,8 @@ use crate::wire::{Flags, Packet, Report, Sequence};
 const MAX_BLOCKS: usize = 16;
 /// Duplicate acknowledgements that mean a loss (RFC 5681).
 const DUPLICATES: u32 = 3;
+/// Packets that may be repeated at once: an initial window (RFC 6928).
+const BURST_PACKETS: u32 = 10;
 
 impl Connection {
     /// Handles the acknowledgement part of a packet on path `index`.
@@ -163,12 +165,18 @@ impl Connection {
             // A repeat for the sake of repetition is no sign of loss (answer E5). R-ACK-4
             return;
         }
-        path.tx.count_departure();
+        if !path.tx.count_departure() {
+            return;
+        }
         if path.progress.count_duplicate() == DUPLICATES {
             let (from, to) = hole.unwrap_or((path.tx.first(), path.tx.first() + 1));
             let found = path.tx.lose_range(from, to);
             self.on_losses(cx, index, found);
             // The repetition needs a round trip of its own, behind the queue that the loss came from.
+            self.arm_retransmit(cx.now, index);
+        } else if path.tx.repetition_is_overtaken(cx.now, &path.rtt) {
+            let found = path.tx.lose_first();
+            self.on_losses(cx, index, found);
             self.arm_retransmit(cx.now, index);
         }
     }
@@ -183,8 +191,11 @@ impl Connection {
             } else if acked.advanced && path.tx.next_lost().is_none() {
                 // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). One repair a round
                 // trip would take as many round trips as there are holes, so their number doubles.
-                let before = cx.now - path.rtt.smoothed().min(path.rtt.min());
-                found += path.tx.lose_oldest(before, path.progress.take_repairs());
+                found += path.tx.lose_missing(path.progress.take_repairs());
+                if found >= BURST_PACKETS {
+                    // The network may be empty by now, and what is repeated at once would overrun its queue again.
+                    path.pace_for_a_round_trip(cx.now);
+                }
             }
         } else {
             let (lost, next) = path.tx.detect(cx.now, &path.rtt);

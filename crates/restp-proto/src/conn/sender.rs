@@ -1,5 +1,6 @@
 //! What one path has sent and not yet heard of: acknowledgement, loss detection, delivery rate.
 
+mod arrivals;
 mod losses;
 mod reordering;
 mod share;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use arrivals::Arrivals;
 use reordering::Reordering;
 use share::LossShare;
 
@@ -121,6 +123,8 @@ pub(crate) struct SendWindow {
     round_end: u64,
     /// Packets that duplicate acknowledgements say have left the network, without saying which.
     departed: u32,
+    /// What such duplicates stand for, where acknowledgements never say.
+    arrivals: Option<Box<Arrivals>>,
     /// Transmissions up to this one belong to a reduction of the window that was already made.
     reduced_at: u64,
     /// The latest transmission that was found lost.
@@ -148,12 +152,19 @@ impl SendWindow {
             delivered_at: Instant::ZERO,
             round_end: 0,
             departed: 0,
+            arrivals: None,
             reduced_at: 0,
             lost_order: 0,
             reordering: Reordering::default(),
             report_is_whole: true,
             share: LossShare::default(),
         }
+    }
+
+    /// Acknowledgements never say what arrived beyond the oldest packet missing, which is repeated.
+    pub fn with_bare_answers(mut self) -> Self {
+        self.arrivals = Some(Box::default());
+        self
     }
 
     /// Share of packets lost of late, from 0 to 1.
@@ -187,7 +198,10 @@ impl SendWindow {
 
     /// Packets in the network, as far as is known.
     pub fn in_flight(&self) -> u32 {
-        self.in_flight.saturating_sub(self.departed)
+        match &self.arrivals {
+            Some(arrivals) => arrivals.in_network(self.order, self.in_flight),
+            None => self.in_flight.saturating_sub(self.departed),
+        }
     }
 
     pub fn get(&self, index: u64) -> Option<&Sent> {
@@ -343,6 +357,7 @@ impl SendWindow {
         let mut acked = Acked { in_flight_before: self.in_flight(), ..Acked::default() };
         let min_rtt = rtt.min();
         let ack = ack.min(self.next());
+        self.note_answer(now, ack, min_rtt);
         while self.first < ack {
             if self.records.front().is_some_and(|sent| sent.fate == Fate::Lost && sent.transmissions == 1) {
                 acked.abandoned += 1;
@@ -355,6 +370,10 @@ impl SendWindow {
         if self.records.is_empty() {
             // An idle connection keeps no memory.
             self.records = VecDeque::new();
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.forget(self.order);
+                arrivals.held = 0;
+            }
         }
         self.reported = self.reported.max(self.first);
         if acked.advanced {
@@ -400,9 +419,11 @@ impl SendWindow {
         }
     }
 
-    /// A duplicate acknowledgement without report: one more packet has left the network.
-    pub fn count_departure(&mut self) {
+    /// A duplicate acknowledgement without report: one more packet has left the network. Whether it says that another one
+    /// is missing.
+    pub fn count_departure(&mut self) -> bool {
         self.departed = (self.departed + 1).min(self.in_flight);
+        self.arrivals.as_mut().is_none_or(|arrivals| arrivals.on_duplicate(self.order))
     }
 
     /// Numbers one packet that nobody will acknowledge.

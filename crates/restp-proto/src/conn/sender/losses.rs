@@ -1,8 +1,14 @@
 //! Which packets of a path are lost, and once per flight whether the sender must slow down.
 
-use super::{Fate, REORDER_PACKETS, SendWindow};
+use std::time::Duration;
+
+use super::{Fate, REORDER_PACKETS, SendWindow, Sent};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
+
+/// From this share of a flight missing on, all of it is repeated: at most one and a half packets that were not needed for
+/// each that was.
+const DENSE: f64 = 0.4;
 
 impl SendWindow {
     fn mark_lost(&mut self, index: u64) {
@@ -71,23 +77,89 @@ impl SendWindow {
         found
     }
 
-    /// Marks up to `most` of the oldest packets lost, the very oldest even if it was repeated before: used for partial
-    /// acknowledgements in recovery, which tell the oldest hole and nothing about others.
-    pub fn lose_oldest(&mut self, sent_before: Instant, most: u32) -> u32 {
+    /// Before everything below `ack` is taken as acknowledged: which transmission that answers.
+    pub(super) fn note_answer(&mut self, now: Instant, ack: u64, min_rtt: Duration) {
+        let Some(arrivals) = &mut self.arrivals else { return };
+        let passed = ack.saturating_sub(self.first) as usize;
+        let mut acked = self.records.iter().take(passed);
+        let Some(oldest) = acked.next() else { return };
+        if oldest.transmissions == 1 && arrivals.held == 0 {
+            // In order, or what was missing came late.
+            let order = acked.filter(|sent| sent.transmissions == 1).map(|sent| sent.order).max();
+            arrivals.on_answer(order.unwrap_or(oldest.order).max(oldest.order));
+            return;
+        }
+        let is_first = oldest.transmissions == 1
+            || oldest.fate != Fate::InFlight
+            || now.saturating_since(oldest.sent_at) < min_rtt * 4 / 5;
+        let order = if is_first { (arrivals.answered + 1).min(self.order) } else { oldest.order };
+        if is_first {
+            arrivals.answered = order;
+            if oldest.transmissions > 1 && oldest.fate == Fate::InFlight {
+                arrivals.on_stray(oldest.order);
+            }
+        } else {
+            arrivals.on_answer(order);
+        }
+        for sent in acked {
+            arrivals.held = arrivals.held.saturating_sub(1);
+            if sent.transmissions > 1 && sent.fate == Fate::InFlight && sent.order > order {
+                arrivals.on_stray(sent.order);
+            }
+        }
+    }
+
+    /// After a partial acknowledgement in recovery, where nobody tells what is missing beside the oldest packet: up to
+    /// `most` of the oldest are marked lost, and no more than are missing, or all where a great part is.
+    ///
+    /// A lost repetition makes the count of what is missing too small: each hole that it did not foresee takes twice as many
+    /// with it as the one before, repeated or not.
+    // R-ARQ-5
+    pub fn lose_missing(&mut self, most: u32) -> u32 {
+        let Some(arrivals) = &mut self.arrivals else { return 0 };
+        let answered = arrivals.answered;
+        let was_answered = |sent: &Sent| sent.fate == Fate::InFlight && sent.order < answered;
+        if !self.records.front().is_some_and(was_answered) {
+            return 0;
+        }
+        let is_repeated = self.records[0].transmissions > 1;
+        let settled = |sent: &&Sent| sent.transmissions > 1 || sent.order < answered;
+        let unknown = self.records.iter().filter(settled).count() as u32;
+        let foreseen = unknown.saturating_sub(arrivals.held);
+        let surprised = is_repeated || foreseen == 0;
+        if surprised {
+            arrivals.surprises = (arrivals.surprises * 2).max(1);
+        }
+        let is_dense = foreseen > 1 && f64::from(foreseen) / f64::from(unknown) >= DENSE;
+        let foreseen = if is_dense { u32::MAX } else { most.min(foreseen) };
+        let most = if surprised { foreseen.max(arrivals.surprises) } else { foreseen };
+        let end = arrivals.recover.min(self.first + self.records.len() as u64);
         let mut found = 0;
-        for index in self.first..self.next().min(self.first + u64::from(most)) {
+        for index in self.first..end.min(self.first.saturating_add(u64::from(most))).max(self.first + 1) {
             let sent = &self.records[(index - self.first) as usize];
-            if sent.fate != Fate::InFlight || sent.sent_at > sent_before {
-                break;
+            // What was repeated may well have arrived; only the oldest is known to be missing.
+            if was_answered(sent) && (sent.transmissions == 1 || is_repeated) {
+                self.mark_lost(index);
+                found += 1;
             }
-            if sent.transmissions > 1 && index > self.first {
-                // It may well have arrived; only the oldest is known to be missing.
-                continue;
-            }
-            self.mark_lost(index);
-            found += 1;
         }
         found
+    }
+
+    /// True if the repetition of the oldest packet is lost, too: three that left after it were answered.
+    // R-ARQ-5
+    pub fn repetition_is_overtaken(&self, now: Instant, rtt: &RttEstimator) -> bool {
+        let (Some(arrivals), Some(oldest)) = (&self.arrivals, self.records.front()) else { return false };
+        oldest.fate == Fate::InFlight
+            && oldest.transmissions > 1
+            && oldest.order + REORDER_PACKETS <= arrivals.answered
+            && now.saturating_since(oldest.sent_at) >= rtt.min()
+    }
+
+    /// Marks the oldest packet lost, whether it was repeated or not.
+    pub fn lose_first(&mut self) -> u32 {
+        self.mark_lost(self.first);
+        1
     }
 
     /// True at most once per round trip: a packet was lost that left after the last reduction of the window.
@@ -95,6 +167,11 @@ impl SendWindow {
         let fresh = self.lost_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
+            let next = self.next();
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.recover = next;
+                arrivals.surprises = 0;
+            }
             self.reordering.on_recovery();
         }
         fresh
@@ -111,6 +188,10 @@ impl SendWindow {
 
     /// True while packets from before the last reduction are outstanding.
     pub fn in_recovery(&self) -> bool {
+        if let Some(arrivals) = &self.arrivals {
+            // A repetition that was not needed does not prolong it (RFC 6582, section 3.2).
+            return self.first < arrivals.recover;
+        }
         self.records.front().is_some_and(|sent| sent.order <= self.reduced_at || sent.transmissions > 1)
             && self.reduced_at > 0
     }
@@ -122,6 +203,12 @@ impl SendWindow {
             self.mark_lost(index);
         }
         self.departed = 0;
+        let next = self.next();
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.forget(self.order);
+            arrivals.recover = next;
+            arrivals.surprises = 0;
+        }
         before
     }
 }
@@ -165,7 +252,7 @@ mod tests {
             window.transmit(Instant::ZERO, sent, false);
         }
         assert_eq!(window.lose_range(3, 5), 2);
-        assert_eq!(window.lose_oldest(Instant::ZERO, 1), 1);
+        assert_eq!(window.lose_first(), 1);
         assert_eq!(window.next_lost(), Some(1));
         window.retransmit(Instant::ZERO + Duration::from_millis(1), 1);
         window.lose_all();
