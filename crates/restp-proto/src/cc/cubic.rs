@@ -81,7 +81,8 @@ impl Controller for Cubic {
             self.epoch = None;
             return;
         }
-        let rest = self.growth.slow_start(ack.delivered);
+        // Where a hole is filled, what it hid is told of at once; more than a window would lead beyond the target.
+        let rest = self.growth.slow_start(ack.delivered).min(self.growth.window);
         if rest == 0 {
             return;
         }
@@ -182,5 +183,18 @@ mod tests {
             now += Duration::from_millis(1);
         }
         assert!(cubic.window() >= 60, "{}", cubic.window());
+    }
+
+    #[test]
+    // R-CC-4
+    fn an_acknowledgement_of_several_windows_does_not_pass_the_cubic_function() {
+        let rtt = test_rtt(Duration::from_millis(100));
+        let after = |packets| {
+            let mut cubic = Cubic::new(200);
+            cubic.on_congestion(Instant::ZERO, 200);
+            cubic.on_ack(&test_ack(&rtt, Instant::ZERO, packets, 140));
+            cubic.window()
+        };
+        assert_eq!((after(140), after(1400)), (143, 143));
     }
 }
