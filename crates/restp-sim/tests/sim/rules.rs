@@ -10,8 +10,8 @@ use restp_proto::profile::{
 };
 use restp_proto::wire::{Decoded, ErrorBits, Flags, Packet as Wire, Report};
 use restp_proto::{
-    CloseReason, Ecn, Encapsulation, Endpoint, EndpointConfig, EventKind, Instant, Knob, PathAddr, Profile,
-    SendOptions,
+    CloseReason, Dial, Ecn, Encapsulation, Endpoint, EndpointConfig, EventKind, Instant, Knob, PathAddr,
+    Profile, SendOptions,
 };
 use restp_sim::pair::{Pair, client_path, has_payload};
 use restp_sim::{DropRule, LinkConfig, LinkId, Loss, Packet};
@@ -74,6 +74,46 @@ fn numbers_count_data_and_the_end_and_never_change_their_meaning() {
         assert_eq!(fins.into_iter().collect::<Vec<_>>(), [last + 1], "{profile}");
         assert!(encoded.iter().all(|number| payloads.contains_key(number)), "{profile}");
     }
+}
+
+// R-FEC-5, R-CC-1
+#[test]
+fn encoded_packets_pass_the_window_and_take_their_turn_in_the_pacing() {
+    let connected = |initial_window_packets| {
+        let tuning =
+            Tuning { initial_window_packets, fec_group: 4, tail_fec: false, ..Tuning::dissertation() };
+        let profile = Profile {
+            framing: Framing::Fixed,
+            congestion: Congestion::NewReno,
+            tuning,
+            ..Profile::file_harq()
+        };
+        let mut pair = Pair::new(5, &profile, &LinkConfig::ideal(MS * 50));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 300);
+        (pair, conn)
+    };
+    let send = |pair: &mut Pair, conn| {
+        for number in 0..40u8 {
+            pair.send(pair.client, conn, vec![number; 100]).unwrap();
+        }
+    };
+    let (mut pair, conn) = connected(4);
+    send(&mut pair, conn);
+    let stats = pair.net.host(pair.client).endpoint.conn_stats(conn).unwrap();
+    assert_eq!((stats.data_sent, stats.encoded_sent), (4, 1), "the window is full");
+    // After a burst of ten, 30 packets of data and ten encoded ones leave every 10 ms.
+    let (mut pair, conn) = connected(64);
+    pair.net.with(pair.client, |host, now| {
+        host.endpoint.dial(now, conn, Dial::LinkRate { packets_per_s: Some(100.0) });
+    });
+    send(&mut pair, conn);
+    let accepted = pair.accepted().unwrap();
+    pair.net.run_for(MS * (50 + 350));
+    let early = pair.receive(pair.server, accepted).len();
+    pair.net.run_for(MS * 100);
+    let late = pair.receive(pair.server, accepted).len();
+    assert!((32..40).contains(&early) && early + late == 40, "{early}, then {late}");
 }
 
 // R-DSS-2, R-DSS-3, R-MP-9
