@@ -43,7 +43,7 @@ impl Connection {
             path.rtt.sample(sample);
         }
         if acked.delivered > 0 || acked.advanced {
-            self.on_progress(cx, index, &acked);
+            self.on_progress(cx, index, acked.advanced);
         } else if duplicate {
             self.on_duplicate(cx, index, hole_reported);
         }
@@ -134,9 +134,10 @@ impl Connection {
         }
     }
 
-    fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
+    /// Something arrived; `advanced`: the cumulative number moved.
+    fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, advanced: bool) {
         let path = &mut self.paths[index];
-        path.progress.made(acked.advanced);
+        path.progress.made(advanced);
         path.wants.tail_probes = 0;
         path.rtt.reset_backoff();
         self.arm_retransmit(cx.now, index);
@@ -165,33 +166,41 @@ impl Connection {
             // A repeat for the sake of repetition is no sign of loss (answer E5). R-ACK-4
             return;
         }
+        let held = path.tx.held();
         if !path.tx.count_departure() {
             return;
         }
-        if path.progress.count_duplicate() == DUPLICATES {
+        let arrived = path.tx.held() > held;
+        let third = path.progress.count_duplicate() == DUPLICATES;
+        let found = if third {
             let (from, to) = hole.unwrap_or((path.tx.first(), path.tx.first() + 1));
-            let found = path.tx.lose_range(from, to);
-            self.on_losses(cx, index, found);
-            // The repetition needs a round trip of its own, behind the queue that the loss came from.
-            self.arm_retransmit(cx.now, index);
+            path.tx.lose_range(from, to)
         } else if path.tx.repetition_is_overtaken(cx.now, &path.rtt) {
-            let found = path.tx.lose_first();
-            self.on_losses(cx, index, found);
+            path.tx.lose_first()
+        } else {
+            0
+        };
+        self.on_losses(cx, index, found);
+        if arrived {
+            // As where a report says so: the repetition waits behind a queue that is not silent. R-ARQ-5
+            self.on_progress(cx, index, false);
+        } else if third || found > 0 {
+            // The repetition needs a round trip of its own, behind the queue that the loss came from.
             self.arm_retransmit(cx.now, index);
         }
     }
 
     fn find_losses(&mut self, cx: &mut Cx<'_>, index: usize, packet: &Packet<'_>, acked: &Acked, ack: u64) {
         let cumulative = self.composition.profile().ack_report == AckReport::Cumulative;
+        // Nothing else could be sent meanwhile.
+        let in_haste = self.nothing_waits() || self.outbox.is_blocked();
         let path = &mut self.paths[index];
         let mut found = 0;
         if cumulative {
-            if !path.tx.in_recovery() {
-                path.progress.forget_repairs();
-            } else if acked.advanced && path.tx.next_lost().is_none() {
+            if acked.advanced && path.tx.stopped_at_hole() && path.tx.next_lost().is_none() {
                 // A partial acknowledgement: the next hole was lost in the same flight (RFC 6582). One repair a round
                 // trip would take as many round trips as there are holes, so their number doubles.
-                found += path.tx.lose_missing(path.progress.take_repairs());
+                found += path.tx.lose_missing(in_haste);
                 if found >= BURST_PACKETS {
                     // The network may be empty by now, and what is repeated at once would overrun its queue again.
                     path.pace_for_a_round_trip(cx.now);

@@ -270,6 +270,7 @@ impl Connection {
         if profile.congestion != self.composition.profile().congestion {
             path.cc = AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets);
         }
+        path.tx.expect_bare_answers(profile.has_bare_answers());
         match profile.reliability.fec() {
             None => {
                 path.encoder = None;

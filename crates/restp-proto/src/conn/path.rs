@@ -25,7 +25,7 @@ use super::sender::SendWindow;
 use super::sizes::{Partial, Sizes};
 use crate::cc::{AnyController, Controller};
 use crate::path::{PathAddr, PathId};
-use crate::profile::{AckReport, Composition, LossCause, Tuning};
+use crate::profile::{Composition, LossCause, Tuning};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
 use crate::wire::Cookie;
@@ -143,6 +143,8 @@ impl Path {
         let profile = composition.profile();
         let t = &profile.tuning;
         let several = composition.several_paths();
+        let mut tx = SendWindow::new(1);
+        tx.expect_bare_answers(profile.has_bare_answers());
         Self {
             id,
             addr,
@@ -150,11 +152,7 @@ impl Path {
             handshake: Handshake::new(now),
             local_isn,
             peer_isn: 0,
-            tx: if profile.ack_report == AckReport::Cumulative && profile.reliability.retransmits() {
-                SendWindow::new(1).with_bare_answers()
-            } else {
-                SendWindow::new(1)
-            },
+            tx,
             // On several paths one path may carry everything that the shared window allows, and repeats besides.
             rx: ReceiveWindow::new(1, if several { 65_535 } else { t.receive_window_packets }),
             rtt: RttEstimator::new(t.initial_rto, t.min_rto, t.max_rto),

@@ -161,10 +161,9 @@ impl SendWindow {
         }
     }
 
-    /// Acknowledgements never say what arrived beyond the oldest packet missing, which is repeated.
-    pub fn with_bare_answers(mut self) -> Self {
-        self.arrivals = Some(Box::default());
-        self
+    /// Whether acknowledgements never say what arrived beyond the oldest packet missing, which is repeated.
+    pub fn expect_bare_answers(&mut self, bare: bool) {
+        self.arrivals = bare.then(Box::default);
     }
 
     /// Share of packets lost of late, from 0 to 1.
@@ -423,7 +422,13 @@ impl SendWindow {
     /// is missing.
     pub fn count_departure(&mut self) -> bool {
         self.departed = (self.departed + 1).min(self.in_flight);
-        self.arrivals.as_mut().is_none_or(|arrivals| arrivals.on_duplicate(self.order))
+        let most = self.flight().saturating_sub(1);
+        self.arrivals.as_mut().is_none_or(|arrivals| arrivals.on_duplicate(self.order, most))
+    }
+
+    /// Packets beyond the oldest one missing that such acknowledgements told of, where nothing else does.
+    pub fn held(&self) -> u32 {
+        self.arrivals.as_ref().map_or(0, |arrivals| arrivals.held)
     }
 
     /// Numbers one packet that nobody will acknowledge.

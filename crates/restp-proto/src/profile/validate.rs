@@ -72,6 +72,11 @@ impl Composition {
 }
 
 impl Profile {
+    /// What is lost is repeated, and acknowledgements never say what arrived beyond the oldest packet missing.
+    pub(crate) fn has_bare_answers(&self) -> bool {
+        self.ack_report == AckReport::Cumulative && self.reliability.retransmits()
+    }
+
     /// True if nothing else would check the payloads of several paths (answer C4).
     pub(crate) fn leaves_paths_unchecked(&self) -> bool {
         self.paths != Paths::Single && !self.crc && self.protection == Protection::ClearText

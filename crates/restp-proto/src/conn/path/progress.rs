@@ -20,13 +20,11 @@ pub(crate) struct Progress {
     /// Acknowledgements in a row of the same number.
     duplicates: u32,
     duplicate_at: Instant,
-    /// Packets that the next partial acknowledgement declares lost.
-    repairs: u32,
 }
 
 impl Progress {
     pub fn new() -> Self {
-        Self { probed_at: None, retries: 0, duplicates: 0, duplicate_at: Instant::ZERO, repairs: 1 }
+        Self { probed_at: None, retries: 0, duplicates: 0, duplicate_at: Instant::ZERO }
     }
 
     /// Something was acknowledged; `advanced`: the cumulative number moved.
@@ -81,18 +79,6 @@ impl Progress {
     /// What is in flight was taken for lost.
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
-    }
-
-    /// Packets that a partial acknowledgement declares lost; the next one twice as many.
-    pub fn take_repairs(&mut self) -> u32 {
-        let repairs = self.repairs;
-        self.repairs = repairs.saturating_mul(2);
-        repairs
-    }
-
-    /// The recovery is over.
-    pub fn forget_repairs(&mut self) {
-        self.repairs = 1;
     }
 }
 

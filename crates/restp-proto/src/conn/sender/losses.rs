@@ -83,6 +83,7 @@ impl SendWindow {
         let passed = ack.saturating_sub(self.first) as usize;
         let mut acked = self.records.iter().take(passed);
         let Some(oldest) = acked.next() else { return };
+        arrivals.by_repetition = false;
         if oldest.transmissions == 1 && arrivals.held == 0 {
             // In order, or what was missing came late.
             let order = acked.filter(|sent| sent.transmissions == 1).map(|sent| sent.order).max();
@@ -100,6 +101,7 @@ impl SendWindow {
             }
         } else {
             arrivals.on_answer(order);
+            arrivals.by_repetition = true;
         }
         for sent in acked {
             arrivals.held = arrivals.held.saturating_sub(1);
@@ -109,14 +111,16 @@ impl SendWindow {
         }
     }
 
-    /// After a partial acknowledgement in recovery, where nobody tells what is missing beside the oldest packet: up to
-    /// `most` of the oldest are marked lost, and no more than are missing, or all where a great part is.
+    /// After an acknowledgement that stopped at a hole, where nobody tells what is missing beside the oldest packet: one of
+    /// the oldest is marked lost, twice as many each time, or all where a great part is missing. No more than are missing,
+    /// unless the sender is `in_haste`, with nothing else to send that would use the time.
     ///
     /// A lost repetition makes the count of what is missing too small: each hole that it did not foresee takes twice as many
     /// with it as the one before, repeated or not.
     // R-ARQ-5
-    pub fn lose_missing(&mut self, most: u32) -> u32 {
+    pub fn lose_missing(&mut self, in_haste: bool) -> u32 {
         let Some(arrivals) = &mut self.arrivals else { return 0 };
+        arrivals.repairs = arrivals.repairs.saturating_mul(2).max(1);
         let answered = arrivals.answered;
         let was_answered = |sent: &Sent| sent.fate == Fate::InFlight && sent.order < answered;
         if !self.records.front().is_some_and(was_answered) {
@@ -131,9 +135,11 @@ impl SendWindow {
             arrivals.surprises = (arrivals.surprises * 2).max(1);
         }
         let is_dense = foreseen > 1 && f64::from(foreseen) / f64::from(unknown) >= DENSE;
-        let foreseen = if is_dense { u32::MAX } else { most.min(foreseen) };
+        let bound = if in_haste { u32::MAX } else { foreseen };
+        let foreseen = if is_dense { u32::MAX } else { arrivals.repairs.min(bound) };
         let most = if surprised { foreseen.max(arrivals.surprises) } else { foreseen };
-        let end = arrivals.recover.min(self.first + self.records.len() as u64);
+        let next = self.first + self.records.len() as u64;
+        let end = if self.first < arrivals.recover { arrivals.recover.min(next) } else { next };
         let mut found = 0;
         for index in self.first..end.min(self.first.saturating_add(u64::from(most))).max(self.first + 1) {
             let sent = &self.records[(index - self.first) as usize];
@@ -146,7 +152,7 @@ impl SendWindow {
         found
     }
 
-    /// True if the repetition of the oldest packet is lost, too: three that left after it were answered.
+    /// True if the repetition of the oldest packet is lost, too: as many were answered as left up to the third after it.
     // R-ARQ-5
     pub fn repetition_is_overtaken(&self, now: Instant, rtt: &RttEstimator) -> bool {
         let (Some(arrivals), Some(oldest)) = (&self.arrivals, self.records.front()) else { return false };
@@ -169,8 +175,7 @@ impl SendWindow {
             self.reduced_at = self.order;
             let next = self.next();
             if let Some(arrivals) = &mut self.arrivals {
-                arrivals.recover = next;
-                arrivals.surprises = 0;
+                arrivals.on_loss_event(self.first, next);
             }
             self.reordering.on_recovery();
         }
@@ -196,6 +201,13 @@ impl SendWindow {
             && self.reduced_at > 0
     }
 
+    /// Where nobody tells what is missing: the latest acknowledgement stopped at a hole, as what left before a repetition
+    /// that it answers has arrived or is lost.
+    // R-ARQ-5
+    pub fn stopped_at_hole(&self) -> bool {
+        self.in_recovery() || self.arrivals.as_ref().is_some_and(|arrivals| arrivals.by_repetition)
+    }
+
     /// Marks everything in flight lost.
     pub fn lose_all(&mut self) -> u32 {
         let before = self.in_flight;
@@ -206,8 +218,7 @@ impl SendWindow {
         let next = self.next();
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.forget(self.order);
-            arrivals.recover = next;
-            arrivals.surprises = 0;
+            arrivals.on_loss_event(self.first, next);
         }
         before
     }
@@ -222,45 +233,192 @@ mod tests {
     use super::super::Sent;
     use super::*;
 
-    // R-ARQ-5
-    #[test]
-    fn what_left_before_a_repetition_that_arrived_is_lost_though_nothing_beyond_it_was_reported() {
-        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn rtt() -> RttEstimator {
         let mut rtt =
             RttEstimator::new(Duration::from_secs(1), Duration::from_millis(200), Duration::from_secs(60));
         rtt.sample(Duration::from_millis(100));
+        rtt
+    }
+
+    fn packet(index: u64) -> Sent {
+        Sent::new(index, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE)
+    }
+
+    /// Packets 1 to `packets`, sent at once.
+    fn window(packets: u64) -> SendWindow {
         let mut window = SendWindow::new(1);
-        for index in 0..5 {
-            let sent = Sent::new(index, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE);
-            window.transmit(at(0), sent, false);
+        for index in 0..packets {
+            window.transmit(at(0), packet(index), false);
         }
+        window
+    }
+
+    /// The same where acknowledgements report nothing; then 1 is missing, `held` duplicates come, and 1 is repeated.
+    fn repeated_first(packets: u64, held: u32) -> SendWindow {
+        let mut window = window(packets);
+        window.expect_bare_answers(true);
+        for duplicate in 1..=held {
+            assert!(window.count_departure());
+            if duplicate == 3 {
+                assert_eq!(window.lose_range(1, 2), 1);
+                assert!(window.take_loss_event());
+                window.retransmit(at(100), 1);
+            }
+        }
+        window
+    }
+
+    /// As many acknowledgements into a recovery that up to `most` packets are taken as lost.
+    fn lose_missing(window: &mut SendWindow, most: u32) -> u32 {
+        window.arrivals.as_mut().unwrap().repairs = most / 2;
+        window.lose_missing(false)
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn what_left_before_a_repetition_that_arrived_is_lost_though_nothing_beyond_it_was_reported() {
+        let mut window = window(5);
         // A whole flight is gone; a probe with the oldest gets through.
         window.retransmit(at(300), 1);
-        let sent = Sent::new(5, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE);
-        window.transmit(at(350), sent, false);
-        window.acknowledge(at(400), 2, &rtt);
-        assert_eq!(window.detect(at(400), &rtt).0, 4, "the one sent after the probe is not among them");
+        window.transmit(at(350), packet(5), false);
+        window.acknowledge(at(400), 2, &rtt());
+        assert_eq!(window.detect(at(400), &rtt()).0, 4, "the one sent after the probe is not among them");
         assert_eq!(window.next_lost(), Some(2));
     }
 
     // R-ARQ-4
     #[test]
     fn the_oldest_packet_is_repeated_first_whenever_it_was_found_lost() {
-        let mut window = SendWindow::new(1);
-        for index in 0..5 {
-            let sent = Sent::new(index, Bytes::from_static(b"x"), false, false, Instant::FAR_FUTURE);
-            window.transmit(Instant::ZERO, sent, false);
-        }
+        let mut window = window(5);
         assert_eq!(window.lose_range(3, 5), 2);
         assert_eq!(window.lose_first(), 1);
         assert_eq!(window.next_lost(), Some(1));
-        window.retransmit(Instant::ZERO + Duration::from_millis(1), 1);
+        window.retransmit(at(1), 1);
         window.lose_all();
         let mut order = Vec::new();
         while let Some(index) = window.next_lost() {
-            window.retransmit(Instant::ZERO + Duration::from_millis(2), index);
+            window.retransmit(at(2), index);
             order.push(index);
         }
         assert_eq!(order, [1, 2, 3, 4, 5]);
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn no_more_are_repeated_than_duplicates_leave_missing() {
+        // 1 and 4 are lost, the eight others held.
+        let mut window = repeated_first(10, 8);
+        window.acknowledge(at(200), 4, &rtt());
+        assert_eq!(window.in_flight(), 0, "what left before the repetition is not in the network");
+        assert_eq!(lose_missing(&mut window, 8), 1);
+        assert_eq!(window.next_lost(), Some(4));
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn as_many_as_the_doubled_number_are_repeated_where_more_are_missing() {
+        // 1, 11, 12 and 13 are lost of 20.
+        let mut window = repeated_first(20, 16);
+        window.acknowledge(at(200), 11, &rtt());
+        assert_eq!(lose_missing(&mut window, 2), 2);
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn a_sender_with_nothing_else_to_send_repeats_more_than_are_missing() {
+        let mut window = repeated_first(10, 8);
+        window.acknowledge(at(200), 4, &rtt());
+        window.arrivals.as_mut().unwrap().repairs = 2;
+        assert_eq!(window.lose_missing(true), 4);
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn a_probe_that_gets_through_shows_that_what_left_before_it_is_lost() {
+        let mut window = window(5);
+        window.expect_bare_answers(true);
+        window.retransmit(at(300), 1);
+        window.transmit(at(350), packet(5), false);
+        window.acknowledge(at(400), 2, &rtt());
+        assert!(window.stopped_at_hole() && !window.in_recovery());
+        assert_eq!(window.lose_missing(false), 4, "the one sent after the probe is not among them");
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn all_are_repeated_where_many_are_missing_and_what_that_brings_twice_tells_of_nothing() {
+        // Every other packet is lost: 1, 3, 5, 7 and 9.
+        let mut window = repeated_first(10, 5);
+        window.acknowledge(at(200), 3, &rtt());
+        assert_eq!(window.lose_missing(false), 8);
+        for index in 3..=10 {
+            window.retransmit(at(200), index);
+        }
+        for (ack, held) in [(5, 3), (7, 2), (9, 1)] {
+            window.acknowledge(at(300), ack, &rtt());
+            assert_eq!((window.held(), window.lose_missing(false)), (held, 0), "{ack}");
+            // The repetition of the packet below was not needed.
+            assert!(!window.count_departure(), "{ack}");
+            assert_eq!(window.held(), held, "{ack}");
+        }
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn a_hole_that_was_not_foreseen_takes_twice_as_many_with_it_as_the_one_before() {
+        // 1, 2, 4 and 6 are lost, and so are the repetitions of 2, 4 and 6.
+        let mut window = repeated_first(8, 4);
+        window.acknowledge(at(200), 2, &rtt());
+        assert_eq!(window.lose_missing(false), 7);
+        for index in 2..=8 {
+            window.retransmit(at(200), index);
+        }
+        for _ in [3, 5, 7, 8] {
+            window.count_departure();
+        }
+        assert!(window.repetition_is_overtaken(at(300), &rtt()));
+        window.lose_first();
+        window.retransmit(at(300), 2);
+        for (ack, taken) in [(4, 1), (6, 2)] {
+            window.acknowledge(at(100 * ack), ack, &rtt());
+            assert_eq!(window.lose_missing(false), taken, "{ack}");
+            window.retransmit(at(100 * ack), ack);
+        }
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn the_peer_holds_no_more_than_is_outstanding_however_many_duplicates_come() {
+        assert_eq!(repeated_first(4, 9).held(), 3);
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn a_recovery_ends_with_what_was_sent_before_it_though_a_newer_packet_was_repeated() {
+        let mut window = repeated_first(4, 3);
+        window.transmit(at(150), packet(4), false);
+        window.retransmit(at(160), 5);
+        assert!(window.in_recovery());
+        window.acknowledge(at(200), 5, &rtt());
+        assert!(!window.in_recovery());
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn a_repetition_is_lost_when_as_many_were_answered_as_left_up_to_the_third_after_it() {
+        let mut window = repeated_first(5, 4);
+        for index in 5..10 {
+            window.transmit(at(100), packet(index), false);
+        }
+        // Eight left up to then, and the repetition; four of the first five were answered.
+        for answers in 1..=5 {
+            window.count_departure();
+            assert_eq!(window.repetition_is_overtaken(at(200), &rtt()), answers == 5, "{answers}");
+        }
+        assert!(!window.repetition_is_overtaken(at(199), &rtt()), "sooner than any round trip");
     }
 }
