@@ -11,6 +11,7 @@ from gauntlet.errors import UserError
 from gauntlet.executor.plan import RunPlan
 from gauntlet.experiment import RunSpec
 from gauntlet.experiment.external import check_extras
+from gauntlet.experiment.runspec import Factor
 
 _LINK = frozenset({"seed", "limit_s", "timeline"})
 """Of a run what no engine refuses: its conditions were checked where the experiment was read."""
@@ -20,14 +21,19 @@ _RULE = re.compile(r'in-path node "(?P<node>[^"]*)", rule "(?P<rule>[^"]*)": ')
 
 
 def rehearse(planned: Sequence[tuple[RunSpec, RunPlan]], engine: Engine, source: str) -> None:
-    """Have the engine start what runs ask of it, each different set of flows once; `source` names their
-    experiment in error sentences.
+    """Have the engine start what runs ask of it; `source` names their experiment in error sentences.
+
+    Repetitions differ by what was drawn for them and not by what was asked: the first one stands for all.
+    Each different set of flows is started once.
 
     Raises UserError for programs that need what is not installed and with the engine's reason for the first
     run that it cannot play, RunError when it plays nothing.
     """
-    different: dict[tuple[tuple[str, bytes], ...], tuple[RunSpec, RunPlan]] = {}
+    first: dict[tuple[tuple[str, Factor], ...], tuple[RunSpec, RunPlan]] = {}
     for spec, plan in planned:
+        first.setdefault(_cell(spec), (spec, plan))
+    different: dict[tuple[tuple[str, bytes], ...], tuple[RunSpec, RunPlan]] = {}
+    for spec, plan in first.values():
         different.setdefault(_asked(plan), (spec, plan))
     asking = list(different.values())
     check_programs([spec for spec, _ in asking], source)
@@ -44,6 +50,10 @@ def check_programs(specs: Iterable[RunSpec], source: str) -> None:
     """
     for spec in specs:
         check_extras((flow.external for flow in spec.flows), f"{source}: {_what(spec)}")
+
+
+def _cell(spec: RunSpec) -> tuple[tuple[str, Factor], ...]:
+    return tuple((name, value) for name, value in spec.factors.items() if name != "repetition")
 
 
 def _asked(plan: RunPlan) -> tuple[tuple[str, bytes], ...]:

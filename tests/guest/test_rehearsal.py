@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gauntlet.engine import guest
+from gauntlet.engine import guest, virtual
 from gauntlet.engine.virtual import Virtual
 from gauntlet.errors import UserError
 from gauntlet.executor.planning import plans
@@ -95,3 +95,25 @@ def test_run_refuses_before_it_plays_or_writes_anything(tmp_path: Path) -> None:
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.splitlines()[-1].startswith("own.toml: 'udp' with the application 'periodic' cannot be")
     assert not (tmp_path / "results").exists()
+
+
+def test_more_runs_than_a_guest_holds_are_rehearsed_by_several(
+    machine: guest.Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All plans of a guest lie in its memory at once: a study of 5,880 runs of 25 sessions had no room."""
+    specs = [
+        *runs(["tcp-cubic", "tcp-bbr"], CBR),
+        *runs(["udp"], CBR.replace("1000B", "4B")),
+    ]
+    booted: list[int] = []
+    boot = guest.boot
+
+    def counted(some: list[dict[str, object]], *rest: object, **more: object) -> object:
+        booted.append(len(some))
+        return boot(some, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(guest, "boot", counted)
+    monkeypatch.setattr(virtual, "_REHEARSED_BYTES", 1)
+    with pytest.raises(UserError, match=r"own\.toml: 'udp' .* `packet` is 4"):
+        tried(specs, machine)
+    assert booted == [1, 1, 1], "a guest for each of three cells, whatever their repetitions"

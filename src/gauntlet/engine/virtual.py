@@ -5,7 +5,7 @@ The same run on the same engine gives the same bytes, whatever its id, host and 
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ messages, and few enough packets (40) that a rehearsal costs no more than making
 
 _ENDED = "the limit of"
 """In the reason of every flow that its run's limit ended: such a flow could have been played."""
+
+_REHEARSED_BYTES = 4 << 20
+"""Of plans that one guest rehearses: it holds them all in its memory at once."""
 
 _EXTERNAL = "external"
 """The stack of flows that programs carry: to start these takes longer than all the rest of a rehearsal."""
@@ -67,7 +70,8 @@ class Virtual:
             return []
         begun = [_begun(run, str(number)) for number, run in enumerate(runs)]
         with tempfile.TemporaryDirectory(prefix="gauntlet-rehearsal-") as folder:
-            guest.boot(begun, Path(folder), seed=1, machine=self.machine, core=cores.usable_cores()[0])
+            for some in _portions(begun, _REHEARSED_BYTES):
+                guest.boot(some, Path(folder), seed=1, machine=self.machine, core=cores.usable_cores()[0])
             return [_refusal(_record(Path(folder) / run["id"])) for run in begun]
 
     def play(
@@ -88,6 +92,21 @@ class Virtual:
         if not (folder / "record.json").is_file():
             raise RunError("The guest ended without a record of its run.")
         return folder
+
+
+def _portions(runs: Sequence[dict[str, Any]], size_bytes: int) -> Iterator[list[dict[str, Any]]]:
+    """The runs in order, in lists whose plans have `size_bytes` at most; a larger one stands alone."""
+    some: list[dict[str, Any]] = []
+    filled = 0
+    for run in runs:
+        own = len(json.dumps(run))
+        if some and filled + own > size_bytes:
+            yield some
+            some, filled = [], 0
+        some.append(run)
+        filled += own
+    if some:
+        yield some
 
 
 def _begun(run: Mapping[str, Any], name: str) -> dict[str, Any]:
