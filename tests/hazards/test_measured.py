@@ -117,11 +117,10 @@ def test_the_terminal_has_them_within_a_hundred_columns(tmp_path: Path) -> None:
     said = [" ".join(line.split()) for line in lines]
     assert "made – 17.5 % – – – – –" in said
     assert "udp 17.5 [9.5 to 25.5] 630 7 silently dropped 7 told by application" in said
-    assert "Prevented by tcp-cubic, in at most 75 % of repetitions (3/N)." in said
+    assert "Prevented by tcp-cubic; at most 75 % of repetitions bring it (3/N)." in said
     assert "tcp-cubic 2.50 [0.00 to 10.46] 90.0 1 late unnoticed 1 told by application" in said
     assert (
-        "Never met: repetition, insertion, re-sequencing, corruption and masquerade, in at most 75 % of"
-        in said
+        "Never met: repetition, insertion, re-sequencing, corruption and masquerade; at most 75 % of" in said
     )
     assert not [line for line in lines if "…" in line]
 
