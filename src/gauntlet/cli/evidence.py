@@ -1,4 +1,6 @@
-"""`gauntlet evidence`: hand an assessor what a claim on a threat follows from, and check such a pack."""
+"""`gauntlet evidence`: hand an assessor what a claim on a threat follows from, and check such a pack; say how
+often hazards bring threats.
+"""
 
 from pathlib import Path
 
@@ -8,9 +10,9 @@ EXIT_IN_PART = 3
 """Of `verify`: nothing differs, and not all of it could be verified."""
 
 
-@click.group(short_help="Build and verify evidence packs on threats to safety messages.")
+@click.group(short_help="Evidence on threats to safety messages: packs, and what hazards bring.")
 def evidence() -> None:
-    """Build and verify evidence packs on threats to safety messages.
+    """Build and verify evidence packs on threats to safety messages; measure how often hazards bring threats.
 
     A pack is one zip: claim, requirement, test, raw logs and hashes, and a page for an assessor.
 
@@ -18,6 +20,7 @@ def evidence() -> None:
     Examples:
       gauntlet evidence build results/safety --out safety.zip
       gauntlet evidence verify safety.zip
+      gauntlet evidence hazards results/hazard-bursts
     """
 
 
@@ -131,3 +134,32 @@ def verify(
         if tree is None:
             click.echo("Compare it with the one that the builder told you, or give it with --tree.")
     return {HOLDS: 0, IN_PART: EXIT_IN_PART, NOT: EXIT_FAILED}[found.outcome]
+
+
+@evidence.command(short_help="Say how often hazards of a line bring the seven threats.")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "json_", is_flag=True, help="Print every frequency as JSON.")
+def hazards(*, results: tuple[Path, ...], json_: bool) -> None:
+    """Say how often messages in RESULTS met each of EN 50159's threats though nobody attacked.
+
+    RESULTS are folders of experiments with the application safety and a hazard on the line, such as
+    experiments/hazard-*.toml. For each hazard and transport: the share of messages, its interval by
+    repetition or, where none was met, the bound 3/N; and what became of them.
+
+    \b
+    Examples:
+      gauntlet evidence hazards results/hazard-bursts
+      gauntlet evidence hazards results/hazard-*
+      gauntlet evidence hazards results/hazard-bursts --json
+    """
+    from dataclasses import asdict
+
+    from gauntlet.cli.output import console, print_json
+    from gauntlet.hazards import measured
+    from gauntlet.hazards.terminal import shown
+
+    found = measured(results)
+    if json_:
+        print_json({"sil_claimed": False, "hazards": [asdict(it) for it in found]})
+        return
+    console().print(shown(found))

@@ -6,20 +6,24 @@ protocol, freshness check, and whatever else the experiment varies.
 
 from gauntlet.evidence.cells import FEWEST, Cell, cells, is_new, place
 from gauntlet.evidence.fates import Fate, fates
+from gauntlet.evidence.met import THREATS, Met, met
 from gauntlet.evidence.trials import A_TRIAL, Trial, trials
 from gauntlet.evidence.verdict import Verdict, judged
 
 __all__ = [
     "A_TRIAL",
     "FEWEST",
+    "THREATS",
     "Cell",
     "Fate",
+    "Met",
     "Trial",
     "Verdict",
     "cells",
     "fates",
     "is_new",
     "judged",
+    "met",
     "place",
     "trials",
 ]
