@@ -10,7 +10,8 @@ import pyarrow as pa
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
-from gauntlet.benches.space_link import PROVIDERS, SECURITIES, machine, ready, values
+from gauntlet.benches.parts import Parts
+from gauntlet.benches.space_link import PROVIDERS, SECURITIES, facts, machine, ready, values
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.footprint import memory
 
@@ -18,12 +19,12 @@ _TIMES = (5, 3)
 """How often it is measured, in full and quick: a process each time."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell) -> Measured:
-    times = _TIMES[quick]
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    times, same = _TIMES[quick], facts()
     found = []
     for time in range(times):
         tell(f"{time + 1} of {times}: a process for each security.")
-        one = memory(quick, tell)
+        one = parts.take(f"memory-{time}", same, lambda: memory(quick, tell))
         found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
     samples = pa.concat_tables(found, promote_options="permissive")
     return Measured(table(samples), machine(), {"memory": samples})
