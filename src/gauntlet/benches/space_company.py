@@ -101,6 +101,7 @@ def _plan(quick: bool) -> Plan:
             "asked": [arguments(_ALONE), arguments(_BESIDE)],
             "samples": _SAMPLES[quick],
             "apart_ms": APART_MS,
+            "cores": 1,
         },
     )
 

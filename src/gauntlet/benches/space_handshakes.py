@@ -100,8 +100,8 @@ BENCH = Bench(
             "round_trips", "Round trips", "", 1.0, False, "Before the client may send; TCP's own not counted."
         ),
     ),
-    full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20}),
-    quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2}),
+    full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
+    quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
     measure=_measure,
     ready=ready,
     labels={

@@ -82,7 +82,7 @@ def arguments(asked: Asked) -> list[str]:
 def _details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
     """What decides how much is measured, and how."""
     samples = {str(rest): counts[quick] for rest, counts in _SAMPLES.items()}
-    return {"asked": [arguments(it) for it in asked], "samples": samples, "apart_ms": APART_MS}
+    return {"asked": [arguments(it) for it in asked], "samples": samples, "apart_ms": APART_MS, "cores": 1}
 
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:

@@ -141,7 +141,8 @@ mod tests {
     use crate::arms::arms;
 
     fn sizes(gaps: &[u64], alone: bool) -> Vec<(u64, usize)> {
-        let (arms, schedule) = (arms(&[], None).unwrap(), Schedule::new(false, &[128, 1024], gaps).alone(alone));
+        let (arms, schedule) =
+            (arms(&[], None).unwrap(), Schedule::new(false, &[128, 1024], gaps).alone(alone));
         let cells: Vec<_> = arms
             .iter()
             .flat_map(|arm| {
@@ -172,7 +173,8 @@ mod tests {
 
     #[test]
     fn turns_together_each_rest_their_own_gap_through() {
-        let (arms, schedule) = (arms(&[], None).unwrap(), Schedule::new(true, &[64], &[210]).samples(Some(3)));
+        let (arms, schedule) =
+            (arms(&[], None).unwrap(), Schedule::new(true, &[64], &[210]).samples(Some(3)));
         let cells: Vec<_> = arms
             .iter()
             .take(3)

@@ -105,8 +105,7 @@ impl<'a> Turn<'a> {
             eprintln!("flight-bench: {security}: {} octets are refused: they do not fit", cell.payload);
             return Ok(None);
         };
-        let mut turn =
-            Self { cell, pair, wire, sample: 0, next: Next::Apply(Vec::new()), ended: log.worked };
+        let mut turn = Self { cell, pair, wire, sample: 0, next: Next::Apply(Vec::new()), ended: log.worked };
         turn.received(&first, &datagrams)?;
         turn.wait(log)?;
         Ok(Some(turn))
