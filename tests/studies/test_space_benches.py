@@ -93,10 +93,13 @@ def test_a_handshake_has_a_client_and_a_server() -> None:
 
 def test_memory_that_was_not_measured_is_none() -> None:
     sample = {"security": "none", "provider": "-", "heap_peak": 3880, "heap_a_link": 112}
-    rest = {"rss_peak": 4_000_000, "rss_a_further_link": 2000, "heap_peak_with_c": None, "block": 0}
-    (row,) = space_memory.table(pa.Table.from_pylist([{**sample, **rest}])).to_pylist()
+    rest = {"rss_peak": 4_000_000, "pss": 3_500_000, "rss_a_further_link": 2000, "block": 0}
+    rest_of_c: dict[str, None] = dict.fromkeys(("heap_peak_with_c", "heap_a_further_link_with_c"))
+    (row,) = space_memory.table(pa.Table.from_pylist([{**sample, **rest, **rest_of_c}])).to_pylist()
     assert row["heap_peak_bytes"] == 3880.0
+    assert row["pss_bytes"] == 3_500_000.0
     assert row["heap_peak_with_c_bytes"] is None
+    assert row["heap_a_further_link_with_c_bytes"] is None
 
 
 def test_instructions_are_of_a_message_or_of_a_handshake() -> None:

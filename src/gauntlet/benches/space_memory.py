@@ -36,7 +36,9 @@ def table(samples: pa.Table) -> pa.Table:
         "heap_peak_bytes": "heap_peak",
         "heap_peak_with_c_bytes": "heap_peak_with_c",
         "heap_a_link_bytes": "heap_a_link",
+        "heap_a_further_link_with_c_bytes": "heap_a_further_link_with_c",
         "rss_peak_bytes": "rss_peak",
+        "pss_bytes": "pss",
         "rss_a_further_link_bytes": "rss_a_further_link",
     }
     return grouped.rows(
@@ -72,7 +74,13 @@ BENCH = Bench(
             "By valgrind's massif, which sees C libraries too; none without valgrind.",
         ),
         _octets("heap_a_link_bytes", "Heap of a link", "What one link holds, both ends together."),
+        _octets(
+            "heap_a_further_link_with_c_bytes",
+            "Heap of a further link, C too",
+            "The slope of massif's peak from 1 link to 33, both ends; none without valgrind.",
+        ),
         _octets("rss_peak_bytes", "Peak of the resident set", "Of the process with both ends."),
+        _octets("pss_bytes", "Proportional set", "Of the process with both ends, at its end."),
         replace(
             _octets(
                 "rss_a_further_link_bytes",

@@ -91,7 +91,11 @@ def memory(quick: bool, tell: Callable[[str], None]) -> pa.Table:
         }
         many = first_row(_output([str(program(MEMORY)), *options, "--links", str(_LINKS)])[0])
         row["rss_a_further_link"] = (int(many["rss_peak"]) - row["rss_peak"]) // (_LINKS - 1)
-        row["heap_peak_with_c"] = _massif(valgrind, options) if valgrind else None
+        row["heap_peak_with_c"] = row["heap_a_further_link_with_c"] = None
+        if valgrind:
+            one, all_ = (_massif(valgrind, [*options, "--links", str(count)]) for count in (1, _LINKS))
+            row["heap_peak_with_c"] = one
+            row["heap_a_further_link_with_c"] = (all_ - one) // (_LINKS - 1)
         found.append(row)
     return pa.Table.from_pylist(found)
 
