@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 
 from gauntlet.benches import keeping, registry
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
 from gauntlet.errors import NotMeasured, RunError, UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
@@ -107,7 +109,7 @@ class Programme:
     def __init__(self) -> None:
         self.asked: list[tuple[bool, int]] = []
 
-    def __call__(self, quick: bool, seed: int, tell: Tell) -> Measured:
+    def __call__(self, quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         self.asked.append((quick, seed))
         tell("Measuring.")
         rows = [
@@ -218,8 +220,8 @@ def test_results_of_another_plan_are_neither_taken_nor_replaced(
 def test_a_bench_that_does_not_leave_what_it_promises_is_refused(study: Study, tmp_path: Path) -> None:
     (part,) = study.benches
 
-    def other(quick: bool, seed: int, tell: Tell) -> Measured:
-        table = part.bench.measure(quick, seed, tell).table
+    def other(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+        table = part.bench.measure(quick, seed, tell, parts).table
         return Measured(table.drop_columns(["made_up_s"]), {})
 
     spoilt = replace(part.bench, measure=other)
@@ -344,3 +346,53 @@ def test_the_summary_of_a_study_without_benches_is_as_before(tmp_path: Path) -> 
     made = factory.summary(factory.flows({("tcp-bbr", 0.0): [1.0, 2.0]}))
     made.write(tmp_path / "summary", {})
     assert "benches" not in json.loads((tmp_path / "summary" / MANIFEST).read_text())
+
+
+def in_two_parts(asked: list[str], stops: list[str]) -> Programme:
+    """A bench whose parts are measured one by one; it is stopped at those that are named."""
+    whole = Programme()
+
+    def measure(name: str) -> pa.Table:
+        asked.append(name)
+        if name in stops:
+            raise RunError("stopped")
+        return pa.table({"n": [len(asked)]})
+
+    class Stopped(Programme):
+        def __call__(self, quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+            for name in ("first", "second"):
+                parts.take(name, {"cores": 2}, partial(measure, name))
+            return whole(quick, seed, tell, parts)
+
+    return Stopped()
+
+
+def test_a_bench_that_was_stopped_goes_on_with_what_is_missing(study: Study, tmp_path: Path) -> None:
+    (part,) = study.benches
+    asked: list[str] = []
+    stops = ["second"]
+    stopped = replace(part.bench, measure=in_two_parts(asked, stops))
+    folder = tmp_path / "out" / "cost"
+
+    def go(seed: int = 1) -> keeping.Kept:
+        return keeping.measured(stopped, folder, quick=True, seed=seed, command=[], tell=print)
+
+    with pytest.raises(RunError, match="stopped"):
+        go()
+    assert not folder.exists()
+    with pytest.raises(RunError):
+        go(seed=2)
+    assert asked == ["first", "second", "first", "second"], "another seed has parts of its own"
+    asked.clear()
+    stops.clear()
+    assert go().about["resumed_parts"] == 1
+    assert asked == ["second"]
+    assert [it.name for it in folder.parent.iterdir()] == ["cost"], "nothing is left behind"
+
+
+def test_a_part_of_another_machine_is_measured_again(tmp_path: Path) -> None:
+    parts = Parts(tmp_path / "begun", {"seed": 1})
+    for value, facts in enumerate(({"cores": 2}, {"cores": 4}, {"cores": 2})):
+        found = parts.take("first", facts, partial(pa.table, {"n": [value]}))
+        assert found["n"].to_pylist() == [0 if facts == {"cores": 2} else value]
+    assert parts.found == 1

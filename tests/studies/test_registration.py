@@ -100,3 +100,54 @@ def test_what_is_no_registration_is_said(tmp_path: Path) -> None:
     (study.home / registration.REGISTRATION).write_text("seed = 1\nexperiments = {}\n")
     with pytest.raises(UserError, match=r"registration\.toml: unknown key 'experiments'; did you mean"):
         Registration.of(study)
+
+
+def test_a_part_is_registered_anew_with_its_own_seed_and_the_others_stay(registered: Study) -> None:
+    """Runs of the other parts are still those that were registered."""
+    before = Registration.of(registered)
+    other = next(it for it in registered.experiments if it.name != "cbr")
+    other.file.write_text(other.file.read_text() + "# Another method.\n")
+    registration.register_anew(registered, SEED + 1, [other.name])
+    after = Registration.of(registered)
+    assert before is not None and after is not None
+    assert (after.seed_of("cbr"), after.seed_of(other.name)) == (SEED, SEED + 1)
+    assert after.experiments["cbr"] == before.experiments["cbr"]
+    assert after.experiments[other.name] != before.experiments[other.name]
+    assert judged(registered, played(registered)).departure == ""
+    (task,) = reproduce.tasks(registered, quick=False, only=[other.name])
+    assert task.file.about.seed == SEED + 1
+
+
+def test_results_with_the_seed_of_before_are_not_counted_for_a_part_registered_anew(
+    registered: Study,
+) -> None:
+    registration.register_anew(registered, SEED + 1, ["cbr"])
+    assert judged(registered, played(registered)).departure == "cbr has not been played as it was registered"
+    assert judged(registered, played(registered, seed=SEED + 1)).departure == ""
+
+
+def test_a_rule_is_registered_anew_with_all_that_it_is_decided_from(registered: Study) -> None:
+    registered.ledger.write_text(registered.ledger.read_text().replace("at_least = 0.9", "at_least = 0.91"))
+    other = next(it.name for it in registered.experiments if it.name != "cbr")
+    registration.register_anew(registered, SEED + 1, [other])
+    assert judged(registered, played(registered)).departure.startswith("how it is decided was changed")
+    registration.register_anew(registered, SEED + 2, ["cbr"])
+    assert judged(registered, played(registered, seed=SEED + 2)).departure == ""
+
+
+def test_the_file_says_which_parts_were_registered_anew(registered: Study) -> None:
+    registration.register_anew(registered, SEED + 1, ["cbr"])
+    text = (registered.home / registration.REGISTRATION).read_text()
+    assert f"# Registered anew: `gauntlet reproduce d00 --register {SEED + 1} --only cbr`." in text
+
+
+def test_a_part_is_not_registered_anew_with_a_seed_of_before(registered: Study, tmp_path: Path) -> None:
+    registration.register_anew(registered, SEED + 1, ["cbr"])
+    for seed in (SEED, SEED + 1):
+        with pytest.raises(UserError, match=f"The seed {seed} was registered before"):
+            registration.register_anew(registered, seed, ["cbr"])
+    with pytest.raises(UserError, match="no-such"):
+        registration.register_anew(registered, SEED + 2, ["no-such"])
+    (registered.home / registration.REGISTRATION).unlink()
+    with pytest.raises(UserError, match="nothing can be registered anew"):
+        registration.register_anew(registered, SEED + 2, ["cbr"])

@@ -1,12 +1,22 @@
 """Benches of a command link: what the programs of flight-links print becomes a row a condition and block."""
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from gauntlet.benches import space_attacks, space_handshakes, space_memory, space_messages
+from gauntlet.benches import (
+    space_attacks,
+    space_company,
+    space_handshakes,
+    space_instructions,
+    space_memory,
+    space_messages,
+    space_sizes,
+)
 from gauntlet.benches.contract import Bench
+from gauntlet.benches.parts import Parts
 from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import RunError
 
@@ -83,10 +93,32 @@ def test_a_handshake_has_a_client_and_a_server() -> None:
 
 def test_memory_that_was_not_measured_is_none() -> None:
     sample = {"security": "none", "provider": "-", "heap_peak": 3880, "heap_a_link": 112}
-    rest = {"rss_peak": 4_000_000, "rss_a_further_link": 2000, "heap_peak_with_c": None, "block": 0}
-    (row,) = space_memory.table(pa.Table.from_pylist([{**sample, **rest}])).to_pylist()
+    rest = {"rss_peak": 4_000_000, "pss": 3_500_000, "rss_a_further_link": 2000, "block": 0}
+    rest_of_c: dict[str, None] = dict.fromkeys(("heap_peak_with_c", "heap_a_further_link_with_c"))
+    (row,) = space_memory.table(pa.Table.from_pylist([{**sample, **rest, **rest_of_c}])).to_pylist()
     assert row["heap_peak_bytes"] == 3880.0
+    assert row["pss_bytes"] == 3_500_000.0
     assert row["heap_peak_with_c_bytes"] is None
+    assert row["heap_a_further_link_with_c_bytes"] is None
+
+
+def test_instructions_are_of_a_message_or_of_a_handshake() -> None:
+    samples = [
+        {"security": "tls", "provider": "ring", "block": 0}
+        | {"what": what, "payload_octets": octets, "instructions": count}
+        for what, octets, count in (("message", 64, 9000), ("handshake", None, 4_000_000))
+    ]
+    found = space_instructions.table(pa.Table.from_pylist(samples)).to_pylist()
+    assert [(row["work"], row["instructions"]) for row in found] == [
+        ("message-64", 9000.0),
+        ("handshake", 4_000_000.0),
+    ]
+
+
+def test_a_back_end_has_code_and_data() -> None:
+    sample = {"back_end": "sdls", "code_octets": 5000, "data_octets": 70, "parts": "sdls", "block": 0}
+    (row,) = space_sizes.table(pa.Table.from_pylist([sample])).to_pylist()
+    assert (row["back_end"], row["code_bytes"], row["data_bytes"], row["repetition"]) == ("sdls", 5000, 70, 1)
 
 
 def test_an_attack_succeeds_or_fails() -> None:
@@ -103,7 +135,9 @@ def test_an_attack_succeeds_or_fails() -> None:
 def test_what_a_first_look_measures_is_part_of_the_whole(bench: Bench) -> None:
     for name, values in bench.quick.factors.items():
         assert set(values) <= set(bench.full.factors[name])
-    assert 3 <= bench.quick.repetitions <= bench.full.repetitions
+    assert bench.quick.repetitions <= bench.full.repetitions
+    # What a program's symbols tell is the same each time.
+    assert bench.quick.repetitions >= (1 if bench.name == "space-sizes" else 3)
     assert bench.labels.keys() <= bench.full.factors.keys()
 
 
@@ -111,3 +145,92 @@ def test_a_program_with_another_security_is_refused() -> None:
     table = space_messages.table(messages((0, 10_000, 2000), security="dtls"))
     with pytest.raises(RunError, match="security = dtls, which its plan does not have"):
         space_messages.BENCH.check(table)
+
+
+FACTS = {"libraries": {"apart_ms": space_messages.APART_MS}}
+
+
+class Program:
+    """In the place of flight-bench: a sample of each cell that is asked for, as often as the plan has it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, counts: dict[int, int]) -> None:
+        self.asked: list[str] = []
+        self.counts = counts
+        for bench in (space_messages, space_company):
+            monkeypatch.setattr(bench, "rows", self)
+            monkeypatch.setattr(bench, "facts", lambda: FACTS)
+            monkeypatch.setattr(bench, "machine", dict)
+
+    def __call__(self, name: str, words: list[str]) -> pa.Table:
+        self.asked.append(" ".join(words))
+
+        def named(option: str) -> list[str]:
+            return [words[at + 1] for at, word in enumerate(words) if word == option]
+
+        samples = int((named("--samples") or ["0"])[0])
+        rest = {"rested_ns": 2_000_500_000, "quiet_ns": 71_000_000}
+        return pa.concat_tables(
+            messages(
+                *[(int(named("--block")[0]), 10_000, 2000)] * (samples or self.counts[int(gap)]),
+                gap_ms=int(gap), payload_octets=int(payload), **rest,
+            )
+            for gap in named("--gap") for payload in named("--payload")
+        )  # fmt: skip
+
+
+def told(_: str) -> None:
+    """Nobody to be told."""
+
+
+def test_a_first_look_asks_for_each_block_and_keeps_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = Program(monkeypatch, {0: 100, 2000: 3})
+    found = space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 6
+    assert program.asked[0].startswith("messages --seed 7 --quick --block 0 --payload 128 --payload 256")
+    assert (
+        found.table["samples"].to_pylist() == [100] * 4 + [3] * 2 + [100] * 4 + [3] * 2 + [100] * 4 + [3] * 2
+    )
+    space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 6, "blocks that are there are not measured again"
+
+
+def test_another_number_of_samples_than_planned_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    Program(monkeypatch, {0: 100, 2000: 2})
+    with pytest.raises(RunError, match="quic-stream 2 times after 2000 ms in a block and the plan says 3"):
+        space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+
+
+@pytest.mark.parametrize("bench", [space_messages, space_company])
+def test_another_distance_between_turns_than_planned_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bench: Any
+) -> None:
+    Program(monkeypatch, {})
+    monkeypatch.setattr(bench, "facts", lambda: {"libraries": {"apart_ms": 40}})
+    with pytest.raises(RunError, match="keeps turns 40 ms apart and the plan says 70"):
+        bench.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+
+
+def test_in_full_each_rest_has_the_samples_of_the_issue() -> None:
+    """10,000 without a rest and after 10 ms, 500 after half a second, 200 after two."""
+    full = space_messages.BENCH.full
+    samples = {rest: count * full.repetitions for rest, count in full.details["samples"].items()}
+    assert samples == {"0": 10_000, "10": 10_000, "500": 500, "2000": 200}
+
+
+def test_a_message_is_measured_alone_and_beside_others_in_turn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = Program(monkeypatch, {})
+    found = space_company.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    assert ["--alone" in words for words in program.asked] == [True, False, False, True, True, False]
+    rows = found.table.to_pylist()
+    assert {(row["company"], row["repetition"]) for row in rows} == {
+        (way, block) for way in ("alone", "beside") for block in (1, 2, 3)
+    }
+    assert len(rows) == 6, "128 bytes are company only"
+    assert rows[0]["rest_s"] == pytest.approx(2.0005)
+    assert rows[0]["quiet_s"] == pytest.approx(0.071)

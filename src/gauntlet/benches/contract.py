@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gauntlet.benches.parts import Parts
 from gauntlet.errors import RunError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
@@ -74,8 +75,10 @@ class Bench:
     full: Plan
     quick: Plan
     """Cut down for a first look; its values are among those of `full`."""
-    measure: Callable[[bool, int, Tell], Measured]
-    """Measures: whether quick, the seed of the order in which conditions take turns, whom to tell."""
+    measure: Callable[[bool, int, Tell, Parts], Measured]
+    """Measures: whether quick, the seed of the order in which conditions take turns, whom to tell, and where
+    parts stay if it is stopped.
+    """
     ready: Callable[[], None]
     """Raises UserError when something that it needs is not here, with what would bring it."""
     labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)

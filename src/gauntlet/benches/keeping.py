@@ -1,7 +1,7 @@
-"""A bench's results folder, there whole or not at all.
+"""A bench's results folder, there whole or not at all; until it is, the parts that are done stay beside it.
 
 FOLDER/
-  bench.json        bench, plan, quick, seed, command, versions, machine, samples, wall_s
+  bench.json        bench, plan, quick, seed, command, versions, machine, samples, wall_s, resumed_parts
   table.parquet     a row for each condition and repetition
   raw/NAME.parquet  the samples
 """
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from gauntlet import __version__
 from gauntlet.benches.contract import SAMPLES, Bench, Tell
+from gauntlet.benches.parts import Parts
 from gauntlet.errors import UserError
 from gauntlet.results import parquet
 from gauntlet.results.files import failures_named, json_bytes, read_json
@@ -44,20 +45,26 @@ class Kept:
 
     def is_of(self, bench: Bench, quick: bool, seed: int) -> bool:
         """Whether these are results of exactly this."""
-        mine = {
-            **FORMAT,
-            "bench": bench.name,
-            "plan_sha256": bench.sha256(quick),
-            "quick": quick,
-            "seed": seed,
-        }
+        mine = _identity(bench, quick, seed)
         return {name: self.about.get(name) for name in mine} == mine
+
+
+def _identity(bench: Bench, quick: bool, seed: int) -> dict[str, Any]:
+    """What results of a bench are of."""
+    return {
+        **FORMAT,
+        "bench": bench.name,
+        "plan_sha256": bench.sha256(quick),
+        "quick": quick,
+        "seed": seed,
+    }
 
 
 def measured(
     bench: Bench, folder: Path, *, quick: bool, seed: int, command: Sequence[str], tell: Tell
 ) -> Kept:
-    """The results in the folder, measured first where there are none.
+    """The results in the folder, measured first where there are none; `wall_s` has no time of parts that were
+    there from before.
 
     Raises UserError when the folder holds something else, and what the bench raises.
     """
@@ -70,14 +77,11 @@ def measured(
             "that one."
         )
     began = time.monotonic()
-    found = bench.measure(quick, seed, tell)
+    parts = Parts(folder.with_name(f".{folder.name}.begun"), _identity(bench, quick, seed))
+    found = bench.measure(quick, seed, tell, parts)
     bench.check(found.table)
     about = {
-        **FORMAT,
-        "bench": bench.name,
-        "plan_sha256": bench.sha256(quick),
-        "quick": quick,
-        "seed": seed,
+        **_identity(bench, quick, seed),
         "command": list(command),
         "gauntlet": __version__,
         "machine": dict(found.machine),
@@ -85,8 +89,10 @@ def measured(
         "rows": found.table.num_rows,
         "samples": sum(found.table.column(SAMPLES).to_pylist()),
         "wall_s": round(time.monotonic() - began, 1),
+        "resumed_parts": parts.found,
     }
     _keep(folder, about, found.table, dict(found.raw))
+    parts.remove()
     return Kept(about, found.table)
 
 

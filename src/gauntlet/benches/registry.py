@@ -1,12 +1,23 @@
 """The benches that there are, by name."""
 
-from gauntlet.benches import space_attacks, space_handshakes, space_memory, space_messages
+from gauntlet.benches import (
+    space_attacks,
+    space_company,
+    space_handshakes,
+    space_instructions,
+    space_memory,
+    space_messages,
+    space_sizes,
+)
 from gauntlet.benches.contract import Bench
 
 _ALL: tuple[Bench, ...] = (
     space_messages.BENCH,
+    space_company.BENCH,
     space_handshakes.BENCH,
     space_memory.BENCH,
+    space_instructions.BENCH,
+    space_sizes.BENCH,
     space_attacks.BENCH,
 )
 

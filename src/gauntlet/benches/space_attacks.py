@@ -4,6 +4,7 @@ import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import BOTH, SECURITIES, SERVER, certificates, machine, ready, values
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
@@ -13,7 +14,7 @@ _TIMES = 3
 """How often each attack is played: with new keys each time, and to the same end."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell) -> Measured:
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     tell("Every attack on every security.")
     found = []
     for time in range(_TIMES):

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import (
     BOTH,
     CIPHERS,
@@ -15,6 +16,7 @@ from gauntlet.benches.space_link import (
     SERVER,
     SIGNATURES,
     certificates,
+    facts,
     machine,
     ready,
     values,
@@ -29,9 +31,10 @@ _BLOCKS = (10, 5)
 """Of the program, in full and quick."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell) -> Measured:
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     tell("Every kind of handshake that the libraries have, in random order.")
-    samples = rows(PROGRAM, ["handshakes", "--seed", str(seed), *(["--quick"] if quick else [])])
+    some = ["handshakes", "--seed", str(seed), *(["--quick"] if quick else [])]
+    samples = parts.take("handshakes", facts(), lambda: rows(PROGRAM, some))
     return Measured(table(samples), machine(), {"handshakes": samples})
 
 
@@ -97,8 +100,8 @@ BENCH = Bench(
             "round_trips", "Round trips", "", 1.0, False, "Before the client may send; TCP's own not counted."
         ),
     ),
-    full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20}),
-    quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2}),
+    full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
+    quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
     measure=_measure,
     ready=ready,
     labels={

@@ -4,7 +4,7 @@ from typing import Any
 
 from gauntlet.experiment.runspec import Factor
 from gauntlet.space.machine import description
-from gauntlet.space.programs import BENCH, MEMORY, about, program
+from gauntlet.space.programs import BENCH, MEMORY, about, core, program
 
 SECURITIES: dict[Any, str] = {
     "none": "nothing",
@@ -58,5 +58,12 @@ def ready() -> None:
 
 
 def machine() -> dict[str, Any]:
-    """The machine, and the libraries that were measured."""
-    return {**description(), "libraries": [f"{name} {value}" for name, value in about().items()]}
+    """The machine, the core that measures, and the libraries that were measured."""
+    libraries = [f"{name} {value}" for name, value in about().items()]
+    return {**description(), "core": core(), "libraries": libraries}
+
+
+def facts() -> dict[str, Any]:
+    """What parts of one bench have to share: machine and libraries, but not how fast a clock is read."""
+    libraries = {name: value for name, value in about().items() if name != "clock_ns"}
+    return {**description(), "core": core(), "libraries": libraries}

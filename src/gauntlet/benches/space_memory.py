@@ -10,7 +10,8 @@ import pyarrow as pa
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
-from gauntlet.benches.space_link import PROVIDERS, SECURITIES, machine, ready, values
+from gauntlet.benches.parts import Parts
+from gauntlet.benches.space_link import PROVIDERS, SECURITIES, facts, machine, ready, values
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.footprint import memory
 
@@ -18,12 +19,12 @@ _TIMES = (5, 3)
 """How often it is measured, in full and quick: a process each time."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell) -> Measured:
-    times = _TIMES[quick]
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    times, same = _TIMES[quick], facts()
     found = []
     for time in range(times):
         tell(f"{time + 1} of {times}: a process for each security.")
-        one = memory(quick, tell)
+        one = parts.take(f"memory-{time}", same, lambda: memory(quick, tell))
         found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
     samples = pa.concat_tables(found, promote_options="permissive")
     return Measured(table(samples), machine(), {"memory": samples})
@@ -35,7 +36,9 @@ def table(samples: pa.Table) -> pa.Table:
         "heap_peak_bytes": "heap_peak",
         "heap_peak_with_c_bytes": "heap_peak_with_c",
         "heap_a_link_bytes": "heap_a_link",
+        "heap_a_further_link_with_c_bytes": "heap_a_further_link_with_c",
         "rss_peak_bytes": "rss_peak",
+        "pss_bytes": "pss",
         "rss_a_further_link_bytes": "rss_a_further_link",
     }
     return grouped.rows(
@@ -71,7 +74,13 @@ BENCH = Bench(
             "By valgrind's massif, which sees C libraries too; none without valgrind.",
         ),
         _octets("heap_a_link_bytes", "Heap of a link", "What one link holds, both ends together."),
+        _octets(
+            "heap_a_further_link_with_c_bytes",
+            "Heap of a further link, C too",
+            "The slope of massif's peak from 1 link to 33, both ends; none without valgrind.",
+        ),
         _octets("rss_peak_bytes", "Peak of the resident set", "Of the process with both ends."),
+        _octets("pss_bytes", "Proportional set", "Of the process with both ends, at its end."),
         replace(
             _octets(
                 "rss_a_further_link_bytes",

@@ -2,19 +2,28 @@
 
 The study of QUIC and SDLS in NASA's core Flight System (key SPACE) sent one message in two seconds and took
 the mean of twenty. A block here has the same twenty after two seconds each, so a repetition is its method
-done once; without a rest, and after shorter ones, a block has up to a thousand.
+done once; without a rest, and after shorter ones, a block has up to a thousand. Cells (a security, a payload,
+a rest) with rests of half a second and more have their turns together, each in the rests of the others, and
+never two at once (docs/decisions/0012-rests-that-overlap.md); what that changes the bench `space-company`
+measures.
 """
 
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean, median
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
-from gauntlet.benches.grouped import Row
-from gauntlet.benches.space_link import CIPHERS, PROVIDERS, SECURITIES, machine, ready, values
+from gauntlet.benches.grouped import BLOCK, Row
+from gauntlet.benches.parts import Parts
+from gauntlet.benches.space_link import CIPHERS, PROVIDERS, SECURITIES, facts, machine, ready, values
+from gauntlet.errors import RunError
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
 from gauntlet.space.programs import rows
@@ -22,8 +31,9 @@ from gauntlet.space.programs import rows
 _NS = 1e-9
 _MS = 1e-3
 
-_MAIN = ("sdls-gcm-aws-lc", "quic-stream")
-_OTHERS = ("none", "sdls-gcm", "sdls-cmac", "quic-datagram", "tls", "restp")
+_MAIN = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", "tls", "restp")
+"""Those whose time is measured after rests in between too."""
+
 _USUAL = ("--cipher", "aes-256-gcm")
 
 _STUDY = (128, 256, 512, 1024)
@@ -36,25 +46,32 @@ Asked = tuple[Sequence[str], Sequence[int], Sequence[int], Sequence[str]]
 
 _FULL: tuple[Asked, ...] = (
     ((), _ENDS, (0,), ()),
-    (_MAIN, _STUDY, (2000,), ()),
-    (_OTHERS, (1024,), (2000,), _USUAL),
-    ((*_MAIN, "quic-datagram", "tls", "restp"), (1024,), (10, 500), _USUAL),
+    ((), _STUDY, (2000,), ()),
+    (_MAIN, (1024,), (10, 500), _USUAL),
 )
-"""In full, each block: all of it warm; the study's payloads after its rest, of its two securities, with all
-ciphers and libraries; the others after that rest; and between the two rests those that promise most.
+"""In full, each block: all of it warm; the study's payloads after its rest, of all securities, ciphers and
+libraries; and between the two rests the securities that promise most.
 """
 
 _QUICK: tuple[Asked, ...] = (
     ((), _STUDY, (0,), ()),
-    (_MAIN, (128, 1024), (2000,), _USUAL),
-    (("quic-datagram", "tls", "restp", "sdls-gcm"), (1024,), (2000,), _USUAL),
+    ((*_MAIN, "sdls-gcm"), (128, 1024), (2000,), _USUAL),
 )
 
-_BLOCKS = (5, 3)
+_BLOCKS = (10, 3)
 """In full and quick."""
 
+_SAMPLES = {0: (1000, 100), 10: (1000, 12), 500: (50, 3), 2000: (20, 3)}
+"""Samples of a cell in a block by the rest before each, in full and quick: in ten blocks 10,000, 10,000, 500,
+200.
+"""
 
-def _arguments(asked: Asked) -> list[str]:
+APART_MS = 70
+"""What the operations of turns that are taken together are apart at least."""
+
+
+def arguments(asked: Asked) -> list[str]:
+    """What `flight-bench messages` is asked for."""
     securities, payloads, rests, more = asked
     named = [it for security in securities for it in ("--security", security)]
     lengths = [it for payload in payloads for it in ("--payload", str(payload))]
@@ -62,16 +79,59 @@ def _arguments(asked: Asked) -> list[str]:
     return [*named, *lengths, *gaps, *more]
 
 
-def _measure(quick: bool, seed: int, tell: Tell) -> Measured:
+def _details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
+    """What decides how much is measured, and how."""
+    samples = {str(rest): counts[quick] for rest, counts in _SAMPLES.items()}
+    return {"asked": [arguments(it) for it in asked], "samples": samples, "apart_ms": APART_MS, "cores": 1}
+
+
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     plan, blocks = (_QUICK, _BLOCKS[1]) if quick else (_FULL, _BLOCKS[0])
+    same = facts()
+    check_apart(same["libraries"])
+    some = ["messages", "--seed", str(seed), *(["--quick"] if quick else [])]
     found = []
+    began, measured = time.monotonic(), 0
     for block in range(blocks):
-        tell(f"Block {block + 1} of {blocks}: the rests between messages take their time.")
-        for asked in plan:
-            some = ["messages", "--seed", str(seed), "--block", str(block), *(["--quick"] if quick else [])]
-            found.append(rows(PROGRAM, [*some, *_arguments(asked)]))
+        there = parts.found
+        left = ""
+        if measured:
+            minutes = (time.monotonic() - began) / measured * (blocks - block) / 60
+            left = f", about {minutes:.0f} min left"
+        tell(f"Block {block + 1} of {blocks}{left}: the rests between messages take their time.")
+        asked = [[*some, "--block", str(block), *arguments(it)] for it in plan]
+        one = parts.take(f"block-{block}", same, partial(_asked, asked))
+        check_samples(one, {rest: counts[quick] for rest, counts in _SAMPLES.items()})
+        measured += parts.found == there
+        found.append(one)
     samples = pa.concat_tables(found, promote_options="permissive")
     return Measured(table(samples), machine(), {"messages": samples})
+
+
+def _asked(each: Sequence[list[str]]) -> pa.Table:
+    """A block: what the program measures, asked for one after the other."""
+    return pa.concat_tables([rows(PROGRAM, words) for words in each], promote_options="permissive")
+
+
+def check_apart(libraries: Mapping[str, Any]) -> None:
+    """Raise RunError when the program keeps another distance between turns than is planned."""
+    if (apart := libraries.get("apart_ms")) != APART_MS:
+        raise RunError(
+            f"flight-bench keeps turns {apart} ms apart and the plan says {APART_MS}; build it anew: "
+            "cargo build --profile measure -p flight-links."
+        )
+
+
+def check_samples(samples: pa.Table, planned: Mapping[int, int]) -> None:
+    """Raise RunError when a cell does not have the samples of a block that are planned for its rest."""
+    columns = ("security", "provider", "cipher", "payload_octets", "gap_ms", "operation", BLOCK)
+    counted = Counter(zip(*(samples.column(name).to_pylist() for name in columns), strict=True))
+    for cell, count in counted.items():
+        if count != (wanted := planned[cell[4]]):
+            raise RunError(
+                f"flight-bench measured {cell[0]} {count} times after {cell[4]} ms in a block and the plan "
+                f"says {wanted}; build it anew: cargo build --profile measure -p flight-links."
+            )
 
 
 def table(samples: pa.Table) -> pa.Table:
@@ -122,13 +182,16 @@ def _time(name: str, label: str, definition: str) -> Kpi:
 
 _OF_A_BLOCK = "of the messages of a block: framing and ciphers together, without the system call."
 
+MEAN = _time("message_mean_s", "Time of a message, mean", f"The mean {_OF_A_BLOCK}")
+MEDIAN = _time("message_median_s", "Time of a message, median", f"The median {_OF_A_BLOCK}")
+
 BENCH = Bench(
     name="space-messages",
     about="Computing time of one message at its sender and its receiver, by security, payload and the rest "
     "before it.",
     measures=(
-        _time("message_mean_s", "Time of a message, mean", f"The mean {_OF_A_BLOCK}"),
-        _time("message_median_s", "Time of a message, median", f"The median {_OF_A_BLOCK}"),
+        MEAN,
+        MEDIAN,
         _time("message_p99_s", "Time of a message, 99th percentile", f"The 99th percentile {_OF_A_BLOCK}"),
         _time("crypto_mean_s", "Time inside the cipher, mean", "Encryption or decryption of the payload."),
         _time(
@@ -150,7 +213,7 @@ BENCH = Bench(
             "gap_s": [0.0, 0.01, 0.5, 2.0],
         },
         _BLOCKS[0],
-        {"asked": [_arguments(it) for it in _FULL]},
+        _details(_FULL, quick=False),
     ),
     quick=Plan(
         {
@@ -162,7 +225,7 @@ BENCH = Bench(
             "gap_s": [0.0, 2.0],
         },
         _BLOCKS[1],
-        {"asked": [_arguments(it) for it in _QUICK]},
+        _details(_QUICK, quick=True),
     ),
     measure=_measure,
     ready=ready,

@@ -64,7 +64,7 @@ class _Wishes:
     "--register",
     type=int,
     metavar="SEED",
-    help="Play nothing: fix rules, experiments and a new seed, before the runs.",
+    help="Play nothing: fix rules, experiments and a new seed before the runs; with --only, parts anew.",
 )
 @click.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the page.")
@@ -116,7 +116,7 @@ def reproduce(
         return
     chosen = studies.study(study, trust_plugin=trust_plugin)
     if register is not None:
-        _register(chosen, register)
+        _register(chosen, register, only)
         return
     if from_summary and (no_run or only):
         raise UserError(
@@ -146,11 +146,12 @@ def reproduce(
     ctx.exit(EXIT_FAILED if any(outcome.failed for outcome in ended.outcomes.values()) else 0)
 
 
-def _register(study: "Study", seed: int) -> None:
+def _register(study: "Study", seed: int, only: Sequence[str]) -> None:
     from gauntlet.studies import ledger, registration, reproduce
 
     reproduce.check_ledger(study, ledger.load(study.ledger))
-    click.echo(f"Registered: {registration.register(study, seed)}. Commit it before the study is played.")
+    path = registration.register_anew(study, seed, only) if only else registration.register(study, seed)
+    click.echo(f"Registered: {path}. Commit it before the study is played.")
 
 
 @dataclass(frozen=True)

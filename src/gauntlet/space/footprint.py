@@ -37,7 +37,7 @@ randomness when it starts, and spends some 0.3 million instructions more or less
 _HANDSHAKES = 21
 """Links of one of two runs under callgrind, of which the other has one."""
 
-_PAYLOADS = (64, 1024)
+PAYLOADS = (64, 1024)
 """Payloads whose instructions are counted; in between they grow with the length."""
 
 _NUMBERS = "heap rss pss links messages"
@@ -75,6 +75,9 @@ _C_NAMES = {
 _REST = "rest"
 """Rust's standard library, the program itself, and C functions whose names do not tell their library."""
 
+BACK_ENDS = (*_BACK_ENDS, _REST)
+"""Rows of the table of sizes."""
+
 
 def memory(quick: bool, tell: Callable[[str], None]) -> pa.Table:
     """Heap, resident set, and, where valgrind is installed, the heap of C libraries too."""
@@ -88,7 +91,11 @@ def memory(quick: bool, tell: Callable[[str], None]) -> pa.Table:
         }
         many = first_row(_output([str(program(MEMORY)), *options, "--links", str(_LINKS)])[0])
         row["rss_a_further_link"] = (int(many["rss_peak"]) - row["rss_peak"]) // (_LINKS - 1)
-        row["heap_peak_with_c"] = _massif(valgrind, options) if valgrind else None
+        row["heap_peak_with_c"] = row["heap_a_further_link_with_c"] = None
+        if valgrind:
+            one, all_ = (_massif(valgrind, [*options, "--links", str(count)]) for count in (1, _LINKS))
+            row["heap_peak_with_c"] = one
+            row["heap_a_further_link_with_c"] = (all_ - one) // (_LINKS - 1)
         found.append(row)
     return pa.Table.from_pylist(found)
 
@@ -107,7 +114,7 @@ def instructions(quick: bool, tell: Callable[[str], None]) -> pa.Table:
     valgrind = _valgrind(tell, "no instructions")
     found = []
     for options in _options(quick) if valgrind else []:
-        for payload in _PAYLOADS[-1:] if quick else _PAYLOADS:
+        for payload in PAYLOADS[-1:] if quick else PAYLOADS:
             base, printed = _callgrind(str(valgrind), [*options, "--messages", "0"])
             name = {column: printed[column] for column in ("security", "provider")}
             sent = [*options, "--payload", str(payload), "--messages", str(_MESSAGES)]
@@ -127,7 +134,7 @@ def sizes() -> pa.Table:
     if tool is None:
         raise UserError("nm is not installed, which tells the sizes of code (Debian: binutils).")
     said = _output([tool, "--print-size", "--demangle", str(program(MEMORY))])[0]
-    found = {name: {"code_octets": 0, "data_octets": 0} for name in (*_BACK_ENDS, _REST)}
+    found = {name: {"code_octets": 0, "data_octets": 0} for name in BACK_ENDS}
     for size, kind, name in symbols(said):
         found[of_back_end(name)]["code_octets" if kind in "tTwW" else "data_octets"] += size
     return pa.Table.from_pylist(

@@ -5,6 +5,8 @@ import io
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,15 +40,43 @@ def program(name: str) -> Path:
     )
 
 
+def core() -> int:
+    """The core that a measuring program has: the last that this process may use, since devices interrupt the
+    first ones.
+    """
+    return max(os.sched_getaffinity(0))
+
+
+@contextmanager
+def _on(cores: set[int]) -> Iterator[None]:
+    """This thread, and what it starts meanwhile, on these cores only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def rows(name: str, arguments: list[str]) -> pa.Table:
-    """What a program prints as comma-separated values; standard error is the user's to see."""
+    """What a program prints as comma-separated values; standard error is the user's to see. It stays on one
+    core, and who reads it on the others, where there are any.
+    """
     command = [str(program(name)), *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
-    if done.returncode != 0:
+    its = {core()}
+    with _on(its):
+        running = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        with _on(os.sched_getaffinity(0) - its or its):
+            printed, _ = running.communicate()
+    finally:
+        running.kill()
+        running.wait()
+    if running.returncode != 0:
         raise RunError(
-            f"{name} {' '.join(arguments)} ended with exit code {done.returncode}; it said why above."
+            f"{name} {' '.join(arguments)} ended with exit code {running.returncode}; it said why above."
         )
-    return arrow_csv.read_csv(io.BytesIO(done.stdout))
+    return arrow_csv.read_csv(io.BytesIO(printed))
 
 
 def first_row(text: str) -> dict[str, str]:

@@ -3,11 +3,12 @@
 Rules are written while looking at results, so results that were there before say little for them. A
 registration names every rule and experiment file by its hash, and a seed of which no result has been seen. It
 is committed before the runs. A claim counts only when its rule is the registered one and the runs that it is
-decided from are the registered ones.
+decided from are the registered ones. A part whose method changes before it is played is registered anew, with
+a seed of its own; the others and their runs stay what they are.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -30,7 +31,7 @@ REGISTRATION = "registration.toml"
 _HEAD = """\
 # What was fixed before the study was played, by `gauntlet reproduce {key} --register {seed}`.
 # A claim counts only when its rule and the runs that it is decided from are these (docs/formats/study.md).
-
+{anew}
 """
 
 
@@ -39,12 +40,14 @@ class _Experiment(Strict):
 
     sha256: str
     runs: int = Field(ge=1)
+    seed: int | None = None
 
 
 class _Bench(Strict):
     """[bench.NAME]"""
 
     plan_sha256: str
+    seed: int | None = None
 
 
 class _File(Strict):
@@ -55,13 +58,21 @@ class _File(Strict):
     bench: dict[str, _Bench] = Field(default_factory=dict)
     claim: dict[str, str]
 
+    @property
+    def seeds(self) -> dict[str, int]:
+        """Part -> its own seed, of those that were registered anew."""
+        parts: dict[str, _Experiment | _Bench] = {**self.experiment, **self.bench}
+        return {name: it.seed for name, it in parts.items() if it.seed is not None}
+
 
 @dataclass(frozen=True)
 class Registration:
     """A registration as read."""
 
     seed: int
-    """Of every experiment, in place of the one in its file."""
+    """Of every experiment and bench that has none of its own, in place of the one in its file."""
+    seeds: Mapping[str, int]
+    """Name -> seed of those that were registered anew."""
     experiments: Mapping[str, tuple[str, int]]
     """Name -> hash of the experiment file, number of runs."""
     benches: Mapping[str, str]
@@ -80,7 +91,11 @@ class Registration:
         file = checked(_File, toml(path, "registration"), str(path))
         experiments = {name: (it.sha256, it.runs) for name, it in file.experiment.items()}
         benches = {name: it.plan_sha256 for name, it in file.bench.items()}
-        return cls(file.seed, experiments, benches, file.claim, sha256_of_file(path))
+        return cls(file.seed, file.seeds, experiments, benches, file.claim, sha256_of_file(path))
+
+    def seed_of(self, name: str) -> int:
+        """The seed of an experiment or bench."""
+        return self.seeds.get(name, self.seed)
 
     def departure(self, study: Study, claim: Claim, manifest: Mapping[str, Mapping[str, Any]]) -> str:
         """Why a claim is not decided as it was registered, in one clause; empty when it is.
@@ -94,11 +109,14 @@ class Registration:
         for name in claim.experiments(study):
             part = manifest.get(name, {})
             if study.bench(name) is not None:
-                if (part.get("seed"), part.get("plan_sha256")) != (self.seed, self.benches.get(name)):
+                if (part.get("seed"), part.get("plan_sha256")) != (
+                    self.seed_of(name),
+                    self.benches.get(name),
+                ):
                     return f"{name} has not been measured as it was registered"
                 continue
             played = (part.get("experiment_sha256"), part.get("runs"))
-            if (part.get("seed"), *played) != (self.seed, *self.experiments.get(name, ("", 0))):
+            if (part.get("seed"), *played) != (self.seed_of(name), *self.experiments.get(name, ("", 0))):
                 return f"{name} has not been played as it was registered"
         return ""
 
@@ -109,23 +127,73 @@ def register(study: Study, seed: int) -> Path:
     if path.exists():
         raise UserError(
             f"{path} is there, and what is registered stays; remove the file to begin a new registration, "
-            "with a seed of its own."
+            "with a seed of its own, or register one part anew with --only."
         )
     claims = ledger.load(study.ledger)
-    given = {
-        "seed": seed,
-        "experiment": {
-            it.name: {"sha256": sha256_of_file(it.file), "runs": len(expand(load_experiment(it.file)))}
-            for it in study.experiments
-        },
-        "bench": {it.name: {"plan_sha256": it.bench.sha256(quick=False)} for it in study.benches},
-        "claim": {claim.id: _hash_of(study, claim) for claim in claims},
-    }
-    if not study.benches:
+    return _write(
+        study,
+        _File(
+            seed=seed,
+            experiment={it.name: _experiment(study, it.name) for it in study.experiments},
+            bench={it.name: _bench(study, it.name) for it in study.benches},
+            claim={claim.id: _hash_of(study, claim) for claim in claims},
+        ),
+    )
+
+
+def register_anew(study: Study, seed: int, parts: Collection[str]) -> Path:
+    """Register some experiments or benches as they are now, with a seed of their own, and with them the
+    claims that are decided from these alone. Everything else stays registered as it was.
+
+    Raises UserError when the study has no registration, for an unknown part, and for a seed that was
+    registered before, whose results may have been seen.
+    """
+    path = study.home / REGISTRATION
+    if not path.exists():
+        raise UserError(f"{path} is not there: nothing can be registered anew. Leave --only out.")
+    file = checked(_File, toml(path, "registration"), str(path))
+    if seed in {file.seed, *file.seeds.values()}:
+        raise UserError(f"The seed {seed} was registered before; choose one of which nothing has been seen.")
+    for name in parts:
+        if study.bench(name) is not None:
+            file.bench[name] = _bench(study, name, seed)
+        else:
+            file.experiment[study.experiment(name).name] = _experiment(study, name, seed)
+    for claim in ledger.load(study.ledger):
+        needed = set(claim.experiments(study))
+        if needed and needed <= set(parts):
+            file.claim[claim.id] = _hash_of(study, claim)
+    return _write(study, file)
+
+
+def _experiment(study: Study, name: str, seed: int | None = None) -> _Experiment:
+    path = study.experiment(name).file
+    return _Experiment(sha256=sha256_of_file(path), runs=len(expand(load_experiment(path))), seed=seed)
+
+
+def _bench(study: Study, name: str, seed: int | None = None) -> _Bench:
+    part = study.bench(name)
+    assert part is not None
+    return _Bench(plan_sha256=part.bench.sha256(quick=False), seed=seed)
+
+
+def _write(study: Study, file: _File) -> Path:
+    path = study.home / REGISTRATION
+    given = file.model_dump(exclude_none=True)
+    if not file.bench:
         del given["bench"]
-    text = _HEAD.format(key=study.key, seed=seed) + tomli_w.dumps(given)
+    anew: dict[int, list[str]] = {}
+    for name, seed in file.seeds.items():
+        anew.setdefault(seed, []).append(name)
+    lines = [
+        f"# Registered anew: `gauntlet reproduce {study.key} --register {seed}"
+        + "".join(f" --only {name}" for name in names)
+        + "`.\n"
+        for seed, names in anew.items()
+    ]
+    head = _HEAD.format(key=study.key, seed=file.seed, anew="".join(lines))
     with failures_named(f"write {path}"):
-        write_whole(path, text.encode())
+        write_whole(path, (head + tomli_w.dumps(given)).encode())
     return path
 
 

@@ -119,7 +119,7 @@ def bench_tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[
             raise UserError(f"The bench '{it.name}' is no part of the quick run; measure it with --full.")
     registered = Registration.of(study)
     chosen = named or [it for it in study.benches if not only and (it.quick or not quick)]
-    return [BenchTask(it, quick, registered.seed if registered else FIRST_SEED) for it in chosen]
+    return [BenchTask(it, quick, registered.seed_of(it.name) if registered else FIRST_SEED) for it in chosen]
 
 
 def ready(todo: Sequence[BenchTask], out: Path) -> tuple[list[BenchTask], list[str]]:
@@ -166,7 +166,8 @@ def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
     chosen = named or [it for it in study.experiments if not only and (it.quick is not None or not quick)]
     found = []
     for experiment in chosen:
-        file = load_experiment(experiment.file, seed=registered.seed if registered else None)
+        seed = registered.seed_of(experiment.name) if registered else None
+        file = load_experiment(experiment.file, seed=seed)
         task = Task(experiment, file, expand(file), quick)
         _check_cut(study, task)
         found.append(task)

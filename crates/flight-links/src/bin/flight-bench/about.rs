@@ -2,7 +2,7 @@
 
 use super::messages::clock_ns;
 use super::rows::{Outcome, Rows};
-use super::schedule::Schedule;
+use super::schedule::{APART, Schedule};
 
 /// The versions that Cargo chose.
 const LOCK: &str = include_str!("../../../../../Cargo.lock");
@@ -27,7 +27,8 @@ fn version<'a>(lock: &'a str, library: &str) -> Option<&'a str> {
     behind.split_once('"').map(|(version, _)| version)
 }
 
-/// Prints names with their values; `blocks` are those of `messages`.
+/// Prints names with their values; `blocks` and `apart_ms` (operations of turns that are taken together) are those of
+/// `messages`.
 pub fn run() -> Outcome {
     let mut rows = Rows::new("name,value")?;
     for library in LIBRARIES {
@@ -37,6 +38,7 @@ pub fn run() -> Outcome {
     rows.write(&format!("clock_ns,{}", clock_ns()))?;
     rows.write(&format!("blocks,{}", Schedule::new(false, &[], &[]).blocks()))?;
     rows.write(&format!("blocks_quick,{}", Schedule::new(true, &[], &[]).blocks()))?;
+    rows.write(&format!("apart_ms,{}", APART.as_millis()))?;
     rows.finish()
 }
 

@@ -7,6 +7,7 @@ mod handshakes;
 mod messages;
 mod rows;
 mod schedule;
+mod turn;
 mod wire;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   flight-bench messages --quick > messages.csv
   flight-bench messages --security sdls-gcm --payload 1024 --gap 2000 > cold.csv
+  flight-bench messages --payload 1024 --gap 2000 --samples 5 --alone --block 0 > alone.csv
   flight-bench handshakes --quick > handshakes.csv
   flight-bench attacks
   flight-bench refusals
@@ -65,6 +67,12 @@ struct Messages {
     /// Measure only this block; the first is 0
     #[arg(long, value_name = "NUMBER")]
     block: Option<usize>,
+    /// Samples of a block, of every gap alike
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    samples: Option<u32>,
+    /// One turn after the other: without it those with long gaps are taken together, each in the others' gaps
+    #[arg(long)]
+    alone: bool,
     /// Order of what is measured
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -83,8 +91,10 @@ struct Handshakes {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Messages(options) => {
-            let Messages { quick, security, cipher, payload, gap, block, seed } = options;
-            let schedule = schedule::Schedule::new(quick, &payload, &gap);
+            let Messages { quick, security, cipher, payload, gap, block, samples, alone, seed } = options;
+            let schedule = schedule::Schedule::new(quick, &payload, &gap)
+                .alone(alone)
+                .samples(samples.map(|count| count as usize));
             arms::arms(&security, cipher)
                 .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
         }

@@ -2,25 +2,20 @@
 //!
 //! The unit is a cell: a security, a length and a gap. In each block every cell has its turn once, in random order, with
 //! all its samples of the block in a row, so that the gap before a sample is the gap since the same cell's work. A first
-//! exchange of each turn is thrown away. Protocols see a time of their own that does not pass during gaps: a sleep is
-//! no loss to be repaired.
+//! exchange of each turn is thrown away.
+//!
+//! Turns with the same long gap are taken together, each in the gaps of the others: one thread has them step one after
+//! the other, spread evenly over the gap, so that no two are ever timed at once.
 
 use std::time::{Duration, Instant};
 
-use flight::dictionary::benchmark;
-use flight::message::command;
-use flight::security::Output;
-use flight_links::exchange::Pair;
-use flight_links::link::State;
-use flight_links::meter;
-use flight_links::suite::Security;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arms::Arm;
 use super::rows::{Outcome, Rows};
-use super::schedule::{Gap, Schedule};
-use super::wire::Wire;
+use super::schedule::Schedule;
+use super::turn::{Cell, Log, Turn};
 
 /// What is measured.
 pub struct Plan {
@@ -33,13 +28,10 @@ pub struct Plan {
 }
 
 const HEADING: &str = "security,provider,cipher,payload_octets,gap_ms,block,order,operation,total_ns,crypto_ns,\
-crypto_calls,system_ns,upkeep_ns,datagrams,datagram_octets";
+crypto_calls,system_ns,upkeep_ns,datagrams,datagram_octets,rested_ns,quiet_ns";
 
-/// Time that passes for the protocols from one message to the next: acknowledgements become due as in a slow flow.
-const STEP: Duration = Duration::from_millis(30);
-
-/// How long the handshake may take in the protocols' time.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Turns together that rest longer than this are told when they begin.
+const TOLD: Duration = Duration::from_secs(5);
 
 /// Measures, and prints a row a sample. The order of a block follows from the seed and the block alone, so that blocks can
 /// be measured by processes of their own.
@@ -52,28 +44,37 @@ pub fn run(plan: &Plan, seed: u64) -> Outcome {
     let blocks = block.map_or(0..all, |block| block..block + 1);
     let cells: Vec<_> = arms
         .iter()
-        .flat_map(|arm| schedule.cells(arm.rank).into_iter().map(move |(payload, gap)| (arm, payload, gap)))
+        .flat_map(|arm| {
+            schedule.cells(arm.rank).into_iter().map(move |(payload, gap)| Cell { arm, payload, gap })
+        })
         .collect();
-    let rest: Duration = cells.iter().map(|(.., gap)| 2 * gap.length * gap.samples as u32).sum();
-    eprintln!(
-        "flight-bench: {} cells in {} blocks; {:.0} s of gaps, and what the work takes",
-        cells.len(),
-        blocks.len(),
-        rest.as_secs_f64() * blocks.len() as f64
-    );
-    let mut rows = Rows::new(HEADING)?;
-    for block in blocks {
+    let mut log = Log { rows: Rows::new(HEADING)?, order: 0, block: 0, worked: Instant::now() };
+    for block in blocks.clone() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(1000) + block as u64);
         let mut cells = cells.clone();
-        for place in (1..cells.len()).rev() {
-            cells.swap(place, (rng.next_u64() % (place as u64 + 1)) as usize);
+        shuffle(&mut cells, &mut rng);
+        let mut companies = companies(&cells, schedule);
+        shuffle(&mut companies, &mut rng);
+        if block == blocks.start {
+            let rest: Duration = companies.iter().map(|company| resting(company)).sum();
+            eprintln!(
+                "flight-bench: {} cells in {} blocks; {:.0} s of gaps, and what the work takes",
+                cells.len(),
+                blocks.len(),
+                rest.as_secs_f64() * blocks.len() as f64
+            );
         }
-        let mut order = 0;
-        for (arm, payload, gap) in cells {
-            Turn { arm, payload, gap, block }.run(gap.samples, &mut order, &mut rows)?;
+        (log.block, log.order) = (block, 0);
+        for company in companies {
+            let rest = resting(&company);
+            if rest >= TOLD {
+                let (turns, gap) = (company.len(), company[0].gap.length.as_millis());
+                eprintln!("flight-bench: {turns} turns with gaps of {gap} ms: {:.0} s", rest.as_secs_f64());
+            }
+            together(&company, &mut log)?;
         }
     }
-    rows.finish()
+    log.rows.finish()
 }
 
 /// The median of what two readings of the clock in a row are apart.
@@ -83,159 +84,118 @@ pub fn clock_ns() -> u128 {
     apart[500]
 }
 
-/// A cell's turn in a block.
-struct Turn<'a> {
-    arm: &'a Arm,
-    payload: usize,
-    gap: Gap,
-    block: usize,
+fn shuffle<T>(of: &mut [T], rng: &mut Xoshiro256PlusPlus) {
+    for place in (1..of.len()).rev() {
+        of.swap(place, (rng.next_u64() % (place as u64 + 1)) as usize);
+    }
 }
 
-type Datagrams = Vec<Vec<u8>>;
-
-/// What one end spent.
-struct Spent {
-    total: Duration,
-    system: Duration,
-    ciphers: meter::Spent,
+/// The cells that have their turns together: as many of one gap as the schedule allows, in companies of nearly one size.
+fn companies<'a>(cells: &[Cell<'a>], schedule: &Schedule) -> Vec<Vec<Cell<'a>>> {
+    let mut gaps: Vec<_> = cells.iter().map(|cell| cell.gap).collect();
+    gaps.sort_unstable();
+    gaps.dedup();
+    let mut companies = Vec::new();
+    for gap in gaps {
+        let of: Vec<_> = cells.iter().filter(|cell| cell.gap == gap).copied().collect();
+        let count = of.len().div_ceil(schedule.together(gap.length));
+        let company = |number: usize| of[of.len() * number / count..of.len() * (number + 1) / count].to_vec();
+        companies.extend((0..count).map(company));
+    }
+    companies
 }
 
-impl Turn<'_> {
-    fn run(&self, samples: usize, order: &mut u64, rows: &mut Rows) -> Outcome {
-        let security = self.arm.arrangement.security();
-        let mut pair = self.arm.arrangement.open(&mut ()).map_err(|error| error.to_string())?;
-        pair.pass(HANDSHAKE, &mut ());
-        if !matches!(
-            (pair.ground.state(), pair.space.state()),
-            (State::Established { .. }, State::Established { .. })
-        ) {
-            return Err(format!("{security}: the handshake did not end: {:?}", pair.ground.state()));
+/// How long a company rests: the first of its turns waits until the last has been opened.
+fn resting(company: &[Cell]) -> Duration {
+    let gap = company[0].gap;
+    gap.length * (2 * gap.samples + usize::from(company.len() > 1)) as u32
+}
+
+/// Measures the cells of a company. All have the same gap, so that they step in the order in which they were opened.
+fn together(company: &[Cell], log: &mut Log) -> Outcome {
+    let (gap, begin) = (company[0].gap, Instant::now());
+    let mut turns = Vec::new();
+    for (place, cell) in company.iter().enumerate() {
+        rest_until(begin + gap.length * place as u32 / company.len() as u32);
+        turns.extend(Turn::open(*cell, log)?);
+    }
+    for _ in 0..2 * gap.samples {
+        for turn in &mut turns {
+            rest_until(turn.due());
+            turn.step(log)?;
         }
-        let mut wire =
-            Wire::new(security == Security::Tls).map_err(|error| format!("no sockets: {error}"))?;
-        for sample in 0..=samples {
-            let message = command(
-                benchmark::COMMAND,
-                sample as u16 & 0x3FFF,
-                benchmark::TAKE_DATA,
-                &vec![0x5A; self.payload],
-            )
-            .map_err(|error| error.to_string())?;
-            let gap = if sample == 0 { Duration::ZERO } else { self.gap.length };
-            rest(gap);
-            let Some((applied, datagrams)) = apply(&mut pair, &message, &mut wire)? else {
-                eprintln!("flight-bench: {security}: {} octets are refused: they do not fit", self.payload);
-                return Ok(());
-            };
-            rest(gap);
-            let (processed, answers) = process(&mut pair, &message, &datagrams, &mut wire)
-                .map_err(|error| format!("{security}, {} octets: {error}", self.payload))?;
-            let begin = Instant::now();
-            for answer in answers {
-                pair.ground.process(&answer, pair.now).map_err(|refusal| refusal.reason)?;
+    }
+    Ok(())
+}
+
+fn rest_until(due: Instant) {
+    let rest = due.saturating_duration_since(Instant::now());
+    if !rest.is_zero() {
+        std::thread::sleep(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arms::arms;
+
+    fn sizes(gaps: &[u64], alone: bool) -> Vec<(u64, usize)> {
+        let (arms, schedule) =
+            (arms(&[], None).unwrap(), Schedule::new(false, &[128, 1024], gaps).alone(alone));
+        let cells: Vec<_> = arms
+            .iter()
+            .flat_map(|arm| {
+                schedule.cells(arm.rank).into_iter().map(move |(payload, gap)| Cell { arm, payload, gap })
+            })
+            .collect();
+        let found = companies(&cells, &schedule);
+        assert_eq!(found.iter().map(Vec::len).sum::<usize>(), cells.len(), "every cell once");
+        for company in &found {
+            assert!(company.iter().all(|cell| cell.gap == company[0].gap), "one gap");
+        }
+        found.iter().map(|company| (company[0].gap.length.as_millis() as u64, company.len())).collect()
+    }
+
+    #[test]
+    fn only_long_gaps_are_shared_and_companies_are_of_nearly_one_size() {
+        // Thirteen arms of two lengths: 26 cells of each gap.
+        let mut expected = vec![(0, 1); 26];
+        expected.extend(vec![(10, 1); 26]);
+        expected.extend([(500, 6), (500, 7), (500, 6), (500, 7), (2000, 26)]);
+        assert_eq!(sizes(&[0, 10, 500, 2000], false), expected);
+    }
+
+    #[test]
+    fn alone_nothing_is_shared() {
+        assert_eq!(sizes(&[2000], true), vec![(2000, 1); 26]);
+    }
+
+    #[test]
+    fn turns_together_each_rest_their_own_gap_through() {
+        let (arms, schedule) =
+            (arms(&[], None).unwrap(), Schedule::new(true, &[64], &[210]).samples(Some(3)));
+        let cells: Vec<_> = arms
+            .iter()
+            .take(3)
+            .map(|arm| Cell { arm, payload: 64, gap: schedule.cells(arm.rank)[0].1 })
+            .collect();
+        assert_eq!(resting(&cells), Duration::from_millis(7 * 210));
+        let mut turns: Vec<Turn> = Vec::new();
+        let mut log = Log { rows: Rows::new(HEADING).unwrap(), order: 0, block: 0, worked: Instant::now() };
+        for cell in &cells {
+            turns.extend(Turn::open(*cell, &mut log).unwrap());
+        }
+        for _ in 0..6 {
+            for turn in &mut turns {
+                let due = turn.due();
+                rest_until(due);
+                let before = log.worked;
+                turn.step(&mut log).unwrap();
+                assert!(Instant::now() >= due && log.worked > before);
+                assert!(turn.due() >= due + Duration::from_millis(210), "the next gap is as long");
             }
-            pair.pass(pair.now + STEP, &mut ());
-            let upkeep = begin.elapsed();
-            meter::take();
-            if sample == 0 {
-                continue;
-            }
-            for (operation, spent, upkeep) in
-                [("apply", applied, Duration::ZERO), ("process", processed, upkeep)]
-            {
-                *order += 1;
-                rows.write(&self.row(*order, operation, &spent, upkeep, &datagrams))?;
-            }
         }
-        Ok(())
+        assert_eq!(log.order, 18);
     }
-
-    fn row(
-        &self,
-        order: u64,
-        operation: &str,
-        spent: &Spent,
-        upkeep: Duration,
-        datagrams: &[Vec<u8>],
-    ) -> String {
-        let octets: usize = datagrams.iter().map(Vec::len).sum();
-        let crypto = if self.arm.arrangement.security() == Security::Restp {
-            // It has no place for a meter.
-            ",".to_owned()
-        } else {
-            format!("{},{}", spent.ciphers.time.as_nanos(), spent.ciphers.calls)
-        };
-        format!(
-            "{},{},{},{},{order},{operation},{},{crypto},{},{},{},{octets}",
-            self.arm.columns(),
-            self.payload,
-            self.gap.length.as_millis(),
-            self.block,
-            spent.total.as_nanos(),
-            spent.system.as_nanos(),
-            upkeep.as_nanos(),
-            datagrams.len(),
-        )
-    }
-}
-
-fn rest(gap: Duration) {
-    if !gap.is_zero() {
-        std::thread::sleep(gap);
-    }
-}
-
-/// What ground spends on a message, and its datagrams; none if it does not fit.
-fn apply(pair: &mut Pair, message: &[u8], wire: &mut Wire) -> Result<Option<(Spent, Datagrams)>, String> {
-    let mut datagrams = Vec::with_capacity(4);
-    meter::take();
-    let begin = Instant::now();
-    let applied = pair.ground.apply(message, pair.now);
-    while let Some(output) = pair.ground.poll() {
-        if let Output::Datagram(datagram) = output {
-            datagrams.push(datagram);
-        }
-    }
-    let made = Instant::now();
-    for datagram in &datagrams {
-        wire.send(datagram).map_err(|error| format!("nothing can be sent: {error}"))?;
-    }
-    let system = made.elapsed();
-    match applied {
-        Ok(()) => Ok(Some((Spent { total: made - begin, system, ciphers: meter::take() }, datagrams))),
-        Err(refusal) if refusal.code == "too-long" => Ok(None),
-        Err(refusal) => Err(refusal.reason),
-    }
-}
-
-/// What space spends until it has the message, and what it has to answer, which is sent later.
-fn process(
-    pair: &mut Pair,
-    message: &[u8],
-    datagrams: &[Vec<u8>],
-    wire: &mut Wire,
-) -> Result<(Spent, Datagrams), String> {
-    let mut buffers: Vec<_> = datagrams.iter().map(|datagram| vec![0; datagram.len()]).collect();
-    let mut answers = Vec::new();
-    meter::take();
-    let begin = Instant::now();
-    for buffer in &mut buffers {
-        wire.receive(buffer).map_err(|error| format!("nothing can be received: {error}"))?;
-    }
-    let came = Instant::now();
-    for buffer in &buffers {
-        pair.space.process(buffer, pair.now).map_err(|refusal| refusal.reason)?;
-    }
-    let taken = loop {
-        match pair.space.poll() {
-            Some(Output::Message(taken)) => break Some(taken),
-            Some(Output::Datagram(answer)) => answers.push(answer),
-            None => break None,
-        }
-    };
-    let (system, total) = (came - begin, came.elapsed());
-    if taken.as_deref() != Some(message) {
-        return Err("the message did not come out as it went in".to_owned());
-    }
-    Ok((Spent { total, system, ciphers: meter::take() }, answers))
 }

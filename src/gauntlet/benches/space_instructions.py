@@ -1,0 +1,78 @@
+"""How many instructions a message and a handshake take, both ends together, by valgrind's callgrind (crate
+`flight-links`). Counts do not depend on what else the machine does, nor on what rests before a message.
+"""
+
+import shutil
+
+import pyarrow as pa
+
+from gauntlet.benches import grouped, space_link
+from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.grouped import Row
+from gauntlet.benches.parts import Parts
+from gauntlet.benches.space_link import PROVIDERS, SECURITIES, facts, machine, values
+from gauntlet.errors import UserError
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.space.footprint import PAYLOADS, instructions
+
+_TIMES = 3
+"""How often it is counted: AWS-LC gathers randomness when it starts, so that counts differ a little."""
+
+HANDSHAKE = "handshake"
+
+
+def _ready() -> None:
+    space_link.ready()
+    if shutil.which("valgrind") is None:
+        raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
+
+
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    same, found = facts(), []
+    for time in range(_TIMES):
+        tell(f"{time + 1} of {_TIMES}: instructions of each security.")
+        one = parts.take(f"instructions-{time}", same, lambda: instructions(quick, tell))
+        found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
+    samples = pa.concat_tables(found, promote_options="permissive")
+    return Measured(table(samples), machine(), {"instructions": samples})
+
+
+def table(samples: pa.Table) -> pa.Table:
+    """A row for each security, provider, kind of work and time that it was counted."""
+    return grouped.rows(
+        samples,
+        {
+            "security": lambda row: row["security"],
+            "provider": lambda row: row["provider"],
+            "work": _work,
+        },
+        {"instructions": lambda of: float(of[0]["instructions"])},
+    )
+
+
+def _work(row: Row) -> str:
+    return HANDSHAKE if row["what"] == HANDSHAKE else f"message-{row['payload_octets']}"
+
+
+def _plan(payloads: tuple[int, ...]) -> Plan:
+    work = [*(f"message-{octets}" for octets in payloads), HANDSHAKE]
+    return Plan({"security": values(SECURITIES), "provider": values(PROVIDERS), "work": [*work]}, _TIMES)
+
+
+BENCH = Bench(
+    name="space-instructions",
+    about="Instructions of a message with what follows it, and of a handshake, both ends together.",
+    measures=(Kpi("instructions", "Instructions", "", 1.0, False, "By callgrind, both ends together."),),
+    full=_plan(PAYLOADS),
+    quick=_plan(PAYLOADS[-1:]),
+    measure=_measure,
+    ready=_ready,
+    labels={
+        "security": SECURITIES,
+        "provider": PROVIDERS,
+        "work": {
+            **{f"message-{octets}": f"message of {octets:,} bytes" for octets in PAYLOADS},
+            HANDSHAKE: "handshake",
+        },
+    },
+)
