@@ -220,10 +220,12 @@ def _several(values: Sequence[float], unit: str) -> str:
 
 def worst(grid: Grid, candidate: Candidate) -> str:
     """How far a transport of `overall` is from its need where it does worst, with the condition where there
-    are several.
+    are several and it matters.
     """
     how = distance(candidate.deciding)
-    return f"{how}, at {_at(grid, candidate)}" if len(grid.own) > 1 and _at(grid, candidate) else how
+    if len(grid.own) == 1 or how == "the best":
+        return how
+    return f"{how}, at {where}" if (where := _at(grid, candidate)) else how
 
 
 def _at(grid: Grid, candidate: Candidate) -> str:
