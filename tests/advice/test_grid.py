@@ -9,7 +9,9 @@ from gauntlet.advice import words
 from gauntlet.advice.classes import Need, ServiceClass
 from gauntlet.advice.grid import Candidate, Cell, Grid, Sample, Variant, grid
 from gauntlet.advice.serves import Condition
+from gauntlet.advice.shown import shown
 from gauntlet.advice.standing import Grade, Tail
+from gauntlet.advice.use import Advice
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
@@ -226,7 +228,7 @@ def test_the_answer_names_who_serves_under_every_condition_and_where_it_is_worst
     )
     of = made(results, LOSSY, candidates=["sctp", "udp"])
     assert words.answer(of) == (
-        "UDP serves it under every condition. It has 40 % to spare at the worst "
+        "UDP serves it under both conditions. UDP has 40 % to spare at the worst "
         "(25 ms, 1 % loss: one-way delay, 95th percentile)."
     )
 
@@ -251,7 +253,7 @@ def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
         }
     )
     assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
-        "None serves it under every condition; nearest is SCTP (a near miss, 1.05 × the limit at "
+        "None serves it under both conditions; nearest is SCTP (a near miss, 1.05 × the limit at "
         "25 ms, 1 % loss: one-way delay, 95th percentile). SCTP serves it under "
         "1 of 2 conditions and UDP under 1."
     )
@@ -270,3 +272,44 @@ def test_of_what_is_half_played_it_says_so_and_names_nobody() -> None:
     )
     assert words.nobody(of) == "not all measured"
     assert words.answer(made(Results({}), LOSSY)) == "Not measured."
+
+
+def test_only_the_best_mean_is_called_the_best_in_sentence_and_cell_alike() -> None:
+    """Of 50.5 ms and 50.6 ms both read as about the same, and one is the best."""
+    need = SOON.model_copy(update={"losses": [0.0, 0.01]})
+    values = {
+        ("fast", (0.025, 0.0)): {"tcp-bbr": [0.0506] * 3, "sctp": [0.0505] * 3},
+        ("fast", (0.025, 0.01)): {"tcp-bbr": [0.0600] * 3, "sctp": [0.0640] * 3},
+    }
+    of = made(Results(values), need, candidates=["tcp-bbr", "sctp"])
+    assert words.answer(of) == (
+        "TCP BBR and SCTP serve it under both conditions. Of these TCP BBR is within 0.5 % of the best at "
+        "the worst of 2 conditions (25 ms, 0 % loss: download time)."
+    )
+    lossless, lossy = of.cells
+    assert [words.distance(it.deciding) for it in lossless.candidates] == ["the best", words.NEXT_TO_BEST]
+    assert words.label(lossless.candidates[0].protocol) == "SCTP"
+    assert [words.distance(it.deciding) for it in lossy.candidates] == ["the best", "1.07 × the best"]
+    assert words.conditions(of) == "2 conditions: 25 ms one way; 0 and 1 % loss"
+    assert words.worst(of, of.overall()[0]) == "within 0.5 % of the best, at 25 ms, 0 % loss"
+
+
+def test_what_the_answer_names_is_never_folded_away_and_one_delay_has_its_losses_across() -> None:
+    """At 0 % four others are ahead of it by a trace; three are shown at most besides."""
+    names = ["udp", "tcp-cubic", "tcp-reno", "sctp", "tcp-bbr"]
+    need = SOON.model_copy(update={"losses": [0.0, 0.01]})
+    ahead = {it: [1.0 + 0.001 * place] * 3 for place, it in enumerate(names)}
+    values = {
+        ("fast", (0.025, 0.0)): ahead,
+        ("fast", (0.025, 0.01)): {it: [1.0 if it == "tcp-bbr" else 1.08] * 3 for it in names},
+    }
+    of = made(Results(values), need, candidates=names)
+    assert of.overall()[0].protocol == "tcp-bbr"
+    (told,) = shown(Advice((of,), (), ((),), ((),)))["classes"]
+    assert told["columns"] == ["0 % loss", "1 % loss"]
+    assert [row["heading"] for row in told["rows"]] == ["25 ms one way"]
+    seen = [[it["label"] for it in cell["first"]] for cell in told["rows"][0]["cells"]]
+    assert seen[0] == ["UDP", "TCP CUBIC", "TCP Reno", "TCP BBR"]
+    assert seen[1][0] == "TCP BBR"
+    assert told["use"][0]["worst"] == "within 0.5 % of the best, at 25 ms, 0 % loss"
+    assert len(told["use"]) + len(told["also"]) == 5

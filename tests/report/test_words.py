@@ -13,7 +13,7 @@ from gauntlet import report
 from gauntlet.report import page
 from gauntlet.report.answer import sentences
 from gauntlet.report.contents import figures
-from gauntlet.report.factors import factor_of
+from gauntlet.report.factors import assigned, factor_of
 from gauntlet.report.figures import cdfs
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
@@ -145,3 +145,20 @@ def test_windows_in_which_nothing_arrives_are_no_figure(
 
     monkeypatch.setattr(type(evaluation.results), "by_flow", lambda _, *given: windows(*given))
     assert (cdfs.throughput(evaluation) is not None) == drawn
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "label", "words"),
+    [
+        ("loss", 0.005, "0.005", "loss 0.5 %"),
+        ("loss", 0, "0", "loss 0 %"),
+        ("sysctl.net.ipv4.tcp_sack", "0", "0", "sysctl net.ipv4.tcp_sack = 0"),
+        ("scenario.outages", "0.5-3.5s", "0.5-3.5s", "outages 0.5 to 3.5 s"),
+        ("channel_delay_s", 0.025, "25 ms", "channel delay 25 ms"),
+    ],
+)
+def test_a_factor_with_its_value_reads_as_people_say_it(
+    name: str, value: Any, label: str, words: str
+) -> None:
+    factor = factor_of(name, {value: label})
+    assert assigned(factor.words, factor.label(value)) == words

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.studies.arithmetic import Evaluator, Series, averaged
+from gauntlet.studies.arithmetic import Evaluator, Extreme, Series, averaged, ended
 from gauntlet.studies.expression import MOST_CHARACTERS, MOST_DEPTH, BadExpression, parse
 
 TERMS = {"a": Series({1: 6.0, 2: 8.0}), "b": Series({2: 2.0, 3: 4.0})}
@@ -31,7 +31,7 @@ def value(text: str) -> object:
         ("a", {1: 6.0, 2: 8.0}),
         ("a / b", {2: 4.0}),
         ("10 - a", {1: 4.0, 2: 2.0}),
-        ("2 * least(a) - greatest(b)", 8.0),
+        ("2 * least(a) - greatest(b)", Extreme(8.0, 2)),
     ],
 )
 def test_what_it_comes_to(text: str, comes_to: object) -> None:
@@ -95,3 +95,12 @@ def test_an_average_of_series_has_the_repetitions_of_all() -> None:
     found = averaged([TERMS["a"], TERMS["b"], Series({1: 1.0, 2: 5.0})])
     assert isinstance(found, Series)
     assert dict(found.values) == {2: 5.0}
+
+
+def test_the_least_of_the_repetitions_says_of_how_many_it_is() -> None:
+    """The worst of 20 runs is exact and rests on 20; a formula rests on none."""
+    runs = {"a": Series({run: float(run) for run in range(1, 21)})}
+    found, _ = ended(Evaluator(runs, FUNCTIONS).value(parse("1000 * least(a)")), 0.05)
+    assert (found.value, found.low, found.high, found.n) == (1000.0, 1000.0, 1000.0, 20)
+    formula, _ = ended(Evaluator({}, FUNCTIONS).value(parse("2 * 3")), 0.05)
+    assert (formula.value, formula.n) == (6.0, 0)

@@ -74,6 +74,14 @@ def test_a_difference_is_in_the_units_of_the_kpi(tmp_path: Path) -> None:
     assert found.bound == "at most −0.500 Mbit/s"
 
 
+def test_the_number_of_a_comparison_says_what_it_is_of(tmp_path: Path) -> None:
+    values = {("tcp-bbr", 0.01): [1e6] * 10, ("tcp-bbr", 0.0): [2e6] * 10}
+    given = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, at_least=0.9)
+    assert decide(tmp_path, given, values).compared == "0.500 times that with loss 0 %"
+    less = measuring("comparison", this=BBR_LOSSY, that=BBR_CLEAN, measure="difference", at_most=-5e5)
+    assert decide(tmp_path, less, values).compared == "1.00 Mbit/s less than with loss 0 %"
+
+
 @pytest.mark.parametrize(("ratio", "verdict"), list(zip((1.0, 1.3, 1.1), VERDICTS, strict=True)))
 def test_equivalence_needs_the_whole_interval_inside_the_band(
     tmp_path: Path, ratio: float, verdict: Verdict

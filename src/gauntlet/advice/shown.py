@@ -13,6 +13,9 @@ from gauntlet.metrics.numbers import listed
 VISIBLE = 3
 """Transports of a cell that are shown before one asks for the rest."""
 
+ALONE = 6
+"""Those of the only cell of a class, which has the width of the page."""
+
 MOST = 4
 """Changes of a setting that are told one by one; of more there is an overview."""
 
@@ -46,6 +49,8 @@ def shown(advice: Advice) -> dict[str, Any]:
             if need.source or need.assumed
         ],
         "whose": advice.whose,
+        "rule": words.BEST_RULE,
+        "unclassed": advice.unclassed,
         "tails": any(
             words.slowest(it) for grid, _, _ in measured for cell in grid.cells for it in cell.candidates
         ),
@@ -76,18 +81,30 @@ def shown(advice: Advice) -> dict[str, Any]:
 
 
 def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[Badge]) -> dict[str, Any]:
-    delays = sorted({cell.delay_s for cell in grid.cells}, key=unknown_last)
-    rows = list(dict.fromkeys((cell.loss, cell.variant) for cell in grid.cells))
-    rows.sort(key=lambda it: unknown_last(it[0]))
-    places = {(cell.loss, cell.variant, cell.delay_s): cell for cell in grid.cells}
-    several = len({variant.queue for _, variant in rows}) > 1
-    serving = [it for it in grid.overall() if it.grade.serving]
+    # Delays stand across, and losses where there is but one delay.
+    delays_across = len({cell.delay_s for cell in grid.cells}) > 1
+    across, down = (_of_delay, _of_loss) if delays_across else (_of_loss, _of_delay)
+    places = {
+        (cell.delay_s, (cell.loss, cell.variant))
+        if delays_across
+        else (cell.loss, (cell.delay_s, cell.variant)): cell
+        for cell in grid.cells
+    }
+    columns = sorted({column for column, _ in places}, key=unknown_last)
+    rows = sorted(dict.fromkeys(row for _, row in places), key=lambda it: unknown_last(it[0]))
+    alone = len(columns) == len(rows) == 1
+    queues = [cell.queue for cell in grid.cells]
+    overall = grid.overall()
+    serving = [it for it in overall if it.grade.serving]
+    named = overall[0].protocol if overall else ""
     return {
         "name": grid.service.name,
         "needs": _capital("; ".join(words.asked(need) for need in grid.service.needs)),
         "study": [words.label(it) for it in grid.service.study],
         "of_study": bool(grid.by),
-        "use": [_transport(it) for it in serving],
+        "conditions": words.conditions(grid),
+        "use": [{**_transport(it), "worst": words.worst(grid, it)} for it in serving[:VISIBLE]],
+        "also": [{**_transport(it), "worst": words.worst(grid, it)} for it in serving[VISIBLE:]],
         "nobody": words.nobody(grid),
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
@@ -97,26 +114,40 @@ def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[
             for need in grid.service.needs
             if need.assumed and need.bound is not None
         ),
-        "delays": ["" if it is None else f"{1e3 * it:g} ms one way" for it in delays],
-        "queue": "" if several or not rows else rows[0][1].queue,
+        "columns": [across(it) for it in columns],
+        "alone": alone,
+        "queue": queues[0] if len(set(queues)) == 1 else "",
         "rows": [
             {
-                "loss": "" if loss is None else f"{100 * loss:g} % loss",
+                "heading": down(value),
                 "besides": variant.besides,
-                "queue": f"queue {variant.queue}" if several and variant.queue else "",
-                "cells": [_cell(places.get((loss, variant, delay_s))) for delay_s in delays],
+                "queue": f"queue {variant.queue}" if variant.queue and len(set(queues)) > 1 else "",
+                "cells": [
+                    _cell(places.get((column, (value, variant))), named, ALONE if alone else VISIBLE)
+                    for column in columns
+                ],
             }
-            for loss, variant in rows
+            for value, variant in rows
         ],
     }
 
 
-def _cell(cell: Cell | None) -> dict[str, Any] | None:
+def _of_delay(delay_s: float | None) -> str:
+    return "" if delay_s is None else f"{1e3 * delay_s:g} ms one way"
+
+
+def _of_loss(loss: float | None) -> str:
+    return "" if loss is None else f"{100 * loss:g} % loss"
+
+
+def _cell(cell: Cell | None, named: str, visible: int) -> dict[str, Any] | None:
+    """The best of a cell, and always the transport that the answer names."""
     if cell is None:
         return None
     serving = [it for it in cell.candidates if it.grade.serving]
     near = [it for it in cell.candidates if it.grade == Grade.NEAR_MISS]
-    first = [*serving[:VISIBLE], *near[: max(VISIBLE - len(serving), 0)]] or list(cell.candidates[:1])
+    best = [*serving[:visible], *near[: max(visible - len(serving), 0)]] or list(cell.candidates[:1])
+    first = [it for it in cell.candidates if it in best or it.protocol == named]
     rest = [it for it in cell.candidates if it not in first]
     return {
         "serves": bool(serving),

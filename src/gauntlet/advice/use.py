@@ -43,6 +43,8 @@ class Advice:
     """Settings of which these results say nothing, where that is to be told."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Of those that were varied elsewhere: the setting -> where, and what came of it."""
+    unclassed: tuple[str, ...] = ()
+    """Experiments that no need is measured in: their conditions give no advice."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, values in SI units."""
@@ -58,6 +60,7 @@ class Advice:
             ],
             "settings_not_varied": list(self.unvaried),
             "settings_elsewhere": dict(self.elsewhere),
+            "without_class": list(self.unclassed),
         }
 
 

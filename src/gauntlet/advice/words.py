@@ -21,8 +21,16 @@ MARKS = {
 }
 """A sign for each grade; the words stand in `LEGEND`."""
 
-_ROUNDS_TO_BEST = 1.005
-"""Nearer to the best than this is shown as the best: three digits show no difference."""
+_NO_DIFFERENCE = 1.005
+"""Nearer to the best than this is told as such and not as a factor: three digits show no difference."""
+
+NEXT_TO_BEST = f"within {100 * (_NO_DIFFERENCE - 1):g} % of the best"
+
+BEST_RULE = (
+    "Best first, by where each does worst: by grade, then by the distance to the need that it is furthest "
+    "from keeping. Only the best mean under a condition is called the best there."
+)
+"""How transports are ordered and called, in sentences as in cells."""
 
 NAMED = 2
 """Transports that a sentence names after the first; of more the cells tell."""
@@ -65,8 +73,9 @@ def condition(cell: Cell, *, queue: bool = False) -> str:
 
 
 def distance(standing: Standing) -> str:
-    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 97 % of the best. Beyond a limit
-    that is against the best both are told, since the grade goes by the limit.
+    """How far a transport is from the need: 21 % to spare; 1.04 × the limit; 97 % of the best; the best,
+    which is said of the best mean only. Beyond a limit that is against the best both are told, since the
+    grade goes by the limit.
     """
     if standing.grade == Grade.NOTHING:
         return "not everything arrives"
@@ -78,8 +87,18 @@ def distance(standing: Standing) -> str:
     if best is None:
         return beyond or f"{number(100 * standing.margin, 0)} % to spare"
     off = standing.times * best
-    of_best = "the best" if off < _ROUNDS_TO_BEST else _off(off, "the best", more=more)
+    if _leads(off):
+        of_best = "the best"
+    else:
+        of_best = NEXT_TO_BEST if off < _NO_DIFFERENCE else _off(off, "the best", more=more)
     return f"{beyond} and {of_best}" if beyond else of_best
+
+
+def _leads(off: float) -> bool:
+    """Whether a value so many times from the best is the best itself; dividing and multiplying may leave a
+    trace.
+    """
+    return off <= 1 or math.isclose(off, 1, rel_tol=1e-9)
 
 
 def _off(times: float, what: str, *, more: bool) -> str:
@@ -171,10 +190,42 @@ def answer(grid: Grid) -> str:
 
 
 def _under(grid: Grid) -> str:
-    """Under every condition; where there is but one, under which."""
+    """Under all so many conditions; where there is but one, under which."""
     if len(grid.own) > 1:
-        return "under every condition"
+        return _all(grid)
     return f"at {where}" if (where := condition(grid.own[0])) else "here"
+
+
+def _all(grid: Grid) -> str:
+    return "under both conditions" if len(grid.own) == 2 else f"under all {len(grid.own)} conditions"
+
+
+def conditions(grid: Grid) -> str:
+    """What an answer rests on: 2 conditions: 50 ms one way; 0 and 1 % loss; 512 kB queue."""
+    own = grid.own
+    queues = list(dict.fromkeys(it.queue for it in own if it.queue))
+    said = [
+        _several([1e3 * it.delay_s for it in own if it.delay_s is not None], "ms one way"),
+        _several([100 * it.loss for it in own if it.loss is not None], "% loss"),
+        f"queue {listed(queues)}" if queues else "",
+        listed(besides) if (besides := list(dict.fromkeys(it.variant.besides for it in own))) != [""] else "",
+    ]
+    return f"{counted(len(own), 'condition')}: {'; '.join(filter(None, said)) or 'all runs'}"
+
+
+def _several(values: Sequence[float], unit: str) -> str:
+    """Different numbers with their unit: 0, 0.1 and 1 % loss."""
+    return f"{listed([f'{it:g}' for it in sorted(set(values))])} {unit}" if values else ""
+
+
+def worst(grid: Grid, candidate: Candidate) -> str:
+    """How far a transport of `overall` is from its need where it does worst, with the condition where there
+    are several and it matters.
+    """
+    how = distance(candidate.deciding)
+    if len(grid.own) == 1 or how == "the best":
+        return how
+    return f"{how}, at {where}" if (where := _at(grid, candidate)) else how
 
 
 def _at(grid: Grid, candidate: Candidate) -> str:
@@ -186,7 +237,7 @@ def nobody(grid: Grid) -> str:
     """Why no transport is named for a class, in a few words."""
     overall = grid.overall()
     unfinished = bool(overall) and overall[0].grade == Grade.UNMEASURED
-    return "not all measured" if unfinished else "none under every condition"
+    return "not all measured" if unfinished else f"none {_under(grid)}"
 
 
 def how_well(grid: Grid) -> str:
@@ -203,17 +254,18 @@ def asked(need: Need) -> str:
 
 
 def _best(grid: Grid, serving: list[Candidate]) -> str:
-    """How the best of those that serve does where it does worst."""
+    """How the first of those that serve does where it does worst."""
     first = serving[0]
     how = distance(first.deciding)
-    named = "It" if len(serving) == 1 else f"Of these {label(first.protocol)}"
-    if how == "the best":
-        return f"{named} is the best{' everywhere' if len(grid.own) > 1 else ''}."
-    verb = "takes" if "×" in how else "has"
+    named = label(first.protocol) if len(serving) == 1 else f"Of these {label(first.protocol)}"
     what = _measured(first.deciding)
+    where = _under(grid)
+    if how == "the best":
+        return f"{named} is the best {where} ({what})."
+    verb = "is" if how == NEXT_TO_BEST else "takes" if "×" in how else "has"
     if len(grid.own) == 1:
-        return f"{named} {verb} {how} ({what})."
-    return f"{named} {verb} {how} at the worst ({_at(grid, first)}: {what})."
+        return f"{named} {verb} {how} {where} ({what})."
+    return f"{named} {verb} {how} at the worst of {len(grid.own)} conditions ({_at(grid, first)}: {what})."
 
 
 def _worst(grid: Grid, candidate: Candidate) -> str:

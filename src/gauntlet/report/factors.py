@@ -1,5 +1,6 @@
 """The conditions of an experiment: its factors beside the protocol and the repetition, and how they read."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,12 @@ NOT_CONDITIONS = ("protocol", "repetition")
 
 _SHARES = ("loss", "loss_up", "loss_down", "duplicate", "corrupt")
 """Factors that are fractions and are shown in per cent."""
+
+_SYSCTL = "sysctl"
+"""The table of an experiment file whose keys are settings of the kernel."""
+
+_SPANS = re.compile(r"\b(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(ms|s|min|h)\b")
+"""From when to when, as an outage is written: 0.5-3.5s."""
 
 _UNITS: tuple[tuple[str, str], ...] = (
     ("_s", "s"),
@@ -83,7 +90,7 @@ def factor_of(name: str, labels: dict[Any, str]) -> Factor:
     if numeric:
         values = tuple(sorted(values))
     suffix, unit = next(((end, unit) for end, unit in _UNITS if name.endswith(end)), ("", ""))
-    words = name.removesuffix(suffix).replace("_", " ").replace(".", " ")
+    words = _called(name.removesuffix(suffix))
     scale = 1.0
     if numeric and name.rpartition(".")[2] in _SHARES:
         unit, scale = "%", 100.0
@@ -98,12 +105,31 @@ def factor_of(name: str, labels: dict[Any, str]) -> Factor:
     return Factor(name, words, unit if numeric else "", values, labels, scale)
 
 
+def _called(name: str) -> str:
+    """A factor's name for people: that of a sysctl is the kernel's own, any other its last part, for the
+    table of the file in which it stands tells nothing more.
+    """
+    table, _, of_kernel = name.partition(".")
+    if table == _SYSCTL and of_kernel:
+        return f"{_SYSCTL} {of_kernel}"
+    return name.rpartition(".")[2].replace("_", " ")
+
+
+def assigned(words: str, label: str) -> str:
+    """A factor with its value: channel delay 25 ms; sysctl net.ipv4.tcp_sack = 0."""
+    return f"{words} = {label}" if words.startswith(f"{_SYSCTL} ") else f"{words} {label}"
+
+
 def readable(name: str, value: Any, label: str) -> str:
     """How a factor's value reads: a size in the unit, decimal or binary, in which it has the fewest digits
-    (2,097,152 bytes are 2 MiB, 512,000 are 512 kB), whatever results of an earlier version call it.
+    (2,097,152 bytes are 2 MiB, 512,000 are 512 kB), a share in per cent, a span of time with a blank before
+    its unit, whatever results of an earlier version call it.
     """
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return units.spaced(units.format_size(value)) if name.endswith("_bytes") and number else label
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if name.endswith("_bytes"):
+            return units.spaced(units.format_size(value))
+        return f"{100 * value:g} %" if name.rpartition(".")[2] in _SHARES else label
+    return _SPANS.sub(r"\1 to \2 \3", label)
 
 
 def _size_unit(values: Sequence[Any]) -> tuple[str, float]:

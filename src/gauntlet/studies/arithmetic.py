@@ -1,8 +1,9 @@
 """What an expression of a ledger comes to.
 
-A value is a number, which is exact; a series, one number a repetition, of which only the repetitions count
-that all series of an operation have; or an estimate, a mean with its interval, with which nothing more can be
-done. A series at the end becomes the mean over its repetitions.
+A value is a number, which is exact; an extreme, the least or the greatest of some repetitions, which is exact
+too and knows their count; a series, one number a repetition, of which only the repetitions count that all
+series of an operation have; or an estimate, a mean with its interval, with which nothing more can be done. A
+series at the end becomes the mean over its repetitions.
 """
 
 import operator
@@ -35,7 +36,16 @@ class Estimate:
     words: str = ""
 
 
-Value = float | str | Series | Estimate
+@dataclass(frozen=True)
+class Extreme:
+    """The least or the greatest of all repetitions, and what was worked out of it."""
+
+    value: float
+    n: int
+    """Repetitions that it is of; where several extremes came together, the fewest."""
+
+
+Value = float | str | Series | Estimate | Extreme
 Function = Callable[..., float]
 
 _OPERATIONS: Mapping[str, Callable[[float, float], float]] = {
@@ -71,7 +81,7 @@ class Evaluator:
     def _called(self, tree: Call, values: list[Value]) -> Value:
         if tree.name in BUILT_IN:
             return BUILT_IN[tree.name](tree, values, self.alpha)
-        if any(isinstance(it, Series | Estimate) for it in values):
+        if any(isinstance(it, Series | Estimate | Extreme) for it in values):
             raise BadExpression(tree.at, f"{tree.name}() takes numbers and texts, and no terms")
         try:
             return float(self.functions[tree.name](*values))
@@ -90,7 +100,9 @@ def ended(value: Value, alpha: float) -> tuple[Mean, str]:
         return (the_same(numbers[0]) if value.deterministic else mean(numbers, alpha)), ""
     if isinstance(value, str):
         raise BadExpression(0, "a text is no result; it must come to a number")
-    return Mean(value, value, value, 1, EXACT), ""
+    if isinstance(value, Extreme):
+        return Mean(value.value, value.value, value.value, value.n, EXACT), ""
+    return Mean(value, value, value, 0, EXACT), ""
 
 
 def averaged(each: list[Value]) -> Value:
@@ -107,10 +119,13 @@ def _worked_out(tree: Operation, left: Value, right: Value) -> Value:
         what = "a text" if isinstance(left, str) or isinstance(right, str) else "what ratio() gives"
         raise BadExpression(tree.at, f"'{tree.sign}' cannot be done with {what}")
     work = _OPERATIONS[tree.sign]
+    counts = [it.n for it in (left, right) if isinstance(it, Extreme)]
+    left, right = (it.value if isinstance(it, Extreme) else it for it in (left, right))
     if not isinstance(left, Series) and not isinstance(right, Series):
         if tree.sign == "/" and right == 0:
             raise BadExpression(tree.at, "this divides by 0")
-        return work(left, right)
+        found = work(left, right)
+        return Extreme(found, min(counts)) if counts else found
     one, other = _series(left, right), _series(right, left)
     shared = one.values.keys() & other.values.keys()
     for repetition in sorted(shared):
@@ -158,7 +173,8 @@ def _extreme(of: Callable[[list[float]], float]) -> Callable[[Call, list[Value],
     def extreme(tree: Call, values: list[Value], _: float) -> Value:
         if len(values) != 1 or not isinstance(values[0], Series):
             raise BadExpression(tree.at, f"{tree.name}() takes one term, or an expression of terms")
-        return of(_numbers(values[0]))
+        numbers = _numbers(values[0])
+        return Extreme(of(numbers), len(numbers))
 
     return extreme
 

@@ -33,6 +33,13 @@ EXACT = "exact"
 """Method of a `Mean` that no repetition can change: a formula's value."""
 
 
+TIMES = "times that with "
+"""How a ratio says what it is of."""
+
+THAN = "than with "
+"""How a difference says from what."""
+
+
 OVER_THE_LINE = ", over the whole line"
 """What is said of a number that was freed of which stretches were drawn."""
 
@@ -84,7 +91,7 @@ class Decision:
     low: float | None = None
     high: float | None = None
     n: int = 0
-    """Repetitions; 0 for a value that is exact."""
+    """Repetitions; 0 for a value of a formula."""
     bound: str = ""
     unit: str = ""
     factor: float = 1.0
@@ -93,6 +100,10 @@ class Decision:
     parts: tuple["Decision", ...] = ()
     deterministic: bool = False
     """Whether all repetitions were the same one, since nothing was drawn: one observation, no interval."""
+    exact: bool = False
+    """Whether the value is no mean: a formula's, or the least or the greatest of the repetitions."""
+    against: str = ""
+    """Of a comparison, what its number is of, for people: times that with TCP Reno."""
 
     def because(self, words: str) -> "Decision":
         """The same with more to say, first."""
@@ -103,7 +114,7 @@ class Decision:
         """The value for people, with its unit; a dash without one."""
         if self.value is None:
             return MISSING
-        exact = self.n == 0 and float(self.value * self.factor).is_integer()
+        exact = (self.exact or self.n == 0) and float(self.value * self.factor).is_integer()
         unit = f" {self.unit}" if self.unit else ""
         return number(self.value * self.factor, 0 if exact else None) + unit
 
@@ -118,6 +129,19 @@ class Decision:
     def measured(self) -> str:
         """Value and interval for people: 0.973 [0.961 to 0.985]."""
         return f"{self.shown} [{self.interval}]" if self.interval else self.shown
+
+    @property
+    def compared(self) -> str:
+        """The value for people with what it is compared to: 0.0867 times that with TCP Reno; a difference
+        says which way it goes: 1.03 s more than with TCP Reno.
+        """
+        if not self.against or self.value is None:
+            return self.shown
+        if self.against.startswith(TIMES):
+            return f"{self.shown} {self.against}"
+        if self.value == 0:
+            return f"{self.shown} more {self.against}"
+        return f"{self.shown.lstrip('−')} {'more' if self.value > 0 else 'less'} {self.against}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as verdicts.json holds it."""
@@ -166,6 +190,7 @@ def judged(
     unit: str = "",
     factor: float = 1.0,
     left_out: LeftOut | None = None,
+    against: str = "",
 ) -> Decision:
     """The decision that an interval and bounds make.
 
@@ -192,12 +217,14 @@ def judged(
         value=mean.value,
         low=mean.low,
         high=mean.high,
-        n=0 if mean.method == EXACT else mean.n,
+        n=mean.n,
         bound=bounds.words(factor, unit),
         unit=unit,
         factor=factor,
         reason=reason,
         deterministic=deterministic,
+        exact=mean.method == EXACT,
+        against=against,
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gauntlet.figures.style import styles
-from gauntlet.report.factors import Factor, factor_of
+from gauntlet.report.factors import Factor, assigned, factor_of
 from gauntlet.studies.summary import Summary
 
 
@@ -20,4 +20,4 @@ def factor_words(summary: Summary, experiment: str, name: str, value: Any) -> st
     # A ledger may write 0 where the experiment has 0.0.
     own = next((have for have in summary.factors(experiment)[name] if have == value), value)
     label = summary.label(experiment, name, own)
-    return label if name == "protocols" else f"{summary_factor(summary, experiment, name).words} {label}"
+    return label if name == "protocols" else assigned(summary_factor(summary, experiment, name).words, label)

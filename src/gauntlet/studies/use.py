@@ -9,6 +9,7 @@ from gauntlet.studies.advised import grids
 from gauntlet.studies.calibrated import behind
 from gauntlet.studies.model import Study
 from gauntlet.studies.settings import changes
+from gauntlet.studies.siblings import with_other_queues
 from gauntlet.studies.summary import Summary
 
 
@@ -26,7 +27,20 @@ def advice(study: Study, summary: Summary) -> Advice:
         values_rest,
         unvaried=tuple(it for it in silent_on if it not in study.elsewhere),
         elsewhere={name: told for name, told in study.elsewhere.items() if name in silent_on},
+        unclassed=tuple(_unclassed(study, summary, found)),
     )
+
+
+def _unclassed(study: Study, summary: Summary, found: Sequence[Grid]) -> list[str]:
+    """The experiments that no need is measured in, not even with another queue; none without classes."""
+    if not found:
+        return []
+    needs = [need for grid in found for need in grid.service.needs]
+    asked = {name for need in needs for name in need.experiments}
+    for need in needs:
+        for other in with_other_queues(study, summary, need).values():
+            asked |= set(other.experiments)
+    return [name for name in summary.experiments if name not in asked]
 
 
 def _experiments(grid: Grid, *, absolute: bool = False) -> Sequence[str]:

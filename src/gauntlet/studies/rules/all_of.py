@@ -93,20 +93,7 @@ class Rule(Ruled):
             shown, verdict = parts[0], Verdict.REPRODUCED
         held = sum(part.verdict == Verdict.REPRODUCED for part in parts)
         reason = "" if shown.value is None else f"{held} of {len(parts)} parts hold"
-        return Decision(
-            verdict=verdict,
-            what=shown.what,
-            value=shown.value,
-            low=shown.low,
-            high=shown.high,
-            n=shown.n,
-            bound=shown.bound,
-            unit=shown.unit,
-            factor=shown.factor,
-            reason="; ".join(part for part in (reason, shown.reason) if part),
-            parts=parts,
-            deterministic=shown.deterministic,
-        )
+        return replace(shown, verdict=verdict, parts=parts).because(reason)
 
 
 def _open(alone: Decision, strict: Decision, parts: int) -> Decision:

@@ -18,7 +18,7 @@ from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.quantity import shown
 from gauntlet.metrics.ratios import ratio
 from gauntlet.metrics.selected import LeftOut
-from gauntlet.studies.decide import Context, Decision, judged
+from gauntlet.studies.decide import THAN, TIMES, Context, Decision, judged
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
 from gauntlet.studies.select import Selection
 
@@ -52,17 +52,22 @@ class Rule(Bounded, Measuring):
             unit=kpi.shown_unit if difference else "",
             factor=kpi.shown_factor if difference else 1.0,
             left_out=left_out,
+            against=f"{THAN if difference else TIMES}{self._apart(context)[1]}",
         ).because(zeros)
 
     def _sides(self, context: Context) -> str:
         """What differs between the two: "loss 1 % relative to loss 0 %"."""
+        word = "minus" if self.measure == "difference" else "relative to"  # "over" is in names of protocols
+        this, that = self._apart(context)
+        return f"{this or self.measure} {word} {that}"
+
+    def _apart(self, context: Context) -> tuple[str, str]:
+        """Each side's factors that the other does not share; of the second "all" where it has none."""
         this, that = (
             {name: value for name, value in one.items() if name not in other or other[name] != value}
             for one, other in ((self.this, self.that), (self.that, self.this))
         )
-        word = "minus" if self.measure == "difference" else "relative to"  # "over" is in names of protocols
-        own = self.under(context, this) or self.measure
-        return f"{own} {word} {self.under(context, that) or 'all'}"
+        return self.under(context, this), self.under(context, that) or "all"
 
     def _shared(self, context: Context) -> str:
         same = {name: value for name, value in self.this.items() if self.that.get(name) == value}

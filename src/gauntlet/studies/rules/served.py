@@ -49,4 +49,4 @@ class Rule(Bounded):
         service = context.study.advice.by_name[self.class_]
         share = of_class(FromSummary(context.study, context.summary), service).share_served
         what = "share of the recommended transports that serve the class"
-        return judged(Mean(share, share, share, 1, EXACT), self.bounds, what=what)
+        return judged(Mean(share, share, share, 0, EXACT), self.bounds, what=what)
