@@ -1,4 +1,4 @@
-//! Transfers with cumulative acknowledgements beside the same with SACK (R-ARQ-5), and through losses with SNACK (R-CC-4):
+//! Transfers with cumulative acknowledgements beside the same with SACK, and through losses with SNACK:
 //! `cargo run --release --package restp-sim --example recovery`.
 
 use std::time::Duration;
