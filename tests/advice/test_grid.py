@@ -228,8 +228,8 @@ def test_the_answer_names_who_serves_under_every_condition_and_where_it_is_worst
     )
     of = made(results, LOSSY, candidates=["sctp", "udp"])
     assert words.answer(of) == (
-        "UDP serves it under both conditions. UDP has 40 % to spare at the worst "
-        "(25 ms, 1 % loss: one-way delay, 95th percentile)."
+        "UDP serves it under both conditions. It has 40 % to spare at the worst "
+        "of 2 conditions (25 ms, 1 % loss: one-way delay, 95th percentile)."
     )
 
 
@@ -290,7 +290,7 @@ def test_only_the_best_mean_is_called_the_best_in_sentence_and_cell_alike() -> N
     assert [words.distance(it.deciding) for it in lossless.candidates] == ["the best", words.NEXT_TO_BEST]
     assert words.label(lossless.candidates[0].protocol) == "SCTP"
     assert [words.distance(it.deciding) for it in lossy.candidates] == ["the best", "1.07 × the best"]
-    assert words.conditions(of) == "2 conditions: 25 ms one way; 0 and 1 % loss"
+    assert words.conditions(of) == "2 conditions: 25 ms one way; 0 and 1 % loss; queue 512 kB"
     assert words.worst(of, of.overall()[0]) == "within 0.5 % of the best, at 25 ms, 0 % loss"
 
 

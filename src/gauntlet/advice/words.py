@@ -257,14 +257,13 @@ def _best(grid: Grid, serving: list[Candidate]) -> str:
     """How the first of those that serve does where it does worst."""
     first = serving[0]
     how = distance(first.deciding)
-    named = label(first.protocol) if len(serving) == 1 else f"Of these {label(first.protocol)}"
+    named = "It" if len(serving) == 1 else f"Of these {label(first.protocol)}"
     what = _measured(first.deciding)
-    where = _under(grid)
-    if how == "the best":
-        return f"{named} is the best {where} ({what})."
-    verb = "is" if how == NEXT_TO_BEST else "takes" if "×" in how else "has"
+    verb = "is" if how in ("the best", NEXT_TO_BEST) else "takes" if "×" in how else "has"
     if len(grid.own) == 1:
-        return f"{named} {verb} {how} {where} ({what})."
+        return f"{named} {verb} {how} ({what})."
+    if how == "the best":
+        return f"{named} is the best {_all(grid)} ({what})."
     return f"{named} {verb} {how} at the worst of {len(grid.own)} conditions ({_at(grid, first)}: {what})."
 
 
