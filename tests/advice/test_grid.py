@@ -277,7 +277,7 @@ def test_of_what_is_half_played_it_says_so_and_names_nobody() -> None:
 def test_only_the_best_mean_is_called_the_best_in_sentence_and_cell_alike() -> None:
     """Of 50.5 ms and 50.6 ms both read as about the same, and one is the best."""
     need = SOON.model_copy(update={"losses": [0.0, 0.01]})
-    values = {
+    values: dict[tuple[str, Condition] | str, Values] = {
         ("fast", (0.025, 0.0)): {"tcp-bbr": [0.0506] * 3, "sctp": [0.0505] * 3},
         ("fast", (0.025, 0.01)): {"tcp-bbr": [0.0600] * 3, "sctp": [0.0640] * 3},
     }
@@ -299,7 +299,7 @@ def test_what_the_answer_names_is_never_folded_away_and_one_delay_has_its_losses
     names = ["udp", "tcp-cubic", "tcp-reno", "sctp", "tcp-bbr"]
     need = SOON.model_copy(update={"losses": [0.0, 0.01]})
     ahead = {it: [1.0 + 0.001 * place] * 3 for place, it in enumerate(names)}
-    values = {
+    values: dict[tuple[str, Condition] | str, Values] = {
         ("fast", (0.025, 0.0)): ahead,
         ("fast", (0.025, 0.01)): {it: [1.0 if it == "tcp-bbr" else 1.08] * 3 for it in names},
     }
