@@ -28,8 +28,7 @@ impl Connection {
     /// A path is confirmed, or goes on elsewhere: what passes there is to be found out.
     // R-SIZE-2
     pub(super) fn search_sizes(&mut self, cx: &mut Cx<'_>, index: usize) {
-        let path = &mut self.paths[index];
-        if let Some(sizes) = path.sizes.as_mut().filter(|_| path.handshake.confirmed) {
+        if let Some(sizes) = &mut self.paths[index].sizes {
             sizes.retreat();
             self.next_size(cx, index);
         }
