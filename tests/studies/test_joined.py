@@ -36,7 +36,7 @@ def test_only_repetitions_that_all_have_take_part() -> None:
     for selection in ({"protocol": "sctp"}, {"protocol": "tcp-bbr"}):
         assert set(by_repetition(one, JOINED, selection, Quantity("throughput_bps")).values) == {1, 2, 3, 4}
     assert one.factors(JOINED)["loss"] == [0.0, 0.01]
-    assert one.label(JOINED, "loss", 0.01) == "1%"
+    assert one.label(JOINED, "loss", 0.01) == "1 %"
 
 
 def test_a_factor_that_one_lacks_can_be_given() -> None:
