@@ -17,6 +17,8 @@ mod context;
 mod error;
 mod http;
 mod kernel;
+#[cfg(test)]
+mod loopback;
 mod news;
 mod opening;
 mod params;

@@ -90,9 +90,7 @@ impl Session {
             News::LastSessionOver => {
                 let mut state = self.state();
                 state.last_session_over = true;
-                state.shut_sockets();
-                drop(state);
-                self.call_off.throw();
+                self.end_waits(&state);
                 return;
             }
             News::Failed(failure) => {
@@ -101,12 +99,17 @@ impl Session {
                 if state.failure.as_ref().is_none_or(|known| is_echo(known) && !is_echo(&failure)) {
                     state.failure = Some(failure);
                 }
-                state.shut_sockets();
-                drop(state);
-                self.call_off.throw();
+                self.end_waits(&state);
             }
         }
         self.changed.notify_all();
+    }
+
+    /// Wakes whoever waits. The switch comes first: who was woken by a socket's end alone would look at it again and
+    /// again, and keep the one core of a guest until the kernel's next tick.
+    fn end_waits(&self, state: &State) {
+        self.call_off.throw();
+        state.shut_sockets();
     }
 
     /// Takes in what this half tells, and has the other one hear of it.
@@ -395,5 +398,25 @@ mod tests {
         }
         assert!(looks[..100].windows(2).all(|pair| pair[1] - pair[0] == LOOK_UP_NS));
         assert!((500..1500).contains(&looks.len()), "{}", looks.len());
+    }
+
+    #[test]
+    fn the_switch_is_thrown_before_sockets_end() {
+        use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+        let over = Failure::new("over");
+        for news in [News::LastSessionOver, News::Failed(over)] {
+            let session = crate::loopback::session();
+            let socket = Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None).unwrap();
+            socket.connect(&session.ctx.destination.into()).unwrap();
+            let socket = Guarded::new(socket, &session).unwrap();
+            // What epoll tells stands in the order in which it came about.
+            let order = Epoll::new(EpollCreateFlags::empty()).unwrap();
+            order.add(socket.fd(), EpollEvent::new(EpollFlags::EPOLLIN, 1)).unwrap();
+            order.add(session.call_off.fd(), EpollEvent::new(EpollFlags::EPOLLIN, 2)).unwrap();
+            session.hear(news);
+            let mut told = [EpollEvent::empty(); 2];
+            assert_eq!(order.wait(&mut told, EpollTimeout::ZERO), Ok(2));
+            assert_eq!(told.map(|one| one.data()), [2, 1]);
+        }
     }
 }

@@ -1,15 +1,11 @@
 //! Parameters, and both stacks over the loopback interface.
 
-#[path = "../../../../workload/tests/flows/places.rs"]
-mod places;
-
 use std::os::fd::BorrowedFd;
 
 use serde_json::json;
 
 use super::*;
-use crate::clock::Clock;
-use crate::context::Context;
+use crate::loopback::session;
 use crate::transport::{Arrival, Signal};
 
 type Build = fn(&Map<String, Value>) -> Result<Box<dyn Stack>, SpecError>;
@@ -50,28 +46,6 @@ fn within_tls_there_is_one_channel_and_what_resumes_is_left_out() {
 }
 
 const MESSAGE_BYTES: usize = 20;
-
-/// A session between two places that nobody else uses, with 20 s until its limit.
-fn session() -> Arc<Session> {
-    let ctx = Context {
-        clock: Clock::starting_now(false),
-        limit_ns: 20_000_000_000,
-        seed: 1,
-        source: places::free_place(),
-        destination: places::free_place(),
-        source_further: Vec::new(),
-        destination_further: Vec::new(),
-        quiet_ns: 0,
-        socket_interval_ns: None,
-        messages: false,
-        wire: false,
-        wake: false,
-        keys: false,
-        qlog: None,
-        progress: None,
-    };
-    Arc::new(Session::new(ctx).expect("descriptors are left"))
-}
 
 fn stack(name: &str, params: Value) -> Box<dyn Stack> {
     crate::stacks::build(name, params.as_object().expect("an object")).expect("sound parameters")

@@ -1,42 +1,16 @@
 //! What tickets bring, over the loopback interface. Nothing here looks at a clock: who need not wait is driven alone.
 
-#[path = "../../../../../workload/tests/flows/places.rs"]
-mod places;
-
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::build;
-use crate::clock::Clock;
-use crate::context::Context;
+use crate::loopback::session;
 use crate::session::Session;
 use crate::transport::{Arrival, Connection, Listener, Stack};
 
 /// The message of these tests; its length matters to none.
 const MESSAGE: &[u8] = b"a message of some bytes";
-
-/// A session between two places that nobody else uses, with 20 s until its limit.
-fn session() -> Arc<Session> {
-    let ctx = Context {
-        clock: Clock::starting_now(false),
-        limit_ns: 20_000_000_000,
-        seed: 1,
-        source: places::free_place(),
-        destination: places::free_place(),
-        source_further: Vec::new(),
-        destination_further: Vec::new(),
-        quiet_ns: 0,
-        socket_interval_ns: None,
-        messages: false,
-        wire: false,
-        wake: false,
-        keys: false,
-        qlog: None,
-        progress: None,
-    };
-    Arc::new(Session::new(ctx).expect("descriptors are left"))
-}
 
 fn connect(stack: &dyn Stack, session: &Arc<Session>) -> Box<dyn Connection> {
     stack.connect(session, MESSAGE.len() as u32).expect("the receiver is there")
