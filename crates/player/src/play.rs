@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use netlab::{
-    Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, LinkCounters, Network, RunClock,
-    Snap, Timeline, Way,
+    Capture, CaptureOptions, Captured, FairQueue, HostQueue, LinkChange, Network, RunClock, Snap, Timeline,
+    Way,
 };
 use nix::time::{ClockId, clock_getres};
 use transports::{Clock, Context, DeliveryInstants, Qlogs};
@@ -85,13 +85,16 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let played = running.into_iter().map(|flow| flow.join(folder)).collect::<Result<Vec<_>>>();
     // Whatever has become of the flows, programs in the background are stopped.
     let (programs, mut played) = (programs.join()?, played?);
-    let links = drained(&network)?;
+    wait_until_drained(&network)?;
+    // Hosts may still send, an acknowledgement for instance. Virtual time passes where somebody sleeps or reads the clock,
+    // and nobody does here, so that all counts are of one instant.
+    let captured = capture.map(Capture::stop).transpose()?;
+    let links = network.link_counters()?;
+    let in_path = in_path.stop()?;
+    let drops = drops.stop()?;
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let nodes = ground.usage(&network)?;
-    let drops = drops.stop()?;
-    let in_path = in_path.stop()?;
-    let captured = capture.map(Capture::stop).transpose()?;
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &receiving, captured);
     }
@@ -281,19 +284,18 @@ fn report_until_all_have_ended(run: &Run, clock: RunClock, ends: &Receiver<()>) 
     }
 }
 
-/// The counters of all queues once nothing waits in them any more (or after the drain limit, with what still does).
-fn drained(network: &Network) -> Result<Vec<LinkCounters>> {
+/// Waits until nothing is in any queue any more, or until the drain limit.
+fn wait_until_drained(network: &Network) -> Result<()> {
     let steps = (DRAIN_LIMIT_S / DRAIN_STEP.as_secs_f64()) as u32;
     for _ in 0..steps {
         std::thread::sleep(DRAIN_STEP);
-        let counters = network.link_counters()?;
-        if counters.iter().all(|link| link.backlog_packets == 0) {
+        if network.link_counters()?.iter().all(|link| link.backlog_packets == 0) {
             // What has just left a queue still crosses the links behind it.
             std::thread::sleep(DRAIN_STEP);
-            return Ok(network.link_counters()?);
+            break;
         }
     }
-    Ok(network.link_counters()?)
+    Ok(())
 }
 
 /// Works out when each message of a byte stream could be read, from the packets that arrived at its receiver. A flow of
