@@ -116,9 +116,9 @@ def _draw(options: TableOptions, source: Source) -> Panel:
     counts: dict[str, list[Any]] = {"protocol": [], "dash": [], "n": []}
     for place, row in enumerate(options.row):
         for heads, of in _each(options, row, source):
-            cells, numbers = _cells(options, row, place, of, source)
-            rows.append((*heads, *cells))
-            for n in numbers:
+            shown, repeated = _cells(options, row, place, of, source)
+            rows.append((*heads, *shown))
+            for n in repeated:
                 add(counts, ", ".join(heads), "", n)
     measured = [place for place, column in enumerate(options.column, len(options.heads)) if column.kpi]
     if measured and all(row[place] == MISSING for row in rows for place in measured):
