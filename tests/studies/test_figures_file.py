@@ -150,7 +150,7 @@ column = [
 def test_a_caption_says_on_how_many_repetitions_it_rests(of_series: dict[str, list[int]], words: str) -> None:
     """A value that the study prints has none."""
     pairs = [(series, n) for series, counts in of_series.items() for n in counts]
-    columns = {
+    columns: dict[str, list[str | int]] = {
         "protocol": [*(series for series, _ in pairs), "A"],
         "dash": [*("" for _ in pairs), PRINTED],
         "n": [*(n for _, n in pairs), "1.9 Mbit/s"],
