@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gauntlet.errors import NotMeasured, UserError
-from gauntlet.figures.kind import Chart, Table
+from gauntlet.figures.kind import Chart, Table, repetitions
+from gauntlet.figures.look import PRINTED
 from gauntlet.studies.figures import load_figures
 from gauntlet.studies.model import Figure
 from tests.figures.specs import rows
@@ -95,7 +96,7 @@ def test_a_figure_repeats_for_each_row_and_for_each_combination(tmp_path: Path) 
     figures = load(tmp_path, text)
     assert [(it.key, it.title) for it in figures] == [("1", "Rate of BBR"), ("2", "Rate of SCTP")]
     assert [panel.caption for panel in figures[0].draw(FOUND)] == [
-        f"{it} of BBR." for it in ("1x", "1y", "2x", "2y")
+        f"{it} of BBR. n = 10." for it in ("1x", "1y", "2x", "2y")
     ]
     (panel, *_) = figures[1].draw(FOUND)
     assert isinstance(panel, Chart)
@@ -114,6 +115,47 @@ def test_a_table_has_means_printed_values_and_what_follows_from_them(tmp_path: P
     assert first[1].startswith("4.00 [")
     assert first[2:] == ("1", "4.00", "−300.0 %")
     assert (second[0], second[2:]) == ("BBR, 1 %", ("5", "0.200", "80.0 %"))
+
+
+def test_a_paired_column_averages_the_ratio_in_each_repetition(tmp_path: Path) -> None:
+    """BBR has twice SCTP's throughput in every repetition, however these differ."""
+    sctp = steady(1e6, 0.5)
+    found = summary(flows({("tcp-bbr", 0.0): [2 * it for it in sctp], ("sctp", 0.0): sctp[:8]}))
+    text = (
+        TABLE[: TABLE.index("row = [")]
+        + """
+row = [{ heads = ["BBR over SCTP"] }, { heads = ["with loss"], of = { loss = 0.01 } }]
+column = [
+  { head = "BBR", kpi = "throughput_bps", of = { protocol = "tcp-bbr" } },
+  { head = "SCTP", kpi = "throughput_bps", of = { protocol = "sctp" } },
+  { head = "paired", paired = ["BBR", "SCTP"] },
+]
+"""
+    )
+    ((panel,),) = (figure.draw(found) for figure in load(tmp_path, text))
+    assert isinstance(panel, Table)
+    assert panel.rows[0][3] == "2.00", "every pair says the same, so there is no interval"
+    assert panel.rows[1][1:] == ("–", "–", "–")
+    assert panel.caption == "Means. n = 8 to 10."
+
+
+@pytest.mark.parametrize(
+    ("of_series", "words"),
+    [
+        ({"A": [10, 10]}, "n = 10"),
+        ({"A": [32], "B": [32, 32], "C": [20, 24]}, "n = 20 to 24 for C, 32 for the others"),
+        ({name: [place] for place, name in enumerate("ABCDE", 1)}, "n = 1 to 5"),
+    ],
+)
+def test_a_caption_says_on_how_many_repetitions_it_rests(of_series: dict[str, list[int]], words: str) -> None:
+    """A value that the study prints has none."""
+    pairs = [(series, n) for series, counts in of_series.items() for n in counts]
+    columns: dict[str, list[str | int]] = {
+        "protocol": [*(series for series, _ in pairs), "A"],
+        "dash": [*("" for _ in pairs), PRINTED],
+        "n": [*(n for _, n in pairs), "1.9 Mbit/s"],
+    }
+    assert repetitions(columns) == words
 
 
 def test_a_table_without_a_number_is_not_drawn_and_single_gaps_are_dashes(tmp_path: Path) -> None:
@@ -174,6 +216,7 @@ def test_a_mistake_is_one_sentence_with_file_figure_and_key(
         ('head = "of it"', 'head = "less"', "two columns have the same head"),
         (', kpi = "throughput_bps"', "", "the column 'Mbit/s' needs one of kpi, printed, ratio, saved"),
         ('heads = ["Protocol"]\n', "", "a table needs heads, row and column"),
+        ("saved =", "paired =", "the column 'less' pairs columns that have not one kpi"),
     ],
 )
 def test_a_table_that_does_not_fit_together_is_refused(

@@ -11,6 +11,9 @@ from gauntlet.studies.model import Study
 from gauntlet.studies.summary import VERDICTS, Summary
 
 STUDIES = list(studies().values())
+PLAYED_WHOLE = ("d34", "d35", "restp")
+"""Of the published studies those whose full run is committed with all its experiments and nothing else."""
+
 SUMMARISED = [study for study in STUDIES if (study.summary / VERDICTS).exists()]
 
 
@@ -114,3 +117,36 @@ def test_the_documents_have_the_counts_of_the_committed_verdicts(study: Study) -
         r"of (\d+) measured claims (\d+) are reproduced, (\d+) are not, (\d+) stay undecided", page
     ):
         assert [int(it) for it in told] == [len(claims), *held]
+
+
+@pytest.mark.parametrize("study", [it for it in SUMMARISED if it.key in PLAYED_WHOLE], ids=named)
+def test_what_is_undecided_says_what_could_have_been_seen_and_what_would_decide(study: Study) -> None:
+    claims = json.loads((study.summary / VERDICTS).read_text())["claims"]
+    silent = [
+        name
+        for name, it in claims.items()
+        if it["verdict"] == "undecided"
+        and not (
+            re.search("(could have been|would be) seen", it["reason"]) and "would decide" in it["reason"]
+        )
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("study", [it for it in SUMMARISED if it.key in PLAYED_WHOLE], ids=named)
+def test_the_page_divides_a_full_run_into_sittings_of_at_most_100_minutes(study: Study) -> None:
+    """By the wall times of the committed summary; the page's minutes are these."""
+    minutes = {name: part["wall_s"] / 60 for name, part in Summary.load(study.summary).manifest().items()}
+    page = (Path(__file__).parents[2] / "docs" / "studies" / f"{study.key}.md").read_text()
+    text = page[page.index("## What a full run takes") :]
+    longest = max(minutes, key=lambda name: minutes[name])
+    assert f"The longest took {minutes[longest]:.1f} min (`{longest}`)" in text
+    assert re.search(rf"All {len(minutes)} together[^.]* took {sum(minutes.values()):.0f} min", text)
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    sittings = re.findall(r"(gauntlet [^#]*)#\D*(\d+) min", "".join(blocks))
+    left = dict(minutes)
+    for command, said in sittings:
+        names = re.findall(r"--only (\S+)", command) or list(left)
+        took = sum(left.pop(name) for name in names)
+        assert took <= 100 and f"{took:.0f}" == said
+    assert not left or (not sittings and sum(left.values()) <= 100)

@@ -100,7 +100,7 @@ def test_prediction(tmp_path: Path, printed: float, spread: float, verdict: Verd
     given = measuring("prediction", of=BBR_LOSSY, printed=printed)
     found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6, spread)})
     assert found.verdict == verdict
-    assert "a run that is 0." in found.reason or "a run that is 1." in found.reason
+    assert "a run that is 0." in found.told or "a run that is 1." in found.told
 
 
 @pytest.mark.parametrize("runs", [1, 4])
@@ -152,8 +152,9 @@ def test_what_is_undecided_says_what_could_have_been_seen_and_what_would_decide(
     found = decide(tmp_path, given, values)
     assert found.verdict == Verdict.UNDECIDED
     told = re.fullmatch(
-        r"(0\.0\d+) Mbit/s from the bound could have been seen; about (\d+) repetitions would decide",
-        found.reason,
+        r"(0\.0\d+) Mbit/s from the bound could have been seen; "
+        r"about (\d+) repetitions instead of 10 would decide",
+        found.told,
     )
     assert told and found.high is not None and found.low is not None
     assert float(told[1]) * 1e6 == pytest.approx(max(found.high - 2e6, 2e6 - found.low), rel=0.01)
@@ -168,7 +169,10 @@ def test_what_is_undecided_says_what_could_have_been_seen_and_what_would_decide(
 
 def test_a_mean_on_its_bound_is_said_to_lie_there(tmp_path: Path) -> None:
     given = measuring("range", of=BBR_LOSSY, at_least=2e6, at_most=3e6)
-    assert "the mean lies on it" in decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6)}).reason
+    found = decide(tmp_path, given, {("tcp-bbr", 0.01): steady(2e6)})
+    assert found.told.endswith(
+        "a mean lies on its bound, so not even 100 times as many repetitions would decide"
+    )
 
 
 @pytest.mark.parametrize(("mbps", "verdict"), list(zip((2.2, 3.0, 2.42), VERDICTS, strict=True)))
@@ -250,8 +254,50 @@ def test_one_of_many_parts_that_fails_by_a_hair_does_not_sink_the_claim(tmp_path
     assert decide(tmp_path, part, values).verdict == Verdict.NOT_REPRODUCED
     found = decide(tmp_path, {"kind": "all", "parts": [part] * 20}, values)
     assert found.verdict == Verdict.UNDECIDED
-    assert "fails alone, but not where 20 are looked at; " in found.reason
-    assert "repetitions would decide" in found.reason
+    assert "fails alone, but not where 20 are looked at; as one of 20 parts 0.0" in found.told
+    told = re.search(r"about (\d+) repetitions instead of 10 would decide$", found.told)
+    assert told
+    more = {("tcp-bbr", 0.01): steady(1.93e6, 0.06, 2 * int(told[1]))}
+    assert decide(tmp_path, {"kind": "all", "parts": [part] * 20}, more).verdict == Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(("second", "decides"), [(0.98e6, "fails"), (1.0065e6, "holds")])
+def test_of_several_open_parts_the_claim_says_which_number_decides_it(
+    tmp_path: Path, second: float, decides: str
+) -> None:
+    """One part would hold. The other is further from the bound and would fail, which alone decides; or is
+    nearer to it and would hold, so that both are wanted.
+    """
+    parts = [measuring("range", of=of, at_least=1e6) for of in (BBR_LOSSY, CUBIC_LOSSY)]
+    values = {("tcp-bbr", 0.01): steady(1.01e6, 0.05), ("tcp-cubic", 0.01): steady(second, 0.05)}
+    found = decide(tmp_path, {"kind": "all", "parts": parts}, values)
+    assert found.verdict == Verdict.UNDECIDED and found.power is not None
+    alone = [decide(tmp_path, part, values).power for part in parts]
+    needed = [it.repetitions for it in alone if it is not None and it.repetitions is not None]
+    assert found.power.holds == (decides == "holds")
+    if decides == "holds":
+        assert found.power.repetitions == max(needed) > needed[0]
+    else:
+        assert found.power.repetitions is not None
+        assert needed[1] < found.power.repetitions < needed[0]
+    assert found.told.startswith("0 of 2 parts hold; ")
+
+
+def test_a_prediction_that_tells_nothing_says_what_would(tmp_path: Path) -> None:
+    """Our own mean can be known better; how far ten runs of the study scatter cannot."""
+    values = {("tcp-bbr", 0.01): steady(2e6, 1.0)}
+    for runs, end in (
+        (
+            10,
+            "means of 10 runs scatter as much by themselves, "
+            "so not even 100 times as many repetitions would decide",
+        ),
+        (1000, "repetitions instead of 10 would decide"),
+    ):
+        given = measuring("prediction", of=BBR_LOSSY, printed=2e6, runs=runs, widest=0.2)
+        found = decide(tmp_path, given, values)
+        assert found.verdict == Verdict.UNDECIDED
+        assert " off would be seen; " in found.told and found.told.endswith(end)
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(408.0, VERDICTS[0]), (500.0, VERDICTS[1])])
@@ -497,7 +543,7 @@ def test_what_did_not_end_counts_with_its_limit_and_that_is_said(tmp_path: Path)
     found = decided(rule(given), factory.context(summary(table), tmp_path))
     assert found.value == pytest.approx(28.0)
     assert found.verdict != Verdict.REPRODUCED
-    assert found.reason.endswith("; 2 of 10 flows did not end and count with the limit")
+    assert found.reason == "2 of 10 flows did not end and count with the limit"
 
 
 def test_where_no_number_can_be_nothing_is_averaged_over_the_others(tmp_path: Path) -> None:

@@ -51,8 +51,11 @@ def tables(found: Sequence[Recommendation], by: str) -> tuple[Cells, Cells]:
 
 
 def _difference(found: Recommendation) -> str:
-    """What the study recommends and the measurement does not, and the other way round."""
+    """What the study recommends and the measurement does not, and the other way round; what the study
+    recommends and was not asked whether it serves.
+    """
     study = [it for it in found.service.study if it in found.service.candidates]
+    unasked = [it for it in found.service.study if it not in study]
     missing = [it for it in study if it not in found.always]
     more = [it for it in found.always if it not in study]
     words = []
@@ -60,6 +63,8 @@ def _difference(found: Recommendation) -> str:
         words.append(f"without {_names(missing)}")
     if more:
         words.append(f"with {_names(more)}")
+    if unasked:
+        words.append(f"{_names(unasked)} not judged")
     return "; ".join(words) or "none"
 
 
@@ -71,10 +76,11 @@ def _worst(finding: Finding) -> tuple[str, str, str, str]:
     """The worst value of a protocol, its limit there, and under which delay and loss that was."""
     kpi = finding.kpi
     sign = "at least" if kpi.higher_is_better else "at most"
+    limit = f"{sign} {number(finding.worst_limit * kpi.shown_factor)} {kpi.shown_unit}".strip()
     nothing = math.isinf(finding.worst) or (kpi.higher_is_better and finding.worst == 0)
     return (
         "nothing arrived" if nothing else f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}",
-        f"{sign} {number(finding.worst_limit * kpi.shown_factor)}",
+        limit.replace(" ", "\N{NO-BREAK SPACE}"),
         "" if finding.worst_delay_s is None else f"{1e3 * finding.worst_delay_s:g} ms",
         "" if finding.worst_loss is None else f"{100 * finding.worst_loss:g} %",
     )

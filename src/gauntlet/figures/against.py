@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from gauntlet.figures.kind import Chart, Drawing, Kind, Panel, Source
+from gauntlet.figures.kind import Chart, Drawing, Kind, Panel, Source, repetitions
 from gauntlet.figures.look import PRINTED, Look, multiple_width, small_multiples, star
 from gauntlet.figures.tidy import Quantity, columns_of, data, in_order
 
@@ -122,7 +122,7 @@ def _draw(options: AgainstOptions, source: Source) -> Panel:
     found = source.means(options, options.x)
     assert found.x is not None
     chart = against(found.columns, found.x, found.y, look=found.look, even=options.even)
-    return Chart(options.caption, chart)
+    return Chart(f"{options.caption} {repetitions(found.columns)}.", chart)
 
 
 KIND = Kind("against", AgainstOptions, _draw)

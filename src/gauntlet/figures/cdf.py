@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from gauntlet.figures.kind import Chart, Drawing, Kind, Panel, Source
+from gauntlet.figures.kind import Chart, Drawing, Kind, Panel, Source, repetitions
 from gauntlet.figures.look import INK, PRINTED, Look, multiple_width, small_multiples, star
 from gauntlet.figures.tidy import Quantity, columns_of, data, in_order
 from gauntlet.metrics.ecdf import Cdf, dkw_half_width
@@ -142,7 +142,8 @@ class CdfOptions(Drawing):
 
 def _draw(options: CdfOptions, source: Source) -> Panel:
     found = source.distributions(options)
-    return Chart(options.caption, cdf(found.columns, found.y, look=found.look, log=options.log))
+    chart = cdf(found.columns, found.y, look=found.look, log=options.log)
+    return Chart(f"{options.caption} {repetitions(found.columns)}.", chart)
 
 
 KIND = Kind("cdf", CdfOptions, _draw)

@@ -4,7 +4,7 @@ A kind is one file of this package and one line in `gauntlet.figures.registry`. 
 tables and gives a panel back; what the tables are made from (a study's summary) it does not know.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,10 +12,11 @@ import altair as alt
 from pydantic import Field, field_validator
 
 from gauntlet.experiment.strict import Strict
-from gauntlet.figures.look import Look
+from gauntlet.figures.look import PRINTED, Look
 from gauntlet.figures.tidy import Columns, Quantity
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import listed
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,33 @@ class Table:
 
 
 Panel = Chart | Table
+
+
+MOST_NAMED = 3
+"""Series that are named with a number of repetitions of their own; of more the range says enough."""
+
+
+def repetitions(columns: Columns) -> str:
+    """How many repetitions the values of a tidy table rest on, for people: "n = 20 for QUIC aioquic, 32 for
+    the others". Columns: `protocol` (the series), `dash` (`PRINTED` where a value has none), `n`.
+    """
+    of_series: dict[str, set[int]] = {}
+    for series, dash, n in zip(columns["protocol"], columns["dash"], columns["n"], strict=True):
+        if dash != PRINTED:
+            of_series.setdefault(str(series), set()).add(int(n))
+    groups: dict[str, list[str]] = {}
+    for series, counts in of_series.items():
+        groups.setdefault(_range(counts), []).append(series)
+    *some, last = sorted(groups.items(), key=lambda it: len(it[1]))
+    if sum(len(series) for _, series in some) > MOST_NAMED:
+        return f"n = {_range(set().union(*of_series.values()))}"
+    named = [f"{n} for {listed(series)}" for n, series in some]
+    return f"n = {', '.join([*named, f'{last[0]} for the others' if named else last[0]])}"
+
+
+def _range(counts: Set[int]) -> str:
+    few, many = min(counts), max(counts)
+    return str(few) if few == many else f"{few} to {many}"
 
 
 class Options(Strict):
@@ -136,6 +164,9 @@ class Source(Protocol):
 
     def mean(self, asked: Chosen, kpi: str) -> Mean | None:
         """The mean over repetitions; None when some of it has no number."""
+
+    def ratio(self, above: Chosen, below: Chosen, kpi: str) -> Mean | None:
+        """The mean of the ratio in each repetition, as comparisons of a ledger take it; None without one."""
 
     def kpi(self, name: str) -> Kpi:
         """Label and unit of a quantity."""

@@ -6,7 +6,8 @@ from pydantic import Field, model_validator
 
 from gauntlet.errors import NotMeasured
 from gauntlet.experiment.strict import Strict
-from gauntlet.figures.kind import Chosen, Kind, Options, Panel, Source, Table, names_of
+from gauntlet.figures.kind import Chosen, Kind, Options, Panel, Source, Table, names_of, repetitions
+from gauntlet.figures.tidy import add
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import MISSING, interval_text, mean_text, number
 
@@ -27,8 +28,8 @@ class Row(Strict):
 
 class Column(Strict):
     """One column: `kpi` of the flows that row and column choose together; or `printed`, a text a row; or from
-    two columns named by their heads `ratio`, the first over the second, or `saved`, by which share the first
-    is smaller.
+    two columns named by their heads `ratio`, the first over the second, `saved`, by which share the first is
+    smaller, or `paired`, the ratio in each repetition on average, of two columns of one `kpi`.
     """
 
     head: str
@@ -38,11 +39,18 @@ class Column(Strict):
     printed: list[str] | None = None
     ratio: tuple[str, str] | None = Field(None, strict=False)
     saved: tuple[str, str] | None = Field(None, strict=False)
+    paired: tuple[str, str] | None = Field(None, strict=False)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The heads of the columns that it is made from."""
+        return self.ratio or self.saved or self.paired or ()
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if sum(it is not None for it in (self.kpi, self.printed, self.ratio, self.saved)) != 1:
-            raise ValueError(f"the column '{self.head}' needs one of kpi, printed, ratio, saved")
+        given = (self.kpi, self.printed, self.ratio, self.saved, self.paired)
+        if sum(it is not None for it in given) != 1:
+            raise ValueError(f"the column '{self.head}' needs one of kpi, printed, ratio, saved, paired")
         return self
 
 
@@ -68,10 +76,14 @@ class TableOptions(Options):
         if not self.heads or not self.row or not self.column:
             raise ValueError("a table needs heads, row and column, or the name of a table of the plugin")
         names = [column.head for column in self.column]
+        kpis = {column.head: column.kpi for column in self.column}
         for column in self.column:
-            for head in (*(column.ratio or ()), *(column.saved or ())):
+            for head in column.named:
                 if head not in names:
                     raise ValueError(f"the column '{column.head}' names '{head}', which is no column")
+            paired = {kpis[head] for head in column.paired or ()}
+            if len(paired) > 1 or None in paired:
+                raise ValueError(f"the column '{column.head}' pairs columns that have not one kpi")
             if column.printed is not None and len(column.printed) != len(self.row):
                 raise ValueError(
                     f"the column '{column.head}' prints {len(column.printed)} values for {len(self.row)} rows"
@@ -101,14 +113,19 @@ def _draw(options: TableOptions, source: Source) -> Panel:
         cells = zip(*([str(cell) for cell in column] for column in given.values()), strict=True)
         return Table(options.caption, tuple(given), tuple(cells))
     rows: list[tuple[str, ...]] = []
+    counts: dict[str, list[Any]] = {"protocol": [], "dash": [], "n": []}
     for place, row in enumerate(options.row):
         for heads, of in _each(options, row, source):
-            rows.append((*heads, *_cells(options, row, place, of, source)))
+            shown, repeated = _cells(options, row, place, of, source)
+            rows.append((*heads, *shown))
+            for n in repeated:
+                add(counts, ", ".join(heads), "", n)
     measured = [place for place, column in enumerate(options.column, len(options.heads)) if column.kpi]
     if measured and all(row[place] == MISSING for row in rows for place in measured):
         raise NotMeasured("No run that this table needs is among these results.")
     header = (*options.heads, *(column.head for column in options.column))
-    return Table(options.caption, header, tuple(rows))
+    caption = f"{options.caption} {repetitions(counts)}." if counts["n"] else options.caption
+    return Table(caption, header, tuple(rows))
 
 
 def _each(options: TableOptions, row: Row, source: Source) -> list[tuple[list[str], dict[str, Any]]]:
@@ -124,8 +141,13 @@ def _each(options: TableOptions, row: Row, source: Source) -> list[tuple[list[st
     return found
 
 
-def _cells(options: TableOptions, row: Row, place: int, of: dict[str, Any], source: Source) -> list[str]:
+def _cells(
+    options: TableOptions, row: Row, place: int, of: dict[str, Any], source: Source
+) -> tuple[list[str], list[int]]:
+    """The cells of a row, and how many repetitions its means have."""
     cells: dict[str, Cell] = {}
+    counts: list[int] = []
+    chosen_by: dict[str, tuple[Chosen, str]] = {}
     for column in options.column:
         if column.printed is not None:
             cells[column.head] = (column.printed[place], _number(column.printed[place]))
@@ -133,9 +155,12 @@ def _cells(options: TableOptions, row: Row, place: int, of: dict[str, Any], sour
             experiment = column.experiment or row.experiment or options.experiment or []
             chosen = {**options.of, **of, **column.of}
             asked = Chosen(experiment=experiment, fixed=options.fixed, of=chosen)
+            chosen_by[column.head] = asked, column.kpi
             # Of several experiments each may have values of its own.
             there = row.each is None or of[row.each] in source.values(names_of(experiment), row.each)
             found = source.mean(asked, column.kpi) if there else None
+            if found is not None:
+                counts.append(found.n)
             factor = source.kpi(column.kpi).shown_factor
             shown = None if found is None else found.value * factor
             cells[column.head] = (_text(found, factor, options.interval), shown)
@@ -145,7 +170,12 @@ def _cells(options: TableOptions, row: Row, place: int, of: dict[str, Any], sour
         elif column.saved is not None:
             over = _over(cells, column.saved)
             cells[column.head] = (MISSING if over is None else f"{number(100 * (1 - over), 1)} %", None)
-    return [cells[column.head][0] for column in options.column]
+        elif column.paired is not None:
+            (above, kpi), (below, _) = (chosen_by[head] for head in column.paired)
+            both = None not in (cells[head][1] for head in column.paired)
+            found = source.ratio(above, below, kpi) if both else None
+            cells[column.head] = (_text(found, 1.0, options.interval), None)
+    return [cells[column.head][0] for column in options.column], counts
 
 
 def _over(cells: dict[str, Cell], of: tuple[str, str]) -> float | None:

@@ -8,7 +8,6 @@ nothing was drawn, has no interval and decides by itself.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import ceil
 from typing import Any, Protocol
 
 from gauntlet.errors import NotMeasured
@@ -18,6 +17,7 @@ from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.numbers import MISSING, interval_text, number
 from gauntlet.metrics.selected import LeftOut
 from gauntlet.studies.model import Study
+from gauntlet.studies.power import Power, half_width, power
 from gauntlet.studies.summary import Summary
 
 FEWEST_REPETITIONS = 3
@@ -25,9 +25,6 @@ FEWEST_REPETITIONS = 3
 is 12.7 standard errors wide to each side.
 """
 
-
-MOST_TIMES = 100
-"""A number that wants more than so many times the repetitions lies on its bound, as far as can be seen."""
 
 EXACT = "exact"
 """Method of a `Mean` that no repetition can change: a formula's value."""
@@ -97,6 +94,8 @@ class Decision:
     factor: float = 1.0
     reason: str = ""
     """Why it is undecided, when the interval alone does not say so; what was left out."""
+    power: Power | None = None
+    """Of an undecided one, what could have been seen and what would decide."""
     parts: tuple["Decision", ...] = ()
     deterministic: bool = False
     """Whether all repetitions were the same one, since nothing was drawn: one observation, no interval."""
@@ -108,6 +107,20 @@ class Decision:
     def because(self, words: str) -> "Decision":
         """The same with more to say, first."""
         return replace(self, reason="; ".join(it for it in (words, self.reason) if it))
+
+    @property
+    def told(self) -> str:
+        """All that is said besides the numbers."""
+        return "; ".join(it for it in (self.reason, self.power.words if self.power else "") if it)
+
+    @property
+    def seen(self) -> str:
+        """Which difference from the bound could have been seen, for people; empty without an interval."""
+        if self.value is None:
+            return ""
+        if self.exact or self.deterministic:
+            return "any difference"
+        return half_width(Mean(self.value, self.low, self.high, self.n, ""), self.factor, self.unit)
 
     @property
     def shown(self) -> str:
@@ -155,7 +168,7 @@ class Decision:
             "deterministic": self.deterministic,
             "bound": self.bound,
             "measured": self.measured,
-            "reason": self.reason,
+            "reason": self.told,
             "parts": [part.to_json() for part in self.parts],
         }
 
@@ -204,9 +217,9 @@ def judged(
     if deterministic:
         alike = "deterministic: nothing was drawn, so all repetitions are the same"
         reason = f"{alike}; {reason}" if reason else alike
+    could = None
     if verdict == Verdict.UNDECIDED and mean.n >= FEWEST_REPETITIONS:
-        could = power(mean, bounds, factor, unit)
-        reason = f"{could}; {reason}" if reason else could
+        could = power(mean, bounds.at_least, bounds.at_most, factor, unit)
     if mean.n < FEWEST_REPETITIONS and not exact:
         verdict = Verdict.UNDECIDED
         few = f"too few repetitions: {mean.n}, and at least {FEWEST_REPETITIONS} are needed"
@@ -222,25 +235,11 @@ def judged(
         unit=unit,
         factor=factor,
         reason=reason,
+        power=could,
         deterministic=deterministic,
         exact=mean.method == EXACT,
         against=against,
     )
-
-
-def power(mean: Mean, bounds: Bounds, factor: float = 1.0, unit: str = "") -> str:
-    """For an undecided number: which distance from its bound could have been seen, and about how many
-    repetitions would decide if the mean stays where it is (an interval shrinks with the square root of n).
-    """
-    if mean.low is None or mean.high is None:
-        return ""
-    ends = [it for it in (bounds.at_least, bounds.at_most) if it is not None and mean.low <= it <= mean.high]
-    distance = min(abs(mean.value - end) for end in ends)
-    half = max(mean.value - mean.low, mean.high - mean.value)
-    seen = f"{number(half * factor)}{f' {unit}' if unit else ''} from the bound could have been seen"
-    if distance * MOST_TIMES**0.5 < half:
-        return f"{seen}; the mean lies on it"
-    return f"{seen}; about {ceil(mean.n * (half / distance) ** 2)} repetitions would decide"
 
 
 def decided(rule: Rule, context: Context) -> Decision:

@@ -77,10 +77,35 @@ def _judged(claim: Claim, context: Context) -> Judged:
     words = (claim.threshold, *(reading.words for reading in claim.readings))
     whole = first
     if any(other.verdict != first.verdict for other in others):
-        verdicts = listed([str(it.verdict) for it in (first, *others)])
-        differ = f"it depends on how the sentence is read: {verdicts}"
-        whole = replace(first, verdict=Verdict.UNDECIDED).because(differ)
+        whole = replace(first, verdict=Verdict.UNDECIDED, power=None).because(_differing((first, *others)))
     return Judged(claim, whole, tuple(zip(words, (first, *others), strict=True)))
+
+
+def _differing(readings: Sequence[Decision]) -> str:
+    """What is said of readings that differ: which difference each could have shown, and what would decide."""
+    verdicts = listed([str(it.verdict) for it in readings])
+    seen = listed(list(dict.fromkeys(it.seen for it in readings if it.seen)))
+    undecided = [it for it in readings if it.verdict == Verdict.UNDECIDED]
+    whole = {it.verdict for it in readings} - {Verdict.UNDECIDED}
+    powers = [it.power for it in undecided if it.power is not None]
+    last = max(powers, key=lambda it: it.times, default=None)
+    if len(whole) > 1:
+        decides = "no more runs would decide, only what the sentence means"
+    elif last is None:
+        decides = undecided[0].reason
+    elif all(it.holds == (Verdict.REPRODUCED in whole) for it in powers):
+        decides = last.would_decide
+    else:
+        decides = f"{last.would_decide} the open one, and then only what the sentence means"
+    return "; ".join(
+        it
+        for it in (
+            f"it depends on how the sentence is read: {verdicts}",
+            f"from the bounds {seen} could have been seen" if seen else "",
+            decides,
+        )
+        if it
+    )
 
 
 def _decided(claim: Claim, rule: Ruled, context: Context) -> Decision:

@@ -122,6 +122,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         tabs=list(counts(judged).items()),
         answer=_answer(judged),
         not_counted=beside(judged),
+        measured=len(measured(judged)),
         headlines=_headlines(study, judged),
         use=shown_advice(told) if told.classes or told.settings else None,
         explained=explained(judged, study.causes),

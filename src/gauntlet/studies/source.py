@@ -15,10 +15,12 @@ from gauntlet.figures.look import PRINTED, Look
 from gauntlet.figures.style import styles
 from gauntlet.figures.tidy import Columns, Quantity, add
 from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
-from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.quantity import DISTRIBUTIONS, shown
 from gauntlet.metrics.quantity import Quantity as Asked
+from gauntlet.metrics.ratios import ratio
+from gauntlet.metrics.selected import Selected
 from gauntlet.scenario import line_figure_data, load_scenario
 from gauntlet.studies.advised import advised
 from gauntlet.studies.factors import factor_words, summary_factor
@@ -131,6 +133,21 @@ class SummarySource:
         except NotMeasured:
             return None
 
+    def ratio(self, above: Chosen, below: Chosen, kpi: str) -> Mean | None:
+        """The mean of the ratio in each repetition, as comparisons of a ledger take it; None without one."""
+        try:
+            one, other = (self._by_repetition(*self._whole(it), it.of, kpi) for it in (above, below))
+        except NotMeasured:
+            return None
+        shared = sorted(one.values.keys() & other.values.keys())
+        if not shared:
+            return None
+        these, those = ([it.values[number] for number in shared] for it in (one, other))
+        found = ratio(these, those).mean
+        if found is not None and one.deterministic and other.deterministic:
+            return the_same(found.value)
+        return found
+
     def kpi(self, name: str) -> Kpi:
         """A KPI, a measure or a distribution."""
         quantile = 0.5 if name in DISTRIBUTIONS else None
@@ -178,13 +195,16 @@ class SummarySource:
         return self._joined[key], JOINED
 
     def _mean(self, summary: Summary, experiment: str, of: Selection, kpi: str) -> Mean | None:
-        quantity = Asked(kpi, 0.5 if kpi in DISTRIBUTIONS else None)
         try:
-            found = by_repetition(summary, experiment, of, quantity, measures=self._measures).mean()
+            found = self._by_repetition(summary, experiment, of, kpi).mean()
         except NotMeasured:
             return None
         what = self.kpi(kpi)
         return found.within(what.least, what.most)
+
+    def _by_repetition(self, summary: Summary, experiment: str, of: Selection, kpi: str) -> Selected:
+        quantity = Asked(kpi, 0.5 if kpi in DISTRIBUTIONS else None)
+        return by_repetition(summary, experiment, of, quantity, measures=self._measures)
 
     def _protocols(self) -> list[str]:
         experiments = self._summary.experiments

@@ -2,6 +2,7 @@
 
 Reproduced when every part is. Not reproduced when one part is not, at a confidence that allows for having
 looked at several (Bonferroni); a single part that fails by chance shall not sink the claim. Else undecided.
+What is said counts the parts that hold, each judged alone, and those that fail at that confidence.
 The number shown is that of the part that decides: the first that fails, else the first that is undecided,
 else the one closest to its bound.
 """
@@ -15,6 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 from gauntlet.experiment.strict import sentence
 from gauntlet.studies.decide import Context, Decision, Verdict, decided
 from gauntlet.studies.model import Study
+from gauntlet.studies.power import of_all
 from gauntlet.studies.rules.base import Ruled
 from gauntlet.studies.select import Selection
 
@@ -85,19 +87,28 @@ class Rule(Ruled):
             for alone, one in zip(parts, strict, strict=True)
             if alone.verdict != Verdict.REPRODUCED
         ]
+        could = None
         if failed:
             shown, verdict = failed[0], Verdict.NOT_REPRODUCED
         elif open_:
             shown, verdict = open_[0], Verdict.UNDECIDED
+            could = of_all(shown.power, [part.power for part in open_])
         else:
             shown, verdict = parts[0], Verdict.REPRODUCED
         held = sum(part.verdict == Verdict.REPRODUCED for part in parts)
         reason = "" if shown.value is None else f"{held} of {len(parts)} parts hold"
-        return replace(shown, verdict=verdict, parts=parts).because(reason)
+        if reason and failed:
+            reason += f", {len(failed)} {'fails' if len(failed) == 1 else 'fail'}"
+        return replace(shown, verdict=verdict, parts=parts, power=could).because(reason)
 
 
 def _open(alone: Decision, strict: Decision, parts: int) -> Decision:
-    """A part as it leaves the claim undecided; one that fails when it is judged alone says what it lacks."""
-    if alone.verdict != Verdict.NOT_REPRODUCED:
+    """A part as it leaves the claim undecided; one that fails, or would, says what it lacks to fail where
+    others are looked at, too.
+    """
+    if alone.verdict != Verdict.NOT_REPRODUCED and (alone.power is None or alone.power.holds):
         return alone
-    return replace(alone, reason=strict.reason).because(f"fails alone, but not where {parts} are looked at")
+    could = strict.power.one_of(parts) if strict.power else None
+    if alone.verdict != Verdict.NOT_REPRODUCED:
+        return replace(alone, power=could)
+    return replace(alone, power=could).because(f"fails alone, but not where {parts} are looked at")

@@ -8,7 +8,7 @@ or no further from it than `rounded`: what is printed is rounded to its last dig
 that reaches further from our mean than `widest`, such a share, tells nothing: undecided.
 """
 
-from math import hypot, sqrt
+from math import ceil, hypot, sqrt
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +20,7 @@ from gauntlet.metrics.numbers import number
 from gauntlet.metrics.quantity import shown
 from gauntlet.metrics.selected import Selected
 from gauntlet.studies.decide import FEWEST_REPETITIONS, Context, Decision, Verdict
+from gauntlet.studies.power import MOST_TIMES, Power
 from gauntlet.studies.rules.base import MeasuringOne, described
 
 KIND = "prediction"
@@ -39,9 +40,10 @@ class Rule(MeasuringOne):
     def _or_about(self) -> str:
         return f", or {100 * self.about:g} % from the mean" if self.about else ""
 
-    def _predicted(self, context: Context, selected: Selected) -> tuple[float, float]:
-        """Where further means lie, and how far to either side: our own mean is not known better than its
-        interval, and theirs scatters as our repetitions do, for nobody knows which stretches they rode.
+    def _predicted(self, context: Context, selected: Selected) -> tuple[float, float, float]:
+        """Where further means lie, and what makes up how far to either side: our own mean is not known better
+        than its interval, and theirs scatters as our repetitions do, for nobody knows which stretches they
+        rode.
         """
         values = np.array(list(selected.values.values()))
         reach = float(stdtrit(values.size - 1, 1 - context.alpha / 2)) * float(values.std(ddof=1))
@@ -49,7 +51,17 @@ class Rule(MeasuringOne):
         ours = reach / sqrt(values.size)
         if known.method == ADJUSTED and known.high is not None:
             ours = known.high - known.value
-        return known.value, hypot(ours, reach / sqrt(self.runs))
+        return known.value, ours, reach / sqrt(self.runs)
+
+    def _power(self, seen: str, ours: float, theirs: float, n: int) -> Power:
+        """What would make an interval narrow enough to tell something: more repetitions, unless the study's
+        own runs scatter that much.
+        """
+        room = (self.widest * abs(self.printed)) ** 2 - theirs**2
+        times = ours**2 / room if room > 0 else float("inf")
+        needed = ceil(n * times) if times <= MOST_TIMES else None
+        scatter = f"means of {self.runs} runs" if self.runs > 1 else "single runs"
+        return Power(seen, True, n, needed, f"{scatter} scatter as much by themselves")
 
     def decide(self, context: Context) -> Decision:
         """See the module."""
@@ -61,7 +73,7 @@ class Rule(MeasuringOne):
         printed = number(self.printed * kpi.shown_factor)
         unit = f" {kpi.shown_unit}" if kpi.shown_unit else ""
         found = Mean(centre, None, None, int(n), "none")
-        reason = selected.left_out.words
+        reason, could = selected.left_out.words, None
         if selected.deterministic:
             verdict, why = (
                 Verdict.UNDECIDED,
@@ -73,18 +85,18 @@ class Rule(MeasuringOne):
                 f"too few repetitions: {n}, and at least {FEWEST_REPETITIONS} are needed",
             )
         else:
-            centre, half = self._predicted(context, selected)
+            centre, ours, theirs = self._predicted(context, selected)
+            half = hypot(ours, theirs)
             found = Mean(centre, centre - half, centre + half, int(n), "prediction").within(
                 kpi.least, kpi.most
             )
             near = self.about * abs(self.printed)
             inside = abs(self.printed - centre) <= max(half + self.rounded, near)
             verdict = Verdict.REPRODUCED if inside else Verdict.NOT_REPRODUCED
-            if inside and half > self.widest * abs(self.printed):
-                verdict = Verdict.UNDECIDED
-            seen = number(half * kpi.shown_factor)
             what = "a run" if self.runs == 1 else f"a mean of {self.runs} runs"
-            why = f"{what} that is {seen}{unit} off would be seen"
+            why = f"{what} that is {number(half * kpi.shown_factor)}{unit} off would be seen"
+            if inside and half > self.widest * abs(self.printed):
+                verdict, could, why = Verdict.UNDECIDED, self._power(why, ours, theirs, n), ""
         return Decision(
             verdict=verdict,
             what=described(self.label(context), self.under(context, self.of)) + ", prediction",
@@ -96,5 +108,6 @@ class Rule(MeasuringOne):
             unit=kpi.shown_unit,
             factor=kpi.shown_factor,
             reason="; ".join(it for it in (why, reason) if it),
+            power=could,
             deterministic=selected.deterministic,
         )
