@@ -172,3 +172,16 @@ def test_trials_of_two_experiments_are_not_added_up(tmp_path: Path) -> None:
         "without freshness check 0 of 400 trials unnoticed (at most 0.746 %); "
         "in another experiment without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
     )
+
+
+def test_certificates_at_both_ends_are_another_protocol(tmp_path: Path) -> None:
+    """Trials of an experiment with them stand beside its cells alone, and the others not beside these."""
+    experiments = {
+        "both-sides": part(row("prevented", 400, protocol="tls-cubic")),
+        "threats": part(row("undetected", 300, protocol="tls-cubic")),
+    }
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    assert tried(data.default(), tmp_path / "summary") == {
+        ("tcp-mtls", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
+        ("tcp-tls", "deletion"): "without freshness check 300 of 300 trials unnoticed",
+    }
