@@ -29,10 +29,11 @@ def _cell(verdicts: dict[str, int], distinct: int, threat: str = "late") -> Cell
             _cell({words.SIGNALLED: 4}, 4),
             "Unnoticed in none: with 95 % confidence in a share of at most 0.750 (3/N).",
         ),
-        (_cell({words.SIGNALLED: 3}, 3), "Unnoticed in none, which is too few for a bound."),
+        (_cell({words.SIGNALLED: 3}, 3), "Unnoticed in none; 3 trials are too few for a bound."),
+        (_cell({words.SIGNALLED: 1}, 1), "Unnoticed in none; 1 trial is too few for a bound."),
         (
             _cell({words.PREVENTED: 1000}, 3),
-            "Unnoticed in none of 1000 trials, of which 3 are no copies, which is too few for a bound.",
+            "Unnoticed in none of 1000 trials; the 3 that are no copies are too few for a bound.",
         ),
         (
             _cell({words.PREVENTED: 2}, 1),

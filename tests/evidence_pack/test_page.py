@@ -144,3 +144,20 @@ def test_the_page_names_the_act_and_what_was_not_checked(told: tuple[dict[str, A
         "A trial is one session in which one threat acts",
     ):
         assert said in shown
+
+
+@pytest.mark.parametrize(
+    ("unnoticed", "words_"),
+    [
+        ([1, 0, 0], "Of 3 claims on a threat, 1 has trials in which nobody noticed it. 2 have a bound 3/N;"),
+        ([2, 1, 0], "Of 3 claims on a threat, 2 have trials in which nobody noticed it. 1 has a bound 3/N;"),
+    ],
+)
+def test_the_lead_counts_claims(
+    told: tuple[dict[str, Any], Claims], unnoticed: list[int], words_: str
+) -> None:
+    manifest, claims = told
+    tried = [it for it in claims if not it["finding"]["control"]][:3]
+    for claim, count in zip(tried, unnoticed, strict=True):
+        claim["finding"].update(not_noticed=count, bound=None if count else 0.06)
+    assert words_ in _plain(page.html(manifest, tried))

@@ -1,8 +1,11 @@
 """The study en50159: how many trials a cell has in the full run, that they are drawn, what nobody tries."""
 
+import json
 from collections import Counter
 from functools import cache
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,3 +96,52 @@ def test_a_claim_on_a_transport_is_read_without_what_the_application_checks() ->
         if claim.id.startswith("table-7-") and "unnoticed" in claim.canonical:
             assert '"noticed_by": "transport"' in claim.canonical, claim.id
             assert '"freshness": false' in claim.canonical, claim.id
+
+
+def _measured(decide: dict[str, Any]) -> set[str]:
+    """What a rule measures, whatever its bounds."""
+    if decide["kind"] == "all":
+        return set().union(*map(_measured, decide["parts"]))
+    return {json.dumps({key: it for key, it in decide.items() if key not in ("at_least", "at_most")})}
+
+
+def test_the_page_says_how_many_findings_the_claims_are() -> None:
+    """Claims that put others together, that are the same trials, and that hang on one guess a trial."""
+    verdicts = json.loads((STUDY.home / "summary" / "verdicts.json").read_text())["claims"]
+    claims = [it for it in ledger.load(STUDY.ledger) if verdicts[it.id]["kind"] == "measured"]
+    rules: dict[str, dict[str, Any]] = {it.id: json.loads(it.canonical)[1] for it in claims}
+    alone = {what for it in claims if rules[it.id]["kind"] != "all" for what in _measured(rules[it.id])}
+    alone |= {
+        what
+        for it in ledger.load(STUDY.ledger)
+        if verdicts[it.id]["kind"] == "unavoidable" and json.loads(it.canonical)[1]["kind"] == "unnoticed"
+        for what in _measured(json.loads(it.canonical)[1])
+    }
+    # Another bound on the same trials is another question.
+    put_together = {
+        it.id
+        for it in claims
+        if rules[it.id]["kind"] == "all" and _measured(rules[it.id]) <= alone and it.id != "sums-alike"
+    }
+    again = {"table-7-tcp-tls-masquerade", "table-7-quic-masquerade", "table-7-udp-corruption-two-bits"}
+    guesses = {it.id for it in claims if it.id.endswith("-unseen") and "-udp-" not in it.id}
+    left = Counter(verdicts[it.id]["verdict"] for it in claims if it.id not in put_together | again | guesses)
+    assert left == {"reproduced": 41, "not reproduced": 22}
+    text = (Path(__file__).parents[2] / "docs" / "studies" / "en50159.md").read_text()
+    assert "41 stand for themselves" in text and "one sample (two bits over UDP and TCP): 22." in text
+
+
+@pytest.mark.parametrize("protocol", ["tls-cubic", "quic-quinn-cubic"])
+def test_of_what_is_sealed_insertion_and_masquerade_are_one_act(protocol: str) -> None:
+    acts = {
+        act: [
+            {**rule, "id": ""}
+            for spec in runs("forged")
+            if (spec.factors["protocol"], spec.link.threat) == (protocol, act)
+            and spec.factors["repetition"] == 1
+            for rule in plan_run(spec)["in_path"][0]["rules"]
+        ]
+        for act in ("insertion", "masquerade")
+    }
+    assert len(acts["insertion"]) == 50
+    assert acts["insertion"] == acts["masquerade"]

@@ -161,3 +161,15 @@ def test_long_names_are_cut_not_wrapped(tmp_path: Path) -> None:
     assert len(lines) == 2
     assert "0.980 [0.9" in lines[1]
     assert "  10  w" in lines[1]
+
+
+def test_what_stands_between_backticks_is_code(tmp_path: Path) -> None:
+    """In thresholds and notes alike, and whatever is in it stays text."""
+    ledger_text = factory.LEDGER + SECOND.replace(
+        'threshold = "any"', 'threshold = "`gauntlet assess` <decides>."\nnote = "See `a<b`, no more."'
+    )
+    study = factory.study(tmp_path, ledger_text)
+    found = summary(flows({("tcp-bbr", 0.01): steady(1.96e6)}))
+    text = page.html(study, found, judging.judge(study, found), ABOUT)
+    assert "<code>gauntlet assess</code> &lt;decides&gt;." in text
+    assert "See <code>a&lt;b</code>, no more." in text

@@ -42,12 +42,16 @@ def row(
 
 
 def summary(*rows: dict[str, Any]) -> Summary:
+    return Summary("d00", {"threats": part(*rows)})
+
+
+def part(*rows: dict[str, Any]) -> Part:
     manifest = {"factors": FACTORS, "labels": {}, "runs": 1}
     tables = {
         name: pa.table({"run": pa.array([], pa.string())})
         for name in ("flows", "delays", "windows", "series")
     }
-    return Summary("d00", {"threats": Part(manifest, {**tables, "trials": pa.Table.from_pylist(list(rows))})})
+    return Part(manifest, {**tables, "trials": pa.Table.from_pylist(list(rows))})
 
 
 def decide(tmp_path: Path, *rows: dict[str, Any], **keys: Any) -> Decision:
@@ -146,3 +150,38 @@ def test_a_transport_notices_what_it_tells_before_the_application_acts(
     found = decide(tmp_path, told, at_most=0.01, noticed_by="transport")
     assert found.value == value
     assert found.verdict == (Verdict.NOT_REPRODUCED if value else Verdict.REPRODUCED)
+
+
+def test_what_was_acted_on_first_is_told_beside_a_cell(tmp_path: Path) -> None:
+    """Noticed afterwards is not prevented."""
+    late = {**row("detected and signalled", 400, freshness=True), "by": "application"}
+    summary({**late, "trials": 100, "distinct": 100}, {**late, "accepted_before": True}).write(
+        tmp_path / "summary", {}
+    )
+    assert tried(data.default(), tmp_path / "summary")["sctp", "deletion"] == (
+        "with freshness check 0 of 500 trials unnoticed (at most 0.597 %), "
+        "acted on before anybody was told in 400"
+    )
+
+
+def test_trials_of_two_experiments_are_not_added_up(tmp_path: Path) -> None:
+    """One registered seed draws both, so a trial of the second may be one of the first again."""
+    both = {"threats": part(row("prevented", 1000)), "more": part(row("prevented", 400))}
+    Summary("d00", both).write(tmp_path / "summary", {})
+    assert tried(data.default(), tmp_path / "summary")["sctp", "deletion"] == (
+        "without freshness check 0 of 400 trials unnoticed (at most 0.746 %); "
+        "in another experiment without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
+    )
+
+
+def test_certificates_at_both_ends_are_another_protocol(tmp_path: Path) -> None:
+    """Trials of an experiment with them stand beside its cells alone, and the others not beside these."""
+    experiments = {
+        "both-sides": part(row("prevented", 400, protocol="tls-cubic")),
+        "threats": part(row("undetected", 300, protocol="tls-cubic")),
+    }
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    assert tried(data.default(), tmp_path / "summary") == {
+        ("tcp-mtls", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
+        ("tcp-tls", "deletion"): "without freshness check 300 of 300 trials unnoticed",
+    }

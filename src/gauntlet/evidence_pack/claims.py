@@ -123,9 +123,14 @@ def bound_words(cell: Cell) -> str:
             "Nothing was drawn and the trials are copies of one: it holds for just these instants, and there "
             "is no bound 3/N."
         )
-    of = f" of {n}, of which {cell.distinct} are no copies" if cell.distinct < cell.trials else ""
     if cell.distinct < FEWEST:
-        return f"Unnoticed in none{of}, which is too few for a bound."
+        but = (
+            f"; {counted(cell.distinct, 'trial')}"
+            if cell.distinct == cell.trials
+            else (f" of {n}; the {cell.distinct} that are no copies")
+        )
+        return f"Unnoticed in none{but} {'is' if cell.distinct == 1 else 'are'} too few for a bound."
+    of = f" of {n}, of which {cell.distinct} are no copies" if cell.distinct < cell.trials else ""
     share = number(3 / cell.distinct)
     return f"Unnoticed in none{of}: with 95 % confidence in a share of at most {share} (3/N)."
 

@@ -102,14 +102,17 @@ def _lead(tried: Sequence[Mapping[str, Any]]) -> str:
     """What the claims come to together."""
     unnoticed = sum(it["finding"]["not_noticed"] > 0 for it in tried)
     bounded = [it["finding"]["bound"] for it in tried if it["finding"]["bound"] not in (None, 1.0)]
-    words = (
-        f"Of {counted(len(tried), 'claim')} on a threat, {unnoticed} have trials in which nobody noticed it."
-    )
+    claims = counted(len(tried), "claim")
+    words = f"Of {claims} on a threat, {_have(unnoticed)} trials in which nobody noticed it."
     if bounded:
-        words += f" {len(bounded)} have a bound 3/N; the largest is {number(max(bounded))}."
+        words += f" {_have(len(bounded))} a bound 3/N; the largest is {number(max(bounded))}."
     else:
         words += " None has a bound 3/N that says something."
     return words
+
+
+def _have(count: int) -> str:
+    return f"{count} {'has' if count == 1 else 'have'}"
 
 
 def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:

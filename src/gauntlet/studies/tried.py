@@ -23,7 +23,7 @@ _ACTS = {
 _AS_SENDER = "-as-sender"
 _WORDS = {
     "-two-bits": "of two bits ",
-    "-repaired": "with the checksum made right ",
+    "-repaired": "with the checksum of TCP, UDP or SCTP made right ",
     "-short": "of 1 s ",
     "-unseen": "by who does not see the path ",
     _AS_SENDER: "by who acts in the sender's place ",
@@ -43,16 +43,16 @@ def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], st
     if folder is None or not (folder / MANIFEST).exists():
         return {}
     found = Summary.load(folder)
-    rows = [row for name in found.experiments for row in _rows(found, name)]
+    played = [_rows(found, name) for name in found.experiments]
     told = {}
     for protocol in of.protocols:
-        mine = [row for row in rows if _is_of(row, protocol)]
+        mine = [[row for row in rows if _is_of(row, protocol)] for rows in played]
         for threat in of.threats:
             parts = [
                 words
                 for act in acts_of(threat.id)
                 for freshness in (False, True)
-                if (words := _counted(mine, act, freshness=freshness))
+                if (words := _told(mine, act, freshness=freshness))
             ]
             if parts:
                 told[protocol.id, threat.id] = "; ".join(parts)
@@ -72,6 +72,14 @@ def _is_of(row: Mapping[str, Any], protocol: Protocol) -> bool:
     return bool(row["protocol"] == protocol.tried_as and row["both_sides"] == protocol.both_sides)
 
 
+def _told(experiments: Iterable[Iterable[Mapping[str, Any]]], act: str, *, freshness: bool) -> str:
+    """Each experiment for itself: one registered seed draws all of them, so trials of one may be those of
+    another again.
+    """
+    words = filter(None, (_counted(rows, act, freshness=freshness) for rows in experiments))
+    return "; in another experiment ".join(words)
+
+
 def _counted(rows: Iterable[Mapping[str, Any]], act: str, *, freshness: bool) -> str:
     those = [
         row
@@ -83,6 +91,8 @@ def _counted(rows: Iterable[Mapping[str, Any]], act: str, *, freshness: bool) ->
         return ""
     unnoticed = sum(row["distinct"] for row in those if row["verdict"] in NOT_NOTICED)
     bound = "" if unnoticed else f" (at most {number(100 * interval(0, count, 0.05)[1])} %)"
+    acted = sum(row["distinct"] for row in those if row["accepted_before"])
+    before = f", acted on before anybody was told in {acted:,}" if acted else ""
     checked = "with" if freshness else "without"
     whose = next((words for end, words in _WORDS.items() if act.endswith(end)), "")
-    return f"{whose}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}"
+    return f"{whose}{checked} freshness check {unnoticed:,} of {count:,} trials unnoticed{bound}{before}"
