@@ -3,7 +3,6 @@
 use super::handshake::AMPLIFICATION;
 use super::output::Outgoing;
 use super::path::Stage;
-use super::proof::Moving;
 use super::{Connection, Cx, Phase};
 use crate::path::{Ecn, PathAddr, PathId, Transmit};
 use crate::seq;
@@ -11,8 +10,8 @@ use crate::time::Instant;
 use crate::wire::{Cookie, Flags, Flow, Packet, Sequence};
 
 impl Connection {
-    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions, or
-    /// be those of a packet that arrived not long ago.
+    /// The path that `packet`, from a new address or to a former one of ours, continues: its numbers must lie in the windows
+    /// of both directions, or be those of a packet that arrived not long ago.
     // R-ENCAP-3
     pub fn moved_path(&self, addr: &PathAddr, packet: &Packet<'_>) -> Option<usize> {
         if self.phase != Phase::Established || packet.frozen_bits() != self.shape.frozen {
@@ -24,7 +23,7 @@ impl Connection {
             let ack = seq::from_wire(path.local_isn, arq.acknowledgement, path.tx.first());
             let window = u64::from(self.composition.profile().tuning.receive_window_packets);
             path.stage == Stage::Established
-                && path.addr.local == addr.local
+                && (path.addr.local == addr.local || path.addr.remote == addr.remote)
                 // A repetition of what has arrived comes first where the acknowledgement of it was lost.
                 && own.is_some_and(|own| own + window >= path.rx.next() && own < path.rx.next() + window)
                 && ack.is_some_and(|ack| ack >= path.tx.first() && ack <= path.tx.next())
@@ -43,22 +42,24 @@ impl Connection {
     ) {
         let packet = self.cookie_packet(index, challenge);
         let Some(path) = self.paths.get_mut(index) else { return };
-        let asked = path.moving.as_ref().is_some_and(|moving| moving.was_asked(addr, now));
         // The tag of a sealed packet comes on top of what is counted here.
         let fits = packet.encoded_len() + crate::wire::TAG_BYTES <= received_bytes * AMPLIFICATION;
-        if !asked && fits {
-            path.moving = Some(Box::new(Moving::new(addr, challenge, now)));
+        if fits {
+            path.moving.get_or_insert_default().ask(addr, challenge, now);
         }
     }
 
     /// The peer has proven to be at `addr`: path `index` goes on there.
-    // R-ENCAP-3
-    pub fn move_path(&mut self, index: usize, addr: PathAddr) {
-        if let Some(path) = self.paths.get_mut(index) {
-            path.addr = addr;
-            path.moving = None;
-            path.health.forget_probe();
+    // R-ENCAP-3, R-SIZE-2
+    pub fn move_path(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
+        let Some(path) = self.paths.get_mut(index) else { return };
+        path.addr = addr;
+        if let Some(moving) = &mut path.moving {
+            moving.settle();
         }
+        path.health.forget_probe();
+        // The new way may carry less, or more.
+        self.search_sizes(cx, index);
     }
 
     /// The path with this name, unless it was closed.
@@ -68,15 +69,13 @@ impl Connection {
     }
 
     /// Our own address on path `index` has changed: the peer hears from the new one at once, and asks for proof.
-    // R-ENCAP-3
+    // R-ENCAP-3, R-SIZE-2
     pub fn continue_from(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
         let path = &mut self.paths[index];
         path.addr = addr;
         path.moving = None;
         path.wants.probe |= path.stage == Stage::Established;
-        if path.handshake.confirmed {
-            self.search_sizes(cx, index);
-        }
+        self.search_sizes(cx, index);
     }
 
     /// The peer asks for proof that we are where it heard us.

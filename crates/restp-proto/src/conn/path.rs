@@ -105,7 +105,7 @@ pub(crate) struct Path {
     pub cwr: bool,
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
     pub allowance_bytes: Option<usize>,
-    /// Another address from which the peer seems to speak, until it has proven to be there.
+    /// Other addresses from which the peer seems to speak, where it is asked for proof.
     pub moving: Option<Box<Moving>>,
     /// What is known of its MTU, where it is searched for.
     pub sizes: Option<Box<Sizes>>,

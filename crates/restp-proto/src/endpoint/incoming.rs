@@ -287,7 +287,7 @@ impl Endpoint {
     }
 
     /// A known peer from a new address: numbers in the window make it heard, the answer to a challenge makes the path follow
-    /// (answer K3).
+    /// (answer K3). Where the peer is known and the address is one that we have left, it is heard and no more.
     // R-ENCAP-3
     fn rebind(&mut self, stranger: &Stranger<'_>) -> bool {
         let flags = stranger.decoded.packet.header.flags;
@@ -300,13 +300,15 @@ impl Endpoint {
         let taken = |endpoint: &Self| endpoint.table.get(id).map(|conn| conn.stats().packets_received);
         let before = taken(self);
         self.deliver(stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
-        if taken(self) == before {
+        let known = self.table.get(id).and_then(|conn| conn.path_addrs().nth(index));
+        let was_ours = known.is_some_and(|(_, addr)| addr.local != key.addr.local);
+        if taken(self) == before || was_ours {
             return true;
         }
         let end = format!("{id} {index} {} {}", key.addr.local, key.addr.remote);
         let answer = stranger.decoded.packet.cookie;
         if answer.is_some_and(|answer| self.jar.is_answer(stranger.now, end.as_bytes(), &answer)) {
-            self.move_path(id, index, key);
+            self.move_path(stranger.now, id, index, key);
         } else if let Some(challenge) = self.jar.challenge(stranger.now, end.as_bytes()) {
             let bytes = stranger.datagram.len();
             self.with(stranger.now, id, |conn, cx| {
@@ -316,15 +318,14 @@ impl Endpoint {
         true
     }
 
-    fn move_path(&mut self, id: ConnId, index: usize, key: Key) {
+    fn move_path(&mut self, now: Instant, id: ConnId, index: usize, key: Key) {
         let Some(conn) = self.table.get_mut(id) else { return };
         let old = conn.path_addrs().nth(index).map(|(_, addr)| addr);
-        conn.move_path(index, key.addr);
         if let Some(addr) = old {
             self.table.unbind(&Key { addr, ..key });
         }
         self.table.bind(key, id, index);
-        self.table.touch(id);
+        self.with(now, id, |conn, cx| conn.move_path(cx, index, key.addr));
         self.stats.rebindings += 1;
     }
 
