@@ -45,10 +45,10 @@ impl Moving {
         Some((next.addr, next.challenge))
     }
 
-    /// The peer has proven where it is: nobody else is asked now. When it was done is kept, for a peer that is at two
-    /// addresses could otherwise move to and fro and have a third one asked each time.
+    /// The peer has proven where it is: who has not been asked yet is not asked for what came before. When others were
+    /// is kept, for a peer that is at two addresses could otherwise move to and fro and have a third one asked each time.
     pub fn settle(&mut self) {
-        self.asked.iter_mut().for_each(|asked| asked.due = false);
+        self.asked.retain(|asked| !asked.due);
     }
 }
 
