@@ -12,10 +12,15 @@ const CHALLENGE_INTERVAL: Duration = Duration::from_millis(100);
 /// many names gets no more challenges for it.
 const MAX_ASKED: usize = 4;
 
-/// Addresses from which the peer seems to speak and has not proven to.
+/// What the ends of a path owe each other since one of them moved, or seems to have.
 #[derive(Debug, Default)]
 pub(crate) struct Moving {
+    /// Addresses from which the peer seems to speak and has not proven to.
     asked: Vec<Asked>,
+    /// Proof of our own address that the peer asked for.
+    pub answer: Option<Cookie>,
+    /// When our own address changed, until the peer is known to have followed.
+    pub left_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -28,6 +33,11 @@ struct Asked {
 }
 
 impl Moving {
+    /// Our own address has changed.
+    pub fn from_here(now: Instant) -> Self {
+        Self { left_at: Some(now), ..Self::default() }
+    }
+
     /// Asks at `addr`, unless that was done too lately, or too many others were asked.
     // R-ENCAP-3
     pub fn ask(&mut self, addr: PathAddr, challenge: Cookie, now: Instant) {
@@ -83,5 +93,14 @@ mod tests {
         moving.ask(stranger(9), Cookie::new(&[7; 16]).unwrap(), Instant::ZERO + CHALLENGE_INTERVAL * 4);
         moving.settle();
         assert_eq!(moving.take(), None, "the peer is known to be elsewhere");
+    }
+
+    // R-ENCAP-3
+    #[test]
+    fn who_was_not_asked_before_the_path_moved_may_be_asked_at_once() {
+        let mut moving = Moving::default();
+        moving.ask(stranger(0), Cookie::new(&[7; 16]).unwrap(), Instant::ZERO);
+        moving.settle();
+        assert_eq!(asked(&mut moving, 0..1, 1), [stranger(0)]);
     }
 }

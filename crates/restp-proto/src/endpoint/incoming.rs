@@ -41,7 +41,7 @@ impl Endpoint {
         let key = Key { addr: path, local_port: header.destination_port, remote_port: header.source_port };
         if let Some((id, index)) = self.table.find(&key) {
             if self.table.get(id).is_some_and(|conn| conn.owns(index, &path)) {
-                self.deliver(now, id, index, ecn, &decoded, datagram);
+                self.deliver(now, (id, index), &path, ecn, &decoded, datagram);
                 return;
             }
             self.table.unbind(&key);
@@ -69,13 +69,14 @@ impl Endpoint {
     pub(super) fn deliver(
         &mut self,
         now: Instant,
-        id: ConnId,
-        index: usize,
+        (id, index): (ConnId, usize),
+        path: &PathAddr,
         ecn: Ecn,
         decoded: &Decoded<'_>,
         datagram: &[u8],
     ) {
-        let cookie = self.with(now, id, |conn, cx| conn.handle(cx, index, ecn, decoded, datagram)).flatten();
+        let cookie =
+            self.with(now, id, |conn, cx| conn.handle(cx, index, path, ecn, decoded, datagram)).flatten();
         if let Some(cookie) = cookie
             && let Some(server) = self.table.get(id).and_then(|conn| conn.path_addrs().next())
         {
@@ -299,7 +300,8 @@ impl Endpoint {
         // Its numbers are those of the peer; under protection it must open, too, before anything follows from it.
         let taken = |endpoint: &Self| endpoint.table.get(id).map(|conn| conn.stats().packets_received);
         let before = taken(self);
-        self.deliver(stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
+        let target = (id, index);
+        self.deliver(stranger.now, target, &key.addr, stranger.ecn, stranger.decoded, stranger.datagram);
         let known = self.table.get(id).and_then(|conn| conn.path_addrs().nth(index));
         let was_ours = known.is_some_and(|(_, addr)| addr.local != key.addr.local);
         if taken(self) == before || was_ours {

@@ -138,7 +138,7 @@ pub fn count_bytes_to(pair: &mut Pair, victim: std::net::IpAddr) -> Arc<AtomicUs
     sent_bytes
 }
 
-fn profiles() -> Vec<Profile> {
+pub fn profiles() -> Vec<Profile> {
     let clear = Profile::file_arq();
     let protected = Profile { protection: Protection::Protected, ..clear.clone() };
     if cfg!(feature = "protected") { vec![clear, protected] } else { vec![clear] }
@@ -261,11 +261,11 @@ fn has_cookie(packet: &Packet) -> bool {
 }
 
 #[cfg(feature = "protected")]
-fn common_keys() -> Option<restp_proto::protected::Keys> {
+pub fn common_keys() -> Option<restp_proto::protected::Keys> {
     Some(restp_proto::protected::Keys::shared([1; 32]))
 }
 
 #[cfg(not(feature = "protected"))]
-fn common_keys() -> Option<restp_proto::protected::Keys> {
+pub fn common_keys() -> Option<restp_proto::protected::Keys> {
     None
 }
