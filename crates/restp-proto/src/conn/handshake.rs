@@ -323,6 +323,7 @@ impl Connection {
     }
 
     /// Bytes arrived on an unproven path: as many again, threefold, may be answered.
+    // R-SEC-1
     pub(super) fn credit(&mut self, index: usize, bytes: usize) {
         if let Some(allowance) = &mut self.paths[index].allowance_bytes {
             *allowance = allowance.saturating_add(bytes * AMPLIFICATION);

@@ -4,7 +4,7 @@ use super::path::{Stage, Timer};
 use super::{Connection, Cx, Phase, Role};
 use crate::event::CloseReason;
 use crate::log::LogEvent;
-use crate::path::Ecn;
+use crate::path::{Ecn, PathAddr};
 use crate::profile::Management;
 use crate::seq;
 use crate::time::Instant;
@@ -22,22 +22,24 @@ pub(super) struct Numbers {
 }
 
 impl Connection {
-    /// Handles a packet that belongs to path `index`. Returns a cookie to be remembered for this peer.
+    /// Handles a packet that belongs to path `index` and came on `to`, which may not be its address any more, or not yet. Returns a cookie to be remembered for this peer.
     pub fn handle(
         &mut self,
         cx: &mut Cx<'_>,
         index: usize,
+        to: &PathAddr,
         ecn: Ecn,
         decoded: &Decoded<'_>,
         datagram: &[u8],
     ) -> Option<Cookie> {
         self.credit(index, datagram.len());
         if decoded.packet.header.version == Version::Clear {
-            return self.handle_open(cx, index, ecn, decoded, datagram.len());
+            return self.handle_open(cx, index, to, ecn, decoded, datagram.len());
         }
         let mut plain = std::mem::take(cx.scratch);
         let opened = self.unseal(cx, index, decoded, datagram, &mut plain);
-        let cookie = opened.and_then(|decoded| self.handle_open(cx, index, ecn, &decoded, datagram.len()));
+        let cookie =
+            opened.and_then(|decoded| self.handle_open(cx, index, to, ecn, &decoded, datagram.len()));
         *cx.scratch = plain;
         cookie
     }
@@ -47,6 +49,7 @@ impl Connection {
         &mut self,
         cx: &mut Cx<'_>,
         index: usize,
+        to: &PathAddr,
         ecn: Ecn,
         decoded: &Decoded<'_>,
         bytes: usize,
@@ -76,7 +79,7 @@ impl Connection {
             self.stats.frozen_mismatch += 1;
             return None;
         }
-        self.on_packet(cx, index, ecn, decoded);
+        self.on_packet(cx, index, to, ecn, decoded);
         None
     }
 
@@ -113,7 +116,7 @@ impl Connection {
         Some(Numbers { own, ack })
     }
 
-    fn on_packet(&mut self, cx: &mut Cx<'_>, index: usize, ecn: Ecn, decoded: &Decoded<'_>) {
+    fn on_packet(&mut self, cx: &mut Cx<'_>, index: usize, to: &PathAddr, ecn: Ecn, decoded: &Decoded<'_>) {
         let packet = &decoded.packet;
         let flags = packet.header.flags;
         let Some(numbers) = self.numbers(index, packet) else {
@@ -132,6 +135,7 @@ impl Connection {
         if flags.contains(Flags::SYN) && !self.expected_syn(cx.now, index, packet, numbers) {
             return;
         }
+        self.note_followed(cx.now, index, to, packet);
         self.heard(cx, index, packet, numbers);
         if let Some(ack) = numbers.ack
             && !(flags.contains(Flags::SYN)

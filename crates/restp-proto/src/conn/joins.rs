@@ -71,7 +71,7 @@ impl Connection {
     }
 
     /// Answers the SYN of a join whose token names this connection; `false` if a limit forbids it.
-    // R-MP-3
+    // R-MP-3, R-SEC-1
     pub fn accept_join(
         &mut self,
         cx: &mut Cx<'_>,

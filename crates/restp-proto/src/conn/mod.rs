@@ -342,6 +342,7 @@ impl Connection {
 mod tests {
     use super::*;
 
+    // R-SEC-2
     #[test]
     fn what_the_application_waits_for_is_told_however_much_else_there_is_to_tell() {
         let composition = crate::Profile::file_arq().validate().unwrap();

@@ -2,7 +2,7 @@
 
 use super::handshake::AMPLIFICATION;
 use super::output::Outgoing;
-use super::path::Stage;
+use super::path::{Stage, Timer};
 use super::proof::Moving;
 use super::{Connection, Cx, Phase};
 use crate::path::{Ecn, PathAddr, PathId, Transmit};
@@ -10,9 +10,12 @@ use crate::seq;
 use crate::time::Instant;
 use crate::wire::{Cookie, Flags, Flow, Packet, Sequence};
 
+/// Timeouts after a move that an answer from the address before may take, at most.
+const FOLLOWED_AFTER_RTOS: u32 = 3;
+
 impl Connection {
-    /// The path that `packet`, from a new address, continues: its numbers must lie in the windows of both directions, or
-    /// be those of a packet that arrived not long ago.
+    /// The path that `packet`, from a new address or to a former one of ours, continues: its numbers must lie in the windows
+    /// of both directions, or be those of a packet that arrived not long ago.
     // R-ENCAP-3
     pub fn moved_path(&self, addr: &PathAddr, packet: &Packet<'_>) -> Option<usize> {
         if self.phase != Phase::Established || packet.frozen_bits() != self.shape.frozen {
@@ -24,7 +27,7 @@ impl Connection {
             let ack = seq::from_wire(path.local_isn, arq.acknowledgement, path.tx.first());
             let window = u64::from(self.composition.profile().tuning.receive_window_packets);
             path.stage == Stage::Established
-                && path.addr.local == addr.local
+                && (path.addr.local == addr.local || path.addr.remote == addr.remote)
                 // A repetition of what has arrived comes first where the acknowledgement of it was lost.
                 && own.is_some_and(|own| own + window >= path.rx.next() && own < path.rx.next() + window)
                 && ack.is_some_and(|ack| ack >= path.tx.first() && ack <= path.tx.next())
@@ -43,22 +46,24 @@ impl Connection {
     ) {
         let packet = self.cookie_packet(index, challenge);
         let Some(path) = self.paths.get_mut(index) else { return };
-        let asked = path.moving.as_ref().is_some_and(|moving| moving.was_asked(addr, now));
         // The tag of a sealed packet comes on top of what is counted here.
         let fits = packet.encoded_len() + crate::wire::TAG_BYTES <= received_bytes * AMPLIFICATION;
-        if !asked && fits {
-            path.moving = Some(Box::new(Moving::new(addr, challenge, now)));
+        if fits {
+            path.moving.get_or_insert_default().ask(addr, challenge, now);
         }
     }
 
     /// The peer has proven to be at `addr`: path `index` goes on there.
-    // R-ENCAP-3
-    pub fn move_path(&mut self, index: usize, addr: PathAddr) {
-        if let Some(path) = self.paths.get_mut(index) {
-            path.addr = addr;
-            path.moving = None;
-            path.health.forget_probe();
+    // R-ENCAP-3, R-SIZE-2
+    pub fn move_path(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
+        let Some(path) = self.paths.get_mut(index) else { return };
+        path.addr = addr;
+        if let Some(moving) = &mut path.moving {
+            moving.settle();
         }
+        path.health.forget_probe();
+        // The new way may carry less, or more.
+        self.search_sizes(cx, index);
     }
 
     /// The path with this name, unless it was closed.
@@ -68,14 +73,40 @@ impl Connection {
     }
 
     /// Our own address on path `index` has changed: the peer hears from the new one at once, and asks for proof.
-    // R-ENCAP-3
+    // R-ENCAP-3, R-SIZE-2
     pub fn continue_from(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
         let path = &mut self.paths[index];
         path.addr = addr;
-        path.moving = None;
-        path.wants.probe |= path.stage == Stage::Established;
-        if path.handshake.confirmed {
-            self.search_sizes(cx, index);
+        path.moving = (path.stage == Stage::Established).then(|| Box::new(Moving::from_here(cx.now)));
+        self.call_after(cx.now, index);
+        self.search_sizes(cx, index);
+    }
+
+    /// Speaks to a peer that may not have followed: who has nothing to send would not be heard of again if that was lost,
+    /// or came when the peer had asked too often. The wait doubles.
+    // R-ENCAP-3
+    pub(super) fn call_after(&mut self, now: Instant, index: usize) {
+        let longest = self.composition.profile().tuning.max_rto;
+        let path = &mut self.paths[index];
+        let Some(left_at) = path.moving.as_ref().and_then(|moving| moving.left_at) else { return };
+        path.wants.probe = true;
+        let wait = now.saturating_since(left_at).max(path.rtt.base_rto()).min(longest);
+        path.timers.set(Timer::Follow, now + wait);
+    }
+
+    /// The peer sends to `to`: if that is where path `index` went on, it has followed.
+    ///
+    /// Not at once: what we answered from another address may be under way still, and lead it back there.
+    // R-ENCAP-3
+    pub(super) fn note_followed(&mut self, now: Instant, index: usize, to: &PathAddr, packet: &Packet<'_>) {
+        let path = &mut self.paths[index];
+        let Some(moving) = &mut path.moving else { return };
+        let Some(left_at) = moving.left_at else { return };
+        let settled = now.saturating_since(left_at) >= path.rtt.base_rto() * FOLLOWED_AFTER_RTOS;
+        // A challenge comes where the peer only supposes us to be.
+        if settled && packet.cookie.is_none() && *to == path.addr {
+            moving.left_at = None;
+            path.timers.stop(Timer::Follow);
         }
     }
 
@@ -85,7 +116,7 @@ impl Connection {
             return;
         }
         if let Some(answer) = packet.cookie.and_then(Cookie::answered) {
-            self.paths[index].proof = Some(Box::new(answer));
+            self.paths[index].moving.get_or_insert_default().answer = Some(answer);
         } else if packet.cookie.is_some() {
             self.on_size_answer(cx, index, packet);
         }
@@ -99,11 +130,12 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let what = Outgoing { index, ecn: Ecn::NotEct, retransmission: false };
-        if let Some(answer) = self.paths[index].proof.take() {
-            let packet = self.cookie_packet(index, *answer);
+        let moving = self.paths[index].moving.as_mut()?;
+        if let Some(answer) = moving.answer.take() {
+            let packet = self.cookie_packet(index, answer);
             return self.emit(cx, what, &packet, out);
         }
-        let (addr, challenge) = self.paths[index].moving.as_mut()?.take()?;
+        let (addr, challenge) = moving.take()?;
         let packet = self.cookie_packet(index, challenge);
         self.emit_to(cx, what, addr, &packet, out)
     }
@@ -119,6 +151,32 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // R-ENCAP-3
+    #[test]
+    fn an_end_that_moved_calls_until_it_is_sent_to_there_and_not_only_asked() {
+        let composition = crate::Profile::file_arq().validate().unwrap();
+        let mut endpoint = crate::Endpoint::new(crate::EndpointConfig::default(), [1; 32]);
+        let old = PathAddr { local: ([10, 0, 0, 1], 1).into(), remote: ([10, 0, 0, 2], 1).into() };
+        let new = PathAddr { local: ([10, 0, 0, 1], 2).into(), ..old };
+        let id = endpoint.connect(Instant::ZERO, old, 9, 7, &composition).unwrap();
+        let conn = endpoint.inside(id).unwrap();
+        conn.paths[0].addr = new;
+        conn.paths[0].moving = Some(Box::new(Moving::from_here(Instant::ZERO)));
+        let plain = conn.last_ack(0);
+        let challenge = conn.cookie_packet(0, Cookie::new(&[7; 16]).unwrap());
+        let late = Instant::ZERO + std::time::Duration::from_secs(60);
+        for (now, to, packet, follows) in [
+            (late, &new, &challenge, false),
+            (late, &old, &plain, false),
+            (Instant::ZERO, &new, &plain, false),
+            (late, &new, &plain, true),
+        ] {
+            conn.call_after(now, 0);
+            conn.note_followed(now, 0, to, packet);
+            assert_eq!(!conn.paths[0].timers.is_running(Timer::Follow), follows, "{now:?} {to:?}");
+        }
+    }
 
     // R-ENCAP-3, R-SEC-1
     #[test]

@@ -26,6 +26,7 @@ impl Notices {
 
     /// Queues an event; `false` if there was no room. What the application waits for is never dropped: it is queued
     /// once, however often it is told.
+    // R-SEC-2
     pub fn tell(&mut self, event: EventKind) -> bool {
         let repeatable = matches!(
             event,

@@ -28,7 +28,6 @@ use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, LossCause, Tuning};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
-use crate::wire::Cookie;
 
 /// How far a path has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,14 +104,12 @@ pub(crate) struct Path {
     pub cwr: bool,
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
     pub allowance_bytes: Option<usize>,
-    /// Another address from which the peer seems to speak, until it has proven to be there.
+    /// What the two ends owe each other since one of them moved.
     pub moving: Option<Box<Moving>>,
     /// What is known of its MTU, where it is searched for.
     pub sizes: Option<Box<Sizes>>,
     /// Packets of which parts have arrived.
     pub partial: VecDeque<Partial>,
-    /// Proof of our own address that the peer asked for.
-    pub proof: Option<Box<Cookie>>,
     /// Control packets to be sent when possible.
     pub wants: Wants,
     pub join: Option<Box<Join>>,
@@ -173,7 +170,6 @@ impl Path {
             moving: None,
             sizes: Sizes::new(t),
             partial: VecDeque::new(),
-            proof: None,
             wants: Wants::default(),
             join: None,
             fin_sent: false,

@@ -28,7 +28,8 @@ impl Connection {
     /// A path is confirmed, or goes on elsewhere: what passes there is to be found out.
     // R-SIZE-2
     pub(super) fn search_sizes(&mut self, cx: &mut Cx<'_>, index: usize) {
-        if let Some(sizes) = &mut self.paths[index].sizes {
+        let path = &mut self.paths[index];
+        if let Some(sizes) = path.sizes.as_mut().filter(|_| path.handshake.confirmed) {
             sizes.retreat();
             self.next_size(cx, index);
         }

@@ -63,6 +63,9 @@ impl Connection {
         if self.paths[index].timers.expired(Timer::Search, now) {
             self.on_search_timer(cx, index);
         }
+        if self.paths[index].timers.expired(Timer::Follow, now) {
+            self.call_after(now, index);
+        }
         if self.paths[index].timers.expired(Timer::Handshake, now) {
             self.on_handshake_timer(cx, index);
         }

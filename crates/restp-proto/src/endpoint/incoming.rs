@@ -41,7 +41,7 @@ impl Endpoint {
         let key = Key { addr: path, local_port: header.destination_port, remote_port: header.source_port };
         if let Some((id, index)) = self.table.find(&key) {
             if self.table.get(id).is_some_and(|conn| conn.owns(index, &path)) {
-                self.deliver(now, id, index, ecn, &decoded, datagram);
+                self.deliver(now, (id, index), &path, ecn, &decoded, datagram);
                 return;
             }
             self.table.unbind(&key);
@@ -69,13 +69,14 @@ impl Endpoint {
     pub(super) fn deliver(
         &mut self,
         now: Instant,
-        id: ConnId,
-        index: usize,
+        (id, index): (ConnId, usize),
+        path: &PathAddr,
         ecn: Ecn,
         decoded: &Decoded<'_>,
         datagram: &[u8],
     ) {
-        let cookie = self.with(now, id, |conn, cx| conn.handle(cx, index, ecn, decoded, datagram)).flatten();
+        let cookie =
+            self.with(now, id, |conn, cx| conn.handle(cx, index, path, ecn, decoded, datagram)).flatten();
         if let Some(cookie) = cookie
             && let Some(server) = self.table.get(id).and_then(|conn| conn.path_addrs().next())
         {
@@ -287,7 +288,7 @@ impl Endpoint {
     }
 
     /// A known peer from a new address: numbers in the window make it heard, the answer to a challenge makes the path follow
-    /// (answer K3).
+    /// (answer K3). Where the peer is known and the address is one that we have left, it is heard and no more.
     // R-ENCAP-3
     fn rebind(&mut self, stranger: &Stranger<'_>) -> bool {
         let flags = stranger.decoded.packet.header.flags;
@@ -299,14 +300,17 @@ impl Endpoint {
         // Its numbers are those of the peer; under protection it must open, too, before anything follows from it.
         let taken = |endpoint: &Self| endpoint.table.get(id).map(|conn| conn.stats().packets_received);
         let before = taken(self);
-        self.deliver(stranger.now, id, index, stranger.ecn, stranger.decoded, stranger.datagram);
-        if taken(self) == before {
+        let target = (id, index);
+        self.deliver(stranger.now, target, &key.addr, stranger.ecn, stranger.decoded, stranger.datagram);
+        let known = self.table.get(id).and_then(|conn| conn.path_addrs().nth(index));
+        let was_ours = known.is_some_and(|(_, addr)| addr.local != key.addr.local);
+        if taken(self) == before || was_ours {
             return true;
         }
         let end = format!("{id} {index} {} {}", key.addr.local, key.addr.remote);
         let answer = stranger.decoded.packet.cookie;
         if answer.is_some_and(|answer| self.jar.is_answer(stranger.now, end.as_bytes(), &answer)) {
-            self.move_path(id, index, key);
+            self.move_path(stranger.now, id, index, key);
         } else if let Some(challenge) = self.jar.challenge(stranger.now, end.as_bytes()) {
             let bytes = stranger.datagram.len();
             self.with(stranger.now, id, |conn, cx| {
@@ -316,15 +320,14 @@ impl Endpoint {
         true
     }
 
-    fn move_path(&mut self, id: ConnId, index: usize, key: Key) {
+    fn move_path(&mut self, now: Instant, id: ConnId, index: usize, key: Key) {
         let Some(conn) = self.table.get_mut(id) else { return };
         let old = conn.path_addrs().nth(index).map(|(_, addr)| addr);
-        conn.move_path(index, key.addr);
         if let Some(addr) = old {
             self.table.unbind(&Key { addr, ..key });
         }
         self.table.bind(key, id, index);
-        self.table.touch(id);
+        self.with(now, id, |conn, cx| conn.move_path(cx, index, key.addr));
         self.stats.rebindings += 1;
     }
 

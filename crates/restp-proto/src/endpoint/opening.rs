@@ -329,7 +329,8 @@ impl Endpoint {
         let id = self.table.insert(conn);
         self.table.bind(key, id, 0);
         self.note_ports(key.local_port, key.remote_port, id);
-        self.deliver(stranger.now, id, 0, stranger.ecn, stranger.decoded, stranger.datagram);
+        let (addr, decoded) = (&stranger.key.addr, stranger.decoded);
+        self.deliver(stranger.now, (id, 0), addr, stranger.ecn, decoded, stranger.datagram);
         true
     }
 }

@@ -1,5 +1,6 @@
 //! Hostile input: amplification, state exhaustion, replay, blind injection, greedy reports.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use restp_proto::wire::{
@@ -11,6 +12,8 @@ use restp_proto::{
 };
 use restp_sim::pair::{Pair, SERVER_PORT, UDP_PORT, client_ip, client_path, server_ip};
 use restp_sim::{LinkConfig, Packet};
+
+use crate::moving::count_bytes_to;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -156,6 +159,7 @@ fn what_the_network_reports_shortens_the_wait_and_nothing_else() {
         let syn = answers(&mut endpoint, Instant::ZERO).pop().unwrap();
         endpoint.unreachable(Instant::ZERO, remote, &syn);
         endpoint.unreachable(Instant::ZERO, remote, &syn[..9]);
+        assert_eq!(endpoint.poll_event(), None, "anybody can send a report: it ends nothing at once");
         let soon = Instant::ZERO + Duration::from_secs(2);
         endpoint.handle_timeout(soon);
         let ended = endpoint.poll_event().map(|event| (event.conn, event.kind));
@@ -357,15 +361,8 @@ fn joins_without_the_keys_are_refused_and_pending_ones_are_limited() {
     let forger: std::net::IpAddr = [203, 0, 113, 5].into();
     for attempt in 0..50u16 {
         let source = (forger, 1000 + attempt).into();
-        let mut join = packet(Flags::SYN, Flow::CON, 5, 0);
-        join.header.path_mode = PathMode::Spreading;
-        join.multipath = Some(Multipath::Join(MpJoin {
-            backup: false,
-            address_id: 9,
-            step: JoinStep::Syn { token, nonce: 1 },
-        }));
         let destination = (server_ip(0), UDP_PORT).into();
-        pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: bytes(&join) });
+        pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: join_syn(token, 9) });
         let mut proof = packet(Flags::ACK, Flow::CON, 6, 1);
         proof.header.path_mode = PathMode::Spreading;
         proof.multipath = Some(Multipath::Join(MpJoin {
@@ -393,18 +390,41 @@ fn a_join_with_the_name_of_another_path_is_refused() {
         let accepted = pair.accepted().expect("the handshake succeeds");
         let token = observed_token(&mut pair, conn);
         for port in [1000, 1001] {
-            let mut join = packet(Flags::SYN, Flow::CON, 5, 0);
-            join.header.path_mode = PathMode::Spreading;
-            let step = JoinStep::Syn { token, nonce: 1 };
-            join.multipath = Some(Multipath::Join(MpJoin { backup: false, address_id, step }));
             let (source, destination) = (([203, 0, 113, 5], port).into(), (server_ip(0), UDP_PORT).into());
-            pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: bytes(&join) });
+            let data = join_syn(token, address_id);
+            pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data });
         }
         let paths = pair.net.host(pair.server).endpoint.path_stats(accepted);
         let names: Vec<u8> = paths.iter().map(|(id, _)| id.0).collect();
         let wanted: &[u8] = if address_id == 0 { &[0] } else { &[0, 1] };
         assert_eq!(names, wanted, "each name once, and 0 is the first path's");
     }
+}
+
+// R-SEC-1, R-MP-3
+#[test]
+fn a_join_that_proves_nothing_gets_at_most_three_times_its_bytes() {
+    let mut pair = Pair::new(6, &Profile::multipath(), &LinkConfig::ideal(MS * 10));
+    let conn = pair.connect();
+    pair.net.run_for(MS * 300);
+    let join = join_syn(observed_token(&mut pair, conn), 9);
+    let source: std::net::SocketAddr = ([203, 0, 113, 5], 1000).into();
+    let sent_bytes = count_bytes_to(&mut pair, source.ip());
+    let destination = (server_ip(0), UDP_PORT).into();
+    pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: join.clone() });
+    // Long enough for all repetitions of an answer.
+    pair.net.run_for(Duration::from_secs(120));
+    let got = sent_bytes.load(Ordering::Relaxed);
+    assert!(got > 0 && got <= join.len() * 3, "{got} bytes for {}", join.len());
+}
+
+/// The SYN of a join under the name `address_id`.
+fn join_syn(token: u32, address_id: u8) -> Vec<u8> {
+    let mut join = packet(Flags::SYN, Flow::CON, 5, 0);
+    join.header.path_mode = PathMode::Spreading;
+    let step = JoinStep::Syn { token, nonce: 1 };
+    join.multipath = Some(Multipath::Join(MpJoin { backup: false, address_id, step }));
+    bytes(&join)
 }
 
 /// The token that a join of the real client shows.
@@ -440,6 +460,21 @@ fn h6_an_abort_of_all_paths_needs_the_key() {
         pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: bytes(&reset) });
     }
     assert!(pair.net.host(pair.server).endpoint.is_established(accepted));
+}
+
+// R-CM-9
+#[test]
+fn a_reset_is_never_answered() {
+    let mut endpoint = server(EndpointConfig::default(), &Profile::file_arq());
+    for (flags, destination_port) in
+        [(Flags::RST, SERVER_PORT), (Flags::RST, 1), (Flags::RST | Flags::ACK, 1)]
+    {
+        let mut reset = packet(flags, Flow::CON, 5, u32::from(flags.contains(Flags::ACK)));
+        reset.header.destination_port = destination_port;
+        endpoint.handle(Instant::ZERO, from_client(1), Ecn::NotEct, &bytes(&reset));
+        assert!(answers(&mut endpoint, Instant::ZERO).is_empty(), "{flags:?} for port {destination_port}");
+    }
+    assert_eq!(endpoint.stats().stray, 3);
 }
 
 // A12, R-HDR-2, R-ERR-1

@@ -18,6 +18,7 @@ mod moving;
 mod paths;
 #[cfg(feature = "protected")]
 mod protection;
+mod rebinding;
 mod rules;
 mod sizes;
 mod snapshot;

@@ -125,7 +125,7 @@ fn k3_a_download_goes_on_when_the_nat_forgets_in_the_middle() {
 }
 
 /// Counts the bytes that leave for `victim`, an address that never answers.
-fn count_bytes_to(pair: &mut Pair, victim: std::net::IpAddr) -> Arc<AtomicUsize> {
+pub fn count_bytes_to(pair: &mut Pair, victim: std::net::IpAddr) -> Arc<AtomicUsize> {
     let to_victim = pair.net.add_link(LinkConfig::ideal(MS));
     pair.net.route(server_ip(0), victim, &[to_victim]);
     let sent_bytes = Arc::new(AtomicUsize::new(0));
@@ -138,7 +138,7 @@ fn count_bytes_to(pair: &mut Pair, victim: std::net::IpAddr) -> Arc<AtomicUsize>
     sent_bytes
 }
 
-fn profiles() -> Vec<Profile> {
+pub fn profiles() -> Vec<Profile> {
     let clear = Profile::file_arq();
     let protected = Profile { protection: Protection::Protected, ..clear.clone() };
     if cfg!(feature = "protected") { vec![clear, protected] } else { vec![clear] }
@@ -188,17 +188,47 @@ fn packets_from_an_address_that_never_answers_move_nothing() {
     }
 }
 
+// R-ENCAP-3, R-SEC-1
+#[test]
+fn strangers_who_take_turns_are_asked_no_more_often_than_one() {
+    let mut pair = Pair::new(31, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+    let newest = newest_from_client(&mut pair);
+    pair.connect();
+    pair.net.run_for(MS * 200);
+    let copy = newest.lock().unwrap().take().expect("the third packet");
+    let victims = ["203.0.113.9:4000", "203.0.113.10:4000"].map(|addr| addr.parse().unwrap());
+    let sent_bytes = victims.map(|victim: std::net::SocketAddr| count_bytes_to(&mut pair, victim.ip()));
+    let sent = || sent_bytes.each_ref().map(|bytes| bytes.load(Ordering::Relaxed));
+    let mut counts = Vec::new();
+    for millisecond in 0..120 {
+        pair.net.inject(Packet { source: victims[millisecond % 2], ..copy.clone() });
+        pair.net.run_for(MS);
+        counts.push(sent());
+    }
+    // The third packet comes from the first of them again.
+    let once = counts[2];
+    assert!(once[0] > 0 && once[0] == once[1], "each is asked: {once:?}");
+    assert_eq!(counts[95], once, "and not again within 100 ms");
+    assert_eq!(counts[119], once.map(|bytes| bytes * 2), "but then");
+}
+
+/// Keeps a copy of the packet that the client sent last.
+fn newest_from_client(pair: &mut Pair) -> Arc<Mutex<Option<Packet>>> {
+    let newest: Arc<Mutex<Option<Packet>>> = Arc::default();
+    let tap = Arc::clone(&newest);
+    let note = move |packet: &Packet| {
+        *tap.lock().unwrap() = Some(packet.clone());
+        false
+    };
+    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
+    newest
+}
+
 // R-ENCAP-3
 #[test]
 fn a_challenge_that_was_forged_or_overheard_moves_nothing() {
     let mut pair = Pair::new(31, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
-    let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
-    let tap = Arc::clone(&seen);
-    let note = move |packet: &Packet| {
-        tap.lock().unwrap().push(packet.clone());
-        false
-    };
-    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
+    let newest = newest_from_client(&mut pair);
     let answered: Arc<AtomicUsize> = Arc::default();
     let count = Arc::clone(&answered);
     let note = move |packet: &Packet| {
@@ -209,7 +239,7 @@ fn a_challenge_that_was_forged_or_overheard_moves_nothing() {
     pair.connect();
     pair.net.run_for(MS * 200);
     let stranger: std::net::SocketAddr = "203.0.113.9:4000".parse().unwrap();
-    let newest = seen.lock().unwrap().last().expect("the third packet").clone();
+    let newest = newest.lock().unwrap().take().expect("the third packet");
     for first in [0x00, 0x80] {
         // The numbers of the client, but nothing that the server asked for.
         let mut octets = [7; 16];
@@ -232,11 +262,11 @@ fn has_cookie(packet: &Packet) -> bool {
 }
 
 #[cfg(feature = "protected")]
-fn common_keys() -> Option<restp_proto::protected::Keys> {
+pub fn common_keys() -> Option<restp_proto::protected::Keys> {
     Some(restp_proto::protected::Keys::shared([1; 32]))
 }
 
 #[cfg(not(feature = "protected"))]
-fn common_keys() -> Option<restp_proto::protected::Keys> {
+pub fn common_keys() -> Option<restp_proto::protected::Keys> {
     None
 }

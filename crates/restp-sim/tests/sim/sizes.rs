@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use restp_proto::profile::{Paths, Scheduler, Tuning};
 use restp_proto::{ConnId, ConnStats, PathId, Profile};
-use restp_sim::pair::{Pair, client_path, pattern};
+use restp_sim::pair::{Pair, client_ip, client_path, pattern, server_ip};
 use restp_sim::{DropRule, HostId, LinkConfig, Loss, Packet};
 
 const MS: Duration = Duration::from_millis(1);
@@ -172,6 +172,35 @@ fn with_a_shorter_path_beside_it_a_longer_one_keeps_to_what_both_carry() {
     let longest =
         taps.iter().filter_map(|(seen, _)| seen.lock().unwrap().iter().copied().max()).max().unwrap();
     assert!(longest > 1200 && longest <= limit, "{longest} beyond {limit}");
+}
+
+// R-SIZE-2, R-ENCAP-3
+#[test]
+fn after_a_move_both_ends_find_what_the_new_way_carries() {
+    for (before, after) in [(1500, 1300), (1300, 1500)] {
+        let paths = [before, after].map(|mtu| (link(mtu), link(mtu)));
+        let mut pair = Pair::with_paths(9, &searching(Profile::file_arq()), &paths);
+        let (there, back) = pair.links[1];
+        pair.net.route(client_ip(1), server_ip(0), &[there]);
+        pair.net.route(server_ip(0), client_ip(1), &[back]);
+        let conn = pair.connect();
+        pair.net.run_for(Duration::from_secs(60));
+        let accepted = pair.accepted().expect("it is connected");
+        let sizes = |pair: &mut Pair| {
+            let own = found(pair, |pair| pair.client, conn)[0].1;
+            [own, found(pair, |pair| pair.server, accepted)[0].1]
+        };
+        let passes =
+            |mtu| move |size: &usize| *size <= mtu - OUTER_BYTES && mtu - OUTER_BYTES - *size < STEP_BYTES;
+        assert!(sizes(&mut pair).iter().all(passes(before)), "{:?} of {before}", sizes(&mut pair));
+        let local = client_path(1).local;
+        pair.net
+            .with(pair.client, |host, now| host.endpoint.rebind_path(now, conn, PathId(0), local))
+            .unwrap();
+        // Nothing is sent but what keeps the connection, so that no loss of long packets tells of the change.
+        pair.net.run_for(Duration::from_secs(60));
+        assert!(sizes(&mut pair).iter().all(passes(after)), "{:?} of {after}", sizes(&mut pair));
+    }
 }
 
 // R-SIZE-2, R-SIZE-3

@@ -145,6 +145,29 @@ fn a_recorded_first_message_takes_one_slot() {
     assert_eq!(accepted(&mut server).len(), 1);
 }
 
+// R-SEC-1
+#[test]
+fn a_first_message_that_proves_nothing_gets_at_most_three_times_its_bytes() {
+    // With XX the answer is twice as long as the first message.
+    let keys = |start| Keys::xx(private(start), Peers::Any);
+    // So long a wait that nothing else ends the repetitions.
+    let lasting =
+        EndpointConfig { half_open_lifetime: Duration::from_secs(600), ..EndpointConfig::default() };
+    let mut server = Endpoint::new(EndpointConfig { keys: Some(keys(3)), ..lasting }, [9; 32]);
+    server.listen(PORT, composition(), false).unwrap();
+    let syn = first_packet(&mut endpoint(keys(2), 1), path(1), 1);
+    let mut now = NOW;
+    server.handle(now, turned(path(1)), Ecn::NotEct, &syn);
+    let mut received = 0;
+    for _ in 0..100 {
+        received += packets(&mut server, now).iter().map(|(_, answer)| answer.len()).sum::<usize>();
+        let Some(at) = server.poll_timeout() else { break };
+        now = at;
+        server.handle_timeout(now);
+    }
+    assert!(received > 0 && received <= syn.len() * 3, "{received} for {}", syn.len());
+}
+
 // R-SEC-2, R-PROT-9
 #[test]
 fn one_address_gets_its_share_of_slots() {

@@ -25,9 +25,11 @@ pub(crate) enum Timer {
     Probe,
     /// A probe of the path's MTU has no answer, or the next is due.
     Search,
+    /// The peer has not followed us to another address.
+    Follow,
 }
 
-const TIMERS: usize = 10;
+const TIMERS: usize = 11;
 
 /// When each of them expires; `FAR_FUTURE` means that it is not running.
 #[derive(Debug)]
