@@ -45,6 +45,10 @@ _RESTP_IP = Opening(
     253, 8, {"syn": ((1, 0x12, 0x02), (2, 0x20, 0)), "syn-ack": ((1, 0x12, 0x12), (2, 0x20, 0))}
 )
 
+# A record with a handshake message in clear (22), behind UDP's header, and its type: ClientHello (1);
+# ServerHello (2), HelloRetryRequest among them, or HelloVerifyRequest (3) of DTLS 1.2 (RFC 9147, 5.2).
+_DTLS = Opening(17, 0, {"syn": ((8, 0xFF, 22), (21, 0xFF, 1)), "syn-ack": ((8, 0xFF, 22), (21, 0xFE, 2))})
+
 # The types of RaSTA's connection request (6200) and response (6201), lowest octet first, behind the headers
 # of UDP and of a frame and the message's length (`srtyp_sr_types.h` of SBB's stack).
 _RASTA = Opening(
@@ -61,7 +65,14 @@ def opening_of(flow: Mapping[str, Any]) -> Opening | None:
         if params.get("encapsulation") == "ip":
             return _RESTP_IP
         return replace(_RESTP_UDP, request_with_data=not params.get("syn_first", True))
-    return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP, "rasta": _RASTA, "rasta-tls": _TCP}.get(stack)
+    return {
+        "tcp": _TCP,
+        "mptcp": _TCP,
+        "sctp": _SCTP,
+        "rasta": _RASTA,
+        "rasta-tls": _TCP,
+        "dtls": _DTLS,
+    }.get(stack)
 
 
 ANSWER = "answer"
