@@ -85,7 +85,8 @@ pub fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Outcome<()
 impl Candidate {
     /// Whether what is handed over may be lost: then there is no promise to check.
     fn is_lossy(&self) -> bool {
-        matches!(self.stack, "udp" | "sdls" | "dtls") || self.params.get("datagrams").is_some_and(|on| on == true)
+        matches!(self.stack, "udp" | "sdls" | "dtls")
+            || self.params.get("datagrams").is_some_and(|on| on == true)
     }
 
     /// Whether it ends a session that it cannot trust any more rather than go on: RaSTA does once a request for
