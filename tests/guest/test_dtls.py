@@ -97,6 +97,46 @@ def test_a_handshake_that_is_lost_comes_again_after_its_timer(version: str, play
     assert told["received_messages"] == 10
 
 
+NARROW = {
+    "nodes": [{"name": name} for name in ("client", "west", "east", "server")],
+    "links": [
+        {"a": "client", "b": "west"},
+        {"a": "west", "b": "east", "mtu_bytes": 1280},
+        {"a": "east", "b": "server"},
+    ],
+    "addresses": [
+        {"node": "client", "link": "west", "address": "10.0.1.1/24"},
+        {"node": "west", "link": "client", "address": "10.0.1.2/24"},
+        {"node": "west", "link": "east", "address": "10.0.3.1/24"},
+        {"node": "east", "link": "west", "address": "10.0.3.2/24"},
+        {"node": "east", "link": "server", "address": "10.0.2.2/24"},
+        {"node": "server", "link": "east", "address": "10.0.2.1/24"},
+    ],
+    "routes": [
+        {"node": "client", "to": "default", "via": "10.0.1.2"},
+        {"node": "west", "to": "default", "via": "10.0.3.2"},
+        {"node": "east", "to": "default", "via": "10.0.3.1"},
+        {"node": "server", "to": "default", "via": "10.0.2.2"},
+    ],
+}
+"""Neither host's own link tells that the one between the routers takes less."""
+
+
+@pytest.mark.parametrize(("version", "received", "timer_s"), [("1.2", 9, 0.0), ("1.3", 10, 0.75)])
+def test_a_router_that_reports_a_datagram_as_too_long_costs_that_one(
+    version: str, received: int, timer_s: float, play: Play
+) -> None:
+    """The kernel cuts the ones after it; the report is read once and keeps nobody awake. With 1.2 it is the
+    first message, with 1.3 ClientHello, which comes again after its timer.
+    """
+    source = {"message_size_bytes": 1400, "interval_s": 1.0, "duration_s": 10.0}
+    flow = tcp_flow(stack="dtls", stack_params={"version": version}, app="periodic", app_params=source)
+    (told,) = play(run_plan(network=NARROW, timeline=[], flows=[flow]))["run"]["flows"]
+    assert told["outcome"] == "ok", told["reason"]
+    assert (told["sent_messages"], told["received_messages"]) == (10, received)
+    assert timer_s <= told["established_s"] - 0.5 < timer_s + 0.5
+
+
 def test_nobody_is_served_whose_authority_is_not_trusted(play: Play) -> None:
     (told,) = play(_run(1, (0.0, 0.0), fault="wrong_ca"))["run"]["flows"]
     assert told["outcome"] == "failed"

@@ -16,7 +16,7 @@ use crate::params::Buffers;
 use crate::peers::{broken, same_end};
 use crate::session::{Guarded, Session};
 use crate::sys::batch::{self, PerMessage, RecvBatch};
-use crate::sys::options;
+use crate::sys::{options, reports};
 
 /// Datagrams taken with one call, and room for each: nobody makes longer ones than an Ethernet takes whole.
 const RECEIVE_DATAGRAMS: usize = 32;
@@ -131,17 +131,39 @@ impl Wire {
         Ok(())
     }
 
+    /// Takes away what is reported of datagrams that were sent: it would end each further wait at once. That there is no
+    /// way, or none for a datagram so long, loses that one datagram; the kernel cuts the next ones to the length it was told.
+    ///
+    /// # Errors
+    /// A sentence: nobody is there.
+    fn take_reports(&self) -> Result<(), Failure> {
+        let read = || reports::take(self.socket.fd()).or_failure("reports of a UDP socket could not be read");
+        while let Some(error) = read()? {
+            if error.kind() == ErrorKind::ConnectionRefused {
+                return Err(broken(self.socket.session(), "sending", &error));
+            }
+        }
+        Ok(())
+    }
+
     /// What has come from the other end, with the kernel's stamps (CLOCK_REALTIME).
     ///
     /// # Errors
     /// A sentence: nobody is there, or the flow has failed.
     pub(super) fn receive(&mut self) -> Result<Vec<(Vec<u8>, i64)>, Failure> {
         let mut found = Vec::new();
+        let mut again = false;
         loop {
+            self.take_reports()?;
             let fd = self.socket.fd();
             let count = match self.inbound.receive(fd, RECEIVE_DATAGRAMS, libc::MSG_DONTWAIT) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+                // A report may have come in between.
+                Err(_) if !again => {
+                    again = true;
+                    continue;
+                }
                 Err(error) => return Err(broken(self.socket.session(), "receiving", &error)),
             };
             for index in 0..count {
