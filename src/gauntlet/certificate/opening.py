@@ -90,6 +90,13 @@ _ANSWERS = {
 }
 _QUIC_ANSWER = Opening(17, 0, {ANSWER: ()})
 
+# DTLS 1.2: the receiver's ChangeCipherSpec (20), with which its Finished comes (RFC 6347, section 4.2.4).
+# 1.3: its ServerHello (2), with or before its Finished; where it asked for a cookie first, its message 1,
+# behind the HelloRetryRequest, which looks the same (RFC 9147, sections 5.1 and 5.2).
+_DTLS_12_ANSWER = ((8, 0xFF, 20),)
+_DTLS_13_ANSWER = ((8, 0xFF, 22), (21, 0xFF, 2))
+_DTLS_MESSAGE_NUMBER = 26
+
 
 def answer_of(flow: Mapping[str, Any]) -> Opening:
     """What the `ANSWER` looks like for which the transport of a plan's flow waits."""
@@ -99,6 +106,10 @@ def answer_of(flow: Mapping[str, Any]) -> Opening:
     if stack == "restp":
         restp = _RESTP_IP if params.get("encapsulation") == "ip" else _RESTP_UDP
         return Opening(restp.ip_protocol, restp.ports_at, {ANSWER: restp.marks["syn-ack"]})
+    if stack == "dtls":
+        number = (_DTLS_MESSAGE_NUMBER, 0xFF, int(params.get("cookie", True)))
+        marks = _DTLS_12_ANSWER if params.get("version") == "1.2" else (*_DTLS_13_ANSWER, number)
+        return Opening(17, 0, {ANSWER: marks})
     return _ANSWERS.get(stack, _QUIC_ANSWER)
 
 
