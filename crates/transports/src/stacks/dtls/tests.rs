@@ -73,43 +73,95 @@ fn said(end: &mut Dtls) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     }
 }
 
+/// An end that has not said anything, of a sender or of a receiver.
+fn end(version: Version, is_sender: bool) -> Dtls {
+    let stack = OverUdp {
+        version,
+        client_auth: false,
+        cookie: true,
+        initial_timer: Duration::from_secs(1),
+        fault: None,
+        buffers: Buffers::default(),
+        pki: OnceLock::new(),
+    };
+    let (session, now) = (session(), Instant::now());
+    let pki = stack.pki(&session).expect("the system has randomness");
+    let credentials = if is_sender { pki.client_credentials(true) } else { pki.server_credentials(false) };
+    let mut end = stack.end(&credentials, 1472, now).expect("a sound configuration");
+    if is_sender {
+        end.set_active(true);
+    }
+    end.handle_timeout(now).expect("nothing is late");
+    end
+}
+
+/// Sender and receiver that have shaken hands.
+fn opened(version: Version) -> [Dtls; 2] {
+    let mut ends = [end(version, true), end(version, false)];
+    for turn in 0..8 {
+        let [from, to] = if turn % 2 == 0 { [0, 1] } else { [1, 0] };
+        for datagram in said(&mut ends[from]).0 {
+            ends[to].handle_packet(&datagram).expect("it is as expected");
+        }
+    }
+    ends
+}
+
+const VERSIONS: [(Version, usize); 2] =
+    [(Version::Dtls12, RECORD_BYTES_12), (Version::Dtls13, RECORD_BYTES_13)];
+
+/// The datagram with a message.
+fn sealed(sender: &mut Dtls, message: &[u8]) -> Vec<u8> {
+    assert_eq!(sender.send_application_data(message), Ok(message.len()));
+    let mut datagrams = said(sender).0;
+    assert_eq!(datagrams.len(), 1);
+    datagrams.remove(0)
+}
+
+/// What a receiver reads of a datagram.
+fn read(receiver: &mut Dtls, datagram: &[u8]) -> Vec<Vec<u8>> {
+    receiver.handle_packet(datagram).expect("who cannot read it ignores it");
+    said(receiver).1
+}
+
 #[test]
 fn a_record_is_as_much_longer_than_its_message_as_the_limit_of_messages_takes_it_to_be() {
-    for (version, record_bytes) in [(Version::Dtls12, RECORD_BYTES_12), (Version::Dtls13, RECORD_BYTES_13)] {
-        let stack = OverUdp {
-            version,
-            client_auth: false,
-            cookie: true,
-            initial_timer: Duration::from_secs(1),
-            fault: None,
-            buffers: Buffers::default(),
-            pki: OnceLock::new(),
-        };
-        let (session, now) = (session(), Instant::now());
-        let pki = stack.pki(&session).expect("the system has randomness");
-        let mut ends = [
-            stack.end(&pki.client_credentials(true), 1472, now).expect("a sound configuration"),
-            stack.end(&pki.server_credentials(false), 1472, now).expect("a sound configuration"),
-        ];
-        ends[0].set_active(true);
-        for end in &mut ends {
-            end.handle_timeout(now).expect("nothing is late");
+    for (version, record_bytes) in VERSIONS {
+        let [mut sender, _] = opened(version);
+        assert_eq!(sealed(&mut sender, &[7; 100]).len(), 100 + record_bytes, "{version:?}");
+    }
+}
+
+#[test]
+fn a_record_is_read_once_and_only_while_it_is_one_of_the_latest_64() {
+    for (version, _) in VERSIONS {
+        let [mut sender, mut receiver] = opened(version);
+        let messages: Vec<Vec<u8>> = (0..66).map(|number| vec![number; 20]).collect();
+        let datagrams: Vec<Vec<u8>> = messages.iter().map(|it| sealed(&mut sender, it)).collect();
+        // The first two are held back until the third is the oldest one of 64.
+        for number in 2..=64 {
+            assert_eq!(read(&mut receiver, &datagrams[number]), [messages[number].clone()], "{version:?}");
         }
-        for turn in 0..8 {
-            let [from, to] = if turn % 2 == 0 { [0, 1] } else { [1, 0] };
-            for datagram in said(&mut ends[from]).0 {
-                ends[to].handle_packet(&datagram).expect("it is as expected");
-            }
+        assert_eq!(read(&mut receiver, &datagrams[1]), [messages[1].clone()], "{version:?}");
+        for too_late_or_again in [0, 1, 2, 40, 64] {
+            let found = read(&mut receiver, &datagrams[too_late_or_again]);
+            assert!(found.is_empty(), "{version:?}: {too_late_or_again}");
         }
-        let message = [7; 100];
-        assert_eq!(ends[0].send_application_data(&message), Ok(100));
-        let datagrams = said(&mut ends[0]).0;
-        assert_eq!(datagrams.iter().map(Vec::len).collect::<Vec<_>>(), [100 + record_bytes], "{version:?}");
-        // What comes twice is read once.
-        for _ in 0..2 {
-            ends[1].handle_packet(&datagrams[0]).expect("a repetition is ignored");
+        assert_eq!(read(&mut receiver, &datagrams[65]), [messages[65].clone()], "{version:?}");
+    }
+}
+
+#[test]
+fn a_record_in_which_a_bit_turned_over_is_ignored_wherever_the_bit_is() {
+    for (version, _) in VERSIONS {
+        let [mut sender, mut receiver] = opened(version);
+        let datagram = sealed(&mut sender, &[7; 20]);
+        for bit in 0..8 * datagram.len() {
+            let mut damaged = datagram.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&mut receiver, &damaged).is_empty(), "{version:?}: bit {bit}");
         }
-        assert_eq!(said(&mut ends[1]).1, [message.to_vec()], "{version:?}");
+        assert_eq!(read(&mut receiver, &datagram), [vec![7; 20]], "{version:?}");
     }
 }
 
@@ -202,4 +254,42 @@ fn a_message_that_fits_no_datagram_is_refused_by_either_end() {
 fn a_receiver_that_is_not_there_is_a_sentence() {
     let failure = stack(json!({})).connect(&session(), MESSAGE_BYTES as u32).err();
     assert!(matches!(failure, Some(Failure::Refused(_))), "{failure:?}");
+}
+
+#[test]
+fn a_report_of_the_kernel_ends_one_wait_and_no_other() {
+    let session = session();
+    let mut wire = Wire::connected(&session, session.ctx.source, Buffers::default()).expect("a free port");
+    // One more byte than IPv4 can carry: the kernel drops it, and reports that too.
+    wire.send(&[0; 65_508]).expect("it is lost like any other");
+    assert_eq!(wire.dropped(), 1);
+    let is_ready = |wire: &Wire| {
+        let now_ns = session.ctx.clock.now_ns();
+        session.wait_any(&[wire.fd()], libc::POLLIN, now_ns, now_ns + 1_000_000, "the test waited")
+    };
+    assert_eq!(is_ready(&wire), Ok(true));
+    assert_eq!(wire.receive(), Ok(Vec::new()));
+    assert_eq!(is_ready(&wire), Ok(false));
+}
+
+#[test]
+fn a_handshake_that_a_stranger_begins_in_the_senders_place_ends_no_session() {
+    for (version, name) in [(Version::Dtls12, "1.2"), (Version::Dtls13, "1.3")] {
+        let (stack, session) = (stack(json!({"version": name})), session());
+        let mut listener = stack.listen(&session, MESSAGE_BYTES as u32).expect("the port is free");
+        let mut receiving = std::thread::scope(|scope| {
+            let accepted = scope.spawn(|| listener.accept().expect("the sender is there"));
+            let mut sending = stack.connect(&session, MESSAGE_BYTES as u32).expect("a handshake");
+            sending.finish().expect("it is over");
+            accepted.join().expect("so is the receiver's")
+        });
+        let stranger = std::net::UdpSocket::bind(session.ctx.source).expect("the sender has gone");
+        let hellos = said(&mut end(version, true)).0;
+        for hello in &hellos {
+            stranger.send_to(hello, session.ctx.destination).expect("it is short");
+        }
+        let arrival = receiving.receive(1, u64::MAX, &mut |_, _| unreachable!("nothing was sent"));
+        assert_eq!(arrival, Ok(Arrival::Silence), "{version:?}");
+        assert!(receiving.counts()["datagrams_ignored"] >= hellos.len() as u64, "{version:?}");
+    }
 }
