@@ -97,6 +97,39 @@ def test_tls_needs_the_other_side_to_speak(tmp_path: Path, stack: str) -> None:
     assert "the first data of the other side never came" in failures["established", last_back(run)]
 
 
+UDP = 20
+"""Where its header begins."""
+HELLO_0, HELLO_1, CHANGE = {8: 22, 21: 2, 26: 0}, {8: 22, 21: 2, 26: 1}, {8: 20}
+"""What is said back over DTLS, by places in the header: the receiver's messages 0 and 1, of the type of a
+ServerHello, and the ChangeCipherSpec of 1.2."""
+
+
+@pytest.mark.parametrize(
+    ("params", "first", "second"),
+    [
+        ({}, HELLO_0, HELLO_1),
+        ({"cookie": False}, HELLO_1, HELLO_0),
+        ({"version": "1.2"}, HELLO_1, CHANGE),
+    ],
+)
+def test_dtls_needs_the_answer_behind_a_request_for_a_cookie(
+    tmp_path: Path, params: dict[str, Any], first: dict[int, int], second: dict[int, int]
+) -> None:
+    run = told("cubic", 0.0)
+    run.plan["flows"][0].update(stack="dtls", stack_params=params)
+    rows = run.rows(last_back(run))
+    run.packets["packet"][rows, 9] = 17
+    for row, said in zip(rows, [first, second], strict=False):
+        for offset, value in said.items():
+            run.packets["packet"][row, UDP + offset] = value
+    failures = run.verdict(tmp_path).failures
+    assert "before the answer to its request passed" in failures["established", last_back(run)]
+    # With the second packet it may be there.
+    at_s = (run.packets["time_ns"][rows[1]] + 1000) / 1e9
+    run.record["flows"][0].update(established_s=at_s, transport_established_s=at_s)
+    assert "before" not in run.verdict(tmp_path).failures.get(("established", last_back(run)), "")
+
+
 @pytest.mark.parametrize("params", [{"fast_open": True}, {"early_data": True}])
 def test_who_need_not_wait_is_not_checked(tmp_path: Path, params: dict[str, bool]) -> None:
     run = told("cubic", -0.04)

@@ -74,7 +74,7 @@ def test_how_many_cells_differ() -> None:
         Verdict.AGREES: 17,
         Verdict.FAULTS_ONLY: 12,
         Verdict.DIFFERS: 13,
-        None: 49,
+        None: 63,
     }
     differing = [it for it in seven if it.verdict == Verdict.DIFFERS]
     assert Counter(it.answer for it in differing) == {"no": 8, "partly": 5}
@@ -104,7 +104,7 @@ def test_a_fresh_stamp_hides_how_old_the_content_is(protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "protocol", ["tcp", "tcp-tls", "tcp-mtls", "sctp", "sctp-tls", "quic", "quic-mutual"]
+    "protocol", ["tcp", "tcp-tls", "tcp-mtls", "sctp", "sctp-tls", "quic", "quic-mutual", "dtls"]
 )
 def test_no_transport_without_time_stamps_tells_a_late_message(protocol: str) -> None:
     assert KNOWN.protocol(protocol).has["time-stamp"].answer == "no"

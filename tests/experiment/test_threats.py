@@ -64,6 +64,10 @@ BY_COUNT = {
     "nth": 3,
 }
 BY_COUNT_OF_RECORDS = BY_COUNT | {"length_bytes": [222, 242]}
+BY_COUNT_OF_DATAGRAMS = BY_COUNT | {
+    "length_bytes": [210, 225],
+    "bytes": [{"within": "payload", "offset": 0, "hex": "01", "mask": "01"}],
+}
 BY_COUNT_OF_FRAMES = BY_COUNT | {
     "length_bytes": [268, 296],
     "bytes": [{"within": "payload", "offset": 0, "hex": "17"}],
@@ -74,6 +78,7 @@ BY_COUNT_OF_FRAMES = BY_COUNT | {
     ("protocol", "where"),
     [("udp", OF_UDP), ("tcp-cubic", BY_NUMBER), ("sctp", BY_NUMBER), ("tls-cubic", BY_COUNT_OF_RECORDS),
      ("rasta", BY_NUMBER), ("rasta-tls", BY_COUNT_OF_FRAMES),
+     ("dtls", BY_COUNT_OF_DATAGRAMS), ("dtls-12", BY_COUNT_OF_DATAGRAMS),
      ("tls-sctp", BY_COUNT_OF_RECORDS), ("quic-quinn-cubic", BY_COUNT), ("restp-file", BY_COUNT)],
 )  # fmt: skip
 def test_one_message_is_meant_whatever_carries_it(protocol: str, where: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ def checked(machine: guest.Machine, tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_every_transport_of_the_guest_is_checked(checked: Checked) -> None:
     transports = {line.split(":")[0].split()[0] for line in checked.passed + checked.failed}
-    known = {"tcp", "sctp", "udp", "mptcp", "tls", "quic-quinn", "quic-s2n", "sdls", "sdls-cop1"}
+    known = {"tcp", "sctp", "udp", "mptcp", "tls", "quic-quinn", "quic-s2n", "sdls", "sdls-cop1", "dtls"}
     assert transports >= known | {"rasta", "rasta-tls"}
 
 

@@ -14,6 +14,7 @@
 
 mod clock;
 mod context;
+mod epoch;
 mod error;
 mod http;
 mod kernel;

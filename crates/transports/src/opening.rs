@@ -62,6 +62,17 @@ impl Opening {
         request_with_data: false,
     };
 
+    /// DTLS (RFC 9147, section 5.2): a datagram that begins with a handshake message in clear, ClientHello; ServerHello,
+    /// HelloRetryRequest among it, or the HelloVerifyRequest of 1.2, whose numbers differ in one bit.
+    pub(super) const DTLS: Opening = Opening {
+        ip_protocol: 17,
+        ports_at: 0,
+        request: &[DTLS_HANDSHAKE, HeaderByte { offset: DTLS_MESSAGE_TYPE, value: 1, mask: 0xff }],
+        answer: &[DTLS_HANDSHAKE, HeaderByte { offset: DTLS_MESSAGE_TYPE, value: 2, mask: 0xfe }],
+        empty: &[],
+        request_with_data: false,
+    };
+
     /// RaSTA over UDP: connection request and connection response.
     pub(super) const RASTA_OVER_UDP: Opening = Opening {
         ip_protocol: 17,
@@ -83,6 +94,10 @@ impl Opening {
         request_with_data: false,
     };
 }
+
+/// Behind UDP's header: the content type handshake (22), and the type of the message behind the record's header.
+const DTLS_HANDSHAKE: HeaderByte = HeaderByte { offset: 8, value: 22, mask: 0xff };
+const DTLS_MESSAGE_TYPE: u8 = 8 + 13;
 
 /// Types of RaSTA's connection request and response, lowest octet first, behind a frame's header and the message's length
 /// (`srtyp_sr_types.h` of SBB's stack).

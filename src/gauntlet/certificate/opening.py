@@ -45,6 +45,10 @@ _RESTP_IP = Opening(
     253, 8, {"syn": ((1, 0x12, 0x02), (2, 0x20, 0)), "syn-ack": ((1, 0x12, 0x12), (2, 0x20, 0))}
 )
 
+# A record with a handshake message in clear (22), behind UDP's header, and its type: ClientHello (1);
+# ServerHello (2), HelloRetryRequest among them, or HelloVerifyRequest (3) of DTLS 1.2 (RFC 9147, 5.2).
+_DTLS = Opening(17, 0, {"syn": ((8, 0xFF, 22), (21, 0xFF, 1)), "syn-ack": ((8, 0xFF, 22), (21, 0xFE, 2))})
+
 # The types of RaSTA's connection request (6200) and response (6201), lowest octet first, behind the headers
 # of UDP and of a frame and the message's length (`srtyp_sr_types.h` of SBB's stack).
 _RASTA = Opening(
@@ -61,7 +65,14 @@ def opening_of(flow: Mapping[str, Any]) -> Opening | None:
         if params.get("encapsulation") == "ip":
             return _RESTP_IP
         return replace(_RESTP_UDP, request_with_data=not params.get("syn_first", True))
-    return {"tcp": _TCP, "mptcp": _TCP, "sctp": _SCTP, "rasta": _RASTA, "rasta-tls": _TCP}.get(stack)
+    return {
+        "tcp": _TCP,
+        "mptcp": _TCP,
+        "sctp": _SCTP,
+        "rasta": _RASTA,
+        "rasta-tls": _TCP,
+        "dtls": _DTLS,
+    }.get(stack)
 
 
 ANSWER = "answer"
@@ -79,6 +90,13 @@ _ANSWERS = {
 }
 _QUIC_ANSWER = Opening(17, 0, {ANSWER: ()})
 
+# DTLS 1.2: the receiver's ChangeCipherSpec (20), with which its Finished comes (RFC 6347, section 4.2.4).
+# 1.3: its ServerHello (2), with or before its Finished; where it asked for a cookie first, its message 1,
+# behind the HelloRetryRequest, which looks the same (RFC 9147, sections 5.1 and 5.2).
+_DTLS_12_ANSWER = ((8, 0xFF, 20),)
+_DTLS_13_ANSWER = ((8, 0xFF, 22), (21, 0xFF, 2))
+_DTLS_MESSAGE_NUMBER = 26
+
 
 def answer_of(flow: Mapping[str, Any]) -> Opening:
     """What the `ANSWER` looks like for which the transport of a plan's flow waits."""
@@ -88,6 +106,10 @@ def answer_of(flow: Mapping[str, Any]) -> Opening:
     if stack == "restp":
         restp = _RESTP_IP if params.get("encapsulation") == "ip" else _RESTP_UDP
         return Opening(restp.ip_protocol, restp.ports_at, {ANSWER: restp.marks["syn-ack"]})
+    if stack == "dtls":
+        number = (_DTLS_MESSAGE_NUMBER, 0xFF, int(params.get("cookie", True)))
+        marks = _DTLS_12_ANSWER if params.get("version") == "1.2" else (*_DTLS_13_ANSWER, number)
+        return Opening(17, 0, {ANSWER: marks})
     return _ANSWERS.get(stack, _QUIC_ANSWER)
 
 

@@ -60,7 +60,10 @@ def row_of(stack: str, params: Mapping[str, Any]) -> str | None:
     if stack.startswith("rasta"):
         return _of_rasta(stack, params)
     mutual, early = bool(params.get("client_auth")), bool(params.get("early_data"))
-    kind = "quic" if stack.startswith("quic-") else f"{params.get('transport', 'tcp')}-{stack}"
+    if stack.startswith("quic-"):
+        kind = "quic"
+    else:
+        kind = stack if stack == "dtls" else f"{params.get('transport', 'tcp')}-{stack}"
     return stack if stack in ("udp", "tcp", "sctp") else _OF_SEALED.get((kind, mutual, early))
 
 
@@ -68,6 +71,8 @@ _OF_SEALED = {
     ("tcp-tls", False, False): "tcp-tls",
     ("tcp-tls", True, False): "tcp-mtls",
     ("sctp-tls", False, False): "sctp-tls",
+    ("dtls", False, False): "dtls",
+    ("dtls", True, False): "dtls-mutual",
     ("quic", False, False): "quic",
     ("quic", False, True): "quic-0rtt",
     ("quic", True, False): "quic-mutual",

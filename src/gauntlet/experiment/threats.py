@@ -35,18 +35,26 @@ MESSAGE_BYTES = 160
 """The application's usual size."""
 FIRST_PORT, FIRST_SOURCE_PORT = 5000, 40_000
 """Of flow 0 (docs/formats/plan.md, "Flow")."""
-OVERHEAD_BYTES: Mapping[str, tuple[int, int]] = MappingProxyType({"tls": (62, 82), "rasta-tls": (108, 136)})
+OVERHEAD_BYTES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {"tls": (62, 82), "rasta-tls": (108, 136), "dtls": (50, 65)}
+)
 """What a packet with one message has beside it, at least and at most, by stack: of TLS 1.3 a record (22
 bytes, RFC 8446, section 5.2) and the headers of IPv4 and TCP (40, and 12 for time stamps) or SCTP (48, and up
-to 3). ClientHello is longer where messages have the usual size, the client's Finished shorter."""
+to 3); of DTLS a record of 1.3 (22 bytes, RFC 9147, section 4) or 1.2 (37) and the headers of IPv4 and UDP
+(28). ClientHello is longer where messages have the usual size, the client's Finished shorter."""
 OTHER_OVERHEAD_BYTES = (28, 150)
 """Of other stacks: at least the headers of IPv4 and UDP, at most theirs with those of a packet of QUIC or
 ResTP and acknowledgements. Handshakes are shorter or longer where messages have the usual size."""
 _TOLD_BY: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {"rasta-tls": {"bytes": [{"within": "payload", "offset": 0, "hex": "17"}]}}
+    {
+        "rasta-tls": {"bytes": [{"within": "payload", "offset": 0, "hex": "17"}]},
+        "dtls": {"bytes": [{"within": "payload", "offset": 0, "hex": "01", "mask": "01"}]},
+    }
 )
 """What else tells a packet with a message from others, by stack: the type application_data of a record (RFC
-8446, section 5.1), where ClientHello is as long as the record of a message of the usual size."""
+8446, section 5.1), where ClientHello is as long as the record of a message of the usual size. Of DTLS the
+first octet: application_data of 1.2 and the epoch of data of 1.3 are odd, handshakes are even (RFC 9147,
+sections 4 and 4.1)."""
 COPY_AFTER_S = 0.5
 _FEWEST_TO_DRAW = 5
 _LAST_PACKET = 1_000_000
@@ -83,6 +91,7 @@ _BUILDS_ON = {
     "quic-quinn": "udp",
     "quic-s2n": "udp",
     "quic-quiche": "udp",
+    "dtls": "udp",
 }
 """By stack: what its packets are, but for TLS over SCTP. For others the node cannot make one that a receiver
 would take for the next."""

@@ -60,6 +60,8 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "tls-cubic": Drawn("#00429D", "circle", _SOLID),
         "tls-bbr": Drawn("#8F5200", "square", _DASHED),
         "tls-sctp": Drawn("#AA3377", "cross", _DASH_DOT),
+        "dtls": Drawn("#1B7837", "cross", _SOLID),
+        "dtls-12": Drawn("#1B7837", "cross", _DASHED),
         "restp-file": Drawn("#000000", "triangle-up", _SOLID),
         "restp-file-bbr": Drawn("#A6761D", "triangle-up", _DASHED),
         "restp-file-harq": Drawn("#661100", "triangle-up", _DASH_DOT),

@@ -2,6 +2,7 @@
 
 pub(crate) mod datagram;
 pub(crate) mod fast_open;
+pub(crate) mod path_mtu;
 pub(crate) mod socket;
 pub(crate) mod stream;
 pub(crate) mod tcp_info;

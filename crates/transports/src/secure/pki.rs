@@ -10,9 +10,12 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, SanType,
 };
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde::Deserialize;
@@ -131,6 +134,25 @@ impl Pki {
         TlsCredentials { trusted: &self.trusted, own: shows.then(|| self.client.parts()), demands: true }
     }
 
+    /// What tells whether the receiver trusts a certificate of the sender.
+    ///
+    /// # Errors
+    /// A sentence: the authority is refused.
+    pub fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, Failure> {
+        WebPkiClientVerifier::builder_with_provider(roots(&self.authority)?, provider())
+            .build()
+            .map_err(refused)
+    }
+
+    /// What tells whether the sender trusts the receiver's certificate.
+    ///
+    /// # Errors
+    /// As for [`Pki::client_verifier`].
+    pub fn server_verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, Failure> {
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots(&self.trusted)?, provider());
+        Ok(verifier.build().map_err(refused)?)
+    }
+
     /// The receiver's side of TLS 1.3 (and of QUIC). With `client_auth` it requires a certificate of the sender.
     /// Protocol names (ALPN), tickets and early data are the caller's to add.
     ///
@@ -141,10 +163,7 @@ impl Pki {
             .with_protocol_versions(&[&TLS13])
             .map_err(refused)?;
         let builder = if client_auth || self.fault == Some(Fault::NoClientCertificate) {
-            let verifier = WebPkiClientVerifier::builder_with_provider(roots(&self.authority)?, provider())
-                .build()
-                .map_err(refused)?;
-            builder.with_client_cert_verifier(verifier)
+            builder.with_client_cert_verifier(self.client_verifier()?)
         } else {
             builder.with_no_client_auth()
         };

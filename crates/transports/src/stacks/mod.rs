@@ -1,5 +1,6 @@
 //! Every transport, one file or folder each. A new one is a file in this folder and a line in [`REGISTRY`].
 
+mod dtls;
 mod mptcp;
 pub(crate) mod quic;
 mod rasta;
@@ -84,6 +85,7 @@ const REGISTRY: &[Entry] = &[
     entry("udp", parameters::<udp::Params>, &[InClear, ReleaseTimes], udp::build),
     entry("mptcp", parameters::<mptcp::Mptcp>, &[Reliable, Opening, SeveralAddresses], mptcp::build),
     entry("tls", tls::parameters, &[Reliable, Http, Opening], tls::build),
+    entry("dtls", parameters::<dtls::Params>, &[Opening], dtls::build),
     entry("quic-quinn", parameters::<quic::quinn::Params>, &[Reliable, Http3], quic::quinn::build),
     entry("quic-s2n", parameters::<quic::s2n::Params>, &[Reliable], quic::s2n::build),
     #[cfg(feature = "quiche")]

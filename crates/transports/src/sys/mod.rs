@@ -7,3 +7,4 @@ pub(crate) mod options;
 pub(crate) mod path_manager;
 pub(crate) mod poll;
 pub(crate) mod qdisc;
+pub(crate) mod reports;

@@ -32,6 +32,7 @@ fn parameters(stack: &str) -> Vec<Value> {
             json!({"congestion_control": "bbr", "client_auth": true, "resumption": true}),
             json!({"transport": "sctp"}),
         ],
+        "dtls" => vec![json!({}), json!({"version": "1.2", "client_auth": true})],
         "quic-quinn" | "quic-quiche" => vec![json!({}), json!({"datagrams": true})],
         // With the three transmissions of its default a frame in some thousands is given up at 5 % loss.
         "sdls-cop1" => vec![json!({"window_frames": 100, "transmission_limit": 10})],
@@ -82,9 +83,10 @@ pub fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Outcome<()
 }
 
 impl Candidate {
-    /// Whether what is handed over may be lost: then there is no session, and no promise to check.
+    /// Whether what is handed over may be lost: then there is no promise to check.
     fn is_lossy(&self) -> bool {
-        matches!(self.stack, "udp" | "sdls") || self.params.get("datagrams").is_some_and(|on| on == true)
+        matches!(self.stack, "udp" | "sdls" | "dtls")
+            || self.params.get("datagrams").is_some_and(|on| on == true)
     }
 
     /// Whether it ends a session that it cannot trust any more rather than go on: RaSTA does once a request for

@@ -6,7 +6,6 @@
 mod connection;
 mod credentials;
 mod driver;
-mod epoch;
 mod library;
 #[cfg(feature = "quiche")]
 pub(crate) mod quiche;

@@ -9,16 +9,11 @@ use restp_proto::{Ecn, Encapsulation, PathAddr, Transmit};
 use socket2::{Protocol, Socket, Type};
 
 use crate::error::{Failure, OrFailure};
+use crate::kernel::path_mtu::{IP_HEADER_BYTES, UDP_HEADER_BYTES, longest_payload_bytes};
 use crate::kernel::socket;
 use crate::sys::batch::{self, RecvBatch};
 use crate::sys::options;
 
-/// Header of UDP (RFC 768).
-const UDP_HEADER_BYTES: usize = 8;
-/// Headers of IPv4 without options and of IPv6 (RFC 791, RFC 8200).
-const IP_HEADER_BYTES: (usize, usize) = (20, 40);
-/// Packets are made for an Ethernet where the path would take longer ones: who wants those says so.
-const ETHERNET_MTU_BYTES: usize = 1500;
 /// Largest payload of UDP over IPv4.
 const LONGEST_PACKET_BYTES: usize = 65_507;
 
@@ -137,20 +132,8 @@ pub(super) fn longest_packet_bytes(
     from: SocketAddr,
     to: SocketAddr,
 ) -> Result<usize, Failure> {
-    let probe = socket::open("restp", Type::DGRAM, Some(Protocol::UDP), SocketAddr::new(from.ip(), 0))?;
-    // Nothing is sent: connecting a UDP socket only chooses the route.
-    probe.connect(&to.into()).or_failure(format_args!("{to} cannot be reached from this node"))?;
-    let (level, name, ip_bytes) = if from.is_ipv4() {
-        (libc::IPPROTO_IP, libc::IP_MTU, IP_HEADER_BYTES.0)
-    } else {
-        (libc::IPPROTO_IPV6, libc::IPV6_MTU, IP_HEADER_BYTES.1)
-    };
-    let mut mtu_bytes: libc::c_int = 0;
-    options::get(probe.as_fd(), level, name, &mut mtu_bytes)
-        .or_failure("the MTU of the path could not be read")?;
-    let outer_bytes = ip_bytes + if encapsulation == Encapsulation::Udp { UDP_HEADER_BYTES } else { 0 };
-    let mtu_bytes = usize::try_from(mtu_bytes).unwrap_or(0).min(ETHERNET_MTU_BYTES);
-    Ok(mtu_bytes.saturating_sub(outer_bytes))
+    let udp_bytes = if encapsulation == Encapsulation::Udp { UDP_HEADER_BYTES } else { 0 };
+    Ok(longest_payload_bytes("restp", from, to)?.saturating_sub(udp_bytes))
 }
 
 /// Room for the packets of one call.

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use quiche::{Config, Connection, ConnectionId, Header, RecvInfo, Type};
 
 use super::tls::KeyWriter;
+use crate::epoch::Epoch;
 use crate::error::Failure;
 use crate::peers::same_end;
 use crate::qlog::{Qlogs, Side};
 use crate::secure::KeyLines;
 use crate::stacks::quic::driver::Engine;
-use crate::stacks::quic::epoch::Epoch;
 use crate::stacks::quic::sentence::{Cause, Loss};
 use crate::stacks::quic::socket::{Batch, Datagram, UdpSocket};
 

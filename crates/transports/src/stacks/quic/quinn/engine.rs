@@ -13,10 +13,10 @@ use quinn_proto::{
 };
 
 use super::events::Acceptor;
+use crate::epoch::Epoch;
 use crate::error::Failure;
 use crate::peers::same_end;
 use crate::stacks::quic::driver::Engine;
-use crate::stacks::quic::epoch::Epoch;
 use crate::stacks::quic::socket::{Batch, Datagram, UdpSocket};
 
 /// What a future may wait for.
