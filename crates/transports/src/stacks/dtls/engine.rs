@@ -160,7 +160,9 @@ impl Engine {
             self.counts.datagrams_received += 1;
             self.advance()?;
             let established = self.connected;
-            if let Err(error) = self.dtls.handle_packet(&datagram) {
+            if let Err(error) = self.dtls.handle_packet(&datagram)
+                && !(established && is_a_strangers(&error))
+            {
                 return Err(self.broke(&error));
             }
             if !self.drain(t_ns)? && established {
@@ -226,6 +228,15 @@ impl Engine {
             error => Failure::new(format!("{what} failed: {error}")),
         }
     }
+}
+
+/// Whether a datagram that anybody can send brings this about in a session that is up. Such a datagram is discarded
+/// (RFC 6347, 4.1.2.7; RFC 9147, 4.5.2).
+fn is_a_strangers(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::Timeout(_) | Error::ConnectionClosed | Error::SecurityError(SecurityError::FatalAlert { .. })
+    )
 }
 
 fn configuration(error: &Error) -> Failure {
