@@ -55,9 +55,11 @@ def test_quick_subsets_are_not_empty_and_hold_the_examples_that_full_runs_keep(s
 @pytest.mark.parametrize("study", SUMMARISED, ids=named)
 def test_committed_verdicts_follow_from_the_committed_summary(study: Study) -> None:
     """Decided again from the summary, every claim has the verdict and the numbers that were committed."""
-    committed = json.loads((study.summary / VERDICTS).read_text())["claims"]
+    kept = json.loads((study.summary / VERDICTS).read_text())
     judged = judging.judge(study, Summary.load(study.summary))
-    again = judging.verdicts(study, judged)["claims"]
+    now = judging.verdicts(study, judged)
+    assert kept["registration_sha256"] == now["registration_sha256"]
+    committed, again = kept["claims"], now["claims"]
     assert committed.keys() == again.keys()
     for claim, decision in again.items():
         assert decision["verdict"] == committed[claim]["verdict"], claim

@@ -206,6 +206,13 @@ def test_a_summary_says_which_flows_completed(study: Study, results: Path, gaunt
     assert (results / "report.html").read_text().count("8 of 8 completed") == 1
 
 
+def test_more_repetitions_are_the_same_runs_and_further_ones(study: Study) -> None:
+    (task,) = reproduce.tasks(study, quick=False)
+    (more,) = reproduce.tasks(study, quick=False, repetitions=6)
+    assert len(more.specs) == len(task.specs) * 6 // 4
+    assert {spec.id for spec in task.specs} < {spec.id for spec in more.specs}
+
+
 def test_studies_are_listed(study: Study, gauntlet: Gauntlet) -> None:
     assert "d00" in gauntlet("reproduce").stdout
     assert json.loads(gauntlet("reproduce", "--json").stdout)[0]["key"] == "d00"
@@ -216,6 +223,11 @@ def test_studies_are_listed(study: Study, gauntlet: Gauntlet) -> None:
     [
         (("d0",), ("The study 'd0' is not known", "did you mean 'd00'?")),
         (("d00", "--only", "vbr"), ("no experiment 'vbr'", "it has cbr")),
+        (("d00", "--repetitions", "9"), ("--repetitions goes with --full",)),
+        (
+            ("d00", "--full", "--repetitions", "9", "--update-summary", "x"),
+            ("neither --from-summary nor --update-summary",),
+        ),
         (("d00", "--no-run"), ("holds no results of the study d00 yet",)),
         (("d00", "--update-summary", "x"), ("--update-summary is for the whole study", "--full")),
         (("d00", "--from-summary", "--only", "cbr"), ("--from-summary plays nothing",)),

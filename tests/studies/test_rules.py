@@ -136,7 +136,8 @@ def test_about_is_enough_where_means_are_known_well(tmp_path: Path) -> None:
         given = measuring("prediction", of=BBR_LOSSY, printed=printed, about=about)
         found = decide(tmp_path, given, values)
         assert found.verdict == verdict
-        assert found.bound.endswith(" lies inside, or 20 % from the mean" if about else " lies inside")
+        near = f"{0.8 * printed / 1e6:.2f} to {1.2 * printed / 1e6:.2f} Mbit/s"
+        assert found.bound.endswith(f" lies inside, or a mean of {near}" if about else " lies inside")
 
 
 def test_a_prediction_without_spread_is_undecided(tmp_path: Path) -> None:

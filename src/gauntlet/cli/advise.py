@@ -101,7 +101,7 @@ def _show(found: "Sequence[Row]", *, whole: bool) -> None:
         )
         if whole:
             screen.print(Padding(terminal.cells(row.grid), (0, 0, 0, 2)))
-    if whole and any(row.grid for row in found):
+    if any(row.grid for row in found):
         legend = ", ".join(f"{words.MARKS[grade]} {meaning}" for grade, meaning in words.LEGEND)
         screen.print(Text(f"\n{legend}", style="dim"))
 

@@ -30,6 +30,7 @@ class _Wishes:
     workers: int | None
     cluster: "Cluster | None"
     only: tuple[str, ...]
+    repetitions: int | None
     cached: bool
     play: bool
     update: Path | None
@@ -40,11 +41,18 @@ class _Wishes:
 @click.argument("study", required=False)
 @click.option("--quick/--full", default=True, help="A subset that takes minutes (default), or all of it.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder (default: results/STUDY-quick or -full)."
+    "--out", type=click.Path(path_type=Path), help="Folder (default: results/STUDY-quick, -full, -summary)."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Guests side by side (default: one a core).")
 @scheduler_options
 @click.option("--only", multiple=True, metavar="NAME", help="Only this experiment or bench; can be repeated.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --full: so many of each experiment, to see what more would decide. What is registered with "
+    "others is then not counted.",
+)
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--no-run", is_flag=True, help="Play nothing: judge the runs that are in the folder.")
 @click.option(
@@ -82,6 +90,7 @@ def reproduce(
     tls_cert: Path | None,
     tls_key: Path | None,
     only: tuple[str, ...],
+    repetitions: int | None,
     no_cache: bool,
     no_run: bool,
     from_summary: bool,
@@ -103,6 +112,7 @@ def reproduce(
       gauntlet reproduce                        which studies there are
       gauntlet reproduce d34                    a first look, in minutes
       gauntlet reproduce d34 --full             all of it
+      gauntlet reproduce d34 --full --only udp-hsr --repetitions 40
       gauntlet reproduce d34 --full --scheduler tcp://10.0.0.1:8786
       gauntlet reproduce d34 --from-summary     the verdicts of the last full run, in seconds
       gauntlet reproduce ./my-study             a study of your own: a folder
@@ -122,6 +132,11 @@ def reproduce(
         raise UserError(
             "--from-summary plays nothing, so --no-run and --only do not go with it; leave them out."
         )
+    if repetitions and (quick or from_summary or update_summary):
+        raise UserError(
+            "--repetitions goes with --full, and with neither --from-summary nor --update-summary: a summary "
+            "that is kept has the repetitions that were registered."
+        )
     if update_summary and quick and not from_summary:
         raise UserError("--update-summary is for the whole study; use it with --full.")
     if from_summary:
@@ -130,10 +145,20 @@ def reproduce(
             chosen, out or Path("results") / f"{chosen.key}-summary", update_summary
         )
     else:
-        folder = out or Path("results") / f"{chosen.key}-{'quick' if quick else 'full'}"
+        which = "quick" if quick else f"full-{repetitions}" if repetitions else "full"
+        folder = out or Path("results") / f"{chosen.key}-{which}"
         where = cluster(scheduler, tls_ca, tls_cert, tls_key, workers)
         wishes = _Wishes(
-            quick, folder, workers, where, only, not no_cache, not no_run, update_summary, quiet or json_
+            quick=quick,
+            out=folder,
+            workers=workers,
+            cluster=where,
+            only=only,
+            repetitions=repetitions,
+            cached=not no_cache,
+            play=not no_run,
+            update=update_summary,
+            silent=quiet or json_,
         )
         ended = _done_again(chosen, wishes)
     if ended is None:
@@ -232,7 +257,7 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
     from gauntlet.studies.summary import MANIFEST, Summary
 
     claims = ledger.load(study.ledger)
-    todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only)
+    todo = reproduce.tasks(study, quick=wishes.quick, only=wishes.only, repetitions=wishes.repetitions)
     benches = reproduce.bench_tasks(study, quick=wishes.quick, only=wishes.only)
     if wishes.play:
         reproduce.check_ledger(study, claims)

@@ -28,6 +28,9 @@ KIND_WORDS: Mapping[Kind, str] = {
 NOT_REGISTERED = "not registered"
 """Of a measured claim that is not decided as it was registered."""
 
+NOT_PLAYED = "not played"
+"""Of a claim that is undecided since the results lack what it is decided from."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -40,10 +43,14 @@ class Judged:
     """Where the sentence can be read in several ways: each way and what the results say of it."""
     departure: str = ""
     """Why it is not decided as it was registered, in one clause; empty when it is, or nothing is."""
+    lacking: bool = False
+    """Whether it needs an experiment or bench that the results do not have."""
 
     @property
     def group(self) -> str:
-        """What it rests on, for people: one of `KIND_WORDS`, or `NOT_REGISTERED`."""
+        """What it rests on, for people: one of `KIND_WORDS`, `NOT_REGISTERED` or `NOT_PLAYED`."""
+        if self.lacking and self.decision.verdict == Verdict.UNDECIDED:
+            return NOT_PLAYED
         departed = self.departure and self.claim.kind is Kind.MEASURED
         return NOT_REGISTERED if departed else KIND_WORDS[self.claim.kind]
 
@@ -65,7 +72,8 @@ def judge(study: Study, summary: Summary, claims: Sequence[Claim] | None = None)
     found = []
     for claim in claims or ledger.load(study.ledger):
         departure = registered.departure(study, claim, manifest) if registered else ""
-        found.append(replace(_judged(claim, context), departure=departure))
+        lacking = any(name not in manifest for name in claim.experiments(study))
+        found.append(replace(_judged(claim, context), departure=departure, lacking=lacking))
     return found
 
 
@@ -137,7 +145,7 @@ def counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
 
 def grouped(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
     """The claims by what they rest on; only those under `MEASURED` are counted. Empty groups are left out."""
-    words = (*KIND_WORDS.values(), NOT_REGISTERED)
+    words = (*KIND_WORDS.values(), NOT_REGISTERED, NOT_PLAYED)
     groups = {group: [it for it in judged if it.group == group] for group in words}
     return {group: found for group, found in groups.items() if found}
 
@@ -146,7 +154,9 @@ def not_played(study: Study, summary: Summary) -> str:
     """Which experiments and benches the results lack, in a sentence for people; empty when none."""
     missing = [name for name in study.parts if name not in summary.measured]
     return (
-        f"Not among these results: {listed(missing)}. Claims that need them are undecided." if missing else ""
+        f"Not among these results: {listed(missing)}. Claims that need them are undecided and not counted."
+        if missing
+        else ""
     )
 
 
@@ -156,11 +166,15 @@ def measured(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def beside(judged: Sequence[Judged]) -> str:
-    """The claims that are not counted, for people: "12 calibrated (11 hold) and 3 by formula (3 hold)"; empty
-    when all are.
+    """The claims that are not counted, for people: "12 calibrated (11 hold) and 3 not played"; empty when all
+    are.
     """
+
+    def hold(found: Sequence[Judged]) -> str:
+        return f" ({counted(counts(found)[Verdict.REPRODUCED], 'holds', 'hold')})"
+
     others = [
-        f"{len(found)} {group} ({counted(counts(found)[Verdict.REPRODUCED], 'holds', 'hold')})"
+        f"{len(found)} {group}{'' if group == NOT_PLAYED else hold(found)}"
         for group, found in grouped(judged).items()
         if group != MEASURED
     ]
@@ -169,8 +183,10 @@ def beside(judged: Sequence[Judged]) -> str:
 
 def verdicts(study: Study, judged: Sequence[Judged]) -> dict[str, Any]:
     """The content of verdicts.json."""
+    registered = Registration.of(study)
     return {
         **VERDICTS_FORMAT,
         "study": study.key,
+        "registration_sha256": registered.sha256 if registered else None,
         "claims": {it.claim.id: it.to_json() for it in judged},
     }

@@ -152,8 +152,11 @@ def measure(
         )
 
 
-def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
+def tasks(
+    study: Study, *, quick: bool, only: Iterable[str] = (), repetitions: int | None = None
+) -> list[Task]:
     """The experiments to be played, with their runs; where the study has a registration, with its seed.
+    `repetitions` replaces those of each experiment.
 
     Raises UserError for an unknown name in `only`, for one that has no quick subset, and for whatever is
     wrong in an experiment file. Of `only` that names benches alone there are none.
@@ -167,7 +170,7 @@ def tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[Task]:
     found = []
     for experiment in chosen:
         seed = registered.seed_of(experiment.name) if registered else None
-        file = load_experiment(experiment.file, seed=seed)
+        file = load_experiment(experiment.file, seed=seed, repetitions=repetitions)
         task = Task(experiment, file, expand(file), quick)
         _check_cut(study, task)
         found.append(task)

@@ -13,7 +13,16 @@ from gauntlet.advice.use import Advice
 from gauntlet.metrics.numbers import counted
 from gauntlet.studies.decide import Verdict
 from gauntlet.studies.explained import explained
-from gauntlet.studies.judging import MEASURED, NOT_REGISTERED, Judged, beside, counts, measured, not_played
+from gauntlet.studies.judging import (
+    MEASURED,
+    NOT_PLAYED,
+    NOT_REGISTERED,
+    Judged,
+    beside,
+    counts,
+    measured,
+    not_played,
+)
 from gauntlet.studies.model import Study
 from gauntlet.studies.summary import Summary
 
@@ -63,7 +72,8 @@ def tally(judged: Sequence[Judged]) -> Text:
     for place, (verdict, count) in enumerate(counts(those).items()):
         mark, colour = MARKS[verdict]
         text.append(", " if place else "").append(f"{mark} {count} {verdict}", style=colour)
-    return text.append(f"\nNot counted (in brackets): {others}." if others else "")
+    bracketed = any(it.group not in (MEASURED, NOT_PLAYED) for it in judged)
+    return text.append(f"\nNot counted{' (in brackets)' if bracketed else ''}: {others}." if others else "")
 
 
 def departures(judged: Sequence[Judged]) -> Text | None:
@@ -115,12 +125,13 @@ def summary_of(
 ) -> RenderableType:
     """What `gauntlet reproduce` prints at the end."""
     lacking, departed = not_played(study, summary), departures(judged)
+    played = [it for it in judged if it.group != NOT_PLAYED]
     first, why = uses(advice) if advice else None, disagreements(study, judged)
     here = benches(summary)
     return Group(
         Text(study.title, style="bold"),
         *([Padding(first, (1, 0, 0, 0))] if first else []),
-        Padding(table(judged, width), (1, 0)),
+        *([Padding(table(played, width), (1, 0))] if played else []),
         tally(judged),
         *([why] if why else []),
         *([departed] if departed else []),

@@ -36,9 +36,15 @@ class Rule(MeasuringOne):
     about: float = Field(default=0.0, ge=0)
     widest: float = Field(default=0.5, gt=0)
 
-    @property
-    def _or_about(self) -> str:
-        return f", or {100 * self.about:g} % from the mean" if self.about else ""
+    def _bound(self, factor: float, unit: str) -> str:
+        """2.00 Mbit/s lies inside, or a mean of 1.60 to 2.40 Mbit/s."""
+
+        def value(share: float) -> str:
+            return number(self.printed * share * factor)
+
+        lies = f"{value(1)}{unit} lies inside"
+        near = f", or a mean of {value(1 - self.about)} to {value(1 + self.about)}{unit}"
+        return lies + (near if self.about else "")
 
     def _predicted(self, context: Context, selected: Selected) -> tuple[float, float, float]:
         """Where further means lie, and what makes up how far to either side: our own mean is not known better
@@ -70,7 +76,6 @@ class Rule(MeasuringOne):
         kpi = shown(self.quantity, context.study.measures)
         values = np.array(list(selected.values.values()))
         centre, n = float(values.mean()), values.size
-        printed = number(self.printed * kpi.shown_factor)
         unit = f" {kpi.shown_unit}" if kpi.shown_unit else ""
         found = Mean(centre, None, None, int(n), "none")
         reason, could = selected.left_out.words, None
@@ -104,7 +109,7 @@ class Rule(MeasuringOne):
             low=found.low,
             high=found.high,
             n=int(n),
-            bound=f"{printed}{unit} lies inside{self._or_about}",
+            bound=self._bound(kpi.shown_factor, unit),
             unit=kpi.shown_unit,
             factor=kpi.shown_factor,
             reason="; ".join(it for it in (why, reason) if it),
