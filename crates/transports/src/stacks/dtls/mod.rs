@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use self::connection::DtlsConnection;
 use self::engine::Engine;
 use self::trust::Trust;
-use self::wire::Wire;
+use self::wire::{NAME, Wire};
 use crate::error::{Failure, SpecError};
 use crate::kernel::path_mtu::{UDP_HEADER_BYTES, longest_payload_bytes};
 use crate::opening::Opening;
@@ -32,8 +32,6 @@ use crate::params::{Buffers, nanoseconds, parse_params};
 use crate::secure::{Fault, Pki, TlsCredentials};
 use crate::session::Session;
 use crate::transport::{Connection, Listener, Service, Stack};
-
-const NAME: &str = "dtls";
 
 /// Of a flight's first retransmission (RFC 9147, section 5.8.2; RFC 6347, section 4.2.4.1).
 const INITIAL_TIMER_S: f64 = 1.0;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use socket2::{Protocol, Socket, Type};
 
-use super::NAME;
 use crate::error::{Failure, OrFailure};
 use crate::kernel::datagram::{self, no_stamp};
 use crate::kernel::socket::{self, size_buffers};
@@ -17,6 +16,9 @@ use crate::peers::{broken, same_end};
 use crate::session::{Guarded, Session};
 use crate::sys::batch::{self, PerMessage, RecvBatch};
 use crate::sys::{options, reports};
+
+/// What a plan calls DTLS.
+pub(super) const NAME: &str = "dtls";
 
 /// Datagrams taken with one call, and room for each: nobody makes longer ones than an Ethernet takes whole.
 const RECEIVE_DATAGRAMS: usize = 32;
