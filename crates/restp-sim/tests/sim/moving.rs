@@ -12,6 +12,19 @@ use restp_sim::{DropRule, LinkConfig, Packet};
 
 const MS: Duration = Duration::from_millis(1);
 
+/// A pair whose client has a second address, from which the server's only one is reached over the second path.
+pub(super) fn with_two_addresses(
+    seed: u64,
+    profile: &Profile,
+    paths: &[(LinkConfig, LinkConfig); 2],
+) -> Pair {
+    let mut pair = Pair::with_paths(seed, profile, paths);
+    let (there, back) = pair.links[1];
+    pair.net.route(client_ip(1), server_ip(0), &[there]);
+    pair.net.route(server_ip(0), client_ip(1), &[back]);
+    pair
+}
+
 // K3, R-ENCAP-3
 #[test]
 fn k3_a_peer_behind_a_forgetful_nat_keeps_its_connection() {
@@ -66,10 +79,7 @@ fn k3_a_repetition_from_a_new_address_is_known_as_one_and_resets_nothing() {
 fn a_connection_goes_on_from_another_address_of_its_host() {
     let link = LinkConfig::new(5_000_000, MS * 10);
     let paths = [(link.clone(), link.clone()), (link.clone(), link)];
-    let mut pair = Pair::with_paths(8, &Profile::file_arq(), &paths);
-    let (there, back) = pair.links[1];
-    pair.net.route(client_ip(1), server_ip(0), &[there]);
-    pair.net.route(server_ip(0), client_ip(1), &[back]);
+    let mut pair = with_two_addresses(8, &Profile::file_arq(), &paths);
     let conn = pair.connect();
     pair.net.run_for(MS * 200);
     let accepted = pair.accepted().expect("it is connected");

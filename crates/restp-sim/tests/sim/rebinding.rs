@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use restp_proto::profile::Tuning;
 use restp_proto::{CloseReason, ConnId, EndpointConfig, EventKind, PathId, Profile};
-use restp_sim::pair::{Pair, UDP_PORT, client_ip, pattern, server_ip};
+use restp_sim::pair::{Pair, UDP_PORT, client_ip, pattern};
 use restp_sim::{DropRule, HostId, LinkConfig, Loss, Packet, SimRng};
 
-use super::moving::{common_keys, profiles};
+use super::moving::{common_keys, profiles, with_two_addresses};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -104,10 +104,8 @@ fn an_answer_that_comes_after_its_address_was_left_again_does_not_keep_the_peer_
     let profile = without_keepalive(Profile::file_arq());
     let (near, far) = (LinkConfig::ideal(MS * 5), LinkConfig::ideal(MS * 400));
     let paths = [(near.clone(), near.clone()), (far, near)];
-    let mut pair = Pair::with_paths(8, &profile, &paths);
-    let (there, back) = pair.links[1];
-    pair.net.route(client_ip(1), server_ip(0), &[there]);
-    pair.net.route(server_ip(0), client_ip(1), &[back]);
+    let mut pair = with_two_addresses(8, &profile, &paths);
+    let (_, back) = pair.links[1];
     let conn = pair.connect();
     pair.net.run_for(MS * 200);
     let accepted = pair.accepted().expect("it is connected");

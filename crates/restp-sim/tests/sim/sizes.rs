@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use restp_proto::profile::{Paths, Scheduler, Tuning};
 use restp_proto::{ConnId, ConnStats, PathId, Profile};
-use restp_sim::pair::{Pair, client_ip, client_path, pattern, server_ip};
+use restp_sim::pair::{Pair, client_path, pattern};
 use restp_sim::{DropRule, HostId, LinkConfig, Loss, Packet};
+
+use super::moving::with_two_addresses;
 
 const MS: Duration = Duration::from_millis(1);
 /// Headers of IPv4 and UDP.
@@ -179,10 +181,7 @@ fn with_a_shorter_path_beside_it_a_longer_one_keeps_to_what_both_carry() {
 fn after_a_move_both_ends_find_what_the_new_way_carries() {
     for (before, after) in [(1500, 1300), (1300, 1500)] {
         let paths = [before, after].map(|mtu| (link(mtu), link(mtu)));
-        let mut pair = Pair::with_paths(9, &searching(Profile::file_arq()), &paths);
-        let (there, back) = pair.links[1];
-        pair.net.route(client_ip(1), server_ip(0), &[there]);
-        pair.net.route(server_ip(0), client_ip(1), &[back]);
+        let mut pair = with_two_addresses(9, &searching(Profile::file_arq()), &paths);
         let conn = pair.connect();
         pair.net.run_for(Duration::from_secs(60));
         let accepted = pair.accepted().expect("it is connected");
