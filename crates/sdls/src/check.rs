@@ -1,6 +1,6 @@
 //! Check fields: the CRC of the frame error control field, and the Reed-Solomon code of the AOS header.
 
-use crc::{CRC_16_IBM_3740, Crc};
+use crc::{CRC_16_IBM_3740, Crc, Table};
 
 /// Octets of the frame error control field.
 pub const FECF_OCTETS: usize = 2;
@@ -11,7 +11,8 @@ pub const FHEC_OCTETS: usize = 2;
 /// The coefficients of x^3 to x^0 of the product of (x + alpha^6) to (x + alpha^9); that of x^4 is one.
 const GENERATOR: [u8; 4] = [8, 2, 8, 1];
 
-const FECF: Crc<u16> = Crc::<u16>::new(&CRC_16_IBM_3740);
+/// Sixteen octets at a time, by tables of 8 KiB: octet by octet the check took four times as long as AES-256-GCM.
+static FECF: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_IBM_3740);
 
 /// The frame error control field over `octets`: polynomial x^16 + x^12 + x^5 + 1, all ones to begin with, nothing
 /// reflected (CCSDS 232.0-B, annex on the FECF; the check value of "123456789" is 0x29B1).

@@ -112,6 +112,7 @@ pub trait TransferFrame: Sized {
     /// As [`header`](Self::header).
     fn encode(&self, parameters: &Self::Parameters) -> Result<Vec<u8>, FrameError> {
         let mut octets = self.header(parameters, self.data().len())?;
+        octets.reserve_exact(self.data().len() + LONGEST_TAIL);
         octets.extend_from_slice(self.data());
         self.finish(parameters, &mut octets);
         Ok(octets)
@@ -136,6 +137,9 @@ pub trait TransferFrame: Sized {
 
 /// Octets of the operational control field: one report of 32 bits (CCSDS 132.0-B, section 4.1.5).
 const OCF_OCTETS: usize = 4;
+
+/// The most octets that stand behind the data field.
+pub(crate) const LONGEST_TAIL: usize = OCF_OCTETS + FECF_OCTETS;
 
 /// Octets of what stands behind the data field: OCF and FECF, where a frame has them.
 fn tail_octets(has_ocf: bool, has_fecf: bool) -> usize {

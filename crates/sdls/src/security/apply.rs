@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
+use super::Security;
 use super::association::{SaState, Service};
 use super::keys::KeyError;
-use super::{AuthMask, Security};
 use crate::channel::Gvcid;
 use crate::crypto::CryptoError;
-use crate::frame::{FrameError, TransferFrame};
+use crate::frame::{FrameError, LONGEST_TAIL, TransferFrame};
 
 /// Why a frame was not protected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -132,8 +132,10 @@ impl Security {
         if padding >> (8 * parameters.pad_length_octets) != 0 {
             return Err(ApplyError::Padding { spi, padding });
         }
-        let mut octets = frame.header(managed, text.len() + parameters.overhead(text.len()))?;
+        let field_octets = text.len() + parameters.overhead(text.len());
+        let mut octets = frame.header(managed, field_octets)?;
         let header = octets.len();
+        octets.reserve_exact(field_octets + LONGEST_TAIL);
 
         // Both counters are looked at before either is taken.
         if association.iv.octets() > 0 && association.iv.next().is_none() {
@@ -157,22 +159,21 @@ impl Security {
         octets.extend_from_slice(text);
         octets.resize(octets.len() + padding, 0);
 
-        let mask = parameters.mask.octets(
+        let text_to = octets.len();
+        let rest = association.sequence.transmitted() + parameters.pad_length_octets;
+        let covered_to = if parameters.service == Service::Authentication { text_to } else { text_from };
+        let covered = parameters.mask.covered(
             F::KIND,
             header,
             association.iv.transmitted(),
-            association.sequence.transmitted() + parameters.pad_length_octets,
+            rest,
+            &octets[..covered_to],
         );
-        let mut mac = alloc::vec![0; parameters.mac_octets];
-        let sealed = if parameters.service == Service::Authentication {
-            let covered = AuthMask::apply(&mask, &octets);
-            prepared.seal(&iv[iv_from..], &covered, &mut [], &mut mac)
-        } else {
-            let covered = AuthMask::apply(&mask, &octets[..text_from]);
-            prepared.seal(&iv[iv_from..], &covered, &mut octets[text_from..], &mut mac)
-        };
-        sealed.map_err(|error| ApplyError::Crypto { spi, error })?;
-        octets.extend(mac);
+        octets.resize(text_to + parameters.mac_octets, 0);
+        let (before, mac) = octets.split_at_mut(text_to);
+        prepared
+            .seal(&iv[iv_from..], &covered, &mut before[covered_to..], mac)
+            .map_err(|error| ApplyError::Crypto { spi, error })?;
         frame.finish(managed, &mut octets);
         Ok(octets)
     }

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::counter::{Counter, CounterError};
 use super::keys::{KeyError, KeyKind};
-use super::mask::AuthMask;
+use super::mask::{AuthMask, SPI_OCTETS};
 use crate::channel::{ChannelId, Gvcid};
 use crate::crypto::{Algorithm, CryptoError, PreparedKey, Shape};
 
@@ -120,7 +120,7 @@ impl SaParameters {
     /// Octets of the security header.
     #[must_use]
     pub fn header_octets(&self) -> usize {
-        2 + self.iv_transmitted + self.sequence_transmitted + self.pad_length_octets
+        SPI_OCTETS + self.iv_transmitted + self.sequence_transmitted + self.pad_length_octets
     }
 
     /// Octets that protection adds to a text of `text` octets: security header, padding and trailer. Users of frames of

@@ -19,42 +19,50 @@ pub enum AuthMask {
 }
 
 impl AuthMask {
-    /// The octets of the mask over a frame's header and security header.
-    #[must_use]
-    pub fn octets(&self, kind: FrameKind, header: usize, iv: usize, rest: usize) -> Vec<u8> {
+    /// A copy of `octets`, which begin with a frame's header of `header` octets and its security header, with only what
+    /// the mask lets through. The security header has an IV of `iv` octets, and `rest` behind it.
+    pub(crate) fn covered(
+        &self,
+        kind: FrameKind,
+        header: usize,
+        iv: usize,
+        rest: usize,
+        octets: &[u8],
+    ) -> Vec<u8> {
+        let mut covered = octets.to_vec();
         match self {
-            Self::All => Vec::new(),
-            Self::Octets(octets) => octets.clone(),
-            Self::Standard => {
-                let mut mask = alloc::vec![0; header];
-                match kind {
-                    FrameKind::Tc => {
-                        mask[2] = 0b1111_1100;
-                        if header > 5 {
-                            mask[5] = 0xFF;
-                        }
-                    }
-                    FrameKind::Tm => mask[1] = 0b0000_1110,
-                    FrameKind::Aos => mask[1] = 0b0011_1111,
-                    FrameKind::Uslp => {
-                        mask[2] = 0b0000_0111;
-                        mask[3] = 0b1111_1110;
-                    }
+            Self::All => {}
+            Self::Octets(mask) => {
+                for (octet, bits) in covered.iter_mut().zip(mask) {
+                    *octet &= bits;
                 }
-                mask.extend([0xFF; 2]);
-                mask.resize(mask.len() + iv, 0);
-                mask.resize(mask.len() + rest, 0xFF);
-                mask
+            }
+            Self::Standard => {
+                for (place, octet) in covered.iter_mut().take(header + SPI_OCTETS + iv + rest).enumerate() {
+                    *octet &= standard(kind, header, iv, place);
+                }
             }
         }
+        covered
     }
+}
 
-    /// A copy of `octets` with only what the mask lets through.
-    pub(crate) fn apply(mask: &[u8], octets: &[u8]) -> Vec<u8> {
-        let mut masked = octets.to_vec();
-        for (octet, bits) in masked.iter_mut().zip(mask) {
-            *octet &= bits;
-        }
-        masked
+/// Octets of the number of a security association, with which a security header begins.
+pub(super) const SPI_OCTETS: usize = 2;
+
+/// The octet of the standard mask at `place`.
+fn standard(kind: FrameKind, header: usize, iv: usize, place: usize) -> u8 {
+    if place >= header {
+        let iv_from = header + SPI_OCTETS;
+        return if (iv_from..iv_from + iv).contains(&place) { 0 } else { 0xFF };
+    }
+    match (kind, place) {
+        (FrameKind::Tc, 2) => 0b1111_1100,
+        (FrameKind::Tc, 5) => 0xFF,
+        (FrameKind::Tm, 1) => 0b0000_1110,
+        (FrameKind::Aos, 1) => 0b0011_1111,
+        (FrameKind::Uslp, 2) => 0b0000_0111,
+        (FrameKind::Uslp, 3) => 0b1111_1110,
+        _ => 0,
     }
 }

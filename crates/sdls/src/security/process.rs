@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
+use super::Security;
 use super::association::{SaState, Service};
 use super::keys::KeyError;
-use super::{AuthMask, Security};
 use crate::channel::Gvcid;
 use crate::crypto::CryptoError;
 use crate::frame::{FrameError, TransferFrame};
@@ -244,21 +244,16 @@ impl Security {
         let (iv, iv_from) = association.iv.write(iv_value);
 
         let text_from = sections.header + security_header;
-        let mask = parameters.mask.octets(
-            F::KIND,
-            sections.header,
-            iv_field.len(),
-            sequence_field.len() + pad_length.len(),
-        );
+        let rest = sequence_field.len() + pad_length.len();
+        let covered =
+            |octets: &[u8]| parameters.mask.covered(F::KIND, sections.header, iv_field.len(), rest, octets);
         let mut text = text.to_vec();
         let opened = match parameters.service {
             Service::Authentication => {
-                let covered = AuthMask::apply(&mask, &octets[..text_from + text.len()]);
-                prepared.open(&iv[iv_from..], &covered, &mut [], mac)
+                prepared.open(&iv[iv_from..], &covered(&octets[..text_from + text.len()]), &mut [], mac)
             }
             Service::AuthenticatedEncryption => {
-                let covered = AuthMask::apply(&mask, &octets[..text_from]);
-                prepared.open(&iv[iv_from..], &covered, &mut text, mac)
+                prepared.open(&iv[iv_from..], &covered(&octets[..text_from]), &mut text, mac)
             }
             // Counter mode is its own inverse.
             Service::Encryption => prepared.seal(&iv[iv_from..], &[], &mut text, &mut []),
