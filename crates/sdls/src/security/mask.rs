@@ -66,3 +66,25 @@ fn standard(kind: FrameKind, header: usize, iv: usize, place: usize) -> u8 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_mask_leaves_out_counts_lengths_and_the_iv() {
+        for (kind, header) in [
+            (FrameKind::Tc, &[0, 0, 0b1111_1100, 0, 0, 0xFF][..]),
+            (FrameKind::Tc, &[0, 0, 0b1111_1100, 0, 0]),
+            (FrameKind::Tm, &[0, 0b0000_1110, 0, 0, 0, 0]),
+            (FrameKind::Aos, &[0, 0b0011_1111, 0, 0, 0, 0]),
+            (FrameKind::Uslp, &[0, 0, 0b0000_0111, 0b1111_1110, 0, 0, 0]),
+        ] {
+            let (iv, rest, text) = (3, 2, 4);
+            let octets = [0xFF].repeat(header.len() + SPI_OCTETS + iv + rest + text);
+            let behind = [0xFF, 0xFF, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
+            let covered = AuthMask::Standard.covered(kind, header.len(), iv, rest, &octets);
+            assert_eq!(covered, [header, &behind].concat(), "{kind:?}");
+        }
+    }
+}
