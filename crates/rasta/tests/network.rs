@@ -79,11 +79,13 @@ proptest! {
             let (got, of) = (pair.seen(side).deliveries.len(), sent[side.other() as usize] as usize);
             let ends = Side::BOTH.map(|side| pair.seen(side).ending);
             prop_assert!(got == of || ends != [None, None], "{got} of {of}, and nobody says why");
-            // Nobody stays half open: after T_max one end learns of the other's end, by a message or by its time-out.
-            if pair.end(side).state() == State::Closed && pair.seen(side).ending.is_some() {
-                let other = pair.end(side.other()).state();
-                prop_assert!(matches!(other, State::Closed | State::Down), "{other:?}");
-            }
+        }
+        // Nobody stays half open: T_max after an end, the other has learned of it, by a message or by its time-out.
+        let ended = Side::BOTH.map(|side| pair.end(side).state() == State::Closed && pair.seen(side).ending.is_some());
+        pair.run_for(MS(1_800));
+        for side in Side::BOTH.into_iter().filter(|side| ended[*side as usize]) {
+            let other = pair.end(side.other()).state();
+            prop_assert!(matches!(other, State::Closed | State::Down), "{other:?}");
         }
     }
 
