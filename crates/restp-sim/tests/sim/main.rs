@@ -13,6 +13,7 @@ mod harq;
 mod hostile;
 mod interaction;
 mod late;
+mod lingering;
 mod loss_causes;
 mod moving;
 mod paths;
