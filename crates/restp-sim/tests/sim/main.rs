@@ -15,6 +15,7 @@ mod interaction;
 mod late;
 mod lingering;
 mod loss_causes;
+mod migration;
 mod moving;
 mod paths;
 #[cfg(feature = "protected")]
