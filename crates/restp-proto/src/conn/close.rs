@@ -20,6 +20,7 @@ impl Connection {
             return;
         }
         self.closing.want();
+        self.end_groups();
         let connectionless =
             self.composition.profile().management == crate::profile::Management::Connectionless;
         if (self.phase == Phase::CookieRequest || connectionless) && self.outbox.is_empty() {

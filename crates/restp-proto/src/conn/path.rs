@@ -229,6 +229,19 @@ impl Path {
             && (self.id.0 == 0 || self.handshake.confirmed)
     }
 
+    /// An encoded packet waits to be sent.
+    pub fn has_encoded(&self) -> bool {
+        self.encoder.as_ref().is_some_and(|encoder| encoder.has_ready())
+    }
+
+    /// Drops encoded packets that could repair nothing any more, as all of their packets have arrived.
+    // R-HARQ-4
+    pub fn forget_useless_encoded(&mut self) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.keep_useful(|number| self.tx.get(number).is_some_and(SendWindow::is_outstanding));
+        }
+    }
+
     /// The congestion window has room.
     pub fn has_room(&self) -> bool {
         self.tx.in_flight() < self.cc.window()
