@@ -214,6 +214,9 @@ impl Connection {
         if !self.encodes_ends_only() {
             return true;
         }
+        if self.outbox.turned_away && self.closing.local == LocalFin::Open {
+            return false;
+        }
         let profile = self.composition.profile();
         let waiting = match (profile.framing, &self.streams) {
             (_, Some(streams)) => streams.waiting_bytes() / self.max_message_bytes().max(1),

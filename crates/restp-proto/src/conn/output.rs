@@ -77,7 +77,7 @@ impl Connection {
         max_segments: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let path = &mut self.paths[index];
+        let path = &self.paths[index];
         if !path.carries_data() || path.outage.is_some() {
             return None;
         }

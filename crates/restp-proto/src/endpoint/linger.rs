@@ -63,7 +63,8 @@ impl Farewell {
             _ => None,
         };
         let lacking = *addr == self.addr;
-        // Beyond a hole that was given up there may be more than what was acknowledged; nobody acknowledges what was never sent.
+        // Beyond a hole that was given up there may be more than what was acknowledged; what was never sent nobody
+        // acknowledges.
         let near = |own: u32| {
             own.wrapping_sub(numbers.acknowledgement).wrapping_add(LARGEST_WINDOW) <= 2 * LARGEST_WINDOW
         };
