@@ -128,10 +128,25 @@ fn a_peer_comes_again_from_the_same_ports_while_its_last_connection_is_remembere
             pair.net.run_for(MS * 100);
             let server = (pair.server, pair.accepted().expect("it is connected"));
             assert_eq!(received_bytes(&mut pair, server), 100, "{profile}, round {round}");
+            let client = (pair.client, conn);
             close(&mut pair, server);
-            close(&mut pair, (pair.client, conn));
+            close(&mut pair, client);
             assert_eq!(end_of(&pair, server), GRACEFUL, "{profile}, round {round}");
             pair.net.with(pair.server, |host, _| host.take_events());
         }
     }
+}
+
+// R-CM-5, R-CM-9
+#[test]
+fn an_end_that_was_aborted_is_not_remembered_as_one_that_closed() {
+    let (mut pair, conn, accepted) = connected(&Profile::file_arq());
+    let client = (pair.client, conn);
+    close(&mut pair, client);
+    // The reset is lost; what the server sends is not taken.
+    pair.net.add_rule(pair.links[0].0, DropRule::first(1, |_| true));
+    pair.net.with(pair.client, |host, now| host.endpoint.abort(now, conn));
+    pair.send(pair.server, accepted, vec![7; 100]).unwrap();
+    pair.net.run_for(Duration::from_secs(1));
+    assert_eq!(end_of(&pair, (pair.server, accepted)), Some(CloseReason::Reset));
 }
