@@ -262,7 +262,6 @@ impl SendWindow {
             self.delivered_at = now;
         }
         self.order += 1;
-        self.reordering.on_sent(self.order);
         let (order, delivered_before, delivered_at) = (self.order, self.delivered, self.delivered_at);
         if let Some(sent) = self.get_mut(index) {
             sent.order = order;
@@ -320,7 +319,7 @@ impl SendWindow {
             Fate::Lost => {
                 acked.ambiguous = true;
                 if sent.reported_missing {
-                    self.reordering.on_late(sent.order);
+                    self.reordering.on_late(sent.order, self.order);
                 }
             }
         }
@@ -340,7 +339,7 @@ impl SendWindow {
         let early = !once && now.saturating_since(sent.sent_at) < min_rtt * 4 / 5;
         if early {
             if sent.reported_missing {
-                self.reordering.on_late(sent.order);
+                self.reordering.on_late(sent.order, self.order);
             }
             return;
         }

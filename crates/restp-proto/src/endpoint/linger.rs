@@ -269,8 +269,14 @@ mod tests {
             assert_eq!(gets(port, ack(Flags::FIN, 999_999, 7)), last(), "its end, from {port}");
             assert_eq!(gets(port, ack(Flags::empty(), 999_999, 5)), last(), "a keepalive");
             assert_eq!(gets(port, ack(Flags::empty(), 1_000_000, 7)), Late::Silent, "what wants no answer");
-            for stranger in [(999_999, 8), (999_999, 7_u32.wrapping_sub(65_536)), (900_000, 7), (1_100_000, 7)] {
-                assert_eq!(gets(port, ack(Flags::FIN, stranger.0, stranger.1)), Late::Unknown, "{stranger:?}");
+            for stranger in
+                [(999_999, 8), (999_999, 7_u32.wrapping_sub(65_536)), (900_000, 7), (1_100_000, 7)]
+            {
+                assert_eq!(
+                    gets(port, ack(Flags::FIN, stranger.0, stranger.1)),
+                    Late::Unknown,
+                    "{stranger:?}"
+                );
             }
             assert_eq!(gets(port, ack(Flags::RST, 1_000_000, 7)), Late::Unknown, "it would be answered");
         }

@@ -50,10 +50,8 @@ fn answers_to_encoded_packets_let_nothing_into_the_network() {
 fn the_preset_for_lossy_links_is_as_fast_as_any_on_a_short_line() {
     // With room for few packets the connection never sees how much its application still has.
     for send_buffer_packets in [16, 8192] {
-        let [arq, harq] = [Profile::file_arq(), Profile::file_harq()].map(|profile| Profile {
-            tuning: Tuning { send_buffer_packets, ..profile.tuning },
-            ..profile
-        });
+        let [arq, harq] = [Profile::file_arq(), Profile::file_harq()]
+            .map(|profile| Profile { tuning: Tuning { send_buffer_packets, ..profile.tuning }, ..profile });
         for loss in [0.0, 0.001, 0.01, 0.05] {
             let (arq_s, arq_packets) = means(&arq, &line(loss));
             let (seconds, packets) = means(&harq, &line(loss));
