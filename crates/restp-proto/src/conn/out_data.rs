@@ -184,9 +184,16 @@ impl Connection {
     }
 
     /// Only what ends a transfer is encoded, if the profile has it so.
-    pub(super) fn encodes_ends_only(&self) -> bool {
+    fn encodes_ends_only(&self) -> bool {
         let profile = self.composition.profile();
         profile.reliability.retransmits() && profile.tuning.tail_fec
+    }
+
+    /// The end of the data is known: encoded packets follow it and hold up none of them. In a flow that goes on they
+    /// would wait for a pause that may not come.
+    // R-HARQ-4
+    pub(super) fn encoded_gives_way(&self) -> bool {
+        self.encodes_ends_only() && self.closing.local != LocalFin::Open
     }
 
     /// More data wait that the peer grants.
@@ -197,7 +204,7 @@ impl Connection {
     /// Where no more data will come, what was gathered is encoded without waiting for them.
     // R-HARQ-4
     pub(super) fn end_groups(&mut self) {
-        if !self.encodes_ends_only() || !self.nothing_waits() || self.closing.local == LocalFin::Open {
+        if !self.encoded_gives_way() || !self.nothing_waits() {
             return;
         }
         for path in self.paths.iter_mut() {

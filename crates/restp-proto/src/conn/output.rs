@@ -82,7 +82,7 @@ impl Connection {
             return None;
         }
         let encoded = path.has_encoded();
-        let gives_way = self.encodes_ends_only();
+        let gives_way = self.encoded_gives_way();
         if encoded && !gives_way {
             return self.send_encoded(cx, index, cx.now, out);
         }
@@ -262,7 +262,7 @@ impl Connection {
             let path = &self.paths[index];
             let open =
                 (!acknowledges || path.has_room()) && path.pacer.release_at(cx.now) <= cx.now + cx.horizon;
-            if !open || (path.has_encoded() && !self.encodes_ends_only()) {
+            if !open || (path.has_encoded() && !self.encoded_gives_way()) {
                 break;
             }
             match send(self, cx, index, segment_size, out) {
