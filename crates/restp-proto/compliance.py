@@ -30,7 +30,7 @@ BEGIN, END = "<!-- compliance: begin -->\n", "<!-- compliance: end -->\n"
 
 # Clauses that keep opponents out, or a peer within its rights; others whose loss would show in no ordinary
 # use may have mutants, too.
-SECURITY = re.compile(r"R-(PROT|SEC|STR)-\d+|R-ENCAP-3|R-CM-(4|8|9|10)|R-OPT-[6-9]|R-MP-(3|4|11)|R-SIZE-1")
+SECURITY = re.compile(r"R-(PROT|SEC|STR)-\d+|R-ENCAP-3|R-CM-(4|5|8|9|10)|R-OPT-[6-9]|R-MP-(3|4|11)|R-SIZE-1")
 
 DEFINED = re.compile(r"^- \*\*\[(R-[A-Z]+-\d+)\]\*\*", re.MULTILINE)
 CITED = re.compile(r"\bR-[A-Z]+-\d+\b")

@@ -244,6 +244,19 @@ impl Seal {
         Some(())
     }
 
+    /// Takes out what opens packets when the connection itself seals and opens none any more.
+    pub fn retire(&mut self) -> Option<Self> {
+        Some(Self {
+            keys: Arc::clone(&self.keys),
+            initiator: self.initiator,
+            stage: Some(self.stage.take()?),
+            beginning: None,
+            peer: None,
+            message: Vec::new(),
+            third: None,
+        })
+    }
+
     fn traffic(&mut self) -> Option<&mut Traffic> {
         match &mut self.stage {
             Some(Stage::Traffic(traffic)) => Some(traffic),

@@ -90,6 +90,12 @@ impl RttEstimator {
         if self.min == Duration::MAX { self.smoothed() } else { self.min }
     }
 
+    /// No round trip is known to have been shorter than this: nothing is known before a sample or guess.
+    #[must_use]
+    pub fn least(&self) -> Duration {
+        self.srtt.map_or(Duration::ZERO, |_| self.min())
+    }
+
     /// Latest sample, or the smoothed RTT before the first.
     #[must_use]
     pub fn latest(&self) -> Duration {

@@ -64,6 +64,10 @@ impl Seal {
         match self.impossible {}
     }
 
+    pub fn retire(&mut self) -> Option<Self> {
+        match self.impossible {}
+    }
+
     pub fn peer(&self) -> Option<PublicKey> {
         match self.impossible {}
     }

@@ -44,17 +44,20 @@ fn starts() {
     }
 }
 
-/// CUBIC where windows are of a few packets, and an acknowledgement with SNACK may tell of more than one.
+/// CUBIC where windows are of a few packets, and an acknowledgement with SNACK may tell of more than one; with SACK, which
+/// tells of each when it arrives, beside it.
 fn losses() {
-    println!("10 Mbit/s, 1 MB with satellite_outage, mean of {TRIES} tries\nloss rtt_ms seconds");
+    println!("10 Mbit/s, 1 MB with satellite_outage, mean of {TRIES} tries\nloss rtt_ms snack_s sack_s");
     for loss in [0.01, 0.05] {
         for rtt_ms in [10, 100, 600] {
             let back = LinkConfig::new(10_000_000, Duration::from_millis(rtt_ms) / 2);
             let there = LinkConfig { loss: Loss::Bernoulli(loss), ..back.clone() };
-            let profile = Profile::satellite_outage();
-            let sum: f64 =
-                (1..=u64::from(TRIES)).map(|seed| seconds(seed, &profile, &there, &back, 1_000_000)).sum();
-            println!("{loss} {rtt_ms} {:.2}", sum / f64::from(TRIES));
+            let [snack_s, sack_s] = [AckReport::Snack, AckReport::Sack].map(|ack_report| {
+                let profile = Profile { ack_report, ..Profile::satellite_outage() };
+                let took_s = |seed| seconds(seed, &profile, &there, &back, 1_000_000);
+                (1..=u64::from(TRIES)).map(took_s).sum::<f64>() / f64::from(TRIES)
+            });
+            println!("{loss} {rtt_ms} {snack_s:.2} {sack_s:.2}");
         }
     }
 }

@@ -299,14 +299,15 @@ impl Connection {
     }
 
     fn grow(&mut self, cx: &mut Cx<'_>, index: usize, acked: &Acked) {
-        if acked.delivered == 0 {
+        let delivered = acked.delivered - acked.elsewhere;
+        if delivered == 0 {
             return;
         }
         let coupling = (self.composition.profile().congestion == Congestion::Lia).then(|| self.coupling());
         let path = &mut self.paths[index];
         let sample = AckSample {
             now: cx.now,
-            delivered: acked.delivered,
+            delivered,
             in_flight: acked.in_flight_before,
             app_limited: acked.app_limited,
             in_recovery: path.tx.in_recovery(),

@@ -42,10 +42,12 @@ impl Connection {
         };
         if full {
             self.outbox.wants_room = true;
+            self.outbox.turned_away = true;
             return Err(SendError::Full(payload));
         }
         let expires = profile.ordering == Ordering::Partial;
         let deadline = options.lifetime.filter(|_| expires).map_or(Instant::FAR_FUTURE, |life| now + life);
+        self.outbox.turned_away = false;
         self.outbox.push(Queued { payload, push: options.push, deadline });
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::path::{Stage, Timer};
 use super::sender::Sent;
 use super::{Connection, Cx, LocalFin, Phase};
+use crate::endpoint::{Farewell, Remains};
 use crate::event::{CloseReason, EventKind};
 use crate::path::PathAddr;
 use crate::time::Instant;
@@ -19,6 +20,7 @@ impl Connection {
             return;
         }
         self.closing.want();
+        self.end_groups();
         let connectionless =
             self.composition.profile().management == crate::profile::Management::Connectionless;
         if (self.phase == Phase::CookieRequest || connectionless) && self.outbox.is_empty() {
@@ -51,32 +53,38 @@ impl Connection {
         self.finish(cx, reason);
     }
 
-    /// After this side closed first: for each path the acknowledgement that answers a repeated FIN, and until when.
+    /// After this side closed first: what answers the repetitions of its peer, and until when.
     ///
-    /// Empty before the end, and when asked again.
+    /// None before the end, and when asked again.
     // R-CM-5
-    pub fn farewells(
+    pub fn remains(
         &mut self,
         now: Instant,
         pseudo: fn(&PathAddr) -> Option<PseudoHeader>,
-    ) -> Vec<(PathAddr, Instant, Vec<u8>)> {
+    ) -> Option<Remains> {
         // On several paths either end may have forgone the farewell of a path that the other still waits for.
         let lingers = self.closing.first || self.multi.is_some();
         if self.phase != Phase::Closed
             || !lingers
-            || self.closing.local != LocalFin::Acked
+            || !self.closing.is_complete()
             || self.closing.farewell_said
         {
-            return Vec::new();
+            return None;
         }
         self.closing.farewell_said = true;
-        let until = now + self.composition.profile().tuning.msl * 2;
-        (0..self.paths.len())
+        let farewells = (0..self.paths.len())
             .filter_map(|index| {
                 let addr = self.paths[index].addr;
-                Some((addr, until, self.last_ack_bytes(index, pseudo)?))
+                Some(Farewell { addr, answer: self.last_ack_bytes(index, pseudo)? })
             })
-            .collect()
+            .collect();
+        Some(Remains {
+            ports: self.ports(),
+            until: now + self.composition.profile().tuning.msl * 2,
+            farewells,
+            seal: self.seal.as_mut().and_then(|seal| seal.retire()),
+            rto: self.paths[0].rtt.rto(),
+        })
     }
 
     /// The FIN as a numbered packet of path `index`, if it is time for it.

@@ -30,7 +30,7 @@ pub(crate) struct Closing {
     pub remote: Option<u64>,
     /// Everything before the peer's FIN has arrived.
     pub remote_finished: bool,
-    /// We closed first, so that we keep the memory of the connection (answer D12).
+    /// We closed before we had everything of the peer, so that we keep the memory of the connection (answer D12).
     pub first: bool,
     pub farewell_said: bool,
     pub data_fin: DataFin,
@@ -57,7 +57,7 @@ impl Closing {
     /// The application closes our direction; what it sent goes first.
     pub fn want(&mut self) {
         self.local = LocalFin::Wanted;
-        self.first = self.remote.is_none();
+        self.first = !self.remote_finished;
     }
 
     pub fn on_acked(&mut self) {
@@ -80,5 +80,23 @@ impl Closing {
         let finishes = !self.remote_finished && self.remote.is_some_and(|fin| next > fin);
         self.remote_finished |= finishes;
         finishes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R-CM-5
+    #[test]
+    fn an_end_that_closes_before_it_has_everything_closes_first() {
+        for (next, first) in [(5, true), (6, false)] {
+            let mut closing = Closing::new();
+            // The end of the peer's data is known, and with 5 next something before it is missing.
+            closing.remote = Some(5);
+            assert_eq!(closing.finishes(next), !first);
+            closing.want();
+            assert_eq!(closing.first, first);
+        }
     }
 }

@@ -15,8 +15,9 @@ use crate::time::Instant;
 const PREFIX_BYTES: usize = 8;
 /// Flags octet: the packet had PSH.
 const FLAG_PUSH: u8 = 0x08;
-/// Packets of which the receiver keeps a copy: two groups of 16, so that reordering does not cost a repair (answer G8).
-const KEPT_PACKETS: usize = 32;
+/// Packets of which the receiver keeps a copy: as many as our senders encode at the end of a transfer, as the encoded packets
+/// follow all of them.
+const KEPT_PACKETS: usize = super::out_data::TAIL_PACKETS;
 
 /// Packets of a group, at least: one encoded packet for two.
 const LEAST_GROUP: u32 = 2;
@@ -175,6 +176,14 @@ impl Encoder {
         self.due_at = None;
     }
 
+    /// Drops encoded packets if `is_outstanding` is true of none of their packets.
+    pub fn keep_useful(&mut self, is_outstanding: impl Fn(u64) -> bool) {
+        let step = self.step();
+        self.ready.retain(|encoded| {
+            (0..u64::from(encoded.count)).any(|place| is_outstanding(encoded.first + place * step))
+        });
+    }
+
     pub fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -328,6 +337,25 @@ mod tests {
         let repair = Decoder::default()
             .repair(FecKind::Xor, 100, 4, &encoded[0].payload, true, |n| n != 101 && n != 103);
         assert_eq!(repair, Repair::Failed { last_missing: 103 });
+    }
+
+    // R-HARQ-4
+    #[test]
+    fn what_could_repair_nothing_is_not_sent() {
+        for (kind, outstanding, left) in [
+            (FecKind::Xor, 3, Some(3)),
+            (FecKind::Xor, 9, None),
+            (FecKind::Interleaved, 1, Some(1)),
+            (FecKind::Interleaved, 6, Some(6)),
+        ] {
+            let mut encoder = Encoder::new(kind, 2, false);
+            for number in 1..=8 {
+                encoder.add(Instant::ZERO, WAIT, number, &coded(number, vec![1]));
+            }
+            encoder.keep_useful(|number| number == outstanding);
+            let next = encoder.pop().map(|encoded| encoded.first);
+            assert_eq!(next, left, "{kind:?}, {outstanding}");
+        }
     }
 
     #[test]

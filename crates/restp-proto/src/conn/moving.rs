@@ -57,11 +57,16 @@ impl Connection {
     // R-ENCAP-3, R-SIZE-2
     pub fn move_path(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
         let Some(path) = self.paths.get_mut(index) else { return };
-        path.addr = addr;
+        let asked_at = path.moving.as_ref().and_then(|moving| moving.asked_at(&addr));
         if let Some(moving) = &mut path.moving {
             moving.settle();
         }
         path.health.forget_probe();
+        self.go_another_way(cx, index, addr);
+        if let Some(at) = asked_at {
+            self.paths[index].guess_rtt(cx.now.saturating_since(at));
+            self.arm_retransmit(cx.now, index);
+        }
         // The new way may carry less, or more.
         self.search_sizes(cx, index);
     }
@@ -76,10 +81,39 @@ impl Connection {
     // R-ENCAP-3, R-SIZE-2
     pub fn continue_from(&mut self, cx: &mut Cx<'_>, index: usize, addr: PathAddr) {
         let path = &mut self.paths[index];
-        path.addr = addr;
-        path.moving = (path.stage == Stage::Established).then(|| Box::new(Moving::from_here(cx.now)));
+        if path.stage != Stage::Established {
+            path.addr = addr;
+        } else {
+            path.moving = Some(Box::new(Moving::from_here(cx.now)));
+            self.go_another_way(cx, index, addr);
+        }
         self.call_after(cx.now, index);
         self.search_sizes(cx, index);
+    }
+
+    /// From now on path `index` goes to or from another address: what was learnt of the way before tells nothing of this
+    /// one, and what may have been lost there is asked after at once.
+    // R-ENCAP-5
+    fn go_another_way(&mut self, cx: &Cx<'_>, index: usize, addr: PathAddr) {
+        let profile = self.composition.profile();
+        let probes = if profile.tuning.tail_probe && profile.reliability.retransmits() {
+            profile.tuning.probe_packets
+        } else {
+            0
+        };
+        let path = &mut self.paths[index];
+        let before = std::mem::replace(&mut path.addr, addr);
+        let same_hosts = before.local.ip() == addr.local.ip() && before.remote.ip() == addr.remote.ip();
+        path.tx.leave_way();
+        if !same_hosts || path.progress.retries > 0 {
+            path.learn_anew(&self.composition);
+        }
+        path.progress.made(true);
+        path.rtt.reset_backoff();
+        if path.tx.waits() {
+            path.wants.tail_probes = probes;
+        }
+        self.arm_retransmit(cx.now, index);
     }
 
     /// Speaks to a peer that may not have followed: who has nothing to send would not be heard of again if that was lost,
@@ -100,12 +134,16 @@ impl Connection {
     // R-ENCAP-3
     pub(super) fn note_followed(&mut self, now: Instant, index: usize, to: &PathAddr, packet: &Packet<'_>) {
         let path = &mut self.paths[index];
-        let Some(moving) = &mut path.moving else { return };
-        let Some(left_at) = moving.left_at else { return };
+        let Some(left_at) = path.moving.as_ref().and_then(|moving| moving.left_at) else { return };
+        if *to == path.addr {
+            path.guess_rtt(now.saturating_since(left_at));
+        }
         let settled = now.saturating_since(left_at) >= path.rtt.base_rto() * FOLLOWED_AFTER_RTOS;
         // A challenge comes where the peer only supposes us to be.
         if settled && packet.cookie.is_none() && *to == path.addr {
-            moving.left_at = None;
+            if let Some(moving) = &mut path.moving {
+                moving.left_at = None;
+            }
             path.timers.stop(Timer::Follow);
         }
     }

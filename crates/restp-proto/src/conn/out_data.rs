@@ -18,7 +18,7 @@ pub(super) const CONFIRMING_PACKETS: u64 = 16;
 
 /// Packets on their way and waiting that make the end of a transfer short: among more of them losses are too many for
 /// sums, so that a repetition is needed all the same.
-const TAIL_PACKETS: usize = 64;
+pub(super) const TAIL_PACKETS: usize = 64;
 
 impl Connection {
     /// Repeats the oldest lost packet of path `index` if it is no longer than `room`.
@@ -189,12 +189,40 @@ impl Connection {
         profile.reliability.retransmits() && profile.tuning.tail_fec
     }
 
+    /// The end of the data is known: encoded packets follow it and hold up none of them. In a flow that goes on they
+    /// would wait for a pause that may not come.
+    // R-HARQ-4
+    pub(super) fn encoded_gives_way(&self) -> bool {
+        self.encodes_ends_only() && self.closing.local != LocalFin::Open
+    }
+
+    /// More data wait that the peer grants.
+    pub(super) fn more_follows(&self) -> bool {
+        !self.nothing_waits() && !self.outbox.is_blocked()
+    }
+
+    /// Where no more data will come, what was gathered is encoded without waiting for them.
+    // R-HARQ-4
+    pub(super) fn end_groups(&mut self) {
+        if !self.encoded_gives_way() || !self.nothing_waits() {
+            return;
+        }
+        for path in self.paths.iter_mut() {
+            if let Some(encoder) = &mut path.encoder {
+                encoder.flush();
+            }
+        }
+    }
+
     /// Under HARQ only what ends a transfer is encoded: in its midst a repetition costs one packet and holds up nobody,
     /// while at its end a loss costs a round trip. Without repetition everything is.
     // R-HARQ-4
     fn is_worth_encoding(&self, index: usize) -> bool {
         if !self.encodes_ends_only() {
             return true;
+        }
+        if self.outbox.turned_away && self.closing.local == LocalFin::Open {
+            return false;
         }
         let profile = self.composition.profile();
         let waiting = match (profile.framing, &self.streams) {
@@ -213,18 +241,24 @@ impl Connection {
         let tuning = &self.composition.profile().tuning;
         let divisor = tuning.fec_timer_divisor;
         // What waits will join the group: on a slow line the timer would make a group of every packet. R-HARQ-4
-        let goes_on = self.encodes_ends_only() && !self.nothing_waits() && !self.outbox.is_blocked();
+        let ends_only = self.encodes_ends_only();
+        let goes_on = ends_only && self.more_follows();
         let timed = tuning.fec_timer && !goes_on;
         let data_number = self.multi.as_ref().map_or(0, |multi| multi.local_number(sent.data_index));
         let path = &mut self.paths[index];
         let wait = path.rtt.smoothed() / divisor;
         let share = path.tx.loss_share();
+        if ends_only {
+            // Those that wait for the end of the data are no more than packets on their way.
+            path.forget_useless_encoded();
+        }
         let Some(encoder) = &mut path.encoder else { return };
         encoder.adapt(share);
         let coded = super::fec::Coded { data_number, push: sent.push, payload: sent.payload.clone() };
         encoder.add(cx.now, wait, number, &coded);
         let due = encoder.due_at;
         path.timers.set(Timer::Fec, due.filter(|_| timed).unwrap_or(Instant::FAR_FUTURE));
+        self.end_groups();
     }
 
     // R-FEC-5
@@ -232,6 +266,7 @@ impl Connection {
         &mut self,
         cx: &mut Cx<'_>,
         index: usize,
+        release_at: Instant,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let encoded = self.paths[index].encoder.as_mut()?.pop()?;
@@ -243,6 +278,7 @@ impl Connection {
         self.stats.encoded_sent += 1;
         let outgoing = Outgoing { index, ecn: self.data_ecn(), retransmission: false };
         let transmit = self.emit(cx, outgoing, &packet, out);
+        let transmit = transmit.map(|transmit| Transmit { release_at, ..transmit });
         self.spend(cx.now, index);
         transmit
     }

@@ -28,11 +28,21 @@ pub(crate) struct Outbox {
     pub probe: bool,
     /// The application was turned away and wants to hear of room.
     pub wants_room: bool,
+    /// It was turned away and has not come again: there are more data than wait here.
+    pub turned_away: bool,
 }
 
 impl Outbox {
     pub fn new() -> Self {
-        Self { waiting: VecDeque::new(), bytes: 0, next: 0, limit: u64::MAX, probe: false, wants_room: false }
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            next: 0,
+            limit: u64::MAX,
+            probe: false,
+            wants_room: false,
+            turned_away: false,
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -77,12 +77,14 @@ impl Connection {
         max_segments: usize,
         out: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let path = &mut self.paths[index];
+        let path = &self.paths[index];
         if !path.carries_data() || path.outage.is_some() {
             return None;
         }
-        if path.encoder.as_ref().is_some_and(|encoder| encoder.has_ready()) {
-            return self.send_encoded(cx, index, out);
+        let encoded = path.has_encoded();
+        let gives_way = self.encoded_gives_way();
+        if encoded && !gives_way {
+            return self.send_encoded(cx, index, cx.now, out);
         }
         if self.retransmittable(cx.now, index).is_some() && self.paths[index].has_room() {
             let release_at = self.pace(cx, index)?;
@@ -97,6 +99,15 @@ impl Connection {
         }
         if let Some(fin) = self.fin_packet(index) {
             return self.send_fin(cx, index, fin, out);
+        }
+        // R-HARQ-4
+        if encoded && gives_way && !self.more_follows() {
+            self.paths[index].forget_useless_encoded();
+            if !self.paths[index].has_encoded() {
+                return None;
+            }
+            let release_at = self.pace(cx, index)?;
+            return self.send_encoded(cx, index, release_at, out);
         }
         None
     }
@@ -251,7 +262,7 @@ impl Connection {
             let path = &self.paths[index];
             let open =
                 (!acknowledges || path.has_room()) && path.pacer.release_at(cx.now) <= cx.now + cx.horizon;
-            if !open || path.encoder.as_ref().is_some_and(|encoder| encoder.has_ready()) {
+            if !open || (path.has_encoded() && !self.encoded_gives_way()) {
                 break;
             }
             match send(self, cx, index, segment_size, out) {

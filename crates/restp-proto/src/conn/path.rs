@@ -181,10 +181,28 @@ impl Path {
     pub fn on_handshake_answer(&mut self, now: Instant, tuning: &Tuning) {
         match self.handshake.rtt(now) {
             Some(rtt) => self.rtt.sample(rtt),
-            None => self.rtt.assume(self.handshake.since_first(now).min(LONGEST_GUESS)),
+            None => self.guess_rtt(self.handshake.since_first(now)),
         }
         let packets = f64::from(tuning.initial_rate_pps) * self.rtt.smoothed().as_secs_f64();
         self.cc.widen((packets as u32).min(WIDEST_START));
+    }
+
+    /// What was learnt of the way that the path went is of no use on another one.
+    // R-ENCAP-5
+    pub fn learn_anew(&mut self, composition: &Composition) {
+        let profile = composition.profile();
+        let t = &profile.tuning;
+        self.rtt = RttEstimator::new(t.initial_rto, t.min_rto, t.max_rto);
+        self.cc = AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets);
+        self.pacer = Pacer::new();
+        self.before_silence = None;
+        self.tx.learn_anew();
+    }
+
+    /// Something else than data was answered after `time`: as long as nothing was measured that stands in for the RTT.
+    // R-ARQ-6, R-ENCAP-5
+    pub fn guess_rtt(&mut self, time: Duration) {
+        self.rtt.assume(time.min(LONGEST_GUESS));
     }
 
     /// Holds the rate at a window a round trip while that round trip lasts (answer I5).
@@ -209,6 +227,19 @@ impl Path {
             && !self.health.is_suspect()
             && self.outage.is_none()
             && (self.id.0 == 0 || self.handshake.confirmed)
+    }
+
+    /// An encoded packet waits to be sent.
+    pub fn has_encoded(&self) -> bool {
+        self.encoder.as_ref().is_some_and(|encoder| encoder.has_ready())
+    }
+
+    /// Drops encoded packets that could repair nothing any more, as all of their packets have arrived.
+    // R-HARQ-4
+    pub fn forget_useless_encoded(&mut self) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.keep_useful(|number| self.tx.get(number).is_some_and(SendWindow::is_outstanding));
+        }
     }
 
     /// The congestion window has room.

@@ -48,6 +48,11 @@ impl Moving {
         }
     }
 
+    /// When the address was asked last.
+    pub fn asked_at(&self, addr: &PathAddr) -> Option<Instant> {
+        self.asked.iter().find(|asked| asked.addr == *addr).map(|asked| asked.at)
+    }
+
     /// The next challenge that is to leave, and where to.
     pub fn take(&mut self) -> Option<(PathAddr, Cookie)> {
         let next = self.asked.iter_mut().find(|asked| asked.due)?;

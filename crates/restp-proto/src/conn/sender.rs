@@ -89,6 +89,8 @@ pub(crate) struct Acked {
     pub delivery_rate_pps: Option<f64>,
     pub round_start: bool,
     pub app_limited: bool,
+    /// Of those that arrived, packets that left before the path went another way.
+    pub elsewhere: u32,
     /// A retransmitted packet is among those that arrived, so that no RTT may be taken.
     ambiguous: bool,
     newest: Option<Newest>,
@@ -127,6 +129,8 @@ pub(crate) struct SendWindow {
     arrivals: Option<Box<Arrivals>>,
     /// Transmissions up to this one belong to a reduction of the window that was already made.
     reduced_at: u64,
+    /// Transmissions up to this one went another way than the path does now.
+    left_at: u64,
     /// The latest transmission that was found lost.
     lost_order: u64,
     reordering: Reordering,
@@ -154,6 +158,7 @@ impl SendWindow {
             departed: 0,
             arrivals: None,
             reduced_at: 0,
+            left_at: 0,
             lost_order: 0,
             reordering: Reordering::default(),
             report_is_whole: true,
@@ -257,7 +262,6 @@ impl SendWindow {
             self.delivered_at = now;
         }
         self.order += 1;
-        self.reordering.on_sent(self.order);
         let (order, delivered_before, delivered_at) = (self.order, self.delivered, self.delivered_at);
         if let Some(sent) = self.get_mut(index) {
             sent.order = order;
@@ -315,22 +319,27 @@ impl SendWindow {
             Fate::Lost => {
                 acked.ambiguous = true;
                 if sent.reported_missing {
-                    self.reordering.on_late(sent.order);
+                    self.reordering.on_late(sent.order, self.order);
                 }
             }
         }
         sent.fate = Fate::Delivered;
-        self.share.on_delivered();
         acked.delivered += 1;
-        self.delivered += 1;
         self.delivered_bytes += sent.payload.len() as u64;
+        // What went another way tells what arrived, and nothing of this one. R-ENCAP-5
+        let here = sent.order > self.left_at;
+        if here {
+            self.share.on_delivered();
+            self.delivered += 1;
+        }
+        acked.elsewhere += u32::from(!here);
         let once = sent.transmissions == 1;
-        acked.ambiguous |= !once;
+        acked.ambiguous |= !once || !here;
         // An answer that comes sooner than any round trip belongs to an earlier transmission.
         let early = !once && now.saturating_since(sent.sent_at) < min_rtt * 4 / 5;
         if early {
             if sent.reported_missing {
-                self.reordering.on_late(sent.order);
+                self.reordering.on_late(sent.order, self.order);
             }
             return;
         }
@@ -338,7 +347,7 @@ impl SendWindow {
             self.newest_order = sent.order;
             self.newest_repeats = !once;
         }
-        if acked.newest.is_none_or(|newest| newest.order < sent.order) {
+        if here && acked.newest.is_none_or(|newest| newest.order < sent.order) {
             acked.newest = Some(Newest {
                 order: sent.order,
                 delivered_before: sent.delivered_before,
@@ -354,7 +363,7 @@ impl SendWindow {
     // R-ARQ-3
     pub fn acknowledge(&mut self, now: Instant, ack: u64, rtt: &RttEstimator) -> Acked {
         let mut acked = Acked { in_flight_before: self.in_flight(), ..Acked::default() };
-        let min_rtt = rtt.min();
+        let min_rtt = rtt.least();
         let ack = ack.min(self.next());
         self.note_answer(now, ack, min_rtt);
         while self.first < ack {
@@ -386,7 +395,7 @@ impl SendWindow {
     pub fn report(&mut self, now: Instant, from: u64, to: u64, rtt: &RttEstimator, acked: &mut Acked) {
         let from = from.max(self.first);
         let end = to.saturating_add(1).min(self.next());
-        let min_rtt = rtt.min();
+        let min_rtt = rtt.least();
         let before = acked.delivered;
         for index in from..end {
             self.note(now, (index - self.first) as usize, min_rtt, acked);
@@ -416,6 +425,19 @@ impl SendWindow {
             self.round_end = self.delivered;
             acked.round_start = true;
         }
+    }
+
+    /// The path goes another way from now on: losses on the one before are no sign of congestion on this one.
+    // R-ENCAP-5
+    pub fn leave_way(&mut self) {
+        self.left_at = self.order;
+        self.reduced_at = self.order;
+    }
+
+    /// And nothing that was learnt there holds here.
+    pub fn learn_anew(&mut self) {
+        self.share = LossShare::default();
+        self.reordering = Reordering::default();
     }
 
     /// A duplicate acknowledgement without report: one more packet has left the network. Whether it says that another one
@@ -539,6 +561,25 @@ mod tests {
         let mut acked = window.acknowledge(at(260), 4, &rtt());
         window.conclude(at(260), &rtt(), &mut acked);
         assert_eq!((acked.delivered, acked.rtt_sample), (3, None));
+    }
+
+    // R-ENCAP-5
+    #[test]
+    fn what_went_another_way_tells_nothing_of_this_one_but_what_arrived() {
+        let mut window = window(5);
+        window.leave_way();
+        window.transmit(at(50), packet(5), false);
+        let mut acked = window.acknowledge(at(100), 2, &rtt());
+        window.report(at(100), 3, 5, &rtt(), &mut acked);
+        window.conclude(at(100), &rtt(), &mut acked);
+        assert_eq!((acked.delivered, acked.elsewhere), (4, 4));
+        assert_eq!((acked.rtt_sample, acked.delivery_rate_pps), (None, None));
+        assert_eq!(window.detect(at(100), &rtt()).0, 1);
+        assert!(!window.take_loss_event(), "no congestion of this way");
+        let mut acked = Acked::default();
+        window.report(at(150), 6, 6, &rtt(), &mut acked);
+        window.conclude(at(150), &rtt(), &mut acked);
+        assert_eq!((acked.elsewhere, acked.rtt_sample), (0, Some(MS * 100)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::budget::Answer;
+use super::linger::Late;
 use super::table::Key;
 use super::{Endpoint, Stateless};
 use crate::conn::handshake::Refusal;
@@ -39,14 +40,20 @@ impl Endpoint {
         };
         let header = &decoded.packet.header;
         let key = Key { addr: path, local_port: header.destination_port, remote_port: header.source_port };
+        let stranger = Stranger { now, key, ecn, decoded: &decoded, datagram };
         if let Some((id, index)) = self.table.find(&key) {
-            if self.table.get(id).is_some_and(|conn| conn.owns(index, &path)) {
+            let conn = self.table.get(id);
+            if conn.is_some_and(|conn| conn.is_closed()) {
+                // What it still holds its application has yet to read; its peer asks the memory of it.
+                self.answer_lingering(&stranger);
+                return;
+            }
+            if conn.is_some_and(|conn| conn.owns(index, &path)) {
                 self.deliver(now, (id, index), &path, ecn, &decoded, datagram);
                 return;
             }
             self.table.unbind(&key);
         }
-        let stranger = Stranger { now, key, ecn, decoded: &decoded, datagram };
         if header.flow.intersects(Flow::CON | Flow::OPT) {
             self.on_stranger(&stranger);
         } else {
@@ -178,19 +185,16 @@ impl Endpoint {
         }
     }
 
-    /// A FIN, or the data before it, whose acknowledgement was lost gets it again.
+    /// A FIN, or the data before it, whose acknowledgement was lost gets it again, wherever it comes from.
+    // R-CM-5
     fn answer_lingering(&mut self, stranger: &Stranger<'_>) -> bool {
-        let flags = stranger.decoded.packet.header.flags;
-        if flags.contains(Flags::SYN) {
-            // A new connection may reuse the identity: its initial number is unrelated (RFC 6528).
-            return false;
-        }
-        let Some(answer) = self.linger.answer(stranger.now, &stranger.key) else { return false };
-        let packet = &stranger.decoded.packet;
-        let data_fin = packet.dss.and_then(|dss| dss.mapping).is_some_and(|mapping| mapping.data_fin);
-        if flags.contains(Flags::FIN) || data_fin || !packet.payload.is_empty() {
-            let answer = answer.to_vec();
-            self.answer(stranger.now, Answer::Farewell, stranger.key.addr, answer);
+        let pseudo = self.config.encapsulation.outgoing();
+        match self.linger.answer(stranger, &mut self.scratch, pseudo) {
+            Late::Unknown => return false,
+            Late::Silent => {}
+            Late::Answer(bytes) => {
+                self.answer_stranger(stranger, Answer::Farewell, bytes);
+            }
         }
         true
     }
@@ -207,11 +211,14 @@ impl Endpoint {
             debug_assert!(false, "an answer could not be written: {error}");
             return false;
         }
-        // Nobody gets more than three times what was sent in his name. R-SEC-1
-        if bytes.len() > stranger.datagram.len() * 3 {
-            return false;
-        }
-        self.answer(stranger.now, kind, stranger.key.addr, bytes)
+        self.answer_stranger(stranger, kind, bytes)
+    }
+
+    /// Nobody gets more than three times what was sent in his name.
+    // R-SEC-1
+    fn answer_stranger(&mut self, stranger: &Stranger<'_>, kind: Answer, bytes: Vec<u8>) -> bool {
+        bytes.len() <= stranger.datagram.len() * 3
+            && self.answer(stranger.now, kind, stranger.key.addr, bytes)
     }
 
     /// A reset for a packet that belongs to nothing (RFC 9293 section 3.10.7.1). R-CM-9

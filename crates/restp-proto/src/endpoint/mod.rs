@@ -37,6 +37,7 @@ use cookie::{CookieCache, CookieJar, FirstMessages, ReplaySet};
 use half_open::HalfOpen;
 pub(crate) use half_open::Share;
 use linger::Linger;
+pub(crate) use linger::{Farewell, Remains};
 use table::{Key, SecretState, Table};
 
 /// Length of one slot of the coarse clock in initial numbers: two slots bound how old an answer may be.
@@ -206,7 +207,6 @@ impl Endpoint {
         if keys.as_ref().is_some_and(|keys| !keys.can_connect()) {
             return Err(ConnectError::UnusableKeys);
         }
-        self.linger.forget(&key);
         let isn = self.initial_number(now, &key);
         let cookie = match composition.profile().management {
             Management::Opportunistic => self.cookies.get(path.remote),
@@ -292,9 +292,8 @@ impl Endpoint {
     fn note_end(&mut self, now: Instant, id: ConnId) {
         let pseudo = self.config.encapsulation.outgoing();
         let Some(conn) = self.table.get_mut(id).filter(|conn| conn.is_closed()) else { return };
-        for (addr, until, answer) in conn.farewells(now, pseudo) {
-            let (local_port, remote_port) = conn.ports();
-            self.linger.put(now, Key { addr, local_port, remote_port }, until, answer);
+        if let Some(remains) = conn.remains(now, pseudo) {
+            self.linger.put(now, remains);
         }
     }
 

@@ -325,7 +325,6 @@ impl Endpoint {
         if let Some(token) = conn.multi().map(|multi| multi.token()) {
             self.tokens.insert(token, id);
         }
-        self.linger.forget(&key);
         let id = self.table.insert(conn);
         self.table.bind(key, id, 0);
         self.note_ports(key.local_port, key.remote_port, id);

@@ -13,7 +13,9 @@ mod harq;
 mod hostile;
 mod interaction;
 mod late;
+mod lingering;
 mod loss_causes;
+mod migration;
 mod moving;
 mod paths;
 #[cfg(feature = "protected")]

@@ -223,7 +223,7 @@ fn strangers_who_take_turns_are_asked_no_more_often_than_one() {
 }
 
 /// Keeps a copy of the packet that the client sent last.
-fn newest_from_client(pair: &mut Pair) -> Arc<Mutex<Option<Packet>>> {
+pub(super) fn newest_from_client(pair: &mut Pair) -> Arc<Mutex<Option<Packet>>> {
     let newest: Arc<Mutex<Option<Packet>>> = Arc::default();
     let tap = Arc::clone(&newest);
     let note = move |packet: &Packet| {

@@ -18,7 +18,9 @@ impl SendWindow {
         }
         sent.fate = Fate::Lost;
         let order = sent.order;
-        self.share.on_lost();
+        if order > self.left_at {
+            self.share.on_lost();
+        }
         self.lost_order = self.lost_order.max(order);
         self.in_flight -= 1;
         self.departed = self.departed.min(self.in_flight);

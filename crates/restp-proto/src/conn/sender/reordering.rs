@@ -18,21 +18,15 @@ pub(super) struct Reordering {
     quiet: u32,
     /// Transmissions up to this one belong to a step that was already made.
     stepped_at: u64,
-    /// The latest transmission so far.
-    sent: u64,
 }
 
 impl Reordering {
-    /// A transmission left.
-    pub fn on_sent(&mut self, order: u64) {
-        self.sent = order;
-    }
-
-    /// What was sent as `order` arrived although it had been taken for lost: once a round trip the window grows.
-    pub fn on_late(&mut self, order: u64) {
+    /// What was sent as `order`, `latest` being the latest so far, arrived although it had been taken for lost: once a
+    /// round trip the window grows.
+    pub fn on_late(&mut self, order: u64, latest: u64) {
         self.quiet = 0;
         if order > self.stepped_at {
-            self.stepped_at = self.sent;
+            self.stepped_at = latest;
             self.steps = self.steps.saturating_add(1);
         }
     }
@@ -69,13 +63,11 @@ mod tests {
     fn the_window_grows_once_a_round_trip_up_to_the_rtt_and_is_forgotten_after_sixteen_recoveries() {
         let mut reordering = Reordering::default();
         assert_eq!(reordering.window(&rtt()), None);
-        reordering.on_sent(10);
-        reordering.on_late(3);
-        reordering.on_late(9);
+        reordering.on_late(3, 10);
+        reordering.on_late(9, 10);
         assert_eq!(reordering.window(&rtt()), Some(MS * 25), "both were sent before the first came late");
         for order in 11..20 {
-            reordering.on_sent(order);
-            reordering.on_late(order);
+            reordering.on_late(order, order);
         }
         assert_eq!(reordering.window(&rtt()), Some(MS * 100));
         (0..FORGET_AFTER).for_each(|_| reordering.on_recovery());
