@@ -72,6 +72,11 @@ class Opened:
         return self.asks or self.claims.planned.get("app_params", {}).get("connection") == "fresh"
 
     @property
+    def has_one_before(self) -> bool:
+        """Whether its sender had a session before it, between the same ports."""
+        return self.claims.planned.get("app_params", {}).get("warm_up_s") is not None
+
+    @property
     def may_not_wait(self) -> bool:
         """Whether data may go before any answer: TCP Fast Open, early data, some handshakes of ResTP, and
         COP-1 with keys and counts from before.
@@ -119,6 +124,9 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
     if claims.stack in _SECURED:
         failure = failure or _early(flow, established_ns, secured, "the first data of the other side", where)
     failure = failure or _late(flow, established_ns, transport_ns, carried, where)
+    if failure is None and flow.has_one_before:
+        _leave(flow, "a session before it had its answer between the same ports", None, findings)
+        return
     needed_ns = max(carried, secured)
     if failure is None and flow.may_not_wait and established_ns + tolerance.current().time_ns < needed_ns:
         _leave(flow, "it need not wait for an answer, so that no packet says when that was", None, findings)
