@@ -1,9 +1,9 @@
 """What it takes to build and to verify the evidence pack of a study: memory and processor time.
 
-The runs are those of the study en50159. Their logs are made up: every message arrives as it was sent, and each
-threat acted on the message that was meant. So every claim and trial of the study is there, and all of them
-follow from their logs. Run it with `python benchmarks/evidence.py`; it prints what it measured beside what is
-allowed and writes `build/bench-evidence.json`.
+The runs are those of the study en50159. Their logs are made up: every message arrives as it was sent, and
+each threat acted on the message that was meant. So every claim and trial of the study is there, and all of
+them follow from their logs. Run it with `python benchmarks/evidence.py`; it prints what it measured beside
+what is allowed and writes `build/bench-evidence.json`.
 """
 
 import subprocess
@@ -40,7 +40,9 @@ _S = 1_000_000_000
 
 def main() -> None:
     """Measure, print, write the JSON."""
-    chosen = program.options("evidence", "The pack of a study.", f"only {SHORT[0]}, one repetition").parse_args()
+    chosen = program.options(
+        "evidence", "The pack of a study.", f"only {SHORT[0]}, one repetition"
+    ).parse_args()
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as name:
         results, pack = Path(name) / "results", Path(name) / "pack.zip"
         home = studies()[STUDY]
@@ -70,7 +72,9 @@ def _figures(turns: Mapping[str, Turn]) -> dict[str, dict[str, float]]:
 
 
 def _gauntlet(*words: str) -> float:
-    subprocess.run([sys.executable, "-m", "gauntlet", "evidence", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "gauntlet", "evidence", *words], check=True, stdout=subprocess.DEVNULL
+    )
     return 0.0
 
 
@@ -111,7 +115,10 @@ def _write_logs(run: Path, plan: Mapping[str, Any], messages: Sequence[int]) -> 
         "outcome": "ok",
         "guest": {"gauntlet": "made up", "libraries": {}},
         "in_path": [
-            {"node": node["node"], "rules": [{"matched_packets": 1, "unfit_packets": 0} for _ in node["rules"]]}
+            {
+                "node": node["node"],
+                "rules": [{"matched_packets": 1, "unfit_packets": 0} for _ in node["rules"]],
+            }
             for node in plan.get("in_path", [])
         ],
     }

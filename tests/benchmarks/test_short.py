@@ -64,7 +64,8 @@ def numbers(content: Any) -> Iterator[float]:
 
 def test_every_benchmark_is_tried_here() -> None:
     programs = {
-        "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading", "publish",
+        "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading",
+        "publish",
     }  # fmt: skip
     own = {"agreement"}  # a target of its own, on an idle machine; test_agreement.py tries how it judges
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs | own

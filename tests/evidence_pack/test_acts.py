@@ -73,8 +73,8 @@ NOISE = (
         (
             EARLY,
             {"kind": "repetition", "message": "first", "by": "10s"},
-            "The first flight of the session, with the first message in it, comes again 10 s later. Somebody in "
-            "the path does it, without keys.",
+            "The first flight of the session, with the first message in it, comes again 10 s later. Somebody "
+            "in the path does it, without keys.",
         ),
         (
             EARLY,

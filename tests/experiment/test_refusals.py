@@ -58,7 +58,10 @@ def test_a_stack_whose_program_is_not_there(client: str) -> None:
 
 WARMED = (
     ("tcp-cubic", "quic-quinn-cubic"),
-    ('"ftp"\nsize = "20kB"', '"safety"\nkind = "position-report"\ninterval = "1s"\nbound = "1s"\nduration = "9s"'),
+    (
+        '"ftp"\nsize = "20kB"',
+        '"safety"\nkind = "position-report"\ninterval = "1s"\nbound = "1s"\nduration = "9s"',
+    ),
 )
 """Safety messages over QUIC."""
 

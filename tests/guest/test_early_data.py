@@ -1,5 +1,5 @@
-"""Early data of QUIC in the guest: the first message goes in the first flight of a session that resumes another
-one, and a receiver that takes tickets more than once has it twice of who repeats that flight.
+"""Early data of QUIC in the guest: the first message goes in the first flight of a session that resumes
+another one, and a receiver that takes tickets more than once has it twice of who repeats that flight.
 """
 
 from dataclasses import replace
@@ -54,7 +54,7 @@ ANSWERS: Answers = {
 
 
 def _played(folder: Path, fault: str | None = None) -> dict[str, tuple[Trial, Trial]]:
-    """By threat: the trial without freshness check and that with it, all trusted; `fault` of the transport."""
+    """By threat: the trial without freshness check and that with it, all trusted; `fault` of the stack."""
     experiment = parse_experiment(EXPERIMENT, "early.toml", folder)
     wrong = {} if fault is None else {"fault": fault}
     specs = [

@@ -1,4 +1,4 @@
-"""A datagram that is too long for a router further on is lost, and what the kernel is told of it ends no flow."""
+"""A datagram that is too long for a router further on is lost; that the kernel is told of it ends no flow."""
 
 from tests.guest.conftest import Play, run_plan, tcp_flow
 from tests.guest.test_dtls import NARROW

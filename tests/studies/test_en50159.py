@@ -103,8 +103,8 @@ def test_a_cell_of_an_experiment_to_come_has_a_thousand_trials_too(name: str) ->
 
 
 def test_early_data_are_not_tried() -> None:
-    """A session's first flight carries data only where it resumes another one; in what is registered each flow
-    has one."""
+    """A session's first flight carries data only where it resumes another one; in what is registered each
+    flow has one."""
     assert data.default().protocol("quic-0rtt").tried_as is None
     assert not any(flow.options.get("early_data") for spec in runs("threats") for flow in spec.flows)
 

@@ -124,12 +124,9 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
     if claims.stack in _SECURED:
         failure = failure or _early(flow, established_ns, secured, "the first data of the other side", where)
     failure = failure or _late(flow, established_ns, transport_ns, carried, where)
-    if failure is None and flow.has_one_before:
-        _leave(flow, "a session before it had its answer between the same ports", None, findings)
-        return
     needed_ns = max(carried, secured)
-    if failure is None and flow.may_not_wait and established_ns + tolerance.current().time_ns < needed_ns:
-        _leave(flow, "it need not wait for an answer, so that no packet says when that was", None, findings)
+    if failure is None and (unknown := _unknown(flow, established_ns, needed_ns)):
+        _leave(flow, unknown, None, findings)
         return
     if failure is None and needed_ns == NEVER:
         _leave(flow, f"no packet on {where} is known as the answer to its request", None, findings)
@@ -143,6 +140,15 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
         measured=told,
         expected={"earliest_s": None if needed_ns == NEVER else needed_ns / 1e9},
     )
+
+
+def _unknown(flow: Opened, established_ns: int, needed_ns: int) -> str:
+    """Why no packet tells when the session was there; empty where one does."""
+    if flow.has_one_before:
+        return "a session before it had its answer between the same ports"
+    if flow.may_not_wait and established_ns + tolerance.current().time_ns < needed_ns:
+        return "it need not wait for an answer, so that no packet says when that was"
+    return ""
 
 
 def _leave(flow: Opened, why: str, missing: str | None, findings: Findings) -> None:

@@ -40,8 +40,8 @@ def made_with() -> dict[str, str]:
 
 
 class Gathered:
-    """What is said of an experiment, gathered run by run, in whatever order they come: of a run that was added
-    nothing is kept but what its claims say.
+    """What is said of an experiment, gathered run by run, in whatever order they come: of a run that was
+    added nothing is kept but what its claims say.
     """
 
     def __init__(self, name: str) -> None:

@@ -21,8 +21,8 @@ def plans(specs: Sequence[RunSpec]) -> list[RunPlan]:
 
 
 def planned_one_by_one(specs: Iterable[RunSpec]) -> Iterator[tuple[RunSpec, RunPlan]]:
-    """Each run with its plan, made when it is asked for: nothing of a run stays but its link's timeline, which
-    others have too. Raises as `plans`, at the run at which it is found."""
+    """Each run with its plan, made when it is asked for: nothing of a run stays but its link's timeline,
+    which others have too. Raises as `plans`, at the run at which it is found."""
     planner = _Planner()
     for spec in specs:
         yield spec, planner.plan(spec)

@@ -300,8 +300,8 @@ class FlowSection(Strict):
             )
         if self.warm_up is not None and not self.resumption:
             raise ValueError(
-                "warm_up needs resumption = true: the session before leaves a ticket, and the flow's own is to "
-                "resume it."
+                "warm_up needs resumption = true: the session before leaves a ticket, and the flow's own is "
+                "to resume it."
             )
         if self.warm_up is not None and self.warm_up > self.start:
             raise ValueError("the session before would begin before the run; give warm_up at most as start.")

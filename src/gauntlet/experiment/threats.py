@@ -60,8 +60,8 @@ _LONG = {"initial": "80", "0-rtt": "90"}
 _FLIGHT: Mapping[str, Any] = MappingProxyType(
     {name: {"within": "payload", "offset": 0, "hex": kind, "mask": "b0"} for name, kind in _LONG.items()}
 )
-"""What tells a packet of a first flight of QUIC: a long header and its type. The bit between them may be either
-(RFC 9287, section 3), and those behind are hidden (RFC 9001, section 5.4.1)."""
+"""What tells a packet of a first flight of QUIC: a long header and its type. The bit between them may be
+either (RFC 9287, section 3), and those behind are hidden (RFC 9001, section 5.4.1)."""
 COPY_AFTER_S = 0.5
 _FEWEST_TO_DRAW = 5
 _LAST_PACKET = 1_000_000
