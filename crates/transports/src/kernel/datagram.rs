@@ -287,7 +287,8 @@ mod tests {
         socket.set_send_buffer_size(1).expect("the kernel makes it its least");
         options::enable(socket.as_fd(), libc::IPPROTO_UDP, libc::UDP_CORK).expect("it is a UDP socket");
         assert_eq!(socket.send(&[0; 4000]).expect("there was room"), 4000);
-        let mut connection = DatagramConnection::boxed(socket, &session, false).expect("descriptors are left");
+        let mut connection =
+            DatagramConnection::boxed(socket, &session, false).expect("descriptors are left");
         let now_ns = session.ctx.clock.now_ns();
         let until_ns = now_ns + 20_000_000;
         assert_eq!(connection.wait_until_writable(now_ns, until_ns), Ok(()));

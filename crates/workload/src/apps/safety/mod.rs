@@ -168,8 +168,7 @@ impl Application for Safety {
         let receive = &mut |end: &mut End<'_>, received: &mut Received| {
             self.receive(end, stack.service(), &mut judge, received)
         };
-        let serve =
-            if self.warm_up_ns.is_some() { receive_after_warm_up } else { receive_over_one_session };
+        let serve = if self.warm_up_ns.is_some() { receive_after_warm_up } else { receive_over_one_session };
         let outcome = serve(stack, session, self.message_bytes, result, receive);
         // Where a session ended well and the last message never came, the timer goes on.
         let ended_ns = session.ctx.clock.now_ns();
