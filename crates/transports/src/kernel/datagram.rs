@@ -267,7 +267,7 @@ mod tests {
     use crate::loopback;
 
     /// One more byte than IPv4 can carry: the kernel drops such a datagram, and reports that too.
-    const TOO_LONG: [u8; 65_508] = [0; 65_508];
+    static TOO_LONG: [u8; 65_508] = [0; 65_508];
 
     fn connected(session: &Session) -> Socket {
         let socket = socket::open("udp", Type::DGRAM, Some(Protocol::UDP), session.ctx.source)
