@@ -197,6 +197,7 @@ bench: setup
 	$(BIN)/python benchmarks/results.py
 	$(BIN)/python benchmarks/campaign.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/evidence.py
 	cargo bench --package restp --bench compare
 	cargo bench --package restp-proto --bench parts
 

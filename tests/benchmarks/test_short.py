@@ -63,7 +63,10 @@ def numbers(content: Any) -> Iterator[float]:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    programs = {"run", "kernels", "campaign", "certificate", "results", "scale", "sctp_reading", "publish"}
+    programs = {
+        "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading",
+        "publish",
+    }  # fmt: skip
     own = {"agreement"}  # a target of its own, on an idle machine; test_agreement.py tries how it judges
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs | own
 
@@ -138,6 +141,15 @@ def test_scale(tmp_path: Path) -> None:
     assert set(found["cpu_s"]) == {"plan", "making them up", "tables", "resume", "report"}
     assert all(spent_s > 0 for spent_s in found["cpu_s"].values())
     assert found["most_bytes"] > 10_000_000
+
+
+def test_evidence(tmp_path: Path) -> None:
+    found = short("evidence", tmp_path)
+    assert found["runs"] == 22
+    assert found["pack_bytes"] > 10_000
+    for part in ("build", "verify"):
+        assert found[part]["cpu_s"] > 0
+        assert found[part]["peak_bytes"] > 10_000_000
 
 
 @pytest.mark.parametrize(("name", "parts"), [("certificate", 4), ("results", 6)])

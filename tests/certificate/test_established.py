@@ -138,6 +138,14 @@ def test_who_need_not_wait_is_not_checked(tmp_path: Path, params: dict[str, bool
     assert (check["answer"], check["missing"]) == ("not checked", None)
 
 
+def test_behind_a_session_before_no_answer_is_known_as_its_own(tmp_path: Path) -> None:
+    run = RealRun("cubic")
+    run.plan["flows"][0]["app_params"]["warm_up_s"] = 1.0
+    check = established(run.verdict(tmp_path))
+    assert (check["answer"], check["missing"]) == ("not checked", None)
+    assert "a session before it had its answer" in check["sentence"]
+
+
 def test_without_a_tap_on_the_way_back_it_is_not_checked_and_takes_trust(tmp_path: Path) -> None:
     run = RealRun("cubic")
     run.record["paths"][0]["return"] = []

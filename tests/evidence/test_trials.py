@@ -61,6 +61,21 @@ def test_a_packet_by_count_has_to_be_there_while_the_message_can_be() -> None:
         assert _trial(wrong_ns).verdict.verdict == INVALID
 
 
+def _since(since_s: float, **app_params: float) -> Trial:
+    """Packets that count from an instant on."""
+    rule = {"id": "deletion", "match": {**BY_COUNT, "from_s": since_s}, "do": {"action": "drop"}}
+    flow = {"start_s": 0.0, "app_params": {"bound_s": 0.5, **app_params}}
+    return _trial(S, plan={"flows": [flow], "in_path": [{"node": "threat", "rules": [rule]}]})
+
+
+def test_behind_a_session_before_packets_count_from_the_flows_start_on() -> None:
+    # The second message alone can have been there.
+    assert _since(0.0, warm_up_s=1.0).verdict.verdict == INVALID
+    # From another instant on they are no count of messages.
+    assert _since(0.5, warm_up_s=1.0).verdict.verdict == PREVENTED
+    assert _since(0.0).verdict.verdict == PREVENTED
+
+
 def test_a_message_by_number_is_the_one_that_was_meant() -> None:
     by_number = {"message": {"flow": "f0", "number": 3}}
     assert _trial(S, match=by_number).verdict.verdict == PREVENTED

@@ -8,6 +8,11 @@ from gauntlet.evidence_pack.acts import act
 
 CLEAR, SEALED = {"stack": "tcp", "app_params": {}}, {"stack": "quic-quinn", "app_params": {}}
 KEYS = {"stack": "tls", "app_params": {"threat": {"kind": "delay"}}}
+EARLY = {
+    "stack": "quic-quinn",
+    "stack_params": {"resumption": True, "early_data": True},
+    "app_params": {"warm_up_s": 1.0},
+}
 NOISE = (
     "Behind the packet of message 3 comes a noisy copy of it: eight of its bytes are others, since nobody "
     "without keys can make a packet that means something. Somebody on the path does it, who sees packets and "
@@ -64,6 +69,17 @@ NOISE = (
             CLEAR,
             {"kind": "repetition", "message": "first", "attacker": "random-fault"},
             "The first message comes again 500 ms later. A fault does it.",
+        ),
+        (
+            EARLY,
+            {"kind": "repetition", "message": "first", "by": "10s"},
+            "The first flight of the session, with the first message in it, comes again 10 s later. Somebody "
+            "in the path does it, without keys.",
+        ),
+        (
+            EARLY,
+            {"kind": "repetition", "message": 2, "by": "10s"},
+            "Message 2 comes again 10 s later. Somebody in the path does it, without keys.",
         ),
         (
             CLEAR,

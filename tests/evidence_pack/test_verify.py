@@ -5,13 +5,18 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence_pack import layout, verify
+from gauntlet.evidence_pack import layout, planned, verify
+from gauntlet.results import layout as layout_of_results
+from gauntlet.results import reader
+from gauntlet.results.files import read_json
 from tests.evidence_pack.forged import by_accident, content, on_purpose
 
 CLAIM = "claims/small-002.json"
@@ -265,3 +270,20 @@ def test_a_bare_environment_verifies(pack: Path, tmp_path: Path, tampered: bool)
     assert done.returncode == (1 if tampered else 0), done.stderr
     assert json.loads(done.stdout)["holds"] is not tampered
     assert list(bare.iterdir()) == []
+
+
+def test_each_file_of_a_run_is_read_once(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study has more than ten thousand runs, and each more than its files say in the memory."""
+    read = Counter[str]()
+
+    def counting(path: Path, what: str) -> dict[str, Any]:
+        read["/".join(path.parts[-2:])] += 1
+        return read_json(path, what)
+
+    for module in (reader, planned):
+        monkeypatch.setattr(module, "read_json", counting)
+    assert verify(pack).holds
+    names = {layout_of_results.SPEC, layout_of_results.PLAN, layout_of_results.RECORD}
+    of_runs = {name: count for name, count in read.items() if name.rpartition("/")[2] in names}
+    assert len(of_runs) == 12 * len(names)
+    assert set(of_runs.values()) == {1}

@@ -54,3 +54,24 @@ def test_a_stack_whose_program_is_not_there(client: str) -> None:
     read(further=OWN.format(client="sh"))
     with pytest.raises(UserError, match=rf"own\.toml: \[stack\.mine\] client: .*'{client}'.*install it"):
         read(further=OWN.format(client=client))
+
+
+WARMED = (
+    ("tcp-cubic", "quic-quinn-cubic"),
+    (
+        '"ftp"\nsize = "20kB"',
+        '"safety"\nkind = "position-report"\ninterval = "1s"\nbound = "1s"\nduration = "9s"',
+    ),
+)
+"""Safety messages over QUIC."""
+
+
+def test_a_session_before_needs_tickets_and_time() -> None:
+    resumed = ('duration = "9s"', 'duration = "9s"\nresumption = true\nwarm_up = "1s"')
+    read(*WARMED, resumed)
+    with pytest.raises(UserError, match="warm_up needs resumption = true"):
+        read(*WARMED, ('duration = "9s"', 'duration = "9s"\nwarm_up = "1s"'))
+    with pytest.raises(UserError, match="give warm_up at most as start"):
+        read(*WARMED, resumed, ('warm_up = "1s"', 'warm_up = "1.5s"'))
+    with pytest.raises(UserError, match="'ftp' has no key 'warm_up'"):
+        read(('size = "20kB"', 'size = "20kB"\nwarm_up = "1s"'))

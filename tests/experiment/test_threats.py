@@ -121,6 +121,34 @@ def test_a_copy_comes_later() -> None:
     assert rule["do"] == {"action": "duplicate", "after_s": 2.0}
 
 
+EARLY = {
+    "protocol": "quic-quinn-cubic",
+    "flow": 'start = "2s"\nwarm_up = "1s"\nresumption = true\nearly_data = true',
+}
+OF_EARLY = BY_COUNT | {"from_s": 2.0, "nth": 1}
+
+
+def test_behind_a_session_before_packets_count_from_the_start_of_the_flows_own() -> None:
+    (rule,) = _rules('kind = "deletion"\nmessage = "first"', **EARLY)
+    assert rule["match"] == OF_EARLY
+    (rule,) = _rules('kind = "deletion"\nat = "5s"', **EARLY)
+    assert rule["match"] == OF_EARLY | {"from_s": 5.0}
+
+
+def test_of_early_data_the_whole_first_flight_comes_again() -> None:
+    first, second = _rules('kind = "repetition"\nmessage = "first"\nby = "10s"', **EARLY)
+    assert first["do"] == second["do"] == {"action": "duplicate", "after_s": 10.0}
+    long = {"within": "payload", "offset": 0, "mask": "b0"}
+    without_length = {key: it for key, it in OF_EARLY.items() if key != "length_bytes"}
+    assert first["match"] == without_length | {"bytes": [long | {"hex": "80"}]}
+    assert second["match"] == OF_EARLY | {"bytes": [long | {"hex": "90"}]}
+    # What goes later does not go early, and neither does anything without early data.
+    (rule,) = _rules('kind = "repetition"\nmessage = 2', **EARLY)
+    assert rule["match"] == OF_EARLY | {"nth": 2}
+    resumed = EARLY | {"flow": 'start = "2s"\nwarm_up = "1s"\nresumption = true'}
+    assert len(_rules('kind = "repetition"\nmessage = "first"', **resumed)) == 1
+
+
 def _set(rule: dict[str, Any]) -> dict[int, str]:
     return {change["offset"]: change["hex"] for change in rule["do"]["set"]["bytes"]}
 

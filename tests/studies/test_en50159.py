@@ -85,8 +85,26 @@ def test_trials_of_a_cell_are_drawn_apart() -> None:
     assert min(numbers.values()) > 300
 
 
+TO_COME = ("dtls", "dtls-both-sides", "quic-0rtt")
+"""Experiments in the study's folder that are no part of it as long as they are not registered."""
+
+
+@pytest.mark.parametrize("name", TO_COME)
+def test_a_cell_of_an_experiment_to_come_has_a_thousand_trials_too(name: str) -> None:
+    assert name not in {it.name for it in STUDY.experiments}
+    found: Counter[tuple[Any, ...]] = Counter()
+    for spec in expand(load_experiment(STUDY.home / "experiments" / f"{name}.toml")):
+        found[spec.factors["protocol"], spec.link.threat, spec.factors["freshness"]] += sessions(spec)
+        assert all(bool(flow.options.get("client_auth")) == ("both-sides" in name) for flow in spec.flows)
+    assert min(found.values()) - 25 >= FEWEST
+    acts = {act.removesuffix("-afterwards") for _, act, _ in found} - {NONE}
+    threats = {it.id for it in data.default().threats}
+    assert threats <= acts <= {act for threat in threats for act in acts_of(threat)}
+
+
 def test_early_data_are_not_tried() -> None:
-    """A session's first flight carries data only where it resumes another one; here each flow has one."""
+    """A session's first flight carries data only where it resumes another one; in what is registered each
+    flow has one."""
     assert data.default().protocol("quic-0rtt").tried_as is None
     assert not any(flow.options.get("early_data") for spec in runs("threats") for flow in spec.flows)
 

@@ -115,6 +115,11 @@ pub trait Stack: Send + Sync {
         Ok(None)
     }
 
+    /// Whether a session takes up the keys of an earlier one of its flow, and can do so at once from the same port.
+    fn resumes(&self) -> bool {
+        false
+    }
+
     /// How many addresses of either end it uses at most.
     fn homes(&self) -> usize {
         1

@@ -35,6 +35,11 @@ pub trait Application: Send + Sync {
         false
     }
 
+    /// How long before the flow's start its sending half is to be at work.
+    fn lead_ns(&self) -> i64 {
+        0
+    }
+
     /// The whole of the sending half, from `start_ns` on; notes what it handed over, also when it fails.
     ///
     /// # Errors

@@ -141,7 +141,7 @@ impl ClientHalf {
         prepare_thread()?;
         let Flow { stack, app, start_ns, .. } = self.flow.as_ref();
         if !app.receiver_asks() {
-            wait_for_the_start(&self.session, *start_ns)?;
+            wait_for_the_start(&self.session, *start_ns - app.lead_ns())?;
         }
         app.run_client(stack.as_ref(), &self.session, *start_ns, result)
     }

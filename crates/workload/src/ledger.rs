@@ -7,6 +7,7 @@ use transports::secure::RecordMap;
 use transports::{DeliveryInstants, Signal, SocketSample};
 
 use crate::exchange::Exchange;
+use crate::outcome::WarmUp;
 use crate::verdicts::Judged;
 
 /// Marks a message that never arrived, or whose instant is not known yet.
@@ -142,6 +143,8 @@ pub struct ClientResult {
     pub(crate) signals: Vec<Signal>,
     /// What it was told of its session, in an application that judges.
     pub(crate) judged: Vec<Judged>,
+    /// The session that it opened before that of the flow.
+    pub(crate) warm_up: Option<WarmUp>,
 }
 
 impl ClientResult {
@@ -158,6 +161,7 @@ impl ClientResult {
             counts: BTreeMap::new(),
             signals: Vec::new(),
             judged: Vec::new(),
+            warm_up: None,
         }
     }
 }

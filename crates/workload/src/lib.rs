@@ -64,6 +64,7 @@ mod payload;
 mod report;
 mod spec;
 mod verdicts;
+mod warm_up;
 mod wire;
 
 pub use exchange::{Exchange, ExchangeLog, OK};
@@ -71,7 +72,7 @@ pub use framing::{Beginning, Framing, Messages};
 pub use halves::{ClientHalf, ServerHalf, join, join_alone, join_asking_alone, prepare, prepare_apart};
 pub use ledger::{ClientResult, Received, Sent, ServerResult};
 pub use log::{Message, MessageLog, SocketLog};
-pub use outcome::{Ending, FlowResult, Summary};
+pub use outcome::{Ending, FlowResult, Summary, WarmUp};
 pub use payload::HEADER_BYTES;
 pub use report::FlowReport;
 pub use spec::{Flow, FlowSpec};

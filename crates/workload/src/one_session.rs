@@ -126,8 +126,18 @@ pub(crate) fn receive_over_one_session(
     let mut connection = listener.accept()?;
     // Where a session uses several addresses, the rest of it comes in through the listener too.
     let _listener = (stack.homes() > 1).then_some(listener);
+    receive_over(connection.as_mut(), session, result, receive)
+}
+
+/// The receiving end of a flow's session: what `receive` makes of it, and what its transport has to tell.
+pub(crate) fn receive_over(
+    connection: &mut dyn Connection,
+    session: &Session,
+    result: &mut ServerResult,
+    receive: &mut dyn FnMut(&mut End<'_>, &mut Received) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     result.instants = connection.instants();
-    let received = receive(&mut End { connection: connection.as_mut(), session }, &mut result.received);
+    let received = receive(&mut End { connection: &mut *connection, session }, &mut result.received);
     result.records = connection.records();
     result.counts = connection.counts();
     result.signals = connection.signals();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use transports::DeliveryInstants;
 
 use crate::spec::FlowSpec;
@@ -65,6 +65,21 @@ pub struct FlowResult {
     /// What a transport that runs in the program counted at both ends, by name; absent for those that count nothing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
+    /// The session before the flow's own; absent where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
+}
+
+/// A session that a sender opened before that of its flow, and over which no message went. Times in seconds from the start
+/// of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// When the sender began.
+    pub started_s: f64,
+    /// When it could have sent.
+    pub established_s: Option<f64>,
+    /// When it knew that the receiver had ended the session too.
+    pub finished_s: Option<f64>,
 }
 
 /// How a flow ended.
@@ -107,9 +122,12 @@ pub struct Summary {
     pub sender_dropped_messages: Option<u64>,
     /// As in [`FlowResult`].
     pub counts: BTreeMap<String, u64>,
+    /// As in [`FlowResult`].
+    pub warm_up: Option<WarmUp>,
 }
 
-fn seconds(t_ns: i64) -> f64 {
+/// An instant in ns as the record has it.
+pub(crate) fn seconds(t_ns: i64) -> f64 {
     t_ns as f64 / 1e9
 }
 
@@ -147,6 +165,7 @@ impl FlowResult {
             subflows: summary.subflows,
             sender_dropped_messages: summary.sender_dropped_messages,
             counts: summary.counts,
+            warm_up: summary.warm_up,
         }
     }
 

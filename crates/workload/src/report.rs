@@ -61,6 +61,7 @@ impl FlowReport {
             sender_dropped_messages,
             mut counts,
             judged: told,
+            warm_up,
             ..
         } = client;
         judged.extend(told);
@@ -114,6 +115,7 @@ impl FlowReport {
                 subflows,
                 sender_dropped_messages,
                 counts,
+                warm_up,
             },
         );
         let keys = session.keys().map(|keys| keys.text()).unwrap_or_default();

@@ -72,6 +72,11 @@ class Opened:
         return self.asks or self.claims.planned.get("app_params", {}).get("connection") == "fresh"
 
     @property
+    def has_one_before(self) -> bool:
+        """Whether its sender had a session before it, between the same ports."""
+        return self.claims.planned.get("app_params", {}).get("warm_up_s") is not None
+
+    @property
     def may_not_wait(self) -> bool:
         """Whether data may go before any answer: TCP Fast Open, early data, some handshakes of ResTP, and
         COP-1 with keys and counts from before.
@@ -120,8 +125,8 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
         failure = failure or _early(flow, established_ns, secured, "the first data of the other side", where)
     failure = failure or _late(flow, established_ns, transport_ns, carried, where)
     needed_ns = max(carried, secured)
-    if failure is None and flow.may_not_wait and established_ns + tolerance.current().time_ns < needed_ns:
-        _leave(flow, "it need not wait for an answer, so that no packet says when that was", None, findings)
+    if failure is None and (unknown := _unknown(flow, established_ns, needed_ns)):
+        _leave(flow, unknown, None, findings)
         return
     if failure is None and needed_ns == NEVER:
         _leave(flow, f"no packet on {where} is known as the answer to its request", None, findings)
@@ -135,6 +140,15 @@ def check_established(flow: Opened, capture: Capture | None, findings: Findings)
         measured=told,
         expected={"earliest_s": None if needed_ns == NEVER else needed_ns / 1e9},
     )
+
+
+def _unknown(flow: Opened, established_ns: int, needed_ns: int) -> str:
+    """Why no packet tells when the session was there; empty where one does."""
+    if flow.has_one_before:
+        return "a session before it had its answer between the same ports"
+    if flow.may_not_wait and established_ns + tolerance.current().time_ns < needed_ns:
+        return "it need not wait for an answer, so that no packet says when that was"
+    return ""
 
 
 def _leave(flow: Opened, why: str, missing: str | None, findings: Findings) -> None:

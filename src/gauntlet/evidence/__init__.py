@@ -4,10 +4,10 @@
 protocol, freshness check, and whatever else the experiment varies.
 """
 
-from gauntlet.evidence.cells import FEWEST, Cell, cells, is_new, place
+from gauntlet.evidence.cells import FEWEST, Cell, Cells, cells, is_new, place
 from gauntlet.evidence.fates import Fate, fates
 from gauntlet.evidence.met import THREATS, Met, met
-from gauntlet.evidence.trials import A_TRIAL, Trial, trials
+from gauntlet.evidence.trials import A_TRIAL, Trial, trials, trials_of
 from gauntlet.evidence.verdict import Verdict, judged
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "FEWEST",
     "THREATS",
     "Cell",
+    "Cells",
     "Fate",
     "Met",
     "Trial",
@@ -26,4 +27,5 @@ __all__ = [
     "met",
     "place",
     "trials",
+    "trials_of",
 ]

@@ -1,7 +1,7 @@
 """What the trials of a cell show together, and how far so many trials can be believed."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -79,24 +79,40 @@ def place(trial: Trial) -> dict[str, Any]:
     return factors
 
 
-def cells(trials: Iterable[Trial]) -> list[Cell]:
-    """The trials by cell, in the order in which cells first come."""
-    found: dict[tuple[tuple[str, Any], ...], Cell] = {}
-    seen: dict[tuple[tuple[str, Any], ...], set[int]] = {}
-    for trial in trials:
+class Cells:
+    """Trials, put together by cell as they come; none of them is kept."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[tuple[str, Any], ...], Cell] = {}
+        self._seen: dict[tuple[tuple[str, Any], ...], set[int]] = {}
+
+    def __iter__(self) -> Iterator[Cell]:
+        """The cells in the order in which they first came."""
+        return iter(self._found.values())
+
+    def add(self, trial: Trial) -> Cell:
+        """Count a trial; returns its cell."""
         factors = place(trial)
         key = tuple(sorted(factors.items()))
-        cell = found.setdefault(key, Cell(factors))
+        cell = self._found.setdefault(key, Cell(factors))
         verdict = trial.verdict
         if verdict.verdict != INVALID:
-            cell.distinct += is_new(trial.identity, seen.setdefault(key, set()))
+            cell.distinct += is_new(trial.identity, self._seen.setdefault(key, set()))
         cell.verdicts[verdict.verdict] += 1
         if verdict.delay_s is not None:
             cell.delays_s.append(verdict.delay_s)
         if verdict.by is not None:
             cell.by[verdict.by] += 1
         cell.accepted_before += verdict.accepted_before
-    return list(found.values())
+        return cell
+
+
+def cells(trials: Iterable[Trial]) -> list[Cell]:
+    """The trials by cell, in the order in which cells first come."""
+    found = Cells()
+    for trial in trials:
+        found.add(trial)
+    return list(found)
 
 
 def is_new(identity: Hashable, seen: set[int]) -> bool:

@@ -139,8 +139,10 @@ class Trial:
         rules = [nodes[place]["rules"][n] for n in mine]
         if not rules or any(rule["matched_packets"] == 0 or rule["unfit_packets"] > 0 for rule in rules):
             return None
-        first_ns = min(self.played.first_ns[place, n] for n in mine)
-        return first_ns if self._meant(first_ns, sent_ns, events) else None
+        # Rules before the last one are about what goes with the message, or comes behind it.
+        if not self._meant(self.played.first_ns[place, mine[-1]], sent_ns, events):
+            return None
+        return min(self.played.first_ns[place, n] for n in mine)
 
     @property
     def _rules(self) -> Sequence[Mapping[str, Any]]:
@@ -152,7 +154,7 @@ class Trial:
         after that one was sent, and before the next one can have been there.
         """
         conditions = [rule for rule in self._rules if _flow_of(rule) == self.flow][-1]["match"]
-        if "length_bytes" not in conditions or "from_s" in conditions:
+        if "length_bytes" not in conditions or not self._counted(conditions):
             return True
         nth = conditions["nth"]
         number = (nth[0] if isinstance(nth, list) else nth) - 1
@@ -163,6 +165,14 @@ class Trial:
         ]
         after = sent_ns.get(number + 1)
         return sent_ns[number] <= t_ns and (after is None or t_ns < after + min(ages, default=0))
+
+    def _counted(self, conditions: Mapping[str, Any]) -> bool:
+        """Whether packets are counted as messages are: from the first one on. Where a session came before the
+        flow's own, they are from the flow's start on.
+        """
+        flow = self.run.plan["flows"][self.flow]
+        since_s = conditions.get("from_s")
+        return since_s is None or ("warm_up_s" in flow["app_params"] and since_s == flow["start_s"])
 
 
 def _draws(rule: Mapping[str, Any]) -> bool:

@@ -19,9 +19,19 @@ def act(section: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
     """What a threat of an experiment file does to a flow of a plan, as sentences."""
     at_end = at_sender(flow) is not None
     blind = sealed(str(flow["stack"])) and not at_end
-    deed = _DEEDS[section["kind"]](section, _meant(section), blind=blind)
+    meant = _meant(section)
+    if section["kind"] == "repetition" and not at_end and _early(section, flow):
+        meant = f"the first flight of the session, with {meant} in it,"
+    deed = _DEEDS[section["kind"]](section, meant, blind=blind)
     who = _WHO[str(section.get("attacker", "in-path"))]
     return f"{deed[0].upper()}{deed[1:]}. {who}{', before a message is sealed' if at_end else ''}."
+
+
+def _early(section: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
+    """Whether the message goes as early data (0-RTT)."""
+    resumes = flow["app_params"].get("warm_up_s") is not None
+    sends_early = resumes and bool(flow["stack_params"].get("early_data"))
+    return sends_early and section.get("message") in ("first", 1)
 
 
 def _meant(section: Mapping[str, Any]) -> str:

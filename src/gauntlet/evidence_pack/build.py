@@ -1,5 +1,6 @@
 """Build a pack from results: of one experiment with threats, or of a study's folder with several."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from gauntlet.errors import UserError
 from gauntlet.evidence_pack import archive, layout, page
-from gauntlet.evidence_pack.contents import content, left_out, pack_manifest, results_manifest
+from gauntlet.evidence_pack.contents import Gathered, left_out, pack_manifest, results_manifest
 from gauntlet.experiment.threats import APP
 from gauntlet.results import layout as of_results
 from gauntlet.results.files import failures_named, json_bytes
@@ -39,18 +40,25 @@ def build(folders: Sequence[Path], pack: Path) -> Built:
     files: dict[str, archive.Content] = {}
     abouts: dict[str, dict[str, Any]] = {}
     claims: list[dict[str, Any]] = []
-    with failures_named("read the results"):
-        for name, results in chosen.items():
-            made = content(results, name)
-            claims += made.claims
-            abouts[name] = {**made.about, "left_out": _left_out(results)}
-            files |= _files(results, name)
-        files |= {layout.claim_file(it["id"]): json_bytes(it) for it in claims}
-        manifest = pack_manifest(abouts, len(claims))
-        files[layout.MANIFEST] = json_bytes(manifest)
-        files[layout.PAGE] = page.html(manifest, claims).encode()
-        hashes = {name: archive.sha256(it) for name, it in files.items()}
-    tree = archive.write(pack, files, hashes)
+    with tempfile.TemporaryDirectory(prefix="gauntlet-evidence-") as scratch:
+        with failures_named("read the results"):
+            for name, results in chosen.items():
+                gathered = Gathered(name)
+                for run in results.runs():
+                    gathered.add(run)
+                for claim in gathered.claims(results):
+                    # A claim has all of its trials, and together they are too many for the memory.
+                    place = Path(scratch) / f"{len(claims)}.json"
+                    place.write_bytes(json_bytes(claim))
+                    files[layout.claim_file(claim["id"])] = place
+                    claims.append(page.short(claim))
+                abouts[name] = {**gathered.about(results), "left_out": _left_out(results)}
+                files |= _files(results, name)
+            manifest = pack_manifest(abouts, len(claims))
+            files[layout.MANIFEST] = json_bytes(manifest)
+            files[layout.PAGE] = page.html(manifest, claims).encode()
+            hashes = {name: archive.sha256(it) for name, it in files.items()}
+        tree = archive.write(pack, files, hashes)
     runs = sum(it["runs"] for it in abouts.values())
     return Built(pack, tree, pack.stat().st_size, list(chosen), len(claims), runs, passed_over)
 

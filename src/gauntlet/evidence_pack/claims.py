@@ -2,15 +2,14 @@
 tried, and which logs say so. Plain data, as it stands in the pack.
 """
 
-import json
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gauntlet.evidence import FEWEST, Cell, Trial, cells, place, trials
+from gauntlet.evidence import FEWEST, Cell, Cells, Trial, Verdict, trials_of
 from gauntlet.evidence_pack import layout
 from gauntlet.evidence_pack.acts import act
 from gauntlet.evidence_pack.archive import sha256
@@ -23,50 +22,115 @@ from gauntlet.results.reader import Results, Run
 _OF_TRIAL = ("protocol", "threat", "freshness", "flow", "repetition")
 
 
-def claims(results: Results, name: str) -> list[dict[str, Any]]:
-    """The claims of an experiment in the order of its cells, the controls too. Raises as `trials`."""
-    told: dict[str, list[tuple[dict[str, Any], Trial]]] = {}
+@dataclass(frozen=True, slots=True)
+class _OfRun:
+    """What the trials of a run have in common."""
 
-    def noted() -> Iterator[Trial]:
-        for trial in trials(results):
-            yield trial
-            # What a trial has read goes with it; of a study there are many.
-            bare = Trial(Run(trial.run.id, trial.run.folder), trial.flow)
-            told.setdefault(_key(place(trial)), []).append((_trial(trial, name), bare))
-
-    found = cells(noted())
-    sections = {it["name"]: it for it in tomllib.loads(results.experiment).get("threat", [])}
-    test = {
-        "experiment_file": f"{layout.experiment_folder(name)}/{of_results.EXPERIMENT}",
-        "seed": results.manifest.seed,
-        "command": again(results, name),
-    }
-    made = []
-    for count, cell in enumerate(found, 1):
-        section = sections.get(cell.factors["threat"])
-        claim = _claim(cell, told[_key(cell.factors)], section, test)
-        made.append({"id": f"{name}-{count:03}", "experiment": name, **claim})
-    return made
+    id: str
+    repetition: Any
+    seed: int
+    hashes: Sequence[bytes | None]
+    """Of each of `layout.RUN_FILES`; None where the run has it not."""
 
 
-def _key(factors: Mapping[str, Any]) -> str:
-    return json.dumps(factors, sort_keys=True)
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What is kept of a trial: of a study there are hundreds of thousands."""
+
+    run: _OfRun
+    flow: int
+    verdict: Verdict
+    acted_s: float | None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it stands among others."""
+        return self.run.id, self.flow
+
+    def to_json(self, name: str) -> dict[str, Any]:
+        """As it stands in its claim, in the pack of the experiment `name`."""
+        run, verdict = self.run, asdict(self.verdict)
+        there = [(file, it) for file, it in zip(layout.RUN_FILES, run.hashes, strict=True) if it is not None]
+        return {
+            "run": f"{name}/{run.id}",
+            "repetition": run.repetition,
+            "flow": self.flow,
+            "seed": run.seed,
+            "verdict": {**verdict, "harms": list(verdict["harms"])},
+            "threat_acted_s": self.acted_s,
+            "logs": {layout.run_file(name, run.id, file): it.hex() for file, it in there},
+            "again": f"gauntlet evidence verify PACK --run {name}/{run.id}",
+        }
+
+
+@dataclass
+class _Claimed:
+    """What is kept of a cell."""
+
+    cell: Cell
+    first: tuple[str, int]
+    """The place of the trial that the following is of: the first one."""
+    condition: dict[str, str]
+    flow: Mapping[str, Any]
+    rows: list[_Row] = field(default_factory=list)
+
+
+class Claims:
+    """The claims of an experiment, gathered run by run, in whatever order runs come."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._cells = Cells()
+        self._claimed: dict[int, _Claimed] = {}
+        self._verdicts: dict[Verdict, Verdict] = {}
+
+    def add(self, run: Run) -> None:
+        """Take in the trials of a run. Raises as `trials_of`."""
+        of = None
+        for trial in trials_of(run):
+            of = of or _of_run(run)
+            verdict = trial.verdict
+            if verdict.delay_s is None:
+                verdict = self._verdicts.setdefault(verdict, verdict)
+            row = _Row(of, trial.flow, verdict, _acted_s(trial))
+            cell = self._cells.add(trial)
+            known = self._claimed.get(id(cell))
+            if known is None or row.place < known.first:
+                flow = run.plan["flows"][trial.flow]
+                rows = [] if known is None else known.rows
+                known = _Claimed(cell, row.place, _condition(trial, flow), flow, rows)
+                self._claimed[id(cell)] = known
+            known.rows.append(row)
+
+    def made(self, results: Results) -> Iterator[dict[str, Any]]:
+        """The claims in the order of their first trials, the controls too: one at a time, since each has all
+        of its trials."""
+        sections = {it["name"]: it for it in tomllib.loads(results.experiment).get("threat", [])}
+        test = {
+            "experiment_file": f"{layout.experiment_folder(self._name)}/{of_results.EXPERIMENT}",
+            "seed": results.manifest.seed,
+            "command": again(results, self._name),
+        }
+        for count, it in enumerate(sorted(self._claimed.values(), key=lambda it: it.first), 1):
+            claim = _claim(it, sections.get(it.cell.factors["threat"]), test, self._name)
+            yield {"id": f"{self._name}-{count:03}", "experiment": self._name, **claim}
+
+
+def _of_run(run: Run) -> _OfRun:
+    paths = [run.folder / file for file in layout.RUN_FILES]
+    hashes = [bytes.fromhex(sha256(path)) if path.exists() else None for path in paths]
+    return _OfRun(run.id, run.factors.get("repetition"), run.spec["seed"], hashes)
 
 
 def _claim(
-    cell: Cell,
-    mine: list[tuple[dict[str, Any], Trial]],
-    section: Mapping[str, Any] | None,
-    test: dict[str, Any],
+    claimed: _Claimed, section: Mapping[str, Any] | None, test: dict[str, Any], name: str
 ) -> dict[str, Any]:
-    first = mine[0][1]
-    flow = first.run.plan["flows"][first.flow]
-    condition = _condition(first, flow)
+    cell, flow = claimed.cell, claimed.flow
     finding = _finding(cell)
     return {
-        "sentence": sentence(section, condition, finding),
+        "sentence": sentence(section, claimed.condition, finding),
         "cell": dict(cell.factors),
-        "condition": condition,
+        "condition": claimed.condition,
         "finding": finding,
         "requirement": requirement(section["kind"], flow) if section else None,
         "test": {
@@ -75,7 +139,7 @@ def _claim(
             "act": act(section, flow) if section else None,
             "with_keys": at_sender(flow) is not None,
         },
-        "trials": [row for row, _ in mine],
+        "trials": [row.to_json(name) for row in sorted(claimed.rows, key=lambda row: row.place)],
     }
 
 
@@ -159,22 +223,6 @@ def sentence(
         came += f"; {before}"
     n = f"N = {finding['trials']}"
     return f"{what} over {condition['protocol']}, {besides(condition)}: {came}. {n}. {finding['bound_words']}"
-
-
-def _trial(trial: Trial, name: str) -> dict[str, Any]:
-    run = trial.run
-    there = [file for file in layout.RUN_FILES if (run.folder / file).exists()]
-    verdict = asdict(trial.verdict)
-    return {
-        "run": f"{name}/{run.id}",
-        "repetition": trial.factors.get("repetition"),
-        "flow": trial.flow,
-        "seed": run.spec["seed"],
-        "verdict": {**verdict, "harms": list(verdict["harms"])},
-        "threat_acted_s": _acted_s(trial),
-        "logs": {layout.run_file(name, run.id, file): sha256(run.folder / file) for file in there},
-        "again": f"gauntlet evidence verify PACK --run {name}/{run.id}",
-    }
 
 
 def _acted_s(trial: Trial) -> float | None:

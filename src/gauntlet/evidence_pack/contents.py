@@ -4,8 +4,7 @@ that it unpacked, so that both can be held against each other.
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,22 +13,13 @@ from typing import Any
 from gauntlet import __version__, defences, evidence, experiment, metrics, report, scenario
 from gauntlet.engine.hashes import sha256_of_files
 from gauntlet.evidence_pack import layout
-from gauntlet.evidence_pack.claims import claims
+from gauntlet.evidence_pack.claims import Claims
 from gauntlet.results.files import json_bytes
-from gauntlet.results.reader import Results
+from gauntlet.results.reader import Results, Run
 
 FORMAT = {"format": "gauntlet-evidence", "version": 1}
 _ROOMS = (defences, evidence, experiment, metrics, scenario)
 """Whose code a pack's words, verdicts and planned runs follow from."""
-
-
-@dataclass(frozen=True)
-class Content:
-    """What is said of one experiment."""
-
-    claims: Sequence[dict[str, Any]]
-    about: dict[str, Any]
-    """Its entry in the pack's manifest, but for what was left out."""
 
 
 @cache
@@ -49,39 +39,54 @@ def made_with() -> dict[str, str]:
     return {"gauntlet": __version__, "code": sha256_of_files([*sources, *styles])}
 
 
-def content(results: Results, name: str, *, planned: int | None = None) -> Content:
-    """Claims of an experiment, and what the manifest says of it; `planned`: how many runs its file gives,
-    where somebody counted. Raises what `trials` raises.
+class Gathered:
+    """What is said of an experiment, gathered run by run, in whatever order they come: of a run that was
+    added nothing is kept but what its claims say.
     """
-    manifest = results.manifest
-    undecided: Counter[str] = Counter()
-    verdicts: Counter[str] = Counter()
-    players: Counter[str] = Counter()
-    libraries: dict[str, str] = {}
-    for run in results.runs():
-        verdicts[run.verdict or "failed"] += 1
-        if not run.ok:
-            continue
-        guest = run.record.get("guest", {})
-        players[str(guest.get("gauntlet", "not recorded"))] += 1
-        libraries.update(guest.get("libraries", {}))
-        undecided.update(dict.fromkeys(run.certificate.get("undecided", []), 1))
-    about = {
-        "title": manifest.title,
-        "runs": sum(verdicts.values()),
-        "runs_planned": manifest.runs_planned if planned is None else planned,
-        "certificates": dict(sorted(verdicts.items())),
-        "undecided": dict(sorted(undecided.items())),
-        "seed": manifest.seed,
-        "options": manifest.options,
-        "experiment_sha256": manifest.experiment_sha256,
-        "in_real_time": manifest.in_real_time,
-        "engine": manifest.engine,
-        "player": sorted(players),
-        "player_libraries": dict(sorted(libraries.items())),
-        "versions": manifest.versions,
-    }
-    return Content(claims(results, name), about)
+
+    def __init__(self, name: str) -> None:
+        self._claims = Claims(name)
+        self._verdicts: Counter[str] = Counter()
+        self._undecided: Counter[str] = Counter()
+        self._players: set[str] = set()
+        self._libraries: dict[str, tuple[str, str]] = {}
+        """By name: the run whose word counts, the last one by its id, and the version."""
+
+    def add(self, run: Run) -> None:
+        """Take in a run. Raises as `Claims.add`."""
+        self._verdicts[run.verdict or "failed"] += 1
+        if run.ok:
+            guest = run.record.get("guest", {})
+            self._players.add(str(guest.get("gauntlet", "not recorded")))
+            self._undecided.update(dict.fromkeys(run.certificate.get("undecided", []), 1))
+            for name, version in guest.get("libraries", {}).items():
+                self._libraries[name] = max(self._libraries.get(name, ("", "")), (run.id, version))
+        self._claims.add(run)
+
+    def about(self, results: Results, planned: int | None = None) -> dict[str, Any]:
+        """The experiment's entry in the pack's manifest, but for what was left out; `planned`: how many runs
+        its file gives, where somebody counted.
+        """
+        manifest = results.manifest
+        return {
+            "title": manifest.title,
+            "runs": self._verdicts.total(),
+            "runs_planned": manifest.runs_planned if planned is None else planned,
+            "certificates": dict(sorted(self._verdicts.items())),
+            "undecided": dict(sorted(self._undecided.items())),
+            "seed": manifest.seed,
+            "options": manifest.options,
+            "experiment_sha256": manifest.experiment_sha256,
+            "in_real_time": manifest.in_real_time,
+            "engine": manifest.engine,
+            "player": sorted(self._players),
+            "player_libraries": {name: version for name, (_, version) in sorted(self._libraries.items())},
+            "versions": manifest.versions,
+        }
+
+    def claims(self, results: Results) -> Iterator[dict[str, Any]]:
+        """As `Claims.made`."""
+        return self._claims.made(results)
 
 
 def results_manifest(results: Results) -> bytes:

@@ -13,8 +13,7 @@ from gauntlet.errors import GauntletError
 from gauntlet.evidence_pack import archive, layout, page
 from gauntlet.evidence_pack.archive import Archive
 from gauntlet.evidence_pack.contents import (
-    Content,
-    content,
+    Gathered,
     left_out,
     made_with,
     pack_manifest,
@@ -51,8 +50,16 @@ class Derived:
     abouts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By experiment: its entry in the manifest, but for what was left out."""
     claims: list[dict[str, Any]] = field(default_factory=list)
-    names: set[str] = field(default_factory=lambda: {layout.MANIFEST, layout.PAGE, layout.SUMS})
-    """Files that a pack of these logs has."""
+    """As the page has them (`page.short`)."""
+    trials: int = 0
+    """How many are in the claims."""
+    claims_wrong: dict[str, Sequence[str]] = field(default_factory=dict)
+    """By file of a claim: sentences, where it says something else than the logs give."""
+    claims_unverified: dict[str, Sequence[str]] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+    """Files of the pack that nothing has given so far."""
+    lacking: list[str] = field(default_factory=list)
+    """Files that the logs give, and that are not in the pack."""
     unread: set[str] = field(default_factory=set)
     """Experiments that cannot be derived."""
 
@@ -76,19 +83,19 @@ class Derived:
 
     def compare(self, opened: Archive, manifest: Mapping[str, Any], *, same: bool) -> None:
         """Hold claims, manifest, page and names of a pack against what was derived."""
-        made = {layout.claim_file(it["id"]): it for it in self.claims}
-        self.names |= made.keys()
-        self._names(opened.names)
-        for name in sorted(made.keys() & set(opened.names)):
-            wrong, unverified = _claim_differs(opened.read(name), made[name], name, same=same)
-            self.differences += wrong
-            self.unverified += unverified
+        for name in (layout.MANIFEST, layout.PAGE, layout.SUMS):
+            self.give(name)
+        self._names()
+        for name in sorted(self.claims_wrong):
+            self.differences += self.claims_wrong[name]
+        for name in sorted(self.claims_unverified):
+            self.unverified += self.claims_unverified[name]
         if self.unread:
             return
         differ = self.differences if same else self.unverified
-        if manifest["claims"] != len(made):
+        if manifest["claims"] != len(self.claims):
             said = counted(manifest["claims"], "claim")
-            self.differences.append(f"The manifest says {said}, and the logs give {len(made)}.")
+            self.differences.append(f"The manifest says {said}, and the logs give {len(self.claims)}.")
         ours = self._manifest(manifest)
         for name in self.abouts:
             self._about(name, manifest["experiments"][name], plain(ours["experiments"][name]), same=same)
@@ -97,17 +104,23 @@ class Derived:
         if not self.differences and opened.read(layout.PAGE) != page.html(ours, self.claims).encode():
             differ.append(f"{layout.PAGE} does not say what manifest and claims say.")
 
-    def _names(self, there: Iterable[str]) -> None:
+    def give(self, name: str) -> bool:
+        """Note a file that the logs give; whether it is in the pack."""
+        if name in self.others:
+            self.others.discard(name)
+            return True
+        self.lacking.append(name)
+        return False
+
+    def _names(self) -> None:
         """Files that are missing, and files that no pack of these logs has, however they are spelt."""
         homes = tuple(f"{layout.experiment_folder(name)}/" for name in self.unread)
         odd = [
             name
-            for name in sorted(set(there) - self.names)
+            for name in sorted(self.others)
             if not name.startswith((*homes, *((f"{layout.CLAIMS}/",) if homes else ())))
         ]
-        self.differences += [
-            f"{name} is missing: the logs give it." for name in sorted(self.names - set(there))
-        ]
+        self.differences += [f"{name} is missing: the logs give it." for name in sorted(self.lacking)]
         self.differences += [
             f"{name} is no file of this pack: nothing gives it." for name in odd[:_ODD_SHOWN]
         ]
@@ -128,46 +141,89 @@ class Derived:
 
 
 def derive(opened: Archive, names: Iterable[str], *, same: bool) -> Derived:
-    """Make what a pack says of its experiments anew; `same`: this version packed it."""
-    found = Derived()
+    """Make what a pack says of its experiments anew, and hold its claims against it; `same`: this version
+    packed it. Each run is read once, and of one that was read nothing is kept but what its claims say.
+    """
+    found = Derived(others=set(opened.names))
     for name in names:
         home = layout.experiment_folder(name)
         with tempfile.TemporaryDirectory(prefix="gauntlet-evidence-") as scratch:
             try:
                 opened.unpack(home, Path(scratch))
-                made = _of_experiment(Path(scratch), name, found, same=same)
+                _Experiment(name, Path(scratch), found, same=same).derive(opened)
             except GauntletError as error:
                 said = str(error).replace(scratch, home)
             except _UNFORESEEN:
                 said = "its files do not fit together in the form that this version reads."
             else:
-                found.abouts[name] = made.about
-                found.claims += made.claims
                 continue
         found.unread.add(name)
         found.differences.append(f"The verdicts of '{name}' cannot be derived: {said}")
     return found
 
 
-def _of_experiment(folder: Path, name: str, found: Derived, *, same: bool) -> Content:
-    results = Results.open(folder)
-    if archive.sha256(results.experiment.encode()) != results.manifest.experiment_sha256:
-        found.differences.append(f"The experiment file of '{name}' is not the one that was played.")
-    if (folder / of_results.MANIFEST).read_bytes() != results_manifest(results):
-        (found.differences if same else found.unverified).append(
-            f"{layout.experiment_folder(name)}/{of_results.MANIFEST} is not written as this version packs it."
-        )
-    runs = held(results, name, same=same)
-    found.differences += runs.wrong
-    found.unverified += runs.unverified
-    found.notes += runs.notes
-    home = layout.experiment_folder(name)
-    found.names |= {f"{home}/{of_results.MANIFEST}", f"{home}/{of_results.EXPERIMENT}"}
-    for run in results.runs():
-        found.differences += _run_wrong(run, name)
-        there = [file for file in layout.RUN_FILES if (run.folder / file).exists()]
-        found.names |= {layout.run_file(name, run.id, file) for file in there}
-    return content(results, name, planned=runs.count)
+class _Experiment:
+    """The results of one experiment of a pack, as they are gone through run by run."""
+
+    def __init__(self, name: str, folder: Path, found: Derived, *, same: bool) -> None:
+        self._name, self._folder, self._found, self._same = name, folder, found, same
+        self._gathered = Gathered(name)
+        self._wrong: list[tuple[str, str]] = []
+        """By run: sentences."""
+        self._unshaped: Exception | None = None
+        self._underivable: Exception | None = None
+
+    def derive(self, opened: Archive) -> None:
+        """Go through all of it. Raises what the first run raises that cannot be read."""
+        name, found = self._name, self._found
+        results = Results.open(self._folder)
+        home = layout.experiment_folder(name)
+        if archive.sha256(results.experiment.encode()) != results.manifest.experiment_sha256:
+            found.differences.append(f"The experiment file of '{name}' is not the one that was played.")
+        if (self._folder / of_results.MANIFEST).read_bytes() != results_manifest(results):
+            (found.differences if self._same else found.unverified).append(
+                f"{home}/{of_results.MANIFEST} is not written as this version packs it."
+            )
+        runs = held(results, name, self._take, same=self._same)
+        found.differences += runs.wrong
+        found.unverified += runs.unverified
+        found.notes += runs.notes
+        for file in (of_results.MANIFEST, of_results.EXPERIMENT):
+            found.give(f"{home}/{file}")
+        found.differences += [sentence for _, sentence in sorted(self._wrong)]
+        if failed := self._unshaped or self._underivable:
+            raise failed
+        about = self._gathered.about(results, runs.count)
+        for claim in self._gathered.claims(results):
+            self._hold(claim, opened)
+        found.abouts[name] = about
+
+    def _take(self, run: Run) -> None:
+        """Look at a run. What it raises waits until all others were held against the experiment file."""
+        if self._unshaped is not None:
+            return
+        try:
+            self._wrong += [(run.id, sentence) for sentence in _run_wrong(run, self._name)]
+            for file in layout.RUN_FILES:
+                if (run.folder / file).exists():
+                    self._found.give(layout.run_file(self._name, run.id, file))
+        except (GauntletError, *_UNFORESEEN) as error:
+            self._unshaped = error
+            return
+        if self._underivable is None:
+            try:
+                self._gathered.add(run)
+            except (GauntletError, *_UNFORESEEN) as error:
+                self._underivable = error
+
+    def _hold(self, claim: dict[str, Any], opened: Archive) -> None:
+        """Hold a claim of the pack against what the logs give, and keep what the page needs."""
+        found, file = self._found, layout.claim_file(claim["id"])
+        if found.give(file):
+            wrong, unverified = _claim_differs(opened.read(file), claim, file, same=self._same)
+            found.claims_wrong[file], found.claims_unverified[file] = wrong, unverified
+        found.claims.append(page.short(claim))
+        found.trials += len(claim["trials"])
 
 
 def _run_wrong(run: Run, name: str) -> list[str]:

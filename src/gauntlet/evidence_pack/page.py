@@ -55,8 +55,16 @@ _STANDS = {
 """How a cell of D3.5 stands to the specifications (`defences.compare.Verdict`)."""
 
 
+def short(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim as the page needs it: with the trials that it lists, and how many there are."""
+    trials = claim["trials"]
+    return {**claim, "trials": trials[:TRIALS_SHOWN], "trials_in_all": len(trials)}
+
+
 def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> str:
-    """The page, made from manifest and claims alone, so that it can be made again from a pack."""
+    """The page, made from manifest and claims alone, whole or `short`, so that it can be made again from a
+    pack.
+    """
     # What was read from a file and what was just made have to give one page.
     manifest, claims = json.loads(json_bytes(dict(manifest))), json.loads(json_bytes(list(claims)))
     tried = [it for it in claims if not it["finding"]["control"]]
@@ -125,7 +133,7 @@ def _shown(claim: Mapping[str, Any]) -> dict[str, Any]:
         "defences": listed([it.lower() for it in of["table_4"]["defences"]]) if of else "",
         "told": listed([f"{who} {n}" for who, n in finding["told_first_by"].items()]),
         "listed": claim["trials"][:TRIALS_SHOWN],
-        "unlisted": max(0, len(claim["trials"]) - TRIALS_SHOWN),
+        "unlisted": max(0, claim.get("trials_in_all", len(claim["trials"])) - TRIALS_SHOWN),
         "detection": number(finding["median_delay_s"]) if finding["median_delay_s"] is not None else None,
     }
 

@@ -70,7 +70,8 @@ def _of_experiment(home: Path, name: str, about: Mapping[str, Any], runs: Sequen
         ours = planned(Results.open(home))
     except GauntletError as error:
         raise RunError(f"The experiment '{name}' cannot be read for playing it again: {error}") from error
-    odd = next((run for run in runs if run not in ours.specs), None)
+    chosen = {spec.id: spec for spec in ours.specs() if spec.id in runs}
+    odd = next((run for run in runs if run not in chosen), None)
     if odd is not None:
         raise RunError(f"The experiment '{name}' has no run {odd} for this version of gauntlet.")
     engine = engines.installed()
@@ -78,8 +79,8 @@ def _of_experiment(home: Path, name: str, about: Mapping[str, Any], runs: Sequen
     other = [key for key in _OF_ENGINE if here.get(key) != about["engine"].get(key)]
     with tempfile.TemporaryDirectory(prefix="gauntlet-replay-") as scratch:
         out = Path(scratch) / "results"
-        chosen = [ours.specs[run] for run in runs]
-        campaign.play(ours.experiment, out, specs=chosen, cached=False, engine=engine)
+        specs = [chosen[run] for run in runs]
+        campaign.play(ours.experiment, out, specs=specs, cached=False, engine=engine)
         return [
             _compared((of_results.run_folder(home, run), of_results.run_folder(out, run)), name, other)
             for run in runs

@@ -1,6 +1,6 @@
 """From an experiment's runs to complete plans: made once, with what they have in common kept once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gauntlet.executor.attachments import Attached, attached
@@ -18,6 +18,15 @@ def plans(specs: Sequence[RunSpec]) -> list[RunPlan]:
     order = sorted(range(len(specs)), key=lambda index: (specs[index].link_seed, specs[index].seed))
     made = {index: planner.plan(specs[index]) for index in order}
     return [made[index] for index in range(len(specs))]
+
+
+def planned_one_by_one(specs: Iterable[RunSpec]) -> Iterator[tuple[RunSpec, RunPlan]]:
+    """Each run with its plan, made when it is asked for: nothing of a run stays but its link's timeline,
+    which others have too. Raises as `plans`, at the run at which it is found."""
+    planner = _Planner()
+    for spec in specs:
+        yield spec, planner.plan(spec)
+        planner.forget()
 
 
 class _Planner:
@@ -45,6 +54,12 @@ class _Planner:
         _, parts, files, libraries = self._common[common]
         own = {"seed": self._shared(canonical(spec.seed)), "timeline": self._timeline(spec)}
         return RunPlan({**parts, **own}, files, libraries)
+
+    def forget(self) -> None:
+        """Let go of what belongs to single runs."""
+        self._texts.clear()
+        self._links.clear()
+        self._common.clear()
 
     def _attached(self, stacks: Sequence[Mapping[str, Any]]) -> Attached:
         asked = canonical([{**stack, "parameters": None} for stack in stacks])

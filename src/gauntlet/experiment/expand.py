@@ -30,8 +30,14 @@ def expand(experiment: Experiment) -> list[RunSpec]:
     Scenarios are loaded and stretches chosen, so a wrong scenario, parameter or stretch is found here, before
     anything runs. Raises UserError naming the file.
     """
+    return list(one_by_one(experiment))
+
+
+def one_by_one(experiment: Experiment) -> Iterator[RunSpec]:
+    """The runs that `expand` makes, for whoever looks at one after the other and keeps none. Raises as it, at
+    the run at which it is found."""
     try:
-        return list(_runs(experiment))
+        yield from _runs(experiment)
     except UserError as error:
         raise UserError(f"{experiment.source}: {error}") from None
 

@@ -146,6 +146,7 @@ def _flow(
         kind=section.kind,
         bound_s=section.bound,
         freshness=section.freshness,
+        warm_up_s=section.warm_up,
         connection=section.connection,
         size_bytes=sum(file.size_bytes for file in page) if page else section.size,
         pages=section.pages,

@@ -53,6 +53,9 @@ class FlowSpec:
     """Of safety messages: the age from which on one is late."""
     freshness: bool | None = None
     """Of safety messages: whether their receiver checks numbers, age and silence; None: yes."""
+    warm_up_s: float | None = None
+    """Of safety messages: so long before its start a session without messages is opened, which the flow's own
+    resumes; None: there is none."""
     session: int | None = None
     """Its place, from 0, among sessions of one section that are alike; None: there is one."""
     threat: Mapping[str, Any] | None = None
@@ -133,7 +136,7 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
-        later = ("kind", "bound_s", "freshness", "session", "threat")
+        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat")
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

@@ -193,6 +193,9 @@ class FlowSection(Strict):
     """Of safety: the age from which on a message is late."""
     freshness: bool | None = None
     """Of safety: whether the receiver checks numbers, age and silence; None: yes."""
+    warm_up: Duration | None = None
+    """Of safety: so long before its start a session without messages is opened, whose ticket the flow's own
+    begins with; None: there is none."""
     sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
     """Of safety: so many alike side by side, each beginning at a drawn place of the interval; None: one."""
     connection: Literal["kept", "fresh"] | None = None
@@ -295,6 +298,13 @@ class FlowSection(Strict):
             raise ValueError(
                 "early_data needs resumption = true: only a session that is resumed can send early."
             )
+        if self.warm_up is not None and not self.resumption:
+            raise ValueError(
+                "warm_up needs resumption = true: the session before leaves a ticket, and the flow's own is "
+                "to resume it."
+            )
+        if self.warm_up is not None and self.warm_up > self.start:
+            raise ValueError("the session before would begin before the run; give warm_up at most as start.")
         if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
             raise ValueError(
                 f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."

@@ -55,6 +55,13 @@ _TOLD_BY: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 8446, section 5.1), where ClientHello is as long as the record of a message of the usual size. Of DTLS the
 first octet: application_data of 1.2 and the epoch of data of 1.3 are odd, handshakes are even (RFC 9147,
 sections 4 and 4.1)."""
+_LONG = {"initial": "80", "0-rtt": "90"}
+"""The first bits of these packets (RFC 9000, sections 17.2.2 and 17.2.3)."""
+_FLIGHT: Mapping[str, Any] = MappingProxyType(
+    {name: {"within": "payload", "offset": 0, "hex": kind, "mask": "b0"} for name, kind in _LONG.items()}
+)
+"""What tells a packet of a first flight of QUIC: a long header and its type. The bit between them may be
+either (RFC 9287, section 3), and those behind are hidden (RFC 9001, section 5.4.1)."""
 COPY_AFTER_S = 0.5
 _FEWEST_TO_DRAW = 5
 _LAST_PACKET = 1_000_000
@@ -264,6 +271,23 @@ class _Aim:
     def message_bytes(self) -> int:
         return self.flow.size_bytes or MESSAGE_BYTES
 
+    @property
+    def since_s(self) -> float | None:
+        """From when on packets count: of a session that another one came before, from its beginning."""
+        return self.at_s if self.flow.warm_up_s is None else max(self.flow.start_s, self.at_s or 0.0)
+
+    @property
+    def early(self) -> bool:
+        """Whether the message goes with the first flight of its session."""
+        sends_early = self.flow.warm_up_s is not None and bool(self.flow.options.get("early_data"))
+        return sends_early and self.number == 1 and not self.acts_at_end
+
+    def flight(self, kind: str) -> dict[str, Any]:
+        """Conditions for the first packet of a kind, initial or 0-rtt, of a session that sends early."""
+        packet = self.packets(first_only=True)
+        told = {"bytes": [_FLIGHT[kind]]}
+        return told | {key: it for key, it in packet.items() if kind == "0-rtt" or key != "length_bytes"}
+
     def due(self, at_s: float) -> int:
         """The number, from 0, of the first message that is due at an instant or later."""
         return max(0, ceil(round((at_s - self.flow.start_s) / (self.flow.interval_s or 1.0), 9)))
@@ -272,7 +296,7 @@ class _Aim:
         """Conditions for the packets of the message, or of the one so many `later`; with `on` of all from it
         on, where only counting tells them; with `first_only` not for what the transport sends again."""
         number = None if self.number is None else self.number + later
-        since = {} if self.at_s is None else {"from_s": self.at_s}
+        since = {} if self.since_s is None else {"from_s": self.since_s}
         nth = 1 + later if number is None else number
         if self.readable:
             named: dict[str, Any] = {"flow": f"f{self.index}"}
@@ -365,8 +389,10 @@ def _rule(match: Mapping[str, Any], action: str, **parameters: Any) -> Rule:
 
 
 def _repetition(section: ThreatSection, aim: _Aim, _: str) -> list[Rule]:
+    """Of a message that goes early all of the first flight comes again: alone, nobody could open it."""
     after_s = section.by if section.by is not None else COPY_AFTER_S
-    return [_rule(aim.packets(first_only=True), "duplicate", after_s=after_s)]
+    copied = [aim.flight("initial"), aim.flight("0-rtt")] if aim.early else [aim.packets(first_only=True)]
+    return [_rule(match, "duplicate", after_s=after_s) for match in copied]
 
 
 def _deletion(_: ThreatSection, aim: _Aim, __: str) -> list[Rule]:

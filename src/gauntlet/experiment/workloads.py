@@ -115,6 +115,7 @@ def _safety_params(flow: FlowSpec) -> dict[str, Any]:
         "bound_s": flow.bound_s,
         "freshness": flow.freshness is not False,
         **({} if flow.threat is None else {"threat": dict(flow.threat)}),
+        **({} if flow.warm_up_s is None else {"warm_up_s": flow.warm_up_s}),
     }
     return params if flow.size_bytes is None else {**params, "message_size_bytes": flow.size_bytes}
 
@@ -175,7 +176,7 @@ _ALL = (
     App(
         "safety",
         ("kind", "interval", "duration", "bound"),
-        ("size", "freshness", "sessions"),
+        ("size", "freshness", "sessions", "warm_up"),
         _safety_params,
         _longest_of_duration_s,
     ),

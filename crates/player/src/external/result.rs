@@ -226,6 +226,7 @@ pub(super) fn outcome(
         subflows: None,
         sender_dropped_messages: None,
         counts: std::collections::BTreeMap::new(),
+        warm_up: None,
     };
     let result = FlowResult::new(spec, problems.ending(), summary);
     Outcome { result, messages, exchanges, keys: surroundings.keys(), note }

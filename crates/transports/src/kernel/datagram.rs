@@ -12,7 +12,7 @@ use crate::error::{Failure, OrFailure};
 use crate::peers::broken;
 use crate::session::{Guarded, LOOK_UP_NS, Session, bound_receive};
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
-use crate::sys::options;
+use crate::sys::{options, poll, reports};
 use crate::transport::{Arrival, Connection, DeliveryInstants, Listener, Sampler, Take};
 
 /// Directs what a bound socket sends to the destination of `session`. The kernel is to tell when the sender's own queue
@@ -32,6 +32,21 @@ fn report_local_losses(socket: &Socket, local: SocketAddr) -> std::io::Result<()
     } else {
         options::enable(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
     }
+}
+
+/// Takes away what is reported of datagrams that were sent: it would end each further wait at once. That there is no way, or
+/// none for a datagram so long, loses that one datagram; the kernel cuts the next ones to the length it was told.
+///
+/// # Errors
+/// A sentence: nobody is there.
+pub(crate) fn take_reports(socket: &Guarded) -> Result<(), Failure> {
+    let read = || reports::take(socket.fd()).or_failure("reports of a UDP socket could not be read");
+    while let Some(error) = read()? {
+        if error.kind() == ErrorKind::ConnectionRefused {
+            return Err(broken(socket.session(), "sending", &error));
+        }
+    }
+    Ok(())
 }
 
 /// How far ahead a release time may lie. fq drops what lies beyond 10 s (its default horizon, tc-fq(8)).
@@ -129,15 +144,15 @@ impl DatagramConnection {
                     self.broken = Some(failure);
                     break;
                 }
-                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                    return Err(Failure::new(format!(
-                        "a datagram of {message_bytes} bytes is too long for UDP on this path; \
-                         choose a smaller `message_size_bytes`"
-                    )));
-                }
                 // The second try of the same datagram tells its own fate from a report about an earlier one.
                 Err(error) => {
                     let again = last_error.replace(taken) == Some(taken);
+                    if again && error.raw_os_error() == Some(libc::EMSGSIZE) {
+                        return Err(Failure::new(format!(
+                            "a datagram of {message_bytes} bytes is too long for UDP on this path; \
+                             choose a smaller `message_size_bytes`"
+                        )));
+                    }
                     if again || error.raw_os_error() == Some(libc::ENOBUFS) {
                         taken += 1;
                         self.refused += 1;
@@ -159,6 +174,10 @@ impl Connection for DatagramConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
+        // To ask for a report that is not there would be in vain, which takes time in a guest.
+        if poll::has_error(self.socket.fd()).or_failure("a UDP socket could not be looked at")? {
+            take_reports(&self.socket)?;
+        }
         self.socket.wait_until_writable(now_ns, until_ns)
     }
 
@@ -237,4 +256,51 @@ impl Connection for DatagramConnection {
 /// The failure of a message without a receive stamp.
 pub(crate) fn no_stamp() -> Failure {
     Failure::new("the kernel gave a message no receive stamp, so its instant is unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use socket2::{Protocol, Type};
+
+    use super::*;
+    use crate::kernel::socket;
+    use crate::loopback;
+
+    /// One more byte than IPv4 can carry: the kernel drops such a datagram, and reports that too.
+    static TOO_LONG: [u8; 65_508] = [0; 65_508];
+
+    fn connected(session: &Session) -> Socket {
+        let socket = socket::open("udp", Type::DGRAM, Some(Protocol::UDP), session.ctx.source)
+            .expect("nobody else has the port");
+        connect(&socket, session).expect("there is a way");
+        socket
+    }
+
+    #[test]
+    fn a_report_of_the_kernel_ends_no_wait_for_room() {
+        let session = loopback::session();
+        let socket = connected(&session);
+        let sent =
+            batch::send(socket.as_fd(), &TOO_LONG, TOO_LONG.len(), PerMessage::Nothing, libc::MSG_DONTWAIT);
+        assert_eq!(sent.err().and_then(|error| error.raw_os_error()), Some(libc::EMSGSIZE));
+        // What is put together into one datagram stays in the socket (udp(7)): more than half of the least room.
+        socket.set_send_buffer_size(1).expect("the kernel makes it its least");
+        options::enable(socket.as_fd(), libc::IPPROTO_UDP, libc::UDP_CORK).expect("it is a UDP socket");
+        assert_eq!(socket.send(&[0; 4000]).expect("there was room"), 4000);
+        let mut connection =
+            DatagramConnection::boxed(socket, &session, false).expect("descriptors are left");
+        let now_ns = session.ctx.clock.now_ns();
+        let until_ns = now_ns + 20_000_000;
+        assert_eq!(connection.wait_until_writable(now_ns, until_ns), Ok(()));
+        assert!(session.ctx.clock.now_ns() >= until_ns);
+    }
+
+    #[test]
+    fn a_datagram_that_no_path_takes_is_a_sentence() {
+        let session = loopback::session();
+        let mut connection =
+            DatagramConnection::boxed(connected(&session), &session, false).expect("descriptors are left");
+        let found = connection.offer(&TOO_LONG, TOO_LONG.len(), 0).err().map(|error| error.to_string());
+        assert!(found.as_deref().unwrap_or_default().contains("too long for UDP"), "{found:?}");
+    }
 }

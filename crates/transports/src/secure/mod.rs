@@ -5,6 +5,7 @@
 //! from getrandom(2) (`ring::rand::SystemRandom`), never from the processor's RDRAND or from timing jitter. In a guest
 //! that call is answered from the run's seed, so the same seed gives the same bytes on the wire.
 
+mod kept_sessions;
 mod keys;
 mod pki;
 mod records;

@@ -22,6 +22,7 @@ use serde::Deserialize;
 use time::{Duration, OffsetDateTime};
 
 use super::KeyLines;
+use super::kept_sessions::KeptSessions;
 use crate::error::Failure;
 
 /// The name in the receiver's certificate, which the sender asks for (a name reserved for tests: RFC 6761).
@@ -40,6 +41,8 @@ pub enum Fault {
     ExpiredCertificate,
     /// The receiver requires a certificate of the sender, which has none.
     NoClientCertificate,
+    /// The receiver takes a ticket as often as it comes, and early data with it.
+    TicketsKept,
 }
 
 /// The cryptography of every secure stack.
@@ -168,7 +171,11 @@ impl Pki {
             builder.with_no_client_auth()
         };
         let (chain, key) = self.server.present();
-        builder.with_single_cert(chain, key).map_err(refused)
+        let mut config = builder.with_single_cert(chain, key).map_err(refused)?;
+        if self.fault == Some(Fault::TicketsKept) {
+            config.session_storage = Arc::new(KeptSessions::default());
+        }
+        Ok(config)
     }
 
     /// The sender's side of TLS 1.3 (and of QUIC). With `client_auth` it has a certificate to show; its secrets are

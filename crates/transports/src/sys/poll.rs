@@ -49,6 +49,13 @@ pub(crate) fn wait_each(
     Ok((woken, ready[1..].to_vec()))
 }
 
+/// Whether a descriptor has an error to report; does not wait.
+pub(crate) fn has_error(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut polled = [PollFd::new(fd, PollFlags::empty())];
+    ppoll(&mut polled, Some(Duration::ZERO.into()), None)?;
+    Ok(polled[0].revents().is_some_and(|found| found.contains(PollFlags::POLLERR)))
+}
+
 /// A switch that many threads can wait for: once thrown it stays thrown.
 #[derive(Debug)]
 pub(crate) struct Switch(EventFd);

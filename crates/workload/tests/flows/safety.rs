@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use transports::Context;
+use workload::FlowSpec;
 
 use crate::common::{context, flow, ok, reason, run, run_alone};
 
@@ -114,4 +115,46 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
     assert!(with(&[("bound_s", json!(0))]).contains("bound_s"));
     assert!(with(&[("kind", json!("whistle"))]).contains("movement-authority"));
     assert_eq!(with(&[("freshness", json!(false))]), "");
+}
+
+/// A flow over a session that resumes another one, of which it has the ticket.
+fn warmed(stack: &str, stack_params: Value) -> FlowSpec {
+    let mut params = authorities(8);
+    params["warm_up_s"] = json!(0.3);
+    FlowSpec { start_s: 0.3, ..flow(stack, stack_params, "safety", params) }
+}
+
+#[test]
+fn a_session_that_was_warmed_up_has_a_ticket_and_sends_early_if_it_is_to() {
+    for (stack, early) in [("quic-quinn", true), ("quic-quinn", false), ("quic-s2n", false)] {
+        let mut params = json!({"resumption": true, "client_auth": true});
+        if early {
+            params["early_data"] = json!(true);
+        }
+        let report = run(&warmed(stack, params), Context { keys: true, ..context() });
+        ok(&report);
+        let told: Vec<_> = report.judged.iter().map(|row| (row.number, row.verdict.as_str())).collect();
+        assert_eq!(told, (0..8).map(|number| (Some(number), "accepted")).collect::<Vec<_>>(), "{stack}");
+        let before = report.result.warm_up.expect("there was a session before");
+        assert!(before.started_s < 0.3 && before.established_s < before.finished_s, "{before:?}");
+        assert!(before.finished_s < report.result.established_s, "{before:?}");
+        let count = |label: &str| report.keys.lines().filter(|line| line.starts_with(label)).count();
+        assert_eq!(count("CLIENT_HANDSHAKE_TRAFFIC_SECRET "), 2, "{stack}");
+        assert_eq!(count("CLIENT_EARLY_TRAFFIC_SECRET "), usize::from(early), "{stack}");
+    }
+}
+
+#[test]
+fn only_what_resumes_from_the_same_port_can_be_warmed_up() {
+    let cases = [
+        ("tls", json!({"congestion_control": "cubic", "resumption": true})),
+        ("quic-quinn", json!({})),
+        ("quic-quinn", json!({"resumption": true, "datagrams": true})),
+        ("udp", json!({})),
+    ];
+    for (stack, params) in cases {
+        let found = warmed(stack, params.clone()).check().err().map(|error| error.to_string());
+        let found = found.unwrap_or_default();
+        assert!(found.contains("it needs a stream of QUIC with `resumption`"), "{stack} {params}: {found}");
+    }
 }

@@ -108,6 +108,9 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
                 .to_owned(),
         ));
     }
+    if params.fault == Some(Fault::TicketsKept) {
+        return Err(wrong("there are no tickets to keep; leave the `fault` `tickets_kept` out".to_owned()));
+    }
     Ok(Box::new(OverUdp {
         version: params.version,
         client_auth: params.client_auth,

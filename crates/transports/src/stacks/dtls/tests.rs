@@ -26,6 +26,7 @@ fn mistakes_are_sentences() {
         (json!({"send_buffer_bytes": 0}), "`send_buffer_bytes`"),
         (json!({"fault": "rain"}), "unknown variant `rain`"),
         (json!({"fault": "no_client_certificate"}), "cannot be had"),
+        (json!({"fault": "tickets_kept"}), "there are no tickets to keep"),
     ];
     for (of, part) in cases {
         let found = build(&params(of)).err().map(|error| error.to_string()).unwrap_or_default();

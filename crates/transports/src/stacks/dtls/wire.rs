@@ -15,7 +15,7 @@ use crate::params::Buffers;
 use crate::peers::{broken, same_end};
 use crate::session::{Guarded, Session};
 use crate::sys::batch::{self, PerMessage, RecvBatch};
-use crate::sys::{options, reports};
+use crate::sys::options;
 
 /// What a plan calls DTLS.
 pub(super) const NAME: &str = "dtls";
@@ -133,21 +133,6 @@ impl Wire {
         Ok(())
     }
 
-    /// Takes away what is reported of datagrams that were sent: it would end each further wait at once. That there is no
-    /// way, or none for a datagram so long, loses that one datagram; the kernel cuts the next ones to the length it was told.
-    ///
-    /// # Errors
-    /// A sentence: nobody is there.
-    fn take_reports(&self) -> Result<(), Failure> {
-        let read = || reports::take(self.socket.fd()).or_failure("reports of a UDP socket could not be read");
-        while let Some(error) = read()? {
-            if error.kind() == ErrorKind::ConnectionRefused {
-                return Err(broken(self.socket.session(), "sending", &error));
-            }
-        }
-        Ok(())
-    }
-
     /// What has come from the other end, with the kernel's stamps (CLOCK_REALTIME).
     ///
     /// # Errors
@@ -156,7 +141,7 @@ impl Wire {
         let mut found = Vec::new();
         let mut again = false;
         loop {
-            self.take_reports()?;
+            datagram::take_reports(&self.socket)?;
             let fd = self.socket.fd();
             let count = match self.inbound.receive(fd, RECEIVE_DATAGRAMS, libc::MSG_DONTWAIT) {
                 Ok(count) => count,

@@ -39,6 +39,11 @@ impl Credentials {
         Self { options, pki: Mutex::new(None) }
     }
 
+    /// Whether later connections of the flow take up the keys of earlier ones.
+    pub(super) fn resumes(&self) -> bool {
+        self.options.resumption || self.options.early_data
+    }
+
     /// The certificates.
     pub(super) fn pki(&self, session: &Session) -> Result<Arc<Pki>, Failure> {
         let mut pki = self.pki.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +72,7 @@ impl Credentials {
         let mut config = self.pki(session)?.client_config(self.options.client_auth, session.keys())?;
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         config.enable_early_data = self.options.early_data;
-        config.resumption = if self.options.resumption || self.options.early_data {
+        config.resumption = if self.resumes() {
             Resumption::in_memory_sessions(REMEMBERED_SESSIONS)
         } else {
             Resumption::disabled()

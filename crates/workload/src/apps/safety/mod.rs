@@ -9,7 +9,8 @@
 //! A message goes out at a fixed interval over one session. The receiver checks form and identities, and with
 //! `freshness` also numbers, age and silence ([`judge`]). It refuses and goes on, so that all that follows is seen too;
 //! a railway's application would go to its safe state at the first. A `threat` is what an attacker with the sender's keys
-//! does to a message ([`threat`]).
+//! does to a message ([`threat`]). With `warm_up_s` the session resumes one that was opened so long before, and the
+//! receiver serves whoever opens further ones ([`crate::warm_up`]).
 
 mod judge;
 mod message;
@@ -32,6 +33,7 @@ use crate::application::Application;
 use crate::ledger::{ClientResult, Received, Sent, ServerResult};
 use crate::one_session::{End, receive_over_one_session, send_over_one_session};
 use crate::verdicts::Judged;
+use crate::warm_up::{receive_after_warm_up, see_out, warm_up};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +52,7 @@ pub(super) struct Params {
     #[serde(default = "usual_train")]
     train: u32,
     threat: Option<threat::Params>,
+    warm_up_s: Option<f64>,
 }
 
 fn usual_bytes() -> u32 {
@@ -73,6 +76,7 @@ struct Safety {
     freshness: bool,
     train: u32,
     threat: Option<Threat>,
+    warm_up_ns: Option<i64>,
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
@@ -88,6 +92,8 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>,
     let count = (duration_ns as u64).div_ceil(interval_ns as u64);
     let threat =
         params.threat.map(|threat| Threat::new(threat, count, params.message_size_bytes)).transpose()?;
+    let warm_up_ns =
+        params.warm_up_s.map(|value_s| nanoseconds("warm_up_s", value_s, SHORTEST_S)).transpose()?;
     Ok(Box::new(Safety {
         kind: params.kind,
         message_bytes: params.message_size_bytes,
@@ -97,6 +103,7 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>,
         freshness: params.freshness,
         train: params.train,
         threat,
+        warm_up_ns,
     }))
 }
 
@@ -112,8 +119,19 @@ impl Application for Safety {
                 self.message_bytes
             )));
         }
+        if self.warm_up_ns.is_some() && !(stack.resumes() && stack.service() == Service::Stream) {
+            return Err(SpecError::new(format!(
+                "`safety` with `warm_up_s` over `{}`: it needs a stream of QUIC with `resumption`, whose later sessions \
+                 take up the keys of earlier ones; leave `warm_up_s` out",
+                stack.name()
+            )));
+        }
         check_message_size("safety", self.message_bytes, stack)?;
         check_count("safety", "duration_s", self.count)
+    }
+
+    fn lead_ns(&self) -> i64 {
+        self.warm_up_ns.unwrap_or(0)
     }
 
     fn run_client(
@@ -123,12 +141,19 @@ impl Application for Safety {
         start_ns: i64,
         result: &mut ClientResult,
     ) -> Result<(), Failure> {
+        if self.warm_up_ns.is_some() {
+            result.warm_up = Some(warm_up(stack, session, self.message_bytes)?);
+            session.pause_until(start_ns)?;
+        }
         let mut gateway = Gateway::new(self.threat.as_ref(), session.ctx.seed);
         let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, &mut gateway, sent);
         let outcome = send_over_one_session(stack, session, self.message_bytes, result, send);
         result.judged.extend(gateway.acts);
         result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
+        if self.warm_up_ns.is_some() && outcome.is_ok() {
+            see_out(session);
+        }
         outcome
     }
 
@@ -143,7 +168,8 @@ impl Application for Safety {
         let receive = &mut |end: &mut End<'_>, received: &mut Received| {
             self.receive(end, stack.service(), &mut judge, received)
         };
-        let outcome = receive_over_one_session(stack, session, self.message_bytes, result, receive);
+        let serve = if self.warm_up_ns.is_some() { receive_after_warm_up } else { receive_over_one_session };
+        let outcome = serve(stack, session, self.message_bytes, result, receive);
         // Where a session ended well and the last message never came, the timer goes on.
         let ended_ns = session.ctx.clock.now_ns();
         judge.until(if outcome.is_ok() { session.ctx.limit_ns } else { ended_ns });

@@ -8,6 +8,7 @@ use super::engine::QuicheEngine;
 use super::sampler::QuicheSampler;
 use super::tickets::Tickets;
 use crate::error::Failure;
+use crate::stacks::quic::BROKEN_OFF;
 use crate::stacks::quic::driver::Driver;
 use crate::stacks::quic::library::Library;
 use crate::stacks::quic::sentence::{Loss, lost};
@@ -52,7 +53,11 @@ impl QuicheLink {
                 engine.take_arrived();
                 Ok(Some((Self::opening(handle, false, None), established_ns)))
             }
-            (None, Some(loss)) => Err(lost("the handshake", loss)),
+            (None, Some(loss)) => {
+                engine.take_arrived();
+                engine.abandon(handle, BROKEN_OFF);
+                Err(lost("the handshake", loss))
+            }
             (None, None) => Ok(None),
         }
     }

@@ -166,6 +166,10 @@ impl Stack for Quiche {
         if self.datagrams { Service::Datagrams } else { Service::Stream }
     }
 
+    fn resumes(&self) -> bool {
+        self.tickets.is_some()
+    }
+
     fn prepare(&self, session: &Session) -> Result<(), Failure> {
         self.credentials.pki(session).map(drop)
     }

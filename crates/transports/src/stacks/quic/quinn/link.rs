@@ -11,6 +11,7 @@ use super::engine::QuinnEngine;
 use super::observed::Counts;
 use super::sampler::QuinnSampler;
 use crate::error::Failure;
+use crate::stacks::quic::BROKEN_OFF;
 use crate::stacks::quic::driver::Driver;
 use crate::stacks::quic::library::Library;
 use crate::stacks::quic::sentence::{Cause, Loss, lost};
@@ -50,7 +51,10 @@ impl QuinnLink {
         let Some(handle) = engine.next_arrived() else { return Ok(None) };
         let link = engine.link(handle);
         if let Some(reason) = &link.lost {
-            return Err(lost("the handshake", loss(reason)));
+            let failure = lost("the handshake", loss(reason));
+            engine.take_arrived();
+            engine.abandon(handle, BROKEN_OFF, now_ns);
+            return Err(failure);
         }
         // Early data is there before the handshake is over.
         let stream = link.quic.streams().accept(Dir::Bi);

@@ -174,6 +174,10 @@ impl Stack for Quinn {
         Ok(Some(self))
     }
 
+    fn resumes(&self) -> bool {
+        self.credentials.resumes()
+    }
+
     fn prepare(&self, session: &Session) -> Result<(), Failure> {
         self.credentials.pki(session).map(drop)
     }

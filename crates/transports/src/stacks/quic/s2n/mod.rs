@@ -159,6 +159,10 @@ impl Stack for S2n {
         Service::Stream
     }
 
+    fn resumes(&self) -> bool {
+        self.credentials.resumes()
+    }
+
     fn prepare(&self, session: &Session) -> Result<(), Failure> {
         self.credentials.pki(session).map(drop)
     }
