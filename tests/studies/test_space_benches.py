@@ -19,6 +19,8 @@ from gauntlet.benches.contract import Bench
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import RunError
+from gauntlet.studies import study
+from gauntlet.studies.registration import Registration
 
 MESSAGE = {
     "security": "quic-stream",
@@ -147,6 +149,14 @@ def test_a_program_with_another_security_is_refused() -> None:
         space_messages.BENCH.check(table)
 
 
+def test_what_is_registered_is_what_would_be_measured() -> None:
+    space = study("space")
+    registered = Registration.of(space)
+    assert registered is not None
+    plans = {it.name: it.bench.sha256(quick=False) for it in space.benches}
+    assert {name: plans[name] for name in registered.benches} == registered.benches
+
+
 FACTS = {"libraries": {"apart_ms": space_messages.APART_MS}}
 
 
@@ -194,6 +204,27 @@ def test_a_first_look_asks_for_each_block_and_keeps_it(
     )
     space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
     assert len(program.asked) == 6, "blocks that are there are not measured again"
+
+
+def test_registered_benches_keep_the_program_to_the_securities_of_their_plans(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The program has more, which came later."""
+    program = Program(monkeypatch, {0: 100, 2000: 3})
+    space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    space_company.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    every = " ".join(f"--security {name}" for name in space_messages.BENCH.full.factors["security"])
+    assert program.asked[0].endswith(every)
+    assert all("--security" in words and "dtls" not in words for words in program.asked)
+
+
+def test_dtls_is_measured_beside_what_promises_as_little(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = Program(monkeypatch, {0: 1000, 2000: 20})
+    space_messages.DTLS.measure(False, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 10
+    assert "--security sdls-gcm-aws-lc --security quic-datagram --security dtls" in program.asked[0]
 
 
 def test_another_number_of_samples_than_planned_is_refused(

@@ -19,6 +19,11 @@ _ALL: tuple[Bench, ...] = (
     space_instructions.BENCH,
     space_sizes.BENCH,
     space_attacks.BENCH,
+    space_messages.DTLS,
+    space_handshakes.DTLS,
+    space_memory.DTLS,
+    space_instructions.DTLS,
+    space_attacks.DTLS,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}
