@@ -132,23 +132,39 @@ fn the_longest_message_of_dtls_fills_a_datagram() {
     assert_eq!(pair.ground.apply(&message(1452 - 22 - 7), pair.now).unwrap_err().code, "too-long");
 }
 
-/// What anybody can send does not end a session of DTLS: a changed record costs one message, a stranger's first flight
-/// nothing.
+/// What anybody can send does not end a session of DTLS: neither a stranger's first flight, nor one that claims to be a
+/// later message, which the library takes for the end of everything.
 #[test]
 fn a_session_of_dtls_outlives_what_others_send() {
     let dtls = arrangement(Security::Dtls, Suite::of(Security::Dtls));
     let (mut pair, handshake) = opened(&dtls);
     let stranger = dtls.open(&mut ()).expect("both ends can be made").ground.poll();
     let Some(Output::Datagram(hello)) = stranger else { panic!("{stranger:?}") };
+    // The number of the message stands behind the record's header of 13, type and length (RFC 9147, section 5.2).
+    let mut later = hello.clone();
+    later[18] = 9;
     let mut changed = handshake.flights[0].datagrams[0].clone();
     *changed.last_mut().expect("it is long") ^= 1;
     let own_last = &handshake.flights[2].datagrams[0];
-    for datagram in [&hello[..], &changed, own_last, &[0x5A; 40], &[]] {
-        // Refused or ignored: what counts is that nothing comes of it, and the link goes on.
-        let _ = pair.space.process(datagram, pair.now);
+    let mut refused = 0;
+    for datagram in [&hello[..], &later, &changed, own_last, &[0x5A; 40], &[]] {
+        refused += usize::from(pair.space.process(datagram, pair.now).is_err());
         pair.ground.apply(&message(64), pair.now).expect("it fits");
         assert_eq!(pair.settle(&mut ()).at_space, [message(64)]);
     }
+    assert!(refused > 0, "all of them were ignored, so that nothing was tried");
+}
+
+/// A record that was changed under way costs its message and no other.
+#[test]
+fn a_changed_record_of_dtls_costs_one_message() {
+    let (mut pair, _) = opened(&arrangement(Security::Dtls, Suite::of(Security::Dtls)));
+    pair.ground.apply(&message(64), pair.now).expect("it fits");
+    let Some(Output::Datagram(mut datagram)) = pair.ground.poll() else { panic!("no datagram") };
+    *datagram.last_mut().expect("it is long") ^= 1;
+    let _ = pair.space.process(&datagram, pair.now);
+    pair.ground.apply(&message(65), pair.now).expect("it fits");
+    assert_eq!(pair.settle(&mut ()).at_space, [message(65)]);
 }
 
 #[test]
