@@ -101,7 +101,8 @@ def ready() -> None:
 
 def library() -> tuple[Path, str]:
     """Source and version of the AWS-LC that cargo has for this project."""
-    said = _output(["cargo", "metadata", "--format-version=1", "--locked"], cwd=ROOT)
+    platform = "--filter-platform=x86_64-unknown-linux-gnu"
+    said = _output(["cargo", "metadata", "--format-version=1", "--locked", platform], cwd=ROOT)
     (found,) = (it for it in json.loads(said)["packages"] if it["name"] == "aws-lc-sys")
     return Path(found["manifest_path"]).parent / "aws-lc", found["version"]
 
