@@ -28,17 +28,16 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
+fn play(target: &str, body: fn(&[u8])) {
+    corpus(target).iter().for_each(|(_, data)| body(data));
+}
+
 #[test]
 fn the_bodies_hold_on_their_corpora() {
-    let bodies: [(&str, fn(&[u8])); 4] = [
-        ("frames", frames::frames),
-        ("process", process::process),
-        ("procedures", procedures::procedures),
-        ("cop1", cop1::cop1),
-    ];
-    for (target, body) in bodies {
-        corpus(target).iter().for_each(|(_, data)| body(data));
-    }
+    play("frames", frames::frames);
+    play("process", process::process);
+    play("procedures", procedures::procedures);
+    play("cop1", cop1::cop1);
 }
 
 /// Each frame of the corpus is one of the protocol that its name says, so that the fuzzer begins behind the first checks.

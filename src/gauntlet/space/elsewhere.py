@@ -84,7 +84,7 @@ def ready() -> None:
     """Raise UserError when something is not installed, with the packages that bring it."""
     if not PROBE.is_file() or shutil.which("cargo") is None:
         raise UserError("AWS-LC is compiled from its source, by cargo's copy of it in a working copy.")
-    needed = {tool: (tool,) for tool in ("cmake", "make")}
+    needed: dict[str, tuple[str, ...]] = {tool: (tool,) for tool in ("cmake", "make")}
     for it in ARCHITECTURES:
         needed |= {it.tool("gcc"): it.packages, it.tool("nm"): it.packages, it.emulator: ("qemu-user",)}
     lacking = {tool: packages for tool, packages in needed.items() if shutil.which(tool) is None}
