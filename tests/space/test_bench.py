@@ -29,8 +29,9 @@ class Programs:
         monkeypatch.setattr(bench, "program", Path)
         monkeypatch.setattr(bench, "about", lambda: self.about)
         monkeypatch.setattr(bench, "rows", self.rows)
-        monkeypatch.setattr(footprint, "memory", lambda quick, tell: table([memory()]))
-        monkeypatch.setattr(footprint, "instructions", lambda quick, tell: table([{"instructions": 7}]))
+        monkeypatch.setattr(footprint, "memory", lambda quick, tell, pairs: table([memory()]))
+        counted = table([{"instructions": 7}])
+        monkeypatch.setattr(footprint, "instructions", lambda quick, tell, pairs: counted)
         monkeypatch.setattr(footprint, "sizes", lambda: table([{"back_end": "sdls", "code_octets": 5}]))
 
     def rows(self, name: str, arguments: list[str]) -> pa.Table:

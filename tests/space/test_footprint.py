@@ -89,14 +89,13 @@ def test_a_further_link_is_the_slope_of_the_peak_with_c(
     (tmp_path / "flight-memory").write_text(
         "#!/bin/sh\necho security,provider,links,heap_peak,rss_peak,pss; echo none,-,1,900,8000,7000\n"
     )
-    monkeypatch.setattr(footprint, "SECURITIES", (("none", "aws-lc"),))
     monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
     valgrind(
         tmp_path,
         "for word; do case $word in --massif-out-file=*) out=${word#*=}; esac; links=$word; done\n"
         'echo "mem_heap_B=$((1000 + 64 * (links - 1)))" > "$out"',
     )
-    (row,) = footprint.memory(False, print).to_pylist()
+    (row,) = footprint.memory(False, print, [("none", "aws-lc")]).to_pylist()
     assert (row["heap_peak_with_c"], row["heap_a_further_link_with_c"]) == (1000, 64)
     assert (row["pss"], row["rss_a_further_link"]) == (7000, 0)
 
@@ -104,7 +103,7 @@ def test_a_further_link_is_the_slope_of_the_peak_with_c(
 def test_without_valgrind_there_are_no_instructions_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     said: list[str] = []
-    assert footprint.instructions(True, said.append).num_rows == 0
+    assert footprint.instructions(True, said.append, footprint.SECURITIES).num_rows == 0
     assert said == ["valgrind is not installed: no instructions (Debian: valgrind)."]
 
 

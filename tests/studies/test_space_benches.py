@@ -9,6 +9,7 @@ import pytest
 from gauntlet.benches import (
     space_attacks,
     space_company,
+    space_elsewhere,
     space_handshakes,
     space_instructions,
     space_memory,
@@ -19,6 +20,8 @@ from gauntlet.benches.contract import Bench
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import RunError
+from gauntlet.studies import study
+from gauntlet.studies.registration import Registration
 
 MESSAGE = {
     "security": "quic-stream",
@@ -121,6 +124,24 @@ def test_a_back_end_has_code_and_data() -> None:
     assert (row["back_end"], row["code_bytes"], row["data_bytes"], row["repetition"]) == ("sdls", 5000, 70, 1)
 
 
+def test_an_architecture_has_code_data_and_instructions() -> None:
+    of = {"architecture": "armv7", "block": 0}
+    (row,) = space_elsewhere.table_of_sizes(
+        pa.Table.from_pylist([of | {"code_octets": 5000, "data_octets": 70}])
+    ).to_pylist()
+    assert (row["architecture"], row["code_bytes"], row["data_bytes"]) == ("armv7", 5000, 70)
+    (row,) = space_elsewhere.table_of_instructions(
+        pa.Table.from_pylist([of | {"work": "handshake", "instructions": 4_000_000}])
+    ).to_pylist()
+    assert (row["work"], row["instructions"], row["repetition"]) == ("handshake", 4e6, 1)
+
+
+def test_what_a_program_does_before_it_works_is_in_no_count() -> None:
+    each = {"message": 700, "handshake": 90_000}
+    found = space_elsewhere.counted(lambda words: 123_456 + each[words[0]] * int(words[-1]))
+    assert found == {"message-64": 700, "message-1024": 700, "handshake": 90_000}
+
+
 def test_an_attack_succeeds_or_fails() -> None:
     samples = [
         {"attack": "read", "security": security, "mutual": True, "resumption": "none", "block": 0}
@@ -137,7 +158,7 @@ def test_what_a_first_look_measures_is_part_of_the_whole(bench: Bench) -> None:
         assert set(values) <= set(bench.full.factors[name])
     assert bench.quick.repetitions <= bench.full.repetitions
     # What a program's symbols tell is the same each time.
-    assert bench.quick.repetitions >= (1 if bench.name == "space-sizes" else 3)
+    assert bench.quick.repetitions >= (1 if bench.name.startswith("space-sizes") else 3)
     assert bench.labels.keys() <= bench.full.factors.keys()
 
 
@@ -145,6 +166,14 @@ def test_a_program_with_another_security_is_refused() -> None:
     table = space_messages.table(messages((0, 10_000, 2000), security="dtls"))
     with pytest.raises(RunError, match="security = dtls, which its plan does not have"):
         space_messages.BENCH.check(table)
+
+
+def test_what_is_registered_is_what_would_be_measured() -> None:
+    space = study("space")
+    registered = Registration.of(space)
+    assert registered is not None
+    plans = {it.name: it.bench.sha256(quick=False) for it in space.benches}
+    assert {name: plans[name] for name in registered.benches} == registered.benches
 
 
 FACTS = {"libraries": {"apart_ms": space_messages.APART_MS}}
@@ -194,6 +223,27 @@ def test_a_first_look_asks_for_each_block_and_keeps_it(
     )
     space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
     assert len(program.asked) == 6, "blocks that are there are not measured again"
+
+
+def test_registered_benches_keep_the_program_to_the_securities_of_their_plans(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The program has more, which came later."""
+    program = Program(monkeypatch, {0: 100, 2000: 3})
+    space_messages.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    space_company.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+    every = " ".join(f"--security {name}" for name in space_messages.BENCH.full.factors["security"])
+    assert program.asked[0].endswith(every)
+    assert all("--security" in words and "dtls" not in words for words in program.asked)
+
+
+def test_dtls_is_measured_beside_what_promises_as_little(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = Program(monkeypatch, {0: 1000, 2000: 20})
+    space_messages.DTLS.measure(False, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 10
+    assert "--security sdls-gcm-aws-lc --security quic-datagram --security dtls" in program.asked[0]
 
 
 def test_another_number_of_samples_than_planned_is_refused(

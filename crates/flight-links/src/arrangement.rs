@@ -7,11 +7,12 @@ use restp_proto::protected::{Aead, Keys as RestpKeys, Peers, PrivateKey};
 use sdls::crypto::{AwsLc, Engine, RustCrypto};
 
 use crate::credentials::Credentials;
+use crate::dtls::{DtlsGround, DtlsSpace};
 use crate::exchange::{Pair, Watch};
 use crate::metered_sdls::Metered;
 use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
 use crate::restp::Restp;
-use crate::suite::{Cipher, Security, Suite, Unsupported};
+use crate::suite::{Cipher, Group, Provider, Resumption, Security, Signature, Suite, Unsupported};
 use crate::tls::{TlsGround, TlsSpace};
 use crate::tls_config::SetupError;
 
@@ -27,6 +28,7 @@ enum Made {
     Keys,
     Quic(Box<(QuicGround, QuicSpace)>),
     Tls(TlsGround, TlsSpace),
+    Dtls(Box<(DtlsGround, DtlsSpace)>),
 }
 
 /// Octets that nobody can guess.
@@ -40,13 +42,25 @@ pub fn random<const N: usize>() -> Result<[u8; N], SetupError> {
     Ok(octets)
 }
 
-/// Refuses what a security without TLS does not have.
-fn check(security: Security, suite: &Suite) -> Result<(), Unsupported> {
+/// Whether the libraries have this suite for a security.
+///
+/// # Errors
+/// What is missing, and who has it.
+pub fn check(security: Security, suite: &Suite) -> Result<(), Unsupported> {
     let fixed = Suite { cipher: suite.cipher, ..Suite::default() } == *suite;
     match security {
         Security::QuicStream | Security::QuicDatagram | Security::Tls => suite.check(),
         Security::Restp if fixed && suite.cipher != Cipher::Aes128Gcm => Ok(()),
         Security::Restp => Err(Unsupported::RestpSuite),
+        Security::Dtls => match (suite.provider, suite.group, suite.signature, suite.resumption) {
+            (
+                Provider::AwsLc,
+                Group::X25519 | Group::P256 | Group::P384,
+                Signature::EcdsaP256,
+                Resumption::None,
+            ) => Ok(()),
+            _ => Err(Unsupported::DtlsSuite),
+        },
         _ if *suite == Suite::default() => Ok(()),
         _ => Err(Unsupported::NoSuite { security }),
     }
@@ -89,6 +103,9 @@ impl Arrangement {
         } else if security == Security::Tls {
             let ground = TlsGround::new(&suite, credentials, metered)?;
             Made::Tls(ground, TlsSpace::new(&suite, credentials, metered)?)
+        } else if security == Security::Dtls {
+            let ground = DtlsGround::new(&suite, credentials, metered)?;
+            Made::Dtls(Box::new((ground, DtlsSpace::new(&suite, credentials, metered)?)))
         } else {
             Made::Keys
         };
@@ -121,6 +138,11 @@ impl Arrangement {
             Made::Tls(ground, space) => {
                 let ground = watched(watch, End::Ground, || ground.open())?;
                 let space = watched(watch, End::Space, || space.wait())?;
+                Pair::new(Box::new(ground), Box::new(space))
+            }
+            Made::Dtls(ends) => {
+                let ground = watched(watch, End::Ground, || ends.0.open(Duration::ZERO));
+                let space = watched(watch, End::Space, || ends.1.wait(Duration::ZERO));
                 Pair::new(Box::new(ground), Box::new(space))
             }
             Made::Keys => match self.security {

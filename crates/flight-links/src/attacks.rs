@@ -12,6 +12,7 @@ use restp_proto::protected::{Keys as RestpKeys, Peers, PrivateKey};
 
 use crate::arrangement::random;
 use crate::credentials::Credentials;
+use crate::dtls::{DtlsGround, DtlsSpace};
 use crate::exchange::{Pair, Traffic};
 use crate::link::{Link, State};
 use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
@@ -68,6 +69,7 @@ impl Secrets {
 enum Site {
     Quic(Box<(QuicGround, QuicSpace)>),
     Tls(TlsGround, TlsSpace),
+    Dtls(Box<(DtlsGround, DtlsSpace)>),
     Other,
 }
 
@@ -99,6 +101,10 @@ impl Party {
                 TlsGround::new(suite, credentials, false)?,
                 TlsSpace::new(suite, credentials, false)?,
             ),
+            Security::Dtls => Site::Dtls(Box::new((
+                DtlsGround::new(suite, credentials, false)?,
+                DtlsSpace::new(suite, credentials, false)?,
+            ))),
             _ => Site::Other,
         };
         let restp_known = (genuine.restp_ground.clone(), genuine.restp_space.clone());
@@ -117,6 +123,7 @@ impl Party {
         Ok(match (&self.site, self.security) {
             (Site::Quic(ends), _) => Box::new(ends.0.open(Duration::ZERO)?),
             (Site::Tls(ground, _), _) => Box::new(ground.open()?),
+            (Site::Dtls(ends), _) => Box::new(ends.0.open(Duration::ZERO)),
             (Site::Other, Security::None) => Box::new(Plain::default()),
             (Site::Other, Security::Restp) => {
                 let keys =
@@ -131,6 +138,7 @@ impl Party {
         Ok(match (&self.site, self.security) {
             (Site::Quic(ends), _) => Box::new(ends.1.wait(Duration::ZERO)),
             (Site::Tls(_, space), _) => Box::new(space.wait()?),
+            (Site::Dtls(ends), _) => Box::new(ends.1.wait(Duration::ZERO)),
             (Site::Other, Security::None) => Box::new(Plain::default()),
             (Site::Other, Security::Restp) => {
                 let peers = Peers::only([self.restp_known.0.public()]);

@@ -1,5 +1,5 @@
 //! Securities of a command link that begin with a handshake, behind the trait of the crate `flight`: QUIC by stream and
-//! by datagram, TLS over a byte stream, and ResTP's protected profile. They own neither sockets nor clocks.
+//! by datagram, TLS over a byte stream, DTLS, and ResTP's protected profile. They own neither sockets nor clocks.
 //!
 //! They stand in a crate of their own because `flight` has to stay light: who wants a node, a ground tool or SDLS should
 //! not compile two TLS providers, a C library and a QUIC stack.
@@ -9,7 +9,7 @@
 //! | [`suite`] | what can be chosen, and the sentence for what a library does not have |
 //! | [`credentials`] | a private authority with certificates of both ends |
 //! | [`tls_config`] | settings of TLS 1.3 that QUIC and TLS share |
-//! | [`quic`], [`tls`], [`restp`] | the securities |
+//! | [`quic`], [`tls`], [`dtls`], [`restp`] | the securities |
 //! | [`attacks`] | what each security gives, shown by attacks that fail or succeed |
 //! | [`meter`] | time spent inside the ciphers |
 //! | [`arrangement`], [`exchange`] | a security by its name, both ends at once, and what goes between them |
@@ -19,10 +19,12 @@
 pub mod arrangement;
 pub mod attacks;
 pub mod credentials;
+pub mod dtls;
 pub mod exchange;
 mod group_p521;
 pub mod link;
 pub mod meter;
+mod metered_dtls;
 mod metered_sdls;
 mod metered_tls;
 mod packets;

@@ -134,13 +134,15 @@ axis! {
     Tls = "tls",
     /// ResTP, protected.
     Restp = "restp",
+    /// DTLS, a message a record.
+    Dtls = "dtls",
 }
 
 impl Security {
     /// Whether a suite of TLS protects it.
     #[must_use]
     pub fn has_suite(self) -> bool {
-        matches!(self, Self::QuicStream | Self::QuicDatagram | Self::Tls)
+        matches!(self, Self::QuicStream | Self::QuicDatagram | Self::Tls | Self::Dtls)
     }
 
     /// The library that does its cryptography; `provider` is that of TLS.
@@ -151,7 +153,7 @@ impl Security {
             Self::SdlsGcm | Self::SdlsCmac => "rustcrypto",
             Self::SdlsGcmAwsLc => Provider::AwsLc.name(),
             Self::Restp => Provider::Ring.name(),
-            Self::QuicStream | Self::QuicDatagram | Self::Tls => provider.name(),
+            Self::QuicStream | Self::QuicDatagram | Self::Tls | Self::Dtls => provider.name(),
         }
     }
 }
@@ -221,10 +223,24 @@ pub enum Unsupported {
              aes-256-gcm or chacha20-poly1305"
     )]
     RestpSuite,
+    /// DTLS's library has less than those of TLS.
+    #[error(
+        "DTLS by dimpl has aws-lc with x25519, p-256 or p-384, certificates of ecdsa-p256 and no resumption; its cipher \
+             and who shows a certificate can be chosen"
+    )]
+    DtlsSuite,
 }
 
 impl Suite {
-    /// Whether the libraries have this combination.
+    /// What a security has where nothing is chosen: the default, but for DTLS ECDSA, since its library has no Ed25519.
+    #[must_use]
+    pub fn of(security: Security) -> Self {
+        let signature =
+            if security == Security::Dtls { Signature::EcdsaP256 } else { Self::default().signature };
+        Self { signature, ..Self::default() }
+    }
+
+    /// Whether the libraries of TLS have this combination.
     ///
     /// # Errors
     /// What is missing, and who has it.

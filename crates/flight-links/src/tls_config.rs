@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use rustls::client::Resumption as Sessions;
+use rustls::client::{Resumption as Sessions, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs, ring};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::version::TLS13;
 use rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig, SupportedCipherSuite};
 
@@ -41,6 +42,9 @@ pub enum SetupError {
     /// QUIC cannot be set up so.
     #[error("QUIC cannot be opened: {0}")]
     Quic(String),
+    /// DTLS cannot be set up so.
+    #[error("DTLS cannot be opened: {0}")]
+    Dtls(String),
 }
 
 /// The application's protocol (ALPN), which QUIC demands (RFC 9001, section 8.1).
@@ -107,6 +111,30 @@ fn roots(credentials: &Credentials) -> Result<Arc<RootCertStore>, SetupError> {
     Ok(Arc::new(roots))
 }
 
+/// What takes space's certificate, for where the library does not ask for it itself.
+///
+/// # Errors
+/// If a library does not have the suite, or refuses the authority.
+pub(crate) fn server_verifier(
+    suite: &Suite,
+    credentials: &Credentials,
+) -> Result<Arc<WebPkiServerVerifier>, SetupError> {
+    let builder = WebPkiServerVerifier::builder_with_provider(roots(credentials)?, provider(suite, false)?);
+    Ok(builder.build()?)
+}
+
+/// What takes ground's certificate.
+///
+/// # Errors
+/// As there.
+pub(crate) fn client_verifier(
+    suite: &Suite,
+    credentials: &Credentials,
+) -> Result<Arc<dyn ClientCertVerifier>, SetupError> {
+    let builder = WebPkiClientVerifier::builder_with_provider(roots(credentials)?, provider(suite, false)?);
+    Ok(builder.build()?)
+}
+
 /// Ground's side: it checks space's certificate, and shows its own if the suite is mutual and there is one.
 ///
 /// # Errors
@@ -136,12 +164,10 @@ pub fn ground(suite: &Suite, credentials: &Credentials, metered: bool) -> Result
 /// # Errors
 /// If a library does not have the suite, or refuses the credentials.
 pub fn space(suite: &Suite, credentials: &Credentials, metered: bool) -> Result<ServerConfig, SetupError> {
-    let provider = provider(suite, metered)?;
     let builder =
-        ServerConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(&[&TLS13])?;
+        ServerConfig::builder_with_provider(provider(suite, metered)?).with_protocol_versions(&[&TLS13])?;
     let builder = if suite.mutual {
-        let verifier = WebPkiClientVerifier::builder_with_provider(roots(credentials)?, provider).build()?;
-        builder.with_client_cert_verifier(verifier)
+        builder.with_client_cert_verifier(client_verifier(suite, credentials)?)
     } else {
         builder.with_no_client_auth()
     };

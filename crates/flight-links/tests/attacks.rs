@@ -23,7 +23,6 @@ fn played(attack: Attack, security: Security, suite: &Suite) -> Option<bool> {
 #[test]
 fn attacks_succeed_and_fail_as_the_table_says() {
     for (attack, [clear, gcm, cmac, proven]) in EXPECTED {
-        let suite = Suite::default();
         for (security, expected) in [
             (Security::None, clear),
             (Security::SdlsGcm, gcm),
@@ -33,8 +32,13 @@ fn attacks_succeed_and_fail_as_the_table_says() {
             (Security::QuicDatagram, proven),
             (Security::Tls, proven),
             (Security::Restp, proven),
+            (Security::Dtls, proven),
         ] {
-            assert_eq!(played(attack, security, &suite), Some(expected), "{attack}, {security}");
+            assert_eq!(
+                played(attack, security, &Suite::of(security)),
+                Some(expected),
+                "{attack}, {security}"
+            );
         }
     }
 }
@@ -42,8 +46,8 @@ fn attacks_succeed_and_fail_as_the_table_says() {
 /// As the study had it: no certificate of the client was asked for, so whoever came could command.
 #[test]
 fn without_a_certificate_of_ground_whoever_comes_commands_space() {
-    let suite = Suite { mutual: false, ..Suite::default() };
-    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls] {
+    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls, Security::Dtls] {
+        let suite = Suite { mutual: false, ..Suite::of(security) };
         for (attack, expected) in [
             (Attack::CommandAsStranger, true),
             (Attack::AnswerAsStranger, false),

@@ -31,10 +31,14 @@ fn arrangement(security: Security, suite: Suite) -> Arrangement {
     Arrangement::new(security, suite, true).unwrap_or_else(|error| panic!("{security}, {suite}: {error}"))
 }
 
+/// Securities in which messages wait for the end of a handshake.
+const WAIT: [Security; 5] =
+    [Security::QuicStream, Security::QuicDatagram, Security::Tls, Security::Restp, Security::Dtls];
+
 #[test]
 fn every_security_carries_messages_both_ways() {
     for &security in Security::ALL {
-        let (mut pair, _) = opened(&arrangement(security, Suite::default()));
+        let (mut pair, _) = opened(&arrangement(security, Suite::of(security)));
         for octets in [1, 64, 1024] {
             let message = message(octets);
             pair.ground.apply(&message, pair.now).expect("it fits");
@@ -48,19 +52,24 @@ fn every_security_carries_messages_both_ways() {
 
 #[test]
 fn messages_wait_for_the_end_of_the_handshake() {
-    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls, Security::Restp] {
-        let mut pair = arrangement(security, Suite::default()).open(&mut ()).expect("both ends can be made");
+    for security in WAIT {
+        let mut pair =
+            arrangement(security, Suite::of(security)).open(&mut ()).expect("both ends can be made");
         pair.ground.apply(&message(64), pair.now).expect("it waits");
         assert_eq!(pair.settle(&mut ()).at_space, [message(64)], "{security}");
     }
 }
 
 #[test]
-fn a_message_longer_than_a_datagram_of_quic_is_refused_and_a_stream_takes_it() {
-    let (mut pair, _) = opened(&arrangement(Security::QuicDatagram, Suite::default()));
-    let refusal = pair.ground.apply(&message(1786), pair.now).unwrap_err();
-    assert_eq!(refusal.code, "too-long");
-    assert!(refusal.reason.contains("a stream takes it"), "{}", refusal.reason);
+fn a_message_longer_than_a_datagram_is_refused_and_a_stream_takes_it() {
+    for (security, says) in
+        [(Security::QuicDatagram, "a stream takes it"), (Security::Dtls, "a stream of QUIC takes it")]
+    {
+        let (mut pair, _) = opened(&arrangement(security, Suite::of(security)));
+        let refusal = pair.ground.apply(&message(1786), pair.now).unwrap_err();
+        assert_eq!(refusal.code, "too-long", "{security}");
+        assert!(refusal.reason.contains(says), "{}", refusal.reason);
+    }
     let (mut pair, _) = opened(&arrangement(Security::QuicStream, Suite::default()));
     pair.ground.apply(&message(1786), pair.now).expect("it fits");
     assert_eq!(pair.settle(&mut ()).at_space, [message(1786)]);
@@ -108,6 +117,77 @@ fn what_has_no_suite_takes_none() {
     }
     let error = Arrangement::new(Security::Restp, chosen, false).err().expect("it has one group").to_string();
     assert!(error.contains("Noise IK"), "{error}");
+}
+
+/// The longest message that DTLS takes leaves in one datagram of the length that is allowed, and comes.
+#[test]
+fn the_longest_message_of_dtls_fills_a_datagram() {
+    let (mut pair, _) = opened(&arrangement(Security::Dtls, Suite::of(Security::Dtls)));
+    // Its header has eight octets, the record 22 beside the message.
+    let longest = message(1452 - 22 - 8);
+    pair.ground.apply(&longest, pair.now).expect("it fits");
+    let traffic = pair.settle(&mut ());
+    assert_eq!(traffic.sent(End::Ground), (1452, 1));
+    assert_eq!(traffic.at_space, [longest]);
+    assert_eq!(pair.ground.apply(&message(1452 - 22 - 7), pair.now).unwrap_err().code, "too-long");
+}
+
+/// What anybody can send does not end a session of DTLS: neither a stranger's first flight, nor one that claims to be a
+/// later message, which the library takes for the end of everything.
+#[test]
+fn a_session_of_dtls_outlives_what_others_send() {
+    let dtls = arrangement(Security::Dtls, Suite::of(Security::Dtls));
+    let (mut pair, handshake) = opened(&dtls);
+    let stranger = dtls.open(&mut ()).expect("both ends can be made").ground.poll();
+    let Some(Output::Datagram(hello)) = stranger else { panic!("{stranger:?}") };
+    // The number of the message stands behind the record's header of 13, type and length (RFC 9147, section 5.2).
+    let mut later = hello.clone();
+    later[18] = 9;
+    let mut changed = handshake.flights[0].datagrams[0].clone();
+    *changed.last_mut().expect("it is long") ^= 1;
+    let own_last = &handshake.flights[2].datagrams[0];
+    let mut refused = 0;
+    for datagram in [&hello[..], &later, &changed, own_last, &[0x5A; 40], &[]] {
+        refused += usize::from(pair.space.process(datagram, pair.now).is_err());
+        pair.ground.apply(&message(64), pair.now).expect("it fits");
+        assert_eq!(pair.settle(&mut ()).at_space, [message(64)]);
+    }
+    assert!(refused > 0, "all of them were ignored, so that nothing was tried");
+}
+
+/// A record that was changed under way costs its message and no other.
+#[test]
+fn a_changed_record_of_dtls_costs_one_message() {
+    let (mut pair, _) = opened(&arrangement(Security::Dtls, Suite::of(Security::Dtls)));
+    pair.ground.apply(&message(64), pair.now).expect("it fits");
+    let Some(Output::Datagram(mut datagram)) = pair.ground.poll() else { panic!("no datagram") };
+    *datagram.last_mut().expect("it is long") ^= 1;
+    let _ = pair.space.process(&datagram, pair.now);
+    pair.ground.apply(&message(65), pair.now).expect("it fits");
+    assert_eq!(pair.settle(&mut ()).at_space, [message(65)]);
+}
+
+#[test]
+fn dtls_has_what_its_library_has() {
+    let usual = Suite::of(Security::Dtls);
+    for cipher in Cipher::ALL {
+        for group in [Group::X25519, Group::P256, Group::P384] {
+            for mutual in [false, true] {
+                let suite = Suite { cipher: *cipher, group, mutual, ..usual };
+                opened(&arrangement(Security::Dtls, suite));
+            }
+        }
+    }
+    for refused in [
+        Suite::default(),
+        Suite { provider: Provider::Ring, ..usual },
+        Suite { group: Group::P521, ..usual },
+        Suite { group: Group::X25519MlKem768, ..usual },
+        Suite { resumption: Resumption::Ticket, ..usual },
+    ] {
+        let error = Arrangement::new(Security::Dtls, refused, false).err().expect("it has less").to_string();
+        assert!(error.starts_with("DTLS by dimpl has aws-lc with x25519"), "{error}");
+    }
 }
 
 /// An earlier session's keys spare space its certificate, and 0-RTT spares ground the wait.
@@ -185,18 +265,19 @@ fn early_messages_that_space_does_not_take_are_sent_again() {
 
 #[test]
 fn only_so_many_messages_wait_for_a_handshake() {
-    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls, Security::Restp] {
-        let mut pair = arrangement(security, Suite::default()).open(&mut ()).expect("both ends can be made");
+    for security in WAIT {
+        let mut pair =
+            arrangement(security, Suite::of(security)).open(&mut ()).expect("both ends can be made");
         let refusal = (0..10_000).find_map(|_| pair.ground.apply(&message(1), pair.now).err());
         assert_eq!(refusal.expect("there is a limit").code, "full", "{security}");
     }
 }
 
-/// One call for each packet or record at either end, and in QUIC one for the header, too.
+/// One call for each packet or record at either end, and in QUIC and DTLS one for the header, too.
 #[test]
 fn ciphers_are_metered_in_every_security_that_has_a_place_for_it() {
     for &security in Security::ALL {
-        let (mut pair, _) = opened(&arrangement(security, Suite::default()));
+        let (mut pair, _) = opened(&arrangement(security, Suite::of(security)));
         meter::take();
         pair.ground.apply(&message(64), pair.now).expect("it fits");
         let datagrams: Vec<_> = std::iter::from_fn(|| pair.ground.poll()).collect();
@@ -206,7 +287,7 @@ fn ciphers_are_metered_in_every_security_that_has_a_place_for_it() {
         let opened = meter::take().calls;
         let expected = match security {
             Security::None | Security::Restp => 0,
-            Security::QuicStream | Security::QuicDatagram => 2,
+            Security::QuicStream | Security::QuicDatagram | Security::Dtls => 2,
             _ => 1,
         };
         assert_eq!((sealed, opened), (expected, expected), "{security}");
@@ -215,8 +296,8 @@ fn ciphers_are_metered_in_every_security_that_has_a_place_for_it() {
 
 #[test]
 fn a_handshake_takes_one_round_trip() {
-    for security in [Security::QuicStream, Security::Tls, Security::Restp] {
-        let (_, traffic) = opened(&arrangement(security, Suite::default()));
+    for security in [Security::QuicStream, Security::Tls, Security::Restp, Security::Dtls] {
+        let (_, traffic) = opened(&arrangement(security, Suite::of(security)));
         assert_eq!(traffic.round_trips(), 1, "{security}");
         let (octets, datagrams) = traffic.sent(End::Ground);
         assert_eq!(octets, traffic.datagrams(End::Ground).map(Vec::len).sum::<usize>(), "{security}");

@@ -103,7 +103,7 @@ fn drive(
 }
 
 fn both(security: Security, ground: impl Socket + 'static, space: impl Socket + 'static) {
-    let pair = Arrangement::new(security, Suite::default(), false)
+    let pair = Arrangement::new(security, Suite::of(security), false)
         .and_then(|arrangement| arrangement.open(&mut ()))
         .expect("both ends can be made");
     let sent: Vec<_> = (0..MESSAGES)
@@ -126,6 +126,7 @@ fn messages_go_to_space_and_back_over_udp() {
         Security::QuicStream,
         Security::QuicDatagram,
         Security::Restp,
+        Security::Dtls,
     ];
     for security in securities {
         let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");

@@ -4,10 +4,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use flight::dictionary::{TELEMETRY_PORT, bare, enable_output, ingest};
-use flight::message::Message;
+use flight::dictionary::{
+    COMMAND_PORT, IngestHousekeeping, OutputHousekeeping, TELEMETRY_PORT, bare, enable_output, ingest,
+    output as to_lab,
+};
+use flight::message::{Message, MessageId, command as telecommand};
+use flight::time::Subseconds;
 use serde_json::Value;
 
 const GROUND: &str = env!("CARGO_BIN_EXE_flight-ground");
@@ -268,6 +272,141 @@ fn help_shows_how() {
     }
 }
 
+/// What a flight software's counters of CI_LAB and TO_LAB grew by over datagrams that are right and wrong in all ways.
+#[derive(Debug, PartialEq, Eq)]
+struct Counted {
+    commands: u8,
+    command_errors: u8,
+    ingest_packets: u32,
+    ingest_errors: u32,
+    output_commands: u8,
+    output_errors: u8,
+}
+
+/// As a running cFS v7.0.0 counts them: a wrong checksum is nothing to it, CI_LAB counts no code that it does not know but
+/// counts a length that is not the command's, what follows a message is left out, and what is not whole is no message.
+const COUNTED_BY_CFS: Counted = Counted {
+    commands: 2,
+    command_errors: 1,
+    // Six of the seven below, and two that ask for housekeeping.
+    ingest_packets: 8,
+    ingest_errors: 1,
+    output_commands: 1,
+    output_errors: 1,
+};
+
+fn conversation() -> Vec<Vec<u8>> {
+    let ours = |id, code| bare(id, code).expect("it fits");
+    let mut wrong_checksum = ours(ingest::COMMAND, ingest::NOOP);
+    wrong_checksum[7] ^= 0xFF;
+    let noop = ours(to_lab::COMMAND, to_lab::NOOP);
+    vec![
+        ours(ingest::COMMAND, ingest::NOOP),
+        wrong_checksum,
+        ours(ingest::COMMAND, 77),
+        telecommand(ingest::COMMAND, 0, ingest::NOOP, b"long").expect("it fits"),
+        [&noop[..], b"more"].concat(),
+        ours(to_lab::COMMAND, 99),
+        noop[..7].to_vec(),
+    ]
+}
+
+/// How a flight software is spoken with.
+struct Pace {
+    /// How often it is asked for its first telemetry, and how long each answer is waited for.
+    attempts: u32,
+    wait: Duration,
+    /// For how long telemetry of its own accord may come after an answer; the last is the one that counts.
+    more: Duration,
+    /// Between two datagrams.
+    pause: Duration,
+}
+
+/// The node answers at once, and only when it is asked.
+const AT_ONCE: Pace =
+    Pace { attempts: 1, wait: Duration::from_secs(20), more: Duration::ZERO, pause: Duration::ZERO };
+
+/// cFS starts for some seconds, is woken now and then, keeps four messages of an id, and tells its state unasked.
+const NOW_AND_THEN: Pace = Pace {
+    attempts: 30,
+    wait: Duration::from_secs(2),
+    more: Duration::from_secs(3),
+    pause: Duration::from_millis(600),
+};
+
+/// Asks for housekeeping and returns its payload, whatever other telemetry comes beside it.
+fn asked(
+    socket: &UdpSocket,
+    commands: SocketAddr,
+    pace: &Pace,
+    (ask, id): (MessageId, MessageId),
+) -> Option<Vec<u8>> {
+    socket.send_to(&bare(ask, 0).expect("it fits"), commands).expect("it leaves");
+    let (mut last, mut until, mut buffer) = (None, Instant::now() + pace.wait, [0; 2000]);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return last;
+        }
+        socket.set_read_timeout(Some(left)).expect("above zero");
+        let Ok(octets) = socket.recv(&mut buffer) else { continue };
+        let message = Message::parse(&buffer[..octets]).expect("telemetry is whole");
+        if message.id() == id {
+            let read = message.telemetry(Subseconds::Bits16).expect("it is telemetry");
+            assert!(
+                read.time.seconds >= 1_001_000,
+                "the clock begins there, and shows {}",
+                read.time.seconds
+            );
+            if last.is_none() {
+                until = Instant::now() + pace.more;
+            }
+            last = Some(read.payload.to_vec());
+        }
+    }
+}
+
+/// Has the conversation with a flight software that sends telemetry to the socket.
+fn counted(socket: &UdpSocket, commands: SocketAddr, pace: &Pace) -> Counted {
+    let here = "127.0.0.1".parse().expect("it is one");
+    let of_ingest = (ingest::SEND_HOUSEKEEPING, ingest::HOUSEKEEPING);
+    let begun = (0..pace.attempts).any(|_| {
+        socket.send_to(&enable_output(here), commands).expect("it leaves");
+        asked(socket, commands, pace, of_ingest).is_some()
+    });
+    assert!(begun, "no housekeeping of CI_LAB came");
+    let counters = || {
+        let payload = asked(socket, commands, pace, of_ingest).expect("housekeeping of CI_LAB");
+        let of_ingest = IngestHousekeeping::decode(&payload).expect("its counters");
+        let of_output = (to_lab::SEND_HOUSEKEEPING, to_lab::HOUSEKEEPING);
+        let payload = asked(socket, commands, pace, of_output).expect("housekeeping of TO_LAB");
+        (of_ingest, OutputHousekeeping::decode(&payload).expect("its counters"))
+    };
+    let before = counters();
+    for datagram in conversation() {
+        socket.send_to(&datagram, commands).expect("it leaves");
+        std::thread::sleep(pace.pause);
+    }
+    let after = counters();
+    Counted {
+        commands: after.0.commands.wrapping_sub(before.0.commands),
+        command_errors: after.0.command_errors.wrapping_sub(before.0.command_errors),
+        ingest_packets: after.0.ingest_packets.wrapping_sub(before.0.ingest_packets),
+        ingest_errors: after.0.ingest_errors.wrapping_sub(before.0.ingest_errors),
+        output_commands: after.1.commands.wrapping_sub(before.1.commands),
+        output_errors: after.1.command_errors.wrapping_sub(before.1.command_errors),
+    }
+}
+
+#[test]
+fn the_node_counts_right_and_wrong_datagrams_as_cfs_does() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let port = socket.local_addr().expect("an address").port().to_string();
+    let node = Running::start(NODE, &["--commands", "127.0.0.1:0", "--telemetry-port", &port]);
+    let commands = node.address("commands").parse().expect("an address");
+    assert_eq!(counted(&socket, commands, &AT_ONCE), COUNTED_BY_CFS);
+}
+
 /// cFS's program `core-cpu1`, ended with the test.
 struct Cfs(Child);
 
@@ -300,6 +439,11 @@ fn a_real_cfs_answers_as_the_node_does_plain_and_behind_a_gateway() {
         return;
     };
     let _cfs = Cfs::start(&program);
+    {
+        let telemetry = UdpSocket::bind(("127.0.0.1", TELEMETRY_PORT)).expect("nobody else listens for it");
+        let commands = SocketAddr::from(([127, 0, 0, 1], COMMAND_PORT));
+        assert_eq!(counted(&telemetry, commands, &NOW_AND_THEN), COUNTED_BY_CFS);
+    }
     let patient = ["-n", "10", "--octets", "64,752", "--gap", "100ms", "--wait", "30s"];
     let plain = measured(&[&["echo"][..], &patient].concat());
     for row in plain["rows"].as_array().expect("rows") {

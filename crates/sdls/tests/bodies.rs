@@ -1,4 +1,4 @@
-//! The fuzz bodies, run over octets by chance and over the published vectors; `make fuzz` runs them for longer.
+//! The fuzz bodies, run over octets by chance and over their corpora; `make fuzz` runs them for longer.
 
 #[path = "../fuzz/bodies/cop1.rs"]
 mod cop1;
@@ -9,9 +9,69 @@ mod procedures;
 #[path = "../fuzz/bodies/process.rs"]
 mod process;
 
+use std::path::{Path, PathBuf};
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sdls::check::fecf;
+use sdls::frame::{
+    AosFrame, AosParameters, TcFrame, TcParameters, TmFrame, TmParameters, TransferFrame, UslpFrame,
+    UslpLength, UslpParameters,
+};
+
+/// The files that a fuzz target begins with.
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let files = std::fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").path());
+    let files: Vec<_> = files.map(|path| (path.clone(), std::fs::read(path).expect("a file"))).collect();
+    assert!(!files.is_empty(), "{}", folder.display());
+    files
+}
+
+fn play(target: &str, body: fn(&[u8])) {
+    corpus(target).iter().for_each(|(_, data)| body(data));
+}
+
+#[test]
+fn the_bodies_hold_on_their_corpora() {
+    play("frames", frames::frames);
+    play("process", process::process);
+    play("procedures", procedures::procedures);
+    play("cop1", cop1::cop1);
+}
+
+/// Each frame of the corpus is one of the protocol that its name says, so that the fuzzer begins behind the first checks.
+#[test]
+fn frames_of_the_corpus_are_taken() {
+    let mut kinds = [0; 4];
+    for (path, data) in corpus("frames") {
+        let (choice, octets) = (data[0], &data[2..]);
+        let (fecf, other, ocf) = (choice & 1 != 0, choice & 2 != 0, choice & 4 != 0);
+        let (insert_zone, frame) = (usize::from(choice >> 3 & 3), octets.len());
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let (kind, taken) = match name.split('-').next() {
+            Some("tc") => {
+                let parameters = TcParameters { segment_header: other, fecf, largest: 1024 };
+                (0, TcFrame::decode(octets, &parameters).is_ok())
+            }
+            Some("tm") => (1, TmFrame::decode(octets, &TmParameters { frame, fecf }).is_ok()),
+            Some("aos") => {
+                let parameters = AosParameters { frame, fhec: other, insert_zone, ocf, fecf };
+                (2, AosFrame::decode(octets, &parameters).is_ok())
+            }
+            Some("uslp") => {
+                let length = if ocf { UslpLength::Fixed(frame) } else { UslpLength::UpTo(500) };
+                let truncated = other.then_some(frame);
+                let parameters = UslpParameters { length, insert_zone, fecf, truncated };
+                (3, UslpFrame::decode(octets, &parameters).is_ok())
+            }
+            _ => continue,
+        };
+        assert!(taken, "{name}");
+        kinds[kind] += 1;
+    }
+    assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
+}
 
 /// Octets that begin like a frame of some protocol, with length fields and FECF put right.
 fn framed() -> impl Strategy<Value = Vec<u8>> {

@@ -3,6 +3,7 @@
 from gauntlet.benches import (
     space_attacks,
     space_company,
+    space_elsewhere,
     space_handshakes,
     space_instructions,
     space_memory,
@@ -19,6 +20,13 @@ _ALL: tuple[Bench, ...] = (
     space_instructions.BENCH,
     space_sizes.BENCH,
     space_attacks.BENCH,
+    space_messages.DTLS,
+    space_handshakes.DTLS,
+    space_memory.DTLS,
+    space_instructions.DTLS,
+    space_attacks.DTLS,
+    space_elsewhere.SIZES,
+    space_elsewhere.INSTRUCTIONS,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

@@ -1,11 +1,26 @@
 """What each security of a command link gives: attacks that are played on it (crate `flight-links`)."""
 
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
 import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import BOTH, SECURITIES, SERVER, certificates, machine, ready, values
+from gauntlet.benches.space_link import (
+    BEYOND,
+    BOTH,
+    SECURITIES,
+    SERVER,
+    certificates,
+    keeping_to,
+    machine,
+    ready,
+    values,
+)
+from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
 from gauntlet.space.programs import rows
@@ -14,11 +29,11 @@ _TIMES = 3
 """How often each attack is played: with new keys each time, and to the same end."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def _measure(securities: Sequence[str], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     tell("Every attack on every security.")
     found = []
     for time in range(_TIMES):
-        one = rows(PROGRAM, ["attacks"])
+        one = rows(PROGRAM, ["attacks", *keeping_to(securities)])
         found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
     samples = pa.concat_tables(found, promote_options="permissive")
     return Measured(table(samples), machine(), {"attacks": samples})
@@ -38,35 +53,64 @@ def table(samples: pa.Table) -> pa.Table:
     )
 
 
-_PLANNED = Plan(
-    {
-        "attack": [
-            "command as a stranger",
-            "answer as a stranger",
-            "read",
-            "change",
-            "replay",
-            "replay after a restart",
-            "replay 0-RTT",
-            "read with keys leaked later",
-            "answer with ground's keys",
-        ],
-        "security": values(SECURITIES),
-        "certificates": [SERVER, BOTH],
-        "resumption": ["none", "0-rtt"],
-    },
-    _TIMES,
+_EARLY = "replay 0-RTT"
+
+_ATTACKS = (
+    "command as a stranger",
+    "answer as a stranger",
+    "read",
+    "change",
+    "replay",
+    "replay after a restart",
+    _EARLY,
+    "read with keys leaked later",
+    "answer with ground's keys",
 )
 
-BENCH = Bench(
-    name="space-attacks",
-    about="Attacks on a command link, played on every security: which succeed.",
-    measures=(
-        Kpi("succeeds", "Attacks that succeed", "%", 100.0, False, "1 where it does, 0 where not.", most=1.0),
-    ),
-    full=_PLANNED,
-    quick=_PLANNED,
-    measure=_measure,
-    ready=ready,
-    labels={"security": SECURITIES},
+
+def _bench(name: str, about: str, securities: dict[Any, str], plan: Plan) -> Bench:
+    return Bench(
+        name=name,
+        about=about,
+        measures=(
+            Kpi(
+                "succeeds",
+                "Attacks that succeed",
+                "%",
+                100.0,
+                False,
+                "1 where it does, 0 where not.",
+                most=1.0,
+            ),
+        ),
+        full=plan,
+        quick=plan,
+        measure=partial(_measure, list(securities)),
+        ready=ready,
+        labels={"security": securities},
+    )
+
+
+def _plan(securities: dict[Any, str], attacks: Sequence[str], resumption: Sequence[str]) -> Plan:
+    factors: dict[str, list[Factor]] = {
+        "attack": [*attacks],
+        "security": values(securities),
+        "certificates": [SERVER, BOTH],
+        "resumption": [*resumption],
+    }
+    return Plan(factors, _TIMES)
+
+
+BENCH = _bench(
+    "space-attacks",
+    "Attacks on a command link, played on every security: which succeed.",
+    SECURITIES,
+    _plan(SECURITIES, _ATTACKS, ["none", "0-rtt"]),
+)
+
+DTLS = _bench(
+    "space-attacks-dtls",
+    "Attacks on a command link under DTLS: which succeed.",
+    BEYOND,
+    _plan(BEYOND, [attack for attack in _ATTACKS if attack != _EARLY], ["none"]),
 )

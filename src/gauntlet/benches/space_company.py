@@ -23,6 +23,7 @@ from gauntlet.benches.space_messages import (
     arguments,
     check_apart,
     check_samples,
+    told,
 )
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
@@ -58,7 +59,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         # Each way comes first as often as the other, so that a machine that warms up favours neither.
         for way, asked in ways if block % 2 == 0 else reversed(ways):
             some = ["messages", "--seed", str(seed), "--block", str(block), "--samples", str(samples)]
-            one = parts.take(f"{way}-{block}", same, partial(rows, PROGRAM, [*some, *arguments(asked)]))
+            one = parts.take(f"{way}-{block}", same, partial(rows, PROGRAM, [*some, *told(asked)]))
             check_samples(one, {_REST_MS: samples})
             found.append(one.append_column(COMPANY, pa.array([way] * one.num_rows)))
     everything = pa.concat_tables(found, promote_options="permissive")

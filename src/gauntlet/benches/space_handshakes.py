@@ -1,5 +1,7 @@
 """What both ends compute to open a session, by the thread's clock (crate `flight-links`)."""
 
+from collections.abc import Sequence
+from functools import partial
 from statistics import fmean, median
 
 import pyarrow as pa
@@ -8,6 +10,7 @@ from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import (
+    BEYOND,
     BOTH,
     CIPHERS,
     GROUPS,
@@ -17,6 +20,7 @@ from gauntlet.benches.space_link import (
     SIGNATURES,
     certificates,
     facts,
+    keeping_to,
     machine,
     ready,
     values,
@@ -31,9 +35,12 @@ _BLOCKS = (10, 5)
 """Of the program, in full and quick."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+_SECURITIES = ("quic-stream", "tls", "restp")
+
+
+def _measure(securities: Sequence[str], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     tell("Every kind of handshake that the libraries have, in random order.")
-    some = ["handshakes", "--seed", str(seed), *(["--quick"] if quick else [])]
+    some = ["handshakes", "--seed", str(seed), *(["--quick"] if quick else []), *keeping_to(securities)]
     samples = parts.take("handshakes", facts(), lambda: rows(PROGRAM, some))
     return Measured(table(samples), machine(), {"handshakes": samples})
 
@@ -74,8 +81,19 @@ def _time(name: str, label: str, definition: str) -> Kpi:
 
 _UNTIL = "computes until neither end has anything more to say: tickets and confirmations are part of it."
 
+_MEASURES = (
+    _time("client_mean_s", "Handshake, client, mean", f"What the client {_UNTIL}"),
+    _time("server_mean_s", "Handshake, server, mean", f"What the server {_UNTIL}"),
+    _time("handshake_mean_s", "Handshake, both ends, mean", "Client and server together."),
+    _time("client_median_s", "Handshake, client, median", f"What the client {_UNTIL}"),
+    _time("server_median_s", "Handshake, server, median", f"What the server {_UNTIL}"),
+    _time("handshake_median_s", "Handshake, both ends, median", "Client and server together."),
+    Kpi("handshake_bytes", "Bytes of a handshake", "B", 1.0, False, "That both ends sent."),
+    Kpi("round_trips", "Round trips", "", 1.0, False, "Before the client may send; TCP's own not counted."),
+)
+
 _PLANNED: dict[str, list[Factor]] = {
-    "security": ["quic-stream", "tls", "restp"],
+    "security": [*_SECURITIES],
     "provider": ["aws-lc", "ring"],
     "cipher": ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"],
     "group": values(GROUPS),
@@ -88,24 +106,41 @@ BENCH = Bench(
     name="space-handshakes",
     about="Computing time, bytes and round trips of handshakes, by group, signature, certificates and "
     "resumption.",
-    measures=(
-        _time("client_mean_s", "Handshake, client, mean", f"What the client {_UNTIL}"),
-        _time("server_mean_s", "Handshake, server, mean", f"What the server {_UNTIL}"),
-        _time("handshake_mean_s", "Handshake, both ends, mean", "Client and server together."),
-        _time("client_median_s", "Handshake, client, median", f"What the client {_UNTIL}"),
-        _time("server_median_s", "Handshake, server, median", f"What the server {_UNTIL}"),
-        _time("handshake_median_s", "Handshake, both ends, median", "Client and server together."),
-        Kpi("handshake_bytes", "Bytes of a handshake", "B", 1.0, False, "That both ends sent."),
-        Kpi(
-            "round_trips", "Round trips", "", 1.0, False, "Before the client may send; TCP's own not counted."
-        ),
-    ),
+    measures=_MEASURES,
     full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
-    measure=_measure,
+    measure=partial(_measure, _SECURITIES),
     ready=ready,
     labels={
         "security": {**SECURITIES, "quic-stream": "QUIC"},
+        "provider": PROVIDERS,
+        "cipher": CIPHERS,
+        "group": GROUPS,
+        "signature": SIGNATURES,
+    },
+)
+
+_PLANNED_DTLS: dict[str, list[Factor]] = {
+    "security": values(BEYOND),
+    "provider": ["aws-lc"],
+    "cipher": ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"],
+    "group": ["x25519", "p-256", "p-384"],
+    "signature": ["ecdsa-p256"],
+    "certificates": [SERVER, BOTH],
+    "resumption": ["none"],
+}
+"""What its library has."""
+
+DTLS = Bench(
+    name="space-handshakes-dtls",
+    about="Computing time, bytes and round trips of DTLS's handshakes, by group, cipher and certificates.",
+    measures=_MEASURES,
+    full=Plan(_PLANNED_DTLS, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
+    quick=Plan(_PLANNED_DTLS, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
+    measure=partial(_measure, list(BEYOND)),
+    ready=ready,
+    labels={
+        "security": BEYOND,
         "provider": PROVIDERS,
         "cipher": CIPHERS,
         "group": GROUPS,

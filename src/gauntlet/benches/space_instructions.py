@@ -3,6 +3,8 @@
 """
 
 import shutil
+from collections.abc import Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -10,10 +12,12 @@ from gauntlet.benches import grouped, space_link
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import PROVIDERS, SECURITIES, facts, machine, values
+from gauntlet.benches.space_link import BEYOND, PROVIDERS, SECURITIES, facts, machine, values
 from gauntlet.errors import UserError
+from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.space.footprint import PAYLOADS, instructions
+from gauntlet.space import footprint
+from gauntlet.space.footprint import PAYLOADS
 
 _TIMES = 3
 """How often it is counted: AWS-LC gathers randomness when it starts, so that counts differ a little."""
@@ -27,11 +31,11 @@ def _ready() -> None:
         raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def _measure(pairs: Sequence[footprint.Pair], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     same, found = facts(), []
     for time in range(_TIMES):
         tell(f"{time + 1} of {_TIMES}: instructions of each security.")
-        one = parts.take(f"instructions-{time}", same, lambda: instructions(quick, tell))
+        one = parts.take(f"instructions-{time}", same, lambda: footprint.instructions(quick, tell, pairs))
         found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
     samples = pa.concat_tables(found, promote_options="permissive")
     return Measured(table(samples), machine(), {"instructions": samples})
@@ -54,25 +58,37 @@ def _work(row: Row) -> str:
     return HANDSHAKE if row["what"] == HANDSHAKE else f"message-{row['payload_octets']}"
 
 
-def _plan(payloads: tuple[int, ...]) -> Plan:
+def _plan(securities: list[Factor], providers: list[Factor], payloads: tuple[int, ...]) -> Plan:
     work = [*(f"message-{octets}" for octets in payloads), HANDSHAKE]
-    return Plan({"security": values(SECURITIES), "provider": values(PROVIDERS), "work": [*work]}, _TIMES)
+    return Plan({"security": securities, "provider": providers, "work": [*work]}, _TIMES)
+
+
+_MEASURES = (Kpi("instructions", "Instructions", "", 1.0, False, "By callgrind, both ends together."),)
+
+_WORK = {
+    **{f"message-{octets}": f"message of {octets:,} bytes" for octets in PAYLOADS},
+    HANDSHAKE: "handshake",
+}
 
 
 BENCH = Bench(
     name="space-instructions",
     about="Instructions of a message with what follows it, and of a handshake, both ends together.",
-    measures=(Kpi("instructions", "Instructions", "", 1.0, False, "By callgrind, both ends together."),),
-    full=_plan(PAYLOADS),
-    quick=_plan(PAYLOADS[-1:]),
-    measure=_measure,
+    measures=_MEASURES,
+    full=_plan(values(SECURITIES), values(PROVIDERS), PAYLOADS),
+    quick=_plan(values(SECURITIES), values(PROVIDERS), PAYLOADS[-1:]),
+    measure=partial(_measure, footprint.SECURITIES),
     ready=_ready,
-    labels={
-        "security": SECURITIES,
-        "provider": PROVIDERS,
-        "work": {
-            **{f"message-{octets}": f"message of {octets:,} bytes" for octets in PAYLOADS},
-            HANDSHAKE: "handshake",
-        },
-    },
+    labels={"security": SECURITIES, "provider": PROVIDERS, "work": _WORK},
+)
+
+DTLS = Bench(
+    name="space-instructions-dtls",
+    about="Instructions of a message and of a handshake under DTLS, both ends together.",
+    measures=_MEASURES,
+    full=_plan(values(BEYOND), ["aws-lc"], PAYLOADS),
+    quick=_plan(values(BEYOND), ["aws-lc"], PAYLOADS[-1:]),
+    measure=partial(_measure, footprint.BEYOND),
+    ready=_ready,
+    labels={"security": BEYOND, "provider": PROVIDERS, "work": _WORK},
 )

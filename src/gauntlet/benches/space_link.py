@@ -1,5 +1,6 @@
 """What the benches of a command link have in common: names of what is compared, and the machine."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from gauntlet.experiment.runspec import Factor
@@ -16,6 +17,11 @@ SECURITIES: dict[Any, str] = {
     "tls": "TLS over TCP",
     "restp": "ResTP protected",
 }
+"""Those of the plans that the study SPACE registered."""
+
+BEYOND: dict[Any, str] = {"dtls": "DTLS 1.3"}
+"""Those that came later. Benches of their own measure them, so that what is registered stays what it is."""
+
 PROVIDERS: dict[Any, str] = {"-": "none", "rustcrypto": "RustCrypto", "aws-lc": "AWS-LC", "ring": "ring"}
 CIPHERS: dict[Any, str] = {
     "-": "none",
@@ -39,6 +45,11 @@ SIGNATURES: dict[Any, str] = {
 }
 SERVER, BOTH = "server", "both ends"
 """Who shows a certificate."""
+
+
+def keeping_to(securities: Iterable[str]) -> list[str]:
+    """Words that keep `flight-bench` to these securities, of all that it has."""
+    return [word for security in securities for word in ("--security", security)]
 
 
 def values(names: dict[Any, str]) -> list[Factor]:

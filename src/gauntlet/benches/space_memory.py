@@ -11,20 +11,21 @@ from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import PROVIDERS, SECURITIES, facts, machine, ready, values
+from gauntlet.benches.space_link import BEYOND, PROVIDERS, SECURITIES, facts, machine, ready, values
+from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.space.footprint import memory
+from gauntlet.space import footprint
 
 _TIMES = (5, 3)
 """How often it is measured, in full and quick: a process each time."""
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def _measure(pairs: Sequence[footprint.Pair], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     times, same = _TIMES[quick], facts()
     found = []
     for time in range(times):
         tell(f"{time + 1} of {times}: a process for each security.")
-        one = parts.take(f"memory-{time}", same, lambda: memory(quick, tell))
+        one = parts.take(f"memory-{time}", same, lambda: footprint.memory(quick, tell, pairs))
         found.append(one.append_column(grouped.BLOCK, pa.array([time] * one.num_rows)))
     samples = pa.concat_tables(found, promote_options="permissive")
     return Measured(table(samples), machine(), {"memory": samples})
@@ -58,6 +59,31 @@ def _octets(name: str, label: str, definition: str) -> Kpi:
     return Kpi(name, label, "kB", 1e-3, False, definition)
 
 
+_MEASURES = (
+    _octets("heap_peak_bytes", "Peak of the heap", "What Rust takes, by a counting allocator."),
+    _octets(
+        "heap_peak_with_c_bytes",
+        "Peak of the heap, C too",
+        "By valgrind's massif, which sees C libraries too; none without valgrind.",
+    ),
+    _octets("heap_a_link_bytes", "Heap of a link", "What one link holds, both ends together."),
+    _octets(
+        "heap_a_further_link_with_c_bytes",
+        "Heap of a further link, C too",
+        "The slope of massif's peak from 1 link to 33, both ends; none without valgrind.",
+    ),
+    _octets("rss_peak_bytes", "Peak of the resident set", "Of the process with both ends."),
+    _octets("pss_bytes", "Proportional set", "Of the process with both ends, at its end."),
+    replace(
+        _octets(
+            "rss_a_further_link_bytes",
+            "Resident set of a further link",
+            "The slope from 1 link to 33, both ends; small ones drown in pages that come and go.",
+        ),
+        least=-inf,
+    ),
+)
+
 _PLANNED = {
     "security": values(SECURITIES),
     "provider": values(PROVIDERS),
@@ -66,33 +92,23 @@ _PLANNED = {
 BENCH = Bench(
     name="space-memory",
     about="Heap and resident set of a process that holds both ends of a link, by security.",
-    measures=(
-        _octets("heap_peak_bytes", "Peak of the heap", "What Rust takes, by a counting allocator."),
-        _octets(
-            "heap_peak_with_c_bytes",
-            "Peak of the heap, C too",
-            "By valgrind's massif, which sees C libraries too; none without valgrind.",
-        ),
-        _octets("heap_a_link_bytes", "Heap of a link", "What one link holds, both ends together."),
-        _octets(
-            "heap_a_further_link_with_c_bytes",
-            "Heap of a further link, C too",
-            "The slope of massif's peak from 1 link to 33, both ends; none without valgrind.",
-        ),
-        _octets("rss_peak_bytes", "Peak of the resident set", "Of the process with both ends."),
-        _octets("pss_bytes", "Proportional set", "Of the process with both ends, at its end."),
-        replace(
-            _octets(
-                "rss_a_further_link_bytes",
-                "Resident set of a further link",
-                "The slope from 1 link to 33, both ends; small ones drown in pages that come and go.",
-            ),
-            least=-inf,
-        ),
-    ),
+    measures=_MEASURES,
     full=Plan(_PLANNED, _TIMES[0]),
     quick=Plan(_PLANNED, _TIMES[1]),
-    measure=_measure,
+    measure=partial(_measure, footprint.SECURITIES),
     ready=ready,
     labels={"security": SECURITIES, "provider": PROVIDERS},
+)
+
+_PLANNED_DTLS: dict[str, list[Factor]] = {"security": values(BEYOND), "provider": ["aws-lc"]}
+
+DTLS = Bench(
+    name="space-memory-dtls",
+    about="Heap and resident set of a process that holds both ends of a link under DTLS.",
+    measures=_MEASURES,
+    full=Plan(_PLANNED_DTLS, _TIMES[0]),
+    quick=Plan(_PLANNED_DTLS, _TIMES[1]),
+    measure=partial(_measure, footprint.BEYOND),
+    ready=ready,
+    labels={"security": BEYOND, "provider": PROVIDERS},
 )

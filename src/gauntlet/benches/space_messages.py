@@ -22,7 +22,17 @@ from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import BLOCK, Row
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import CIPHERS, PROVIDERS, SECURITIES, facts, machine, ready, values
+from gauntlet.benches.space_link import (
+    BEYOND,
+    CIPHERS,
+    PROVIDERS,
+    SECURITIES,
+    facts,
+    keeping_to,
+    machine,
+    ready,
+    values,
+)
 from gauntlet.errors import RunError
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space.programs import BENCH as PROGRAM
@@ -42,7 +52,7 @@ _STUDY = (128, 256, 512, 1024)
 _ENDS = (64, *_STUDY, 1786)
 
 Asked = tuple[Sequence[str], Sequence[int], Sequence[int], Sequence[str]]
-"""Securities (none: all), payloads, rests in milliseconds, further arguments."""
+"""Securities (none: all that are registered), payloads, rests in milliseconds, further arguments."""
 
 _FULL: tuple[Asked, ...] = (
     ((), _ENDS, (0,), ()),
@@ -57,6 +67,11 @@ _QUICK: tuple[Asked, ...] = (
     ((), _STUDY, (0,), ()),
     ((*_MAIN, "sdls-gcm"), (128, 1024), (2000,), _USUAL),
 )
+
+_DATAGRAMS = ("sdls-gcm-aws-lc", "quic-datagram", "dtls")
+"""DTLS and what promises as little: each message whole or not at all."""
+
+_FULL_DTLS: tuple[Asked, ...] = ((_DATAGRAMS, (128, 1024), (0, 2000), _USUAL),)
 
 _BLOCKS = (10, 3)
 """In full and quick."""
@@ -73,10 +88,16 @@ APART_MS = 70
 def arguments(asked: Asked) -> list[str]:
     """What `flight-bench messages` is asked for."""
     securities, payloads, rests, more = asked
-    named = [it for security in securities for it in ("--security", security)]
+    named = keeping_to(securities)
     lengths = [it for payload in payloads for it in ("--payload", str(payload))]
     gaps = [it for rest in rests for it in ("--gap", str(rest))]
     return [*named, *lengths, *gaps, *more]
+
+
+def told(asked: Asked) -> list[str]:
+    """The same, with all securities by their names: the program has more than were registered."""
+    securities, *_ = asked
+    return [*arguments(asked), *([] if securities else keeping_to(SECURITIES))]
 
 
 def _details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
@@ -85,8 +106,8 @@ def _details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
     return {"asked": [arguments(it) for it in asked], "samples": samples, "apart_ms": APART_MS, "cores": 1}
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
-    plan, blocks = (_QUICK, _BLOCKS[1]) if quick else (_FULL, _BLOCKS[0])
+def _measure(plans: Sequence[Sequence[Asked]], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    plan, blocks = plans[quick], _BLOCKS[quick]
     same = facts()
     check_apart(same["libraries"])
     some = ["messages", "--seed", str(seed), *(["--quick"] if quick else [])]
@@ -99,7 +120,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             minutes = (time.monotonic() - began) / measured * (blocks - block) / 60
             left = f", about {minutes:.0f} min left"
         tell(f"Block {block + 1} of {blocks}{left}: the rests between messages take their time.")
-        asked = [[*some, "--block", str(block), *arguments(it)] for it in plan]
+        asked = [[*some, "--block", str(block), *told(it)] for it in plan]
         one = parts.take(f"block-{block}", same, partial(_asked, asked))
         check_samples(one, {rest: counts[quick] for rest, counts in _SAMPLES.items()})
         measured += parts.found == there
@@ -185,24 +206,30 @@ _OF_A_BLOCK = "of the messages of a block: framing and ciphers together, without
 MEAN = _time("message_mean_s", "Time of a message, mean", f"The mean {_OF_A_BLOCK}")
 MEDIAN = _time("message_median_s", "Time of a message, median", f"The median {_OF_A_BLOCK}")
 
+_MEASURES = (
+    MEAN,
+    MEDIAN,
+    _time("message_p99_s", "Time of a message, 99th percentile", f"The 99th percentile {_OF_A_BLOCK}"),
+    _time("crypto_mean_s", "Time inside the cipher, mean", "Encryption or decryption of the payload."),
+    _time("crypto_median_s", "Time inside the cipher, median", "Encryption or decryption of the payload."),
+    Kpi("crypto_share", "Share of the cipher", "%", 100.0, False, "Of all time of a block.", most=1.0),
+    _time("system_call_mean_s", "Time of the system call, mean", "Sending or receiving, beside the rest."),
+    Kpi("datagram_bytes", "Bytes over the link", "B", 1.0, False, "Of all datagrams of a message."),
+)
+
+_WORDS: dict[str, Mapping[Any, str]] = {
+    "security": SECURITIES,
+    "provider": PROVIDERS,
+    "cipher": CIPHERS,
+    "operation": {"apply": "sender", "process": "receiver"},
+    "gap_s": {0.0: "none", 0.01: "10 ms", 0.5: "0.5 s", 2.0: "2 s"},
+}
+
 BENCH = Bench(
     name="space-messages",
     about="Computing time of one message at its sender and its receiver, by security, payload and the rest "
     "before it.",
-    measures=(
-        MEAN,
-        MEDIAN,
-        _time("message_p99_s", "Time of a message, 99th percentile", f"The 99th percentile {_OF_A_BLOCK}"),
-        _time("crypto_mean_s", "Time inside the cipher, mean", "Encryption or decryption of the payload."),
-        _time(
-            "crypto_median_s", "Time inside the cipher, median", "Encryption or decryption of the payload."
-        ),
-        Kpi("crypto_share", "Share of the cipher", "%", 100.0, False, "Of all time of a block.", most=1.0),
-        _time(
-            "system_call_mean_s", "Time of the system call, mean", "Sending or receiving, beside the rest."
-        ),
-        Kpi("datagram_bytes", "Bytes over the link", "B", 1.0, False, "Of all datagrams of a message."),
-    ),
+    measures=_MEASURES,
     full=Plan(
         {
             "security": values(SECURITIES),
@@ -227,13 +254,41 @@ BENCH = Bench(
         _BLOCKS[1],
         _details(_QUICK, quick=True),
     ),
-    measure=_measure,
+    measure=partial(_measure, (_FULL, _QUICK)),
+    ready=ready,
+    labels=_WORDS,
+)
+
+
+def _plan_dtls(quick: bool) -> Plan:
+    return Plan(
+        {
+            "security": [*_DATAGRAMS],
+            "provider": ["aws-lc"],
+            "cipher": ["aes-256-gcm"],
+            "operation": ["apply", "process"],
+            "payload_bytes": [128, 1024],
+            "gap_s": [0.0, 2.0],
+        },
+        _BLOCKS[quick],
+        _details(_FULL_DTLS, quick),
+    )
+
+
+DTLS = Bench(
+    name="space-messages-dtls",
+    about="Computing time of one message under DTLS, and in the same blocks under what promises as little: "
+    "SDLS and QUIC's datagrams.",
+    measures=_MEASURES,
+    full=_plan_dtls(quick=False),
+    quick=_plan_dtls(quick=True),
+    measure=partial(_measure, (_FULL_DTLS, _FULL_DTLS)),
     ready=ready,
     labels={
-        "security": SECURITIES,
-        "provider": PROVIDERS,
-        "cipher": CIPHERS,
-        "operation": {"apply": "sender", "process": "receiver"},
-        "gap_s": {0.0: "none", 0.01: "10 ms", 0.5: "0.5 s", 2.0: "2 s"},
+        **_WORDS,
+        "security": {name: (SECURITIES | BEYOND)[name] for name in _DATAGRAMS},
+        "provider": {"aws-lc": PROVIDERS["aws-lc"]},
+        "cipher": {"aes-256-gcm": CIPHERS["aes-256-gcm"]},
+        "gap_s": {0.0: "none", 2.0: "2 s"},
     },
 )

@@ -125,8 +125,9 @@ def _steps(quick: bool, seed: int, programs: dict[str, Any], tell: Tell) -> Iter
     some = ["--seed", str(seed), *(["--quick"] if quick else [])]
     yield Step("attacks", "Attacks: what each security gives.", lambda: rows(BENCH, ["attacks"]))
     yield Step("handshakes", "Handshakes.", lambda: rows(BENCH, ["handshakes", *some]))
-    yield Step("memory", "Memory.", lambda: footprint.memory(quick, tell))
-    yield Step("instructions", "Instructions.", lambda: footprint.instructions(quick, tell))
+    pairs = (*footprint.SECURITIES, *footprint.BEYOND)
+    yield Step("memory", "Memory.", lambda: footprint.memory(quick, tell, pairs))
+    yield Step("instructions", "Instructions.", lambda: footprint.instructions(quick, tell, pairs))
     yield Step("sizes", "Sizes.", footprint.sizes)
     blocks = programs["blocks_quick" if quick else "blocks"]
     for block in range(blocks):

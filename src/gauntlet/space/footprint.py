@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,10 @@ import pyarrow as pa
 from gauntlet.errors import RunError, UserError
 from gauntlet.space.programs import MEMORY, first_row, program
 
-SECURITIES = (
+Pair = tuple[str, str]
+"""A security with the provider of TLS; those without TLS take no notice of it."""
+
+SECURITIES: tuple[Pair, ...] = (
     ("none", "aws-lc"),
     ("sdls-gcm", "aws-lc"),
     ("sdls-gcm-aws-lc", "aws-lc"),
@@ -25,7 +28,10 @@ SECURITIES = (
     ("tls", "ring"),
     ("restp", "aws-lc"),
 )
-"""Securities with the provider of TLS; those without TLS take no notice of it."""
+"""Those of the plans that the study SPACE registered."""
+
+BEYOND: tuple[Pair, ...] = (("dtls", "aws-lc"),)
+"""Those that came later."""
 
 _LINKS = 33
 """Links open at once, for what a further one takes of memory."""
@@ -79,11 +85,11 @@ BACK_ENDS = (*_BACK_ENDS, _REST)
 """Rows of the table of sizes."""
 
 
-def memory(quick: bool, tell: Callable[[str], None]) -> pa.Table:
+def memory(quick: bool, tell: Callable[[str], None], pairs: Sequence[Pair]) -> pa.Table:
     """Heap, resident set, and, where valgrind is installed, the heap of C libraries too."""
     valgrind = _valgrind(tell, "no heap of C libraries")
     found = []
-    for options in _options(quick):
+    for options in _options(quick, pairs):
         printed = first_row(_output([str(program(MEMORY)), *options])[0])
         row: dict[str, Any] = {
             name: int(value) if name.startswith(tuple(_NUMBERS.split())) else value
@@ -100,7 +106,7 @@ def memory(quick: bool, tell: Callable[[str], None]) -> pa.Table:
     return pa.Table.from_pylist(found)
 
 
-def instructions(quick: bool, tell: Callable[[str], None]) -> pa.Table:
+def instructions(quick: bool, tell: Callable[[str], None], pairs: Sequence[Pair]) -> pa.Table:
     """Instructions of a message and of a handshake, both ends together; no rows without valgrind."""
     schema = pa.schema(
         {
@@ -113,7 +119,7 @@ def instructions(quick: bool, tell: Callable[[str], None]) -> pa.Table:
     )
     valgrind = _valgrind(tell, "no instructions")
     found = []
-    for options in _options(quick) if valgrind else []:
+    for options in _options(quick, pairs) if valgrind else []:
         for payload in PAYLOADS[-1:] if quick else PAYLOADS:
             base, printed = _callgrind(str(valgrind), [*options, "--messages", "0"])
             name = {column: printed[column] for column in ("security", "provider")}
@@ -167,10 +173,10 @@ def of_back_end(symbol: str) -> str:
     return _REST
 
 
-def _options(quick: bool = False) -> list[list[str]]:
+def _options(quick: bool, pairs: Sequence[Pair]) -> list[list[str]]:
     """Options of the program for each security; quick, without those that are much like another."""
     alike = {("sdls-cmac", "aws-lc"), ("quic-datagram", "aws-lc"), ("tls", "ring")} if quick else set()
-    chosen = [pair for pair in SECURITIES if pair not in alike]
+    chosen = [pair for pair in pairs if pair not in alike]
     return [["--security", security, "--provider", provider] for security, provider in chosen]
 
 

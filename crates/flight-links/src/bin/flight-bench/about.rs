@@ -8,10 +8,11 @@ use super::schedule::{APART, Schedule};
 const LOCK: &str = include_str!("../../../../../Cargo.lock");
 
 /// Libraries whose work is measured.
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 11] = [
     "aes-gcm",
     "aws-lc-rs",
     "aws-lc-sys",
+    "dimpl",
     "quinn-proto",
     "restp-proto",
     "ring",

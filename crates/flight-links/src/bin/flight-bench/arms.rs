@@ -42,7 +42,7 @@ fn rank(security: Security, suite: &Suite) -> Rank {
     match security {
         Security::SdlsGcm | Security::SdlsGcmAwsLc => Rank::Main,
         Security::QuicStream if *suite == Suite::default() => Rank::Main,
-        _ if Suite { provider: suite.provider, ..Suite::default() } == *suite => Rank::Security,
+        _ if Suite { provider: suite.provider, ..Suite::of(security) } == *suite => Rank::Security,
         _ => Rank::Variant,
     }
 }
@@ -50,7 +50,7 @@ fn rank(security: Security, suite: &Suite) -> Rank {
 /// The suites that a security is measured with: QUIC by stream with both providers and all ciphers, as Tables 4.1 and 4.2
 /// of the study (key SPACE) have two libraries and three ciphers.
 fn suites(security: Security, cipher: Option<Cipher>) -> Vec<Suite> {
-    let usual = Suite { cipher: cipher.unwrap_or(Cipher::Aes256Gcm), ..Suite::default() };
+    let usual = Suite { cipher: cipher.unwrap_or(Cipher::Aes256Gcm), ..Suite::of(security) };
     if !security.has_suite() {
         return vec![Suite::default()];
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use flight::security::End;
-use flight_links::arrangement::Arrangement;
+use flight_links::arrangement::{Arrangement, check};
 use flight_links::credentials::Credentials;
 use flight_links::exchange::Watch;
 use flight_links::link::State;
@@ -49,31 +49,43 @@ space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,round_t
 const FULL: (usize, usize) = (10, 20);
 const QUICK: (usize, usize) = (5, 2);
 
-/// Every kind that the libraries have, or, quick: the groups with the default signature, the signatures with the default
-/// group, and resumption.
-fn kinds(quick: bool) -> Vec<(Security, Suite)> {
-    let plain = Suite::default();
-    let near = |suite: &Suite| {
+/// Securities with a handshake of their own.
+const WITH_HANDSHAKE: [Security; 4] = [Security::Restp, Security::QuicStream, Security::Tls, Security::Dtls];
+
+/// Every kind that the libraries have of the securities that were named, or of all; or, quick: the groups with the usual
+/// signature, the signatures with the usual group, and resumption.
+fn kinds(quick: bool, named: &[Security]) -> Vec<(Security, Suite)> {
+    let near = |plain: Suite, suite: &Suite| {
         let rest = Suite { provider: plain.provider, mutual: plain.mutual, ..*suite };
         let group = Suite { group: plain.group, ..rest } == plain;
         let signature = Suite { signature: plain.signature, ..rest } == plain;
         group || signature || Suite { resumption: plain.resumption, ..rest } == plain
     };
-    let mut kinds = vec![(Security::Restp, plain)];
-    for security in [Security::QuicStream, Security::Tls] {
-        let all = Suite::all().filter(|suite| suite.check().is_ok() && (!quick || near(suite)));
+    let mut kinds = Vec::new();
+    for security in WITH_HANDSHAKE.into_iter().filter(|it| named.is_empty() || named.contains(it)) {
+        let usual = Suite::of(security);
+        if !security.has_suite() {
+            kinds.push((security, usual));
+            continue;
+        }
+        let all =
+            Suite::all().filter(|suite| check(security, suite).is_ok() && (!quick || near(usual, suite)));
         kinds.extend(all.map(|suite| (security, suite)));
     }
     kinds
 }
 
 /// Measures, and prints a row a handshake.
-pub fn run(quick: bool, seed: u64) -> Outcome {
+pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
+    if let Some(other) = named.iter().find(|it| !WITH_HANDSHAKE.contains(it)) {
+        let known = WITH_HANDSHAKE.map(Security::name).join(", ");
+        return Err(format!("«{other}» has no handshake of its own; these have: {known}"));
+    }
     let (blocks, each) = if quick { QUICK } else { FULL };
     let mut arrangements = Vec::new();
     // RSA keys take their time to be found: those of a signature are for all its kinds.
     let mut credentials = BTreeMap::new();
-    for (security, suite) in kinds(quick) {
+    for (security, suite) in kinds(quick, named) {
         let own = match credentials.entry(suite.signature) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => {
@@ -131,4 +143,23 @@ fn handshake(arrangement: &Arrangement, watch: &mut Stopwatch) -> Result<String,
         (traffic.sent(End::Ground), traffic.sent(End::Space));
     let round_trips = traffic.round_trips();
     Ok(format!("{ground},{space},{ground_datagrams},{space_datagrams},{round_trips},{early}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_those_that_the_libraries_have_of_what_was_named() {
+        let count = |named: &[Security]| kinds(false, named).len();
+        // Two providers with three groups and AWS-LC with two more; ciphers, signatures, certificates, resumption.
+        assert_eq!(count(&[Security::QuicStream]), 8 * 3 * 3 * 2 * 3);
+        // One provider, three groups; ciphers, certificates.
+        assert_eq!(count(&[Security::Dtls]), 3 * 3 * 2);
+        assert_eq!(count(&[]), 1 + 2 * 432 + 18);
+        assert_eq!(
+            run(true, 1, &[Security::SdlsGcm]).unwrap_err().split(';').next(),
+            Some("«sdls-gcm» has no handshake of its own")
+        );
+    }
 }

@@ -29,7 +29,7 @@ Examples:
   flight-bench messages --security sdls-gcm --payload 1024 --gap 2000 > cold.csv
   flight-bench messages --payload 1024 --gap 2000 --samples 5 --alone --block 0 > alone.csv
   flight-bench handshakes --quick > handshakes.csv
-  flight-bench attacks
+  flight-bench attacks --security dtls
   flight-bench refusals
   flight-bench about";
 
@@ -39,8 +39,8 @@ enum Command {
     Messages(Messages),
     /// Computing time, octets and round trips of handshakes
     Handshakes(Handshakes),
-    /// Plays every attack on every security, and prints which succeed
-    Attacks,
+    /// Plays every attack, and prints which succeed
+    Attacks(Attacks),
     /// The sentence for every combination that a library refuses
     Refusals,
     /// Versions of the libraries, how long a reading of the clock takes, how many blocks there are
@@ -55,7 +55,7 @@ struct Messages {
     /// Measure only these
     #[arg(long, value_name = "NAME")]
     security: Vec<Security>,
-    /// Measure QUIC and TLS with this cipher only; SDLS has AES-256 here
+    /// Measure QUIC, TLS and DTLS with this cipher only; SDLS has AES-256 here
     #[arg(long, value_name = "NAME")]
     cipher: Option<Cipher>,
     /// Octets of a message behind its header of eight
@@ -83,9 +83,19 @@ struct Handshakes {
     /// Fewer combinations and repetitions
     #[arg(long)]
     quick: bool,
+    /// Measure only these, of quic-stream, tls, dtls and restp
+    #[arg(long, value_name = "NAME")]
+    security: Vec<Security>,
     /// Order of what is measured
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+#[derive(Args)]
+struct Attacks {
+    /// Attack only these
+    #[arg(long, value_name = "NAME")]
+    security: Vec<Security>,
 }
 
 fn main() -> ExitCode {
@@ -98,8 +108,8 @@ fn main() -> ExitCode {
             arms::arms(&security, cipher)
                 .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
         }
-        Command::Handshakes(options) => handshakes::run(options.quick, options.seed),
-        Command::Attacks => attacks::run(),
+        Command::Handshakes(options) => handshakes::run(options.quick, options.seed, &options.security),
+        Command::Attacks(options) => attacks::run(&options.security),
         Command::Refusals => arms::refusals(),
         Command::About => about::run(),
     };

@@ -159,16 +159,16 @@ mod tests {
 
     #[test]
     fn only_long_gaps_are_shared_and_companies_are_of_nearly_one_size() {
-        // Thirteen arms of two lengths: 26 cells of each gap.
-        let mut expected = vec![(0, 1); 26];
-        expected.extend(vec![(10, 1); 26]);
-        expected.extend([(500, 6), (500, 7), (500, 6), (500, 7), (2000, 26)]);
+        // Fourteen arms of two lengths: 28 cells of each gap.
+        let mut expected = vec![(0, 1); 28];
+        expected.extend(vec![(10, 1); 28]);
+        expected.extend([(500, 7), (500, 7), (500, 7), (500, 7), (2000, 28)]);
         assert_eq!(sizes(&[0, 10, 500, 2000], false), expected);
     }
 
     #[test]
     fn alone_nothing_is_shared() {
-        assert_eq!(sizes(&[2000], true), vec![(2000, 1); 26]);
+        assert_eq!(sizes(&[2000], true), vec![(2000, 1); 28]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ struct Cli {
     /// The security
     #[arg(long, value_name = "NAME")]
     security: Security,
-    /// Provider of QUIC and TLS
+    /// Provider of QUIC, TLS and DTLS
     #[arg(long, value_name = "NAME", default_value = "aws-lc")]
     provider: Provider,
     /// Octets of a message behind its header of eight
@@ -80,8 +80,8 @@ impl Watch for Held {
 fn run(cli: &Cli) -> Result<(), String> {
     let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
-    let suite = Suite { provider: cli.provider, ..Suite::default() };
-    let suite = if cli.security.has_suite() { suite } else { Suite::default() };
+    let usual = Suite::of(cli.security);
+    let suite = if cli.security.has_suite() { Suite { provider: cli.provider, ..usual } } else { usual };
     let arrangement = Arrangement::new(cli.security, suite, false).map_err(|error| error.to_string())?;
     let shared = HEAP.current_usage();
     let mut links = Vec::with_capacity(cli.links.max(1));
