@@ -93,7 +93,7 @@ fn of_io(error: &io::Error) -> Option<Outcome> {
     if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
         return Some(Outcome::Tls);
     }
-    let own = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::EADDRNOTAVAIL, Errno::EAGAIN];
+    let own = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::EADDRNOTAVAIL];
     if error.raw_os_error().is_some_and(|code| own.contains(&Errno::from_raw(code))) {
         return Some(Outcome::Local);
     }
@@ -117,10 +117,8 @@ fn of_h2(error: &h2::Error) -> Option<Outcome> {
 fn of_hyper(error: &hyper::Error) -> Outcome {
     let mut source = error.source();
     while let Some(cause) = source {
-        let known = cause
-            .downcast_ref()
-            .and_then(of_io)
-            .or_else(|| cause.downcast_ref().and_then(of_h2));
+        let io = || cause.downcast_ref::<io::Error>().and_then(of_io);
+        let known = cause.downcast_ref::<h2::Error>().and_then(of_h2).or_else(io);
         if let Some(outcome) = known {
             return outcome;
         }
