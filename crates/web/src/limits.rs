@@ -1,4 +1,4 @@
-//! Every bound of the server in one place: those of the command line, and those that nobody sets.
+//! Every bound in one place: the server's, those of the command line and those that nobody sets, and the client's window.
 //!
 //! A bound means the same for all three protocols as far as their libraries let it; the table in the crate's docs says
 //! where they do not.
@@ -9,6 +9,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::Refusal;
+
+/// What may arrive on a connection of the client, and on each of its streams, before it is read. HTTP/1.1 has the
+/// kernel's windows and no others.
+pub const CLIENT_WINDOW_OCTETS: u32 = 1 << 20;
 
 /// When a client has to show that it receives what is sent to its address (RFC 9000, section 8.1.2). For TCP the
 /// kernel's SYN cookies stand in its place.

@@ -99,10 +99,13 @@ impl Arguments {
         Ok(limits)
     }
 
+    #[cfg(feature = "weak")]
     fn weaknesses(&self) -> Vec<String> {
-        #[cfg(feature = "weak")]
-        return self.weakness.clone();
-        #[cfg(not(feature = "weak"))]
+        self.weakness.clone()
+    }
+
+    #[cfg(not(feature = "weak"))]
+    fn weaknesses(&self) -> Vec<String> {
         Vec::new()
     }
 }

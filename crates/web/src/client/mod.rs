@@ -28,9 +28,6 @@ pub use outcome::Outcome;
 use record::Record;
 pub use schedule::Schedule;
 
-/// What may arrive on a connection, and on each of its streams, before the client reads it.
-const WINDOW_OCTETS: u32 = 1 << 20;
-
 /// How long the end of a connection may take; nobody waits for it but the client's own end.
 const CLOSING: Duration = Duration::from_secs(1);
 

@@ -11,10 +11,10 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, IdleTimeout, NoneTokenStore, TransportConfig, VarInt, ZeroRttAccepted};
 use tokio::task::JoinHandle;
 
-use super::WINDOW_OCTETS;
 use super::outcome::{Failed, Outcome};
 use super::record::Record;
 use crate::Refusal;
+use crate::limits::CLIENT_WINDOW_OCTETS;
 use crate::tls::Tickets;
 
 /// The code of a connection that ends without an error (H3_NO_ERROR: RFC 9114, section 8.1).
@@ -47,8 +47,8 @@ impl Opener {
         let mut transport = TransportConfig::default();
         transport
             .max_idle_timeout(Some(idle))
-            .stream_receive_window(WINDOW_OCTETS.into())
-            .receive_window(WINDOW_OCTETS.into())
+            .stream_receive_window(CLIENT_WINDOW_OCTETS.into())
+            .receive_window(CLIENT_WINDOW_OCTETS.into())
             .datagram_receive_buffer_size(None);
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(Arc::new(transport));

@@ -21,10 +21,10 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::WINDOW_OCTETS;
 use super::outcome::{Failed, Outcome};
 use super::record::Record;
 use crate::Refusal;
+use crate::limits::CLIENT_WINDOW_OCTETS;
 use crate::protocol::Protocol;
 use crate::tls::Tickets;
 
@@ -77,8 +77,8 @@ impl Opener {
             (Sender::One(sender), tokio::spawn(async move { drop(connection.await) }))
         } else {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())
-                .initial_stream_window_size(WINDOW_OCTETS)
-                .initial_connection_window_size(WINDOW_OCTETS)
+                .initial_stream_window_size(CLIENT_WINDOW_OCTETS)
+                .initial_connection_window_size(CLIENT_WINDOW_OCTETS)
                 .handshake(stream)
                 .await?;
             (Sender::Two(sender), tokio::spawn(async move { drop(connection.await) }))

@@ -1,9 +1,8 @@
 //! HTTP/3 by h3, over quinn.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use h3::error::{ConnectionError, StreamError};
@@ -19,8 +18,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::answer::answer;
 use super::bounded::{Bounded, Bounds};
 use super::metered::Udp;
+use super::shared::{Admitted, Shared};
 use super::watch::Watch;
-use super::{Admitted, Shared, within};
+use super::within::within;
 use crate::Refusal;
 use crate::limits::{Limit, Limits};
 
@@ -87,25 +87,6 @@ pub(super) fn listen(
     open().map_err(|error| Refusal::of(format!("{address} cannot be listened at"), error))
 }
 
-/// The connections that are open.
-#[derive(Default)]
-pub(super) struct Connections(Mutex<HashMap<usize, quinn::Connection>>);
-
-impl Connections {
-    fn lock(&self) -> MutexGuard<'_, HashMap<usize, quinn::Connection>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Datagrams that they took, beside the one that opened each, which is counted when it is accepted.
-    pub(super) fn datagrams_taken(&self) -> u64 {
-        self.lock().values().map(taken).sum()
-    }
-}
-
-fn taken(connection: &quinn::Connection) -> u64 {
-    connection.stats().udp_rx.datagrams
-}
-
 /// An open connection, which is closed when this is dropped.
 struct Registered {
     connection: quinn::Connection,
@@ -114,7 +95,7 @@ struct Registered {
 
 impl Registered {
     fn new(connection: quinn::Connection, shared: &Arc<Shared>) -> Self {
-        shared.quic.lock().insert(connection.stable_id(), connection.clone());
+        shared.quic.insert(&connection);
         Self { connection, shared: Arc::clone(shared) }
     }
 }
@@ -122,8 +103,7 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         self.connection.close(NO_ERROR, b"");
-        self.shared.counters.datagrams_taken.add(taken(&self.connection));
-        self.shared.quic.lock().remove(&self.connection.stable_id());
+        self.shared.counters.datagrams_taken.add(self.shared.quic.remove(&self.connection));
     }
 }
 

@@ -17,8 +17,9 @@ use tokio_rustls::TlsAcceptor;
 use super::answer::{Answer, answer};
 use super::early::Secured;
 use super::metered::Tcp;
+use super::shared::{Admitted, Shared};
 use super::watch::{Open, Watch};
-use super::{Admitted, Shared, within};
+use super::within::within;
 use crate::Refusal;
 use crate::limits::{Limit, Limits};
 use crate::protocol::Protocol;
@@ -104,7 +105,7 @@ async fn http(stream: Secured, protocol: Protocol, shared: &Arc<Shared>, watch: 
     if protocol == Protocol::H1 {
         return hyper::server::conn::http1::Builder::new()
             .auto_date_header(false)
-            .header_read_timeout(None)
+            .header_read_timeout(None::<Duration>)
             .max_header_size(octets(limits.header_octets))
             .max_buf_size(octets(limits.send_octets.max(limits.header_octets)))
             .serve_connection(stream, service)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::Shared;
+use super::shared::Shared;
 use crate::limits::Limit;
 
 /// The watch over a connection.
