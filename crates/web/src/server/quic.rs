@@ -143,18 +143,17 @@ async fn connection(
     let connection = &registered.connection;
     let watch = Watch::new(&shared);
     let handshake = async {
-        match within(shared.limits.handshake_timeout, complete).await {
-            None => Err(admitted.failed(Some(Limit::HandshakeTimeout))),
-            Some(_) if !is_complete(connection) => Err(admitted.failed(None)),
-            Some(_) => {
-                watch.secured();
-                Ok(admitted.completed())
-            }
+        let in_time = within(shared.limits.handshake_timeout, complete).await.is_some();
+        if in_time && is_complete(connection) {
+            watch.secured();
+            return Some(admitted.completed());
         }
+        admitted.failed((!in_time).then_some(Limit::HandshakeTimeout));
+        None
     };
     if shared.early_data {
         early(connection, handshake, &shared, &watch).await;
-    } else if let Ok(_open) = handshake.await {
+    } else if let Some(_open) = handshake.await {
         converse(connection, &shared, &watch).await;
     }
 }
@@ -162,7 +161,7 @@ async fn connection(
 /// Answers while the handshake is still in flight.
 async fn early<T>(
     connection: &quinn::Connection,
-    handshake: impl Future<Output = Result<T, ()>>,
+    handshake: impl Future<Output = Option<T>>,
     shared: &Arc<Shared>,
     watch: &Arc<Watch>,
 ) {
@@ -175,7 +174,7 @@ async fn early<T>(
             drop(handshake.await);
         }
         handshake = &mut handshake => {
-            if let Ok(_open) = handshake {
+            if let Some(_open) = handshake {
                 conversation.await;
             }
         }

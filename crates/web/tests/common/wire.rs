@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use quinn::Endpoint;
+use quinn::{Connecting, Endpoint};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UdpSocket;
 use web::tls::SERVER_NAME;
@@ -72,8 +72,8 @@ pub async fn drip(stream: impl AsyncRead + AsyncWrite) {
     }
 }
 
-/// The first datagram of a connection, sent from an address that hears no answer. What is returned keeps the port.
-pub async fn initial_only(endpoint: &Endpoint, server: SocketAddr) -> impl Sized {
+/// The first datagram of a connection, sent from an address that hears no answer. What is returned keeps the ports.
+pub async fn initial_only(endpoint: &Endpoint, server: SocketAddr) -> (UdpSocket, UdpSocket, Connecting) {
     let decoy = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
     let connecting =
         endpoint.connect(decoy.local_addr().expect("it is bound"), SERVER_NAME).expect("a sound configuration");
