@@ -172,9 +172,14 @@ async fn an_answer_that_nobody_takes_has_so_long_and_little_of_it_waits() {
 #[tokio::test]
 async fn so_many_requests_of_a_connection_may_be_open() {
     let server = Server::start("streams", Protocol::H2, &["--streams", "2"]);
-    let (mut sender, _driver) = h2(&server).await;
-    sender.send_request(get("/")).await.expect("an answer");
-    assert_eq!(sender.current_max_send_streams(), 2);
+    let builder = http2::Builder::new(TokioExecutor::new());
+    let (mut sender, connection) = builder.handshake(TokioIo::new(server.tcp().await)).await.expect("it agrees");
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        answer = sender.send_request(get("/")) => drop(answer.expect("an answer")),
+        ended = &mut connection => panic!("{ended:?}"),
+    }
+    assert_eq!(connection.current_max_send_streams(), 2);
 
     let server = Server::start("streams", Protocol::H3, &["--streams", "2"]);
     let (_endpoint, connection) = server.quic().await;

@@ -68,7 +68,7 @@ impl From<StreamError> for Failed {
     fn from(error: StreamError) -> Self {
         let outcome = match error {
             StreamError::RemoteTerminate { .. } => Outcome::Reset,
-            StreamError::RemoteClosing => Outcome::Closed,
+            StreamError::RemoteClosing { .. } => Outcome::Closed,
             _ => Outcome::Protocol,
         };
         Self::new(outcome, whole(&error))
