@@ -34,6 +34,7 @@
 //! | half-open connections | in the kernel before the server knows of them | in the server from the first packet it accepts |
 //! | early data | answered when the handshake is over: rustls keeps it until then | answered at once |
 //! | octets counted | TLS records, without TCP's and IP's headers, acknowledgements and retransmissions | whole UDP datagrams without UDP's and IP's headers: acknowledgements, retransmissions and padding too |
+//! | before the address is validated | the kernel answers with one packet | three times what came, of which quinn lets the last datagram be whole: less than four times |
 //! | limit of the head's size | hyper answers 431 | h3 answers 431; a stream that carries more ends the connection |
 //! | HTTP/1.1 | one request at a time | |
 //!

@@ -59,7 +59,9 @@ impl FromStr for Control {
         match word.parse() {
             _ if word == "-" => Ok(Self::Output),
             Ok(number) => Ok(Self::Descriptor(number)),
-            Err(_) => Err(Refusal::new(format!("`{word}` is no descriptor: give its number, or - for standard output"))),
+            Err(_) => Err(Refusal::new(format!(
+                "`{word}` is no descriptor: give its number, or - for standard output"
+            ))),
         }
     }
 }

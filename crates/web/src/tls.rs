@@ -7,7 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
+    Tls13ClientSessionValue,
+};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -15,10 +18,10 @@ use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, StoresSer
 use rustls::version::TLS13;
 use rustls::{ClientConfig, NamedGroup, RootCertStore, ServerConfig};
 
+use crate::Refusal;
 use crate::counters::Counters;
 use crate::limits::Limits;
 use crate::protocol::Protocol;
-use crate::Refusal;
 
 /// The name in the server's certificate unless another one is asked for (a name reserved for tests: RFC 6761).
 pub const SERVER_NAME: &str = "server.gauntlet.test";
@@ -58,7 +61,9 @@ impl ServerTls<'_> {
         counters: &Arc<Counters>,
     ) -> Result<ServerConfig, Refusal> {
         if self.early_data && self.tickets == 0 {
-            return Err(Refusal::new("early data needs a ticket of an earlier connection: give --tickets 1 or more"));
+            return Err(Refusal::new(
+                "early data needs a ticket of an earlier connection: give --tickets 1 or more",
+            ));
         }
         let key = PrivateKeyDer::from_pem_file(self.key)
             .map_err(|error| Refusal::of(format!("the key {}", self.key.display()), error))?;
@@ -86,8 +91,7 @@ impl ServerTls<'_> {
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Refusal> {
     let refused = |error| Refusal::of(format!("the certificate {}", file.display()), error);
-    let found: Vec<_> =
-        CertificateDer::pem_file_iter(file).and_then(Iterator::collect).map_err(refused)?;
+    let found: Vec<_> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect).map_err(refused)?;
     if found.is_empty() {
         return Err(Refusal::new(format!("there is no certificate in {}", file.display())));
     }
@@ -289,9 +293,15 @@ mod tests {
         let server = Arc::new(server);
         let (client, tickets) = files.client(true);
         assert_eq!(handshake(&client, &server).handshake_kind(), Some(HandshakeKind::Full));
-        assert_eq!((counters.tickets_issued.get(), counters.tickets_redeemed.get(), tickets.used()), (2, 0, 0));
+        assert_eq!(
+            (counters.tickets_issued.get(), counters.tickets_redeemed.get(), tickets.used()),
+            (2, 0, 0)
+        );
         assert_eq!(handshake(&client, &server).handshake_kind(), Some(HandshakeKind::Resumed));
-        assert_eq!((counters.tickets_issued.get(), counters.tickets_redeemed.get(), tickets.used()), (4, 1, 1));
+        assert_eq!(
+            (counters.tickets_issued.get(), counters.tickets_redeemed.get(), tickets.used()),
+            (4, 1, 1)
+        );
     }
 
     #[test]

@@ -56,13 +56,19 @@ fn answering(folder: &Path, answer: &'static [u8]) -> SocketAddr {
 }
 
 /// A QUIC server that does something to the first request.
-async fn upsetting(folder: &Path, act: impl Fn(quinn::Connection, quinn::SendStream)) -> (quinn::Endpoint, Asked) {
-    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(tls(folder, Protocol::H3)).expect("TLS 1.3");
+async fn upsetting(
+    folder: &Path,
+    act: impl Fn(quinn::Connection, quinn::SendStream),
+) -> (quinn::Endpoint, Asked) {
+    let crypto =
+        quinn::crypto::rustls::QuicServerConfig::try_from(tls(folder, Protocol::H3)).expect("TLS 1.3");
     let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-    let endpoint = quinn::Endpoint::server(config, "127.0.0.1:0".parse().expect("an address")).expect("a socket");
+    let endpoint =
+        quinn::Endpoint::server(config, "127.0.0.1:0".parse().expect("an address")).expect("a socket");
     let address = endpoint.local_addr().expect("it is bound");
     let folder = folder.to_owned();
-    let asked = tokio::task::spawn_blocking(move || ask(Protocol::H3, address, &folder, &["--timeout-ms", "20000"]));
+    let asked =
+        tokio::task::spawn_blocking(move || ask(Protocol::H3, address, &folder, &["--timeout-ms", "20000"]));
     let connection = endpoint.accept().await.expect("the client comes").await.expect("it agrees");
     let (send, _receive) = connection.accept_bi().await.expect("it asks");
     act(connection, send);
@@ -86,7 +92,9 @@ fn a_server_that_says_nothing_is_a_timeout_with_its_line() {
 
 #[test]
 fn a_port_where_nobody_listens_refuses_over_tcp_and_is_silent_over_quic() {
-    for (protocol, outcome) in [(Protocol::H1, "refused"), (Protocol::H2, "refused"), (Protocol::H3, "timeout")] {
+    for (protocol, outcome) in
+        [(Protocol::H1, "refused"), (Protocol::H2, "refused"), (Protocol::H3, "timeout")]
+    {
         let folder = certificates(&format!("closed-{}", protocol.name()), Kind::P256);
         let (address, port) = silent(protocol);
         drop(port);
@@ -114,7 +122,9 @@ fn a_connection_that_is_reset_is_a_reset() {
         let address = listener.local_addr().expect("it is bound");
         let resetting = std::thread::spawn(move || {
             let (stream, _) = listener.accept().expect("the client comes");
-            socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO)).expect("an option of TCP");
+            socket2::SockRef::from(&stream)
+                .set_linger(Some(std::time::Duration::ZERO))
+                .expect("an option of TCP");
         });
         assert_eq!(ask_within(protocol, address, &folder).outcome(), "reset");
         resetting.join().expect("it does not panic");

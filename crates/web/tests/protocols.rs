@@ -224,8 +224,15 @@ fn what_a_user_gets_wrong_is_said_in_a_sentence() {
     assert!(start(&["--sites", "/no/such/file"]).contains("/no/such/file"));
     assert!(start(&["--control", "99"]).contains("descriptor 99"));
     let nowhere = Path::new("/no/such/folder");
-    assert!(refusal(server_command(Protocol::H1, nowhere, &["--listen", "127.0.0.1:0"])).contains("server.key"));
-    let asked = client(Protocol::H1, "127.0.0.1:1".parse().expect("an address"), &folder, &["--rate", "1e9", "--seconds", "1"]);
+    assert!(
+        refusal(server_command(Protocol::H1, nowhere, &["--listen", "127.0.0.1:0"])).contains("server.key")
+    );
+    let asked = client(
+        Protocol::H1,
+        "127.0.0.1:1".parse().expect("an address"),
+        &folder,
+        &["--rate", "1e9", "--seconds", "1"],
+    );
     assert!(String::from_utf8_lossy(&asked.stderr).contains("honest"), "{asked:?}");
 }
 

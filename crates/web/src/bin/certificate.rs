@@ -24,9 +24,8 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let Arguments { kind, folder, name } = Arguments::parse();
-    let made = make(kind, &name).and_then(|identity| {
-        identity.write(&folder).map_err(|error| Refusal::of(folder.display(), error))
-    });
+    let made = make(kind, &name)
+        .and_then(|identity| identity.write(&folder).map_err(|error| Refusal::of(folder.display(), error)));
     match made {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {

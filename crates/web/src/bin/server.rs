@@ -80,7 +80,10 @@ fn milliseconds(time: Option<Duration>) -> u64 {
 impl Arguments {
     fn limits(&self) -> Result<Limits, Refusal> {
         let time = |milliseconds| Some(Duration::from_millis(milliseconds));
-        #[cfg_attr(not(feature = "weak"), expect(unused_mut, reason = "only weaknesses change what was asked for"))]
+        #[cfg_attr(
+            not(feature = "weak"),
+            expect(unused_mut, reason = "only weaknesses change what was asked for")
+        )]
         let mut limits = Limits {
             retry: self.retry,
             handshakes_in_flight: self.handshakes_in_flight,
@@ -112,7 +115,9 @@ impl Arguments {
 
 #[cfg(feature = "weak")]
 fn unknown(name: &str) -> Refusal {
-    let known = web::weakness::REGISTRY.iter().map(|one| format!("\n  {}: takes away that {}", one.name, one.removes));
+    let known = web::weakness::REGISTRY
+        .iter()
+        .map(|one| format!("\n  {}: takes away that {}", one.name, one.removes));
     Refusal::new(format!("there is no weakness `{name}`; there are:{}", known.collect::<String>()))
 }
 

@@ -64,7 +64,8 @@ pub fn run(options: Options, lines: Lines) -> Result<(), Refusal> {
     if !options.path.starts_with('/') || options.path.parse::<hyper::Uri>().is_err() {
         return Err(Refusal::new(format!("`{}` is no path: it should begin with /", options.path)));
     }
-    let tls = ClientTls { authority: &options.authority, early_data: options.early_data, resume: options.resume };
+    let tls =
+        ClientTls { authority: &options.authority, early_data: options.early_data, resume: options.resume };
     let tls = tls.config(options.protocol)?;
     let tickets = Arc::clone(&tls.1);
     let opener = if options.protocol.is_quic() {
@@ -181,8 +182,12 @@ impl Opener {
             });
         }
         match (self, connection) {
-            (Self::Tcp(opener), Some(Connection::Tcp(connection))) => opener.fetch(connection, path, record).await,
-            (Self::Quic(opener), Some(Connection::Quic(connection))) => opener.fetch(connection, path, record).await,
+            (Self::Tcp(opener), Some(Connection::Tcp(connection))) => {
+                opener.fetch(connection, path, record).await
+            }
+            (Self::Quic(opener), Some(Connection::Quic(connection))) => {
+                opener.fetch(connection, path, record).await
+            }
             _ => unreachable!("a connection is of the kind that its opener opens"),
         }
     }

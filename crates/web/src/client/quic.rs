@@ -41,7 +41,8 @@ impl Opener {
         name: &str,
     ) -> Result<Self, Refusal> {
         let early_data = tls.enable_early_data;
-        let crypto = QuicClientConfig::try_from(tls).map_err(|error| Refusal::of("the TLS of QUIC", error))?;
+        let crypto =
+            QuicClientConfig::try_from(tls).map_err(|error| Refusal::of("the TLS of QUIC", error))?;
         let idle = IdleTimeout::try_from(timeout + Duration::from_secs(1))
             .map_err(|_| Refusal::new("the time-out is longer than QUIC can say"))?;
         let mut transport = TransportConfig::default();

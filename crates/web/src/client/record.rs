@@ -94,7 +94,11 @@ mod tests {
     fn a_line_says_how_far_a_request_came() {
         let mut record = Record::new(3, 2, 1);
         record.connected();
-        assert!(record.answered(hyper::StatusCode::NOT_FOUND).is_err_and(|failed| failed.outcome == Outcome::Status));
+        assert!(
+            record
+                .answered(hyper::StatusCode::NOT_FOUND)
+                .is_err_and(|failed| failed.outcome == Outcome::Status)
+        );
         assert_eq!(record.end(None), Outcome::Timeout);
         let line = serde_json::to_value(&record).expect("numbers and words");
         assert_eq!((&line["n"], &line["visit"], &line["due_ns"]), (&3.into(), &2.into(), &1.into()));

@@ -25,7 +25,9 @@ impl Schedule {
     pub fn every(apart: Duration, visits: u64) -> Result<Self, Refusal> {
         let rate = 1.0 / apart.as_secs_f64();
         if visits > 1 && rate > MOST_RATE {
-            return Err(Refusal::new(format!("more than {MOST_RATE} connections a second are not for an honest client")));
+            return Err(Refusal::new(format!(
+                "more than {MOST_RATE} connections a second are not for an honest client"
+            )));
         }
         if visits > MOST_VISITS {
             return Err(Refusal::new(format!("more than {MOST_VISITS} connections are not made in a run")));

@@ -42,12 +42,18 @@ impl<B: Buf, T: OpenStreams<B>> OpenStreams<B> for Bounded<T> {
     type BidiStream = Stream<T::BidiStream>;
     type SendStream = T::SendStream;
 
-    fn poll_open_bidi(&mut self, context: &mut Context<'_>) -> Poll<Result<Self::BidiStream, StreamErrorIncoming>> {
+    fn poll_open_bidi(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Self::BidiStream, StreamErrorIncoming>> {
         let left = self.bounds.request_octets;
         self.inner.poll_open_bidi(context).map_ok(|inner| Stream { inner, left })
     }
 
-    fn poll_open_send(&mut self, context: &mut Context<'_>) -> Poll<Result<Self::SendStream, StreamErrorIncoming>> {
+    fn poll_open_send(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Self::SendStream, StreamErrorIncoming>> {
         self.inner.poll_open_send(context)
     }
 
@@ -90,7 +96,10 @@ pub(super) struct Stream<S> {
 impl<S: RecvStream> RecvStream for Stream<S> {
     type Buf = S::Buf;
 
-    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Self::Buf>, StreamErrorIncoming>> {
+    fn poll_data(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Self::Buf>, StreamErrorIncoming>> {
         let data = ready!(self.inner.poll_data(context))?;
         let octets = data.as_ref().map_or(0, |data| data.remaining() as u64);
         Poll::Ready(match self.left.checked_sub(octets) {

@@ -40,7 +40,11 @@ impl AsyncRead for Tcp {
 }
 
 impl AsyncWrite for Tcp {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let sent = ready!(Pin::new(&mut self.stream).poll_write(context, octets))?;
         self.counters.octets_out.add(sent as u64);
         Poll::Ready(Ok(sent))

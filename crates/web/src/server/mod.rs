@@ -86,7 +86,8 @@ pub fn run(options: Options, lines: &Lines) -> Result<(), Refusal> {
 
 /// As many connections as the system lets this process have.
 fn allow_descriptors() -> Result<(), Refusal> {
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| Refusal::of("RLIMIT_NOFILE", error))?;
+    let (_, most) =
+        getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| Refusal::of("RLIMIT_NOFILE", error))?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most).map_err(|error| Refusal::of("RLIMIT_NOFILE", error))
 }
 
@@ -95,7 +96,8 @@ async fn serve(options: Options, lines: &Lines) -> Result<(), Refusal> {
     let mut ask = on(SignalKind::user_defined1())?;
     let mut terminate = on(SignalKind::terminate())?;
     let mut interrupt = on(SignalKind::interrupt())?;
-    let Options { protocol, listen, certificate, key, limits, weaknesses, tickets, early_data, site } = options;
+    let Options { protocol, listen, certificate, key, limits, weaknesses, tickets, early_data, site } =
+        options;
     let shared = Arc::new(Shared { limits, site, early_data, ..Shared::default() });
     let tls = ServerTls { certificate: &certificate, key: &key, tickets, early_data };
     let tls = tls.config(protocol, &shared.limits, &shared.counters)?;

@@ -71,7 +71,10 @@ mod tests {
     use super::*;
 
     fn shared(connections: usize, handshakes_in_flight: usize) -> Shared {
-        Shared { limits: Limits { connections, handshakes_in_flight, ..Limits::default() }, ..Shared::default() }
+        Shared {
+            limits: Limits { connections, handshakes_in_flight, ..Limits::default() },
+            ..Shared::default()
+        }
     }
 
     #[test]

@@ -34,7 +34,10 @@ const CONGESTION_CONTROL: &[u8] = b"cubic";
 ///
 /// # Errors
 /// A sentence: the kernel refused.
-pub(super) fn listen(address: std::net::SocketAddr, limits: &Limits) -> Result<(TcpListener, String), Refusal> {
+pub(super) fn listen(
+    address: std::net::SocketAddr,
+    limits: &Limits,
+) -> Result<(TcpListener, String), Refusal> {
     let open = || -> io::Result<(TcpListener, String)> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.set_reuseaddr(true)?;
@@ -52,12 +55,23 @@ pub(super) fn listen(address: std::net::SocketAddr, limits: &Limits) -> Result<(
 }
 
 /// Takes connections and answers what is asked over them.
-pub(super) async fn serve(listener: TcpListener, acceptor: TlsAcceptor, protocol: Protocol, shared: Arc<Shared>) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    protocol: Protocol,
+    shared: Arc<Shared>,
+) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => match shared.admit() {
                 Ok(admitted) => {
-                    tokio::spawn(connection(stream, acceptor.clone(), protocol, Arc::clone(&shared), admitted));
+                    tokio::spawn(connection(
+                        stream,
+                        acceptor.clone(),
+                        protocol,
+                        Arc::clone(&shared),
+                        admitted,
+                    ));
                 }
                 // The client hears of it at once: a reset.
                 Err(_) => drop(stream.set_zero_linger()),
@@ -97,7 +111,12 @@ async fn connection(
     }
 }
 
-async fn http(stream: Secured, protocol: Protocol, shared: &Arc<Shared>, watch: &Arc<Watch>) -> hyper::Result<()> {
+async fn http(
+    stream: Secured,
+    protocol: Protocol,
+    shared: &Arc<Shared>,
+    watch: &Arc<Watch>,
+) -> hyper::Result<()> {
     let limits = &shared.limits;
     let octets = |octets: u32| usize::try_from(octets).unwrap_or(usize::MAX);
     let service = service_fn(|request| respond(request, Arc::clone(shared), watch.begin()));

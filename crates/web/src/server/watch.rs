@@ -102,7 +102,9 @@ impl Watch {
         let limits = &self.shared.limits;
         match state.ended {
             Some(limit) => Err(limit),
-            None if state.asked => Ok((limits.idle_timeout.map(|time| state.since + time), Limit::IdleTimeout)),
+            None if state.asked => {
+                Ok((limits.idle_timeout.map(|time| state.since + time), Limit::IdleTimeout))
+            }
             None => Ok((limits.header_timeout.map(|time| state.since + time), Limit::HeaderTimeout)),
         }
     }

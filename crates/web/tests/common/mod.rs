@@ -121,7 +121,8 @@ impl Server {
 
     /// What QUIC connections to it are opened with.
     pub fn endpoint(&self) -> Endpoint {
-        let mut endpoint = Endpoint::client(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).expect("a socket");
+        let mut endpoint =
+            Endpoint::client(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).expect("a socket");
         let crypto = QuicClientConfig::try_from(self.tls()).expect("TLS 1.3");
         endpoint.set_default_client_config(ClientConfig::new(Arc::new(crypto)));
         endpoint

@@ -75,8 +75,9 @@ pub async fn drip(stream: impl AsyncRead + AsyncWrite) {
 /// The first datagram of a connection, sent from an address that hears no answer. What is returned keeps the ports.
 pub async fn initial_only(endpoint: &Endpoint, server: SocketAddr) -> (UdpSocket, UdpSocket, Connecting) {
     let decoy = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
-    let connecting =
-        endpoint.connect(decoy.local_addr().expect("it is bound"), SERVER_NAME).expect("a sound configuration");
+    let connecting = endpoint
+        .connect(decoy.local_addr().expect("it is bound"), SERVER_NAME)
+        .expect("a sound configuration");
     let mut datagram = [0; 2000];
     let octets = decoy.recv(&mut datagram).await.expect("the first datagram");
     let deaf = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
