@@ -138,9 +138,10 @@ async fn unbounded_sending() {
     let mut server = weak("unbounded-sending", Protocol::H3, &[]);
     let before = heap(&server.now());
     let (_endpoint, connection) = server.quic().await;
-    let (mut send, _unread) = connection.open_bi().await.expect("there is credit");
+    let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
     send.write_all(&h3_get("/bytes/50000000", 0)).await.expect("the connection is open");
     send.finish().expect("it is open");
+    receive.read_exact(&mut [0; 10]).await.expect("an answer begins");
     server.until("the answer in memory", |now| {
         now["heap_peak_bytes"].as_u64().expect("a number") > before + 10_000_000
     });

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, Endpoint};
+use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
 use rustls::pki_types::ServerName;
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -119,12 +119,16 @@ impl Server {
         (endpoint.clone(), connecting.await.expect("it agrees"))
     }
 
-    /// What QUIC connections to it are opened with.
+    /// What QUIC connections to it are opened with: whatever the server sends, there is credit for it.
     pub fn endpoint(&self) -> Endpoint {
         let mut endpoint =
             Endpoint::client(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).expect("a socket");
         let crypto = QuicClientConfig::try_from(self.tls()).expect("TLS 1.3");
-        endpoint.set_default_client_config(ClientConfig::new(Arc::new(crypto)));
+        let mut transport = TransportConfig::default();
+        transport.stream_receive_window(VarInt::MAX).receive_window(VarInt::MAX);
+        let mut config = ClientConfig::new(Arc::new(crypto));
+        config.transport_config(Arc::new(transport));
+        endpoint.set_default_client_config(config);
         endpoint
     }
 
