@@ -321,17 +321,17 @@ mod tests {
     #[test]
     fn what_is_wrong_with_the_files_is_said() {
         let files = Files::new("wrong", Kind::P256);
-        let early = files.server(0, true).err().expect("no ticket, no early data");
+        let early = files.server(0, true).expect_err("no ticket, no early data");
         assert!(early.to_string().contains("--tickets"), "{early}");
         std::fs::write(files.0.join("server.pem"), "").expect("the folder is there");
-        let empty = files.server(0, false).err().expect("no certificate");
+        let empty = files.server(0, false).expect_err("no certificate");
         assert!(empty.to_string().contains("no certificate"), "{empty}");
         let other = Files::new("other", Kind::P256);
         std::fs::copy(other.0.join("server.pem"), files.0.join("server.pem")).expect("both are there");
-        let foreign = files.server(0, false).err().expect("the key of another certificate");
+        let foreign = files.server(0, false).expect_err("the key of another certificate");
         assert!(foreign.to_string().contains("refused"), "{foreign}");
         std::fs::remove_file(files.0.join("server.key")).expect("it was there");
-        let missing = files.server(0, false).err().expect("no key");
+        let missing = files.server(0, false).expect_err("no key");
         assert!(missing.to_string().contains("server.key"), "{missing}");
     }
 }
