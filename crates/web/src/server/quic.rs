@@ -181,10 +181,15 @@ async fn early<T>(
     }
 }
 
-/// Whether the handshake came to its end. A client may close its connection in the same instant: only keys tell then.
+/// Whether the handshake came to its end. A client may close its connection in the same instant.
 fn is_complete(connection: &quinn::Connection) -> bool {
-    connection.close_reason().is_none()
-        || connection.export_keying_material(&mut [0; 32], b"gauntlet", b"").is_ok()
+    connection.close_reason().is_none() || has_keys(connection)
+}
+
+/// Whether there are keys of the handshake's end. Only they tell exactly: its event comes at the same time as those of
+/// the packets behind it.
+fn has_keys(connection: &quinn::Connection) -> bool {
+    connection.export_keying_material(&mut [0; 32], b"gauntlet", b"").is_ok()
 }
 
 /// Answers what is asked until the connection is over.
@@ -210,7 +215,9 @@ async fn http(
         .build::<_, Bytes>(quic)
         .await?;
     while let Some(asked) = http.accept().await? {
-        watch.note_early();
+        if shared.early_data && !has_keys(connection) {
+            watch.note_early();
+        }
         tokio::spawn(request(asked, Arc::clone(shared), Arc::clone(watch)));
     }
     Ok(())

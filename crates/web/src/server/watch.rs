@@ -21,9 +21,7 @@ pub(super) struct Watch {
 struct State {
     /// When something went on the last time.
     since: Instant,
-    /// The handshake is over.
-    secured: bool,
-    /// A request came before that.
+    /// A request came before the end of the handshake.
     early: bool,
     /// There was a request.
     asked: bool,
@@ -34,14 +32,7 @@ struct State {
 impl Watch {
     /// From now on.
     pub(super) fn new(shared: &Arc<Shared>) -> Arc<Self> {
-        let state = State {
-            since: Instant::now(),
-            secured: false,
-            early: false,
-            asked: false,
-            cancelled: 0,
-            ended: None,
-        };
+        let state = State { since: Instant::now(), early: false, asked: false, cancelled: 0, ended: None };
         Arc::new(Self { shared: Arc::clone(shared), state: Mutex::new(state), changed: Notify::new() })
     }
 
@@ -52,16 +43,14 @@ impl Watch {
     /// The handshake is over: the time for a head begins, unless there was one.
     pub(super) fn secured(&self) {
         let mut state = self.state();
-        state.secured = true;
         if !state.asked {
             state.since = Instant::now();
         }
     }
 
-    /// Requests that come before [`Watch::secured`] came early.
+    /// A request came before the end of the handshake.
     pub(super) fn note_early(&self) {
-        let mut state = self.state();
-        if !state.secured && !std::mem::replace(&mut state.early, true) {
+        if !std::mem::replace(&mut self.state().early, true) {
             self.shared.counters.early_data.one();
         }
     }
@@ -257,14 +246,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_is_early_once_and_only_before_its_handshake_is_over() {
+    async fn a_connection_is_early_once() {
         let watch = watch(limits());
         watch.note_early();
         watch.note_early();
         assert_eq!(watch.shared.counters.early_data.get(), 1);
-        let other = self::watch(limits());
-        other.secured();
-        other.note_early();
-        assert_eq!(other.shared.counters.early_data.get(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_for_a_head_begins_with_the_end_of_the_handshake() {
+        let watch = watch(limits());
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        watch.secured();
+        assert_eq!(end(&watch).await, (5, Limit::HeaderTimeout));
     }
 }
