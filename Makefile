@@ -140,6 +140,7 @@ test-rust:
 	cargo test --workspace --quiet
 	cargo test --quiet --no-default-features --package restp-proto --package restp-sim --package restp
 	cargo test --quiet --features aws-lc --package sdls
+	cargo test --quiet --features weak --package web
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 test-python: setup $(STAMPS)/docs

@@ -1,0 +1,148 @@
+//! Certificates for experiments: an authority and a server that it signed, both with keys of the same kind.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+
+use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+use aws_lc_rs::rsa::{KeyPair as RsaKeyPair, KeySize};
+use clap::ValueEnum;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+
+use crate::Refusal;
+
+/// A kind of key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// RSA with 2048 bits.
+    #[value(name = "rsa-2048")]
+    Rsa2048,
+    /// RSA with 4096 bits.
+    #[value(name = "rsa-4096")]
+    Rsa4096,
+    /// ECDSA on the curve P-256.
+    #[value(name = "p-256")]
+    P256,
+    /// Ed25519.
+    #[value(name = "ed25519")]
+    Ed25519,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Rsa2048, Self::Rsa4096, Self::P256, Self::Ed25519];
+
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rsa2048 => "rsa-2048",
+            Self::Rsa4096 => "rsa-4096",
+            Self::P256 => "p-256",
+            Self::Ed25519 => "ed25519",
+        }
+    }
+
+    fn key(self) -> Result<KeyPair, Refusal> {
+        let refused = |error: rcgen::Error| Refusal::of(format!("a key of kind {}", self.name()), error);
+        match self {
+            Self::P256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(refused),
+            Self::Ed25519 => KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(refused),
+            Self::Rsa2048 | Self::Rsa4096 => {
+                let size = if self == Self::Rsa2048 { KeySize::Rsa2048 } else { KeySize::Rsa4096 };
+                let der = rsa_key(size).map_err(|error| Refusal::of("an RSA key", error))?;
+                KeyPair::from_pkcs8_der_and_sign_algo(&der, &rcgen::PKCS_RSA_SHA256).map_err(refused)
+            }
+        }
+    }
+}
+
+/// ring, which does everything else here, makes no RSA keys.
+fn rsa_key(size: KeySize) -> Result<PrivatePkcs8KeyDer<'static>, aws_lc_rs::error::Unspecified> {
+    let der: Pkcs8V1Der = RsaKeyPair::generate(size)?.as_der()?;
+    Ok(PrivatePkcs8KeyDer::from(der.as_ref().to_vec()))
+}
+
+/// An authority's certificate, a server's and its key (PEM; the key in PKCS #8).
+pub struct Identity {
+    /// What a client has to trust.
+    pub authority: String,
+    /// What the server shows.
+    pub certificate: String,
+    /// The key of that.
+    pub key: String,
+}
+
+impl Identity {
+    /// Writes `ca.pem`, `server.pem` and `server.key` into `folder`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join("ca.pem"), &self.authority)?;
+        std::fs::write(folder.join("server.pem"), &self.certificate)?;
+        std::fs::write(folder.join("server.key"), &self.key)
+    }
+}
+
+/// Makes an authority and a server of this name, which also stands for 127.0.0.1 and ::1.
+///
+/// # Errors
+/// A sentence: the name is none, or the system has no randomness.
+pub fn make(kind: Kind, name: &str) -> Result<Identity, Refusal> {
+    let refused = |error: rcgen::Error| Refusal::of(format!("a certificate for `{name}`"), error);
+    let mut root = named("Gauntlet authority for experiments");
+    root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    root.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let root_key = kind.key()?;
+    let authority = root.self_signed(&root_key).map_err(refused)?;
+    let issuer = Issuer::new(root, root_key);
+
+    let mut server = named(name);
+    server.subject_alt_names = vec![
+        SanType::DnsName(name.try_into().map_err(refused)?),
+        SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        SanType::IpAddress(IpAddr::V6(Ipv6Addr::LOCALHOST)),
+    ];
+    server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = kind.key()?;
+    let certificate = server.signed_by(&key, &issuer).map_err(refused)?;
+    let text = |tag, der: &[u8]| pem::encode(&pem::Pem::new(tag, der));
+    Ok(Identity {
+        authority: text("CERTIFICATE", authority.der()),
+        certificate: text("CERTIFICATE", certificate.der()),
+        key: text("PRIVATE KEY", key.serialized_der()),
+    })
+}
+
+/// Valid for as long as rcgen's certificates are: longer than any experiment.
+fn named(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_of_the_kind_that_was_asked_for() {
+        let octets = Kind::ALL.map(|kind| kind.key().expect("a key").public_key_raw().len());
+        let [rsa_2048, rsa_4096, p256, ed25519] = octets;
+        assert!((256..300).contains(&rsa_2048), "{rsa_2048}");
+        assert!((512..550).contains(&rsa_4096), "{rsa_4096}");
+        assert_eq!((p256, ed25519), (65, 32));
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_refused() {
+        assert!(make(Kind::P256, "schl\u{f6}sser").is_err());
+    }
+}

@@ -1,0 +1,246 @@
+//! Client and server over each protocol: answers, counters, tickets, early data, Retry, kinds of certificate.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Server, certificates, client, server_command};
+use serde_json::Value;
+use web::certificates::Kind;
+use web::protocol::Protocol;
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_else(|| panic!("`{name}` is no number in {value}"))
+}
+
+#[test]
+fn each_protocol_answers_and_counts() {
+    for protocol in Protocol::ALL {
+        let server = Server::start("answers", protocol, &[]);
+        assert_eq!(server.ready["protocol"], protocol.name());
+        assert!(server.ready["versions"]["rustls"].is_string());
+        assert_eq!(server.ready["weaknesses"], serde_json::json!([]));
+        let page = server.ask(&[]);
+        assert_eq!((page.outcome(), number(&page.requests[0], "bytes")), ("ok", 1000));
+        let large = server.ask(&["--path", "/bytes/3000000", "--count", "2", "--interval-ms", "1"]);
+        assert_eq!(large.outcomes(), ["ok", "ok"]);
+        assert!(large.requests.iter().all(|request| number(request, "bytes") == 3_000_000));
+        assert_eq!(large.done["outcomes"], serde_json::json!({"ok": 2}));
+        let done = server.stop();
+        for (name, count) in [
+            ("handshakes_begun", 3),
+            ("handshakes_completed", 3),
+            ("handshakes_failed", 0),
+            ("handshakes_in_flight", 0),
+            ("requests", 3),
+            ("requests_answered", 3),
+            ("requests_cancelled", 0),
+            ("tickets_redeemed", 0),
+            ("early_data", 0),
+            ("retries_sent", 0),
+        ] {
+            assert_eq!(number(&done, name), count, "{name} of {}: {done}", protocol.name());
+        }
+        assert!(number(&done, "bytes_out") > 6_001_000, "{done}");
+        assert!((1_000..1_000_000).contains(&number(&done, "bytes_in")), "{done}");
+        assert!(number(&done, "cpu_ns") > 0);
+        assert!(number(&done, "heap_peak_bytes") > 10_000);
+        assert!((1..=3).contains(&number(&done, "connections_most")), "{done}");
+        assert_eq!(protocol.is_quic(), number(&done, "datagrams_received") > 0, "{done}");
+    }
+}
+
+#[test]
+fn instants_of_a_request_are_in_their_order() {
+    for protocol in Protocol::ALL {
+        let server = Server::start("instants", protocol, &[]);
+        let asked = server.ask(&["--count", "3", "--interval-ms", "20"]);
+        for (index, request) in asked.requests.iter().enumerate() {
+            let instants = ["due_ns", "start_ns", "connected_ns", "first_byte_ns", "end_ns"];
+            let instants = instants.map(|name| number(request, name));
+            assert!(instants.is_sorted(), "{}: {request}", protocol.name());
+            let apart = number(request, "due_ns") - number(&asked.requests[0], "due_ns");
+            assert_eq!(apart, 20_000_000 * index as u64);
+        }
+    }
+}
+
+#[test]
+fn several_requests_share_a_connection_when_that_is_asked() {
+    for protocol in Protocol::ALL {
+        let server = Server::start("shared", protocol, &[]);
+        let asked = server.ask(&["--requests-per-connection", "4"]);
+        assert_eq!(asked.outcomes(), ["ok"; 4]);
+        let connected: Vec<bool> =
+            asked.requests.iter().map(|request| request["connected_ns"].is_u64()).collect();
+        assert_eq!(connected, [true, false, false, false]);
+        let done = server.stop();
+        assert_eq!((number(&done, "handshakes_completed"), number(&done, "requests")), (1, 4));
+    }
+}
+
+#[test]
+fn listed_resources_are_served_and_others_are_not_found() {
+    let list = r#"{"/site/a.css": {"octets": 70000, "type": "text/css"}}"#;
+    for protocol in Protocol::ALL {
+        let folder = certificates(&format!("sites-{}", protocol.name()), Kind::P256);
+        let file = folder.join("sites.json");
+        std::fs::write(&file, list).expect("the folder is there");
+        let server = Server::start_with(&folder, protocol, &["--sites", file.to_str().expect("text")]);
+        let listed = server.ask(&["--path", "/site/a.css"]);
+        assert_eq!((listed.outcome(), number(&listed.requests[0], "bytes")), ("ok", 70_000));
+        let missing = server.ask(&["--path", "/site/b.css"]);
+        assert_eq!((missing.outcome(), number(&missing.requests[0], "status")), ("status", 404));
+    }
+}
+
+#[test]
+fn tickets_are_redeemed_by_a_client_that_resumes() {
+    for protocol in Protocol::ALL {
+        let server = Server::start("tickets", protocol, &["--tickets", "1"]);
+        let asked = server.ask(&["--count", "3", "--interval-ms", "200", "--resume"]);
+        assert_eq!(asked.outcomes(), ["ok"; 3]);
+        let offered: Vec<&Value> = asked.requests.iter().map(|request| &request["ticket"]).collect();
+        assert_eq!(offered, [false, true, true], "{}", protocol.name());
+        assert_eq!(number(&asked.done, "tickets_offered"), 2);
+        let done = server.stop();
+        assert_eq!((number(&done, "tickets_issued"), number(&done, "tickets_redeemed")), (3, 2), "{done}");
+        assert_eq!(number(&done, "early_data"), 0);
+    }
+}
+
+#[test]
+fn early_data_is_sent_taken_and_answered() {
+    for protocol in Protocol::ALL {
+        let server = Server::start("early", protocol, &["--early-data"]);
+        let asked = server.ask(&["--count", "3", "--interval-ms", "200", "--early-data"]);
+        assert_eq!(asked.outcomes(), ["ok"; 3], "{:?}", asked.requests);
+        let early: Vec<&Value> = asked.requests.iter().map(|request| &request["early_data"]).collect();
+        assert_eq!(early, [false, true, true], "{}", protocol.name());
+        let done = server.stop();
+        assert_eq!(number(&done, "early_data"), 2, "{}: {done}", protocol.name());
+        assert_eq!((number(&done, "requests_answered"), number(&done, "handshakes_completed")), (3, 3));
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_early_data_is_asked_after_the_handshake() {
+    for protocol in Protocol::ALL {
+        let server = Server::start("not-early", protocol, &[]);
+        let asked = server.ask(&["--count", "2", "--interval-ms", "200", "--early-data"]);
+        assert_eq!(asked.outcomes(), ["ok"; 2]);
+        assert!(asked.requests.iter().all(|request| request["early_data"] == false));
+        let done = server.stop();
+        assert_eq!((number(&done, "tickets_redeemed"), number(&done, "early_data")), (1, 0));
+    }
+}
+
+#[test]
+fn every_kind_of_certificate_is_served_by_every_protocol() {
+    for kind in Kind::ALL {
+        let folder = certificates(&format!("kind-{}", kind.name()), kind);
+        for protocol in Protocol::ALL {
+            let server = Server::start_with(&folder, protocol, &[]);
+            assert_eq!(server.ask(&[]).outcome(), "ok", "{} over {}", kind.name(), protocol.name());
+        }
+    }
+}
+
+#[test]
+fn retry_asks_each_client_to_show_that_it_receives() {
+    for (rule, retries) in [("off", 0), ("always", 5), ("above=0", 0)] {
+        let server = Server::start(&format!("retry-{rule}"), Protocol::H3, &["--retry", rule]);
+        let asked = server.ask(&["--count", "5", "--interval-ms", "100"]);
+        assert_eq!(asked.outcomes(), ["ok"; 5]);
+        let done = server.stop();
+        assert_eq!(number(&done, "retries_sent"), retries, "{rule}");
+        assert_eq!(number(&done, "handshakes_begun"), 5);
+        // What was answered with a Retry packet left nothing behind.
+        assert!(number(&done, "datagrams_dropped_stateless") >= retries, "{done}");
+    }
+}
+
+#[test]
+fn the_counters_can_be_asked_for_while_it_serves() {
+    for protocol in Protocol::ALL {
+        let mut server = Server::start("now", protocol, &[]);
+        assert_eq!(number(&server.now(), "requests"), 0);
+        server.ask(&[]);
+        let now = server.now();
+        assert_eq!(number(&now, "requests"), 1);
+        let first_ns = number(&now, "at_ns");
+        assert!(number(&server.now(), "at_ns") > first_ns);
+    }
+}
+
+#[test]
+fn lines_go_to_the_descriptor_that_was_named() {
+    let folder = certificates("control", Kind::P256);
+    let mut command = server_command(Protocol::H1, &folder, &["--listen", "127.0.0.1:0", "--control", "2"]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut line = String::new();
+    let mut errors = std::io::BufReader::new(child.stderr.take().expect("it is piped"));
+    std::io::BufRead::read_line(&mut errors, &mut line).expect("text");
+    child.kill().expect("it runs");
+    let output = child.wait_with_output().expect("it was started");
+    assert!(line.starts_with(r#"{"ready":"#), "{line}");
+    assert!(output.stdout.is_empty());
+}
+
+/// What a program says that does not start.
+fn refusal(mut command: std::process::Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn addresses_outside_loopback_are_refused() {
+    let folder = certificates("outside", Kind::P256);
+    for protocol in Protocol::ALL {
+        for address in ["0.0.0.0:0", "192.0.2.1:443", "[2001:db8::1]:443"] {
+            let said = refusal(server_command(protocol, &folder, &["--listen", address]));
+            assert!(said.contains("not on loopback"), "{said}");
+            let asked = client(protocol, address.parse().expect("an address"), &folder, &[]);
+            assert!(!asked.status.success() && asked.stdout.is_empty());
+            let said = String::from_utf8(asked.stderr).expect("text");
+            assert!(said.contains("not on loopback"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_a_user_gets_wrong_is_said_in_a_sentence() {
+    let folder = certificates("wrong", Kind::P256);
+    let start = |options: &[&str]| {
+        refusal(server_command(Protocol::H3, &folder, &[&["--listen", "127.0.0.1:0"], options].concat()))
+    };
+    assert!(start(&["--retry", "sometimes"]).contains("above=N"));
+    assert!(start(&["--early-data", "--tickets", "0"]).contains("--tickets 1"));
+    assert!(start(&["--sites", "/no/such/file"]).contains("/no/such/file"));
+    assert!(start(&["--control", "99"]).contains("descriptor 99"));
+    let nowhere = Path::new("/no/such/folder");
+    assert!(
+        refusal(server_command(Protocol::H1, nowhere, &["--listen", "127.0.0.1:0"])).contains("server.key")
+    );
+    let asked = client(
+        Protocol::H1,
+        "127.0.0.1:1".parse().expect("an address"),
+        &folder,
+        &["--rate", "1e9", "--seconds", "1"],
+    );
+    assert!(String::from_utf8_lossy(&asked.stderr).contains("honest"), "{asked:?}");
+}
+
+#[cfg(not(feature = "weak"))]
+#[test]
+fn a_sound_build_has_no_weaknesses() {
+    let folder = certificates("sound", Kind::P256);
+    let options = ["--listen", "127.0.0.1:0", "--weakness", "no-idle-timeout"];
+    let said = refusal(server_command(Protocol::H1, &folder, &options));
+    assert!(said.contains("--weakness"), "{said}");
+}

@@ -1,0 +1,168 @@
+//! Each weakness takes away what its line says: what a sound server ends, this one goes on with.
+#![cfg(feature = "weak")]
+
+mod common;
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use common::Server;
+use common::wire::{h3_frame, h3_get, initial_only};
+use quinn::VarInt;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use web::protocol::Protocol;
+
+/// Far longer than the time-outs that a server of these tests is started with.
+const LONG: Duration = Duration::from_secs(1);
+
+fn weak(name: &str, protocol: Protocol, options: &[&str]) -> Server {
+    let server = Server::start(&format!("weak-{name}"), protocol, &[options, &["--weakness", name]].concat());
+    assert_eq!(server.ready["weaknesses"], serde_json::json!([name]));
+    server
+}
+
+fn heap(now: &Value) -> u64 {
+    now["heap_bytes"].as_u64().expect("a number")
+}
+
+async fn still_open(server: &mut Server) {
+    tokio::time::sleep(LONG).await;
+    let now = server.now();
+    assert_eq!(now["connections_open"], 1, "{now}");
+    assert!(now["refused"].as_object().expect("a map").values().all(|count| count == 0), "{now}");
+}
+
+#[tokio::test]
+async fn no_handshake_timeout() {
+    let options = ["--handshake-timeout-ms", "50"];
+    let mut server = weak("no-handshake-timeout", Protocol::H1, &options);
+    let _silent = TcpStream::connect(server.address).expect("it listens");
+    still_open(&mut server).await;
+    let mut server = weak("no-handshake-timeout", Protocol::H3, &options);
+    let endpoint = server.endpoint();
+    let _deaf = initial_only(&endpoint, server.address).await;
+    still_open(&mut server).await;
+}
+
+#[tokio::test]
+async fn no_header_timeout() {
+    let mut server = weak("no-header-timeout", Protocol::H1, &["--header-timeout-ms", "50"]);
+    let mut stream = server.tcp().await;
+    stream.write_all(b"GET / HT").await.expect("the server reads");
+    still_open(&mut server).await;
+}
+
+#[tokio::test]
+async fn no_idle_timeout() {
+    let mut server = weak("no-idle-timeout", Protocol::H3, &["--idle-timeout-ms", "50"]);
+    let (_endpoint, connection) = server.quic().await;
+    let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
+    send.write_all(&h3_get("/", 0)).await.expect("the connection is open");
+    receive.read_to_end(10_000).await.expect("an answer");
+    still_open(&mut server).await;
+}
+
+#[tokio::test]
+async fn keeps_bodies() {
+    let mut server = weak("keeps-bodies", Protocol::H1, &["--idle-timeout-ms", "500"]);
+    let before = heap(&server.now());
+    let mut stream = server.tcp().await;
+    let head = b"GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n";
+    stream.write_all(head).await.expect("the server reads");
+    stream.write_all(&vec![b'a'; 5_000_000]).await.expect("the server reads");
+    stream.flush().await.expect("the server reads");
+    server.until("the body", |now| heap(now) > before + 4_000_000);
+    // Each octet more keeps it open.
+    for _ in 0..20 {
+        stream.write_all(b"a").await.expect("the server reads");
+        stream.flush().await.expect("the server reads");
+        tokio::time::sleep(LONG / 20).await;
+    }
+    still_open_with_a_request(&mut server);
+}
+
+fn still_open_with_a_request(server: &mut Server) {
+    let now = server.now();
+    assert_eq!((&now["connections_open"], &now["requests_answered"]), (&1.into(), &0.into()), "{now}");
+}
+
+#[tokio::test]
+async fn unbounded_handshakes_and_connections() {
+    let mut server = weak("unbounded-handshakes", Protocol::H1, &["--handshakes-in-flight", "1"]);
+    let _held: Vec<_> = (0..5).map(|_| TcpStream::connect(server.address).expect("it listens")).collect();
+    server.until("five handshakes", |now| now["handshakes_in_flight"] == 5);
+    let mut server = weak("unbounded-connections", Protocol::H1, &["--connections", "1"]);
+    let _held: Vec<_> = (0..5).map(|_| TcpStream::connect(server.address).expect("it listens")).collect();
+    server.until("five connections", |now| now["connections_open"] == 5);
+}
+
+#[tokio::test]
+async fn unbounded_resets() {
+    let mut server = weak("unbounded-resets", Protocol::H3, &[]);
+    let (_endpoint, connection) = server.quic().await;
+    for _ in 0..1000 {
+        let (mut send, _receive) = connection.open_bi().await.expect("there is credit");
+        send.write_all(&h3_frame(1, 1000)).await.expect("the connection is open");
+        send.reset(VarInt::from_u32(0x10c)).expect("it is open");
+    }
+    let now = server.now();
+    assert_eq!((&now["connections_open"], &now["refused"]["cancelled_requests"]), (&1.into(), &0.into()));
+}
+
+#[tokio::test]
+async fn unbounded_headers() {
+    let mut server = weak("unbounded-headers", Protocol::H1, &[]);
+    let mut stream = server.tcp().await;
+    let head = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(100_000));
+    stream.write_all(head.as_bytes()).await.expect("the server reads");
+    let mut answer = [0; 15];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    assert_eq!(server.now()["requests"], 1);
+}
+
+#[tokio::test]
+async fn unbounded_control() {
+    let mut server = weak("unbounded-control", Protocol::H3, &[]);
+    let before = heap(&server.now());
+    let (_endpoint, connection) = server.quic().await;
+    let mut send = connection.open_uni().await.expect("there is credit");
+    send.write_all(&[&[0][..], &h3_frame(4, 100_000_000)].concat()).await.expect("the connection is open");
+    send.write_all(&vec![b'a'; 5_000_000]).await.expect("the connection is open");
+    server.until("the frame", |now| heap(now) > before + 4_000_000);
+}
+
+#[tokio::test]
+async fn unbounded_sending() {
+    let mut server = weak("unbounded-sending", Protocol::H3, &[]);
+    let before = heap(&server.now());
+    let (_endpoint, connection) = server.quic().await;
+    let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
+    send.write_all(&h3_get("/bytes/50000000", 0)).await.expect("the connection is open");
+    send.finish().expect("it is open");
+    receive.read_exact(&mut [0; 10]).await.expect("an answer begins");
+    server.until("the answer in memory", |now| {
+        now["heap_peak_bytes"].as_u64().expect("a number") > before + 10_000_000
+    });
+}
+
+#[tokio::test]
+async fn repeats_datagrams() {
+    let mut server = weak("repeats-datagrams", Protocol::H3, &["--handshake-timeout-ms", "500"]);
+    let endpoint = server.endpoint();
+    let _deaf = initial_only(&endpoint, server.address).await;
+    let now = server.until_refused("handshake_timeout", 1);
+    let octets = |name: &str| now[name].as_u64().expect(name);
+    assert!(octets("bytes_out") >= 4 * octets("bytes_in"), "{now}");
+}
+
+#[test]
+fn a_weakness_that_there_is_not_is_refused_with_those_that_there_are() {
+    let folder = common::certificates("weak-unknown", web::certificates::Kind::P256);
+    let options = ["--listen", "127.0.0.1:0", "--weakness", "none"];
+    let output =
+        common::server_command(Protocol::H1, &folder, &options).output().expect("the program starts");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("no weakness `none`") && said.contains("keeps-bodies"), "{said}");
+}
