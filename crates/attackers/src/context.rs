@@ -113,6 +113,7 @@ pub struct Context {
     /// After how long a start has failed.
     pub timeout: Duration,
     schedule: Cell<Schedule>,
+    has_begun: Cell<bool>,
     /// What is counted.
     pub tally: Rc<Tally>,
     random: RefCell<Xoshiro256PlusPlus>,
@@ -138,6 +139,7 @@ impl Context {
             host: common.server_name.clone(),
             path: common.path.clone(),
             timeout: Duration::from_millis(common.timeout_ms),
+            has_begun: Cell::new(false),
             schedule: Cell::new(Schedule::new(began, common.rate, common.seconds)),
             tally: Tally::new(began),
             random: RefCell::new(Xoshiro256PlusPlus::seed_from_u64(common.seed)),
@@ -155,6 +157,19 @@ impl Context {
         let now = Instant::now();
         self.schedule.set(self.schedule.get().from(now));
         self.tally.begin(now);
+        self.has_begun.set(true);
+    }
+
+    /// When the schedule ends; as long as it has not begun, a moment from now, when it is to be asked again.
+    #[must_use]
+    pub fn horizon(&self) -> Instant {
+        if self.has_begun.get() { self.schedule().end() } else { Instant::now() + Duration::from_millis(20) }
+    }
+
+    /// Whether the schedule has begun and ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.has_begun.get() && Instant::now() >= self.schedule().end()
     }
 
     /// A path whose answer is long: the one asked for, or 10 MB of the laboratory's server.

@@ -20,6 +20,8 @@ pub enum Outcome {
     Tls,
     /// The server answered with another status than 200.
     Status,
+    /// The server answered a request that was not whole.
+    Answered,
     /// The server's limits left no room for it: no stream to open, or no connection.
     Blocked,
     /// This machine had no port, descriptor or memory for it: the attacker's fault, not the server's.
@@ -39,6 +41,7 @@ impl Outcome {
             Self::Closed(Some(code)) => format!("closed_{code:#x}").into(),
             Self::Tls => "tls".into(),
             Self::Status => "status".into(),
+            Self::Answered => "answered".into(),
             Self::Blocked => "blocked".into(),
             Self::Local => "local".into(),
         }

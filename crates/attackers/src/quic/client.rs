@@ -130,12 +130,6 @@ pub struct Client {
     in_use: u64,
     /// Octets of stream data that came.
     pub stream_octets: u64,
-    /// PATH_RESPONSE frames that came.
-    pub path_responses: u64,
-    /// RETIRE_CONNECTION_ID frames that came.
-    pub retired: u64,
-    /// NEW_CONNECTION_ID frames that came.
-    pub new_ids: u64,
 }
 
 impl Client {
@@ -178,9 +172,6 @@ impl Client {
             ids: VecDeque::new(),
             in_use: 0,
             stream_octets: 0,
-            path_responses: 0,
-            retired: 0,
-            new_ids: 0,
         };
         client.speak_tls();
         Ok(client)
@@ -276,9 +267,9 @@ impl Client {
         self.offsets.remove(&id);
     }
 
-    /// Sends frames as they are in a 1-RTT packet, once.
-    pub fn send_frames(&mut self, frames: Vec<u8>) {
-        self.queue(Space::Data, frames, false);
+    /// Sends frames as they are in one 1-RTT packet; again if they are lost and `reliable`.
+    pub fn send_frames(&mut self, frames: Vec<u8>, reliable: bool) {
+        self.queue(Space::Data, frames, reliable);
     }
 
     /// Asks for an acknowledgement under the newest keys that a handshake in progress has.
@@ -525,17 +516,14 @@ impl Client {
                     self.granted.max_streams_uni = self.granted.max_streams_uni.max(most);
                 }
                 Frame::NewConnectionId { sequence, retire_prior_to, id } => {
-                    self.new_ids += 1;
                     self.ids.push_back((sequence, id));
                     self.retire_below(retire_prior_to);
                 }
-                Frame::RetireConnectionId { .. } => self.retired += 1,
                 Frame::PathChallenge(data) => {
                     let mut frames = Vec::with_capacity(9);
                     frame::path_response(&mut frames, data);
                     self.queue(Space::Data, frames, false);
                 }
-                Frame::PathResponse(_) => self.path_responses += 1,
                 Frame::ConnectionClose { code } => self.closed = Some(Outcome::Closed(Some(code))),
                 Frame::HandshakeDone => {
                     self.confirmed = true;
@@ -544,7 +532,9 @@ impl Client {
                 }
                 Frame::MaxData(_)
                 | Frame::Padding
+                | Frame::PathResponse(_)
                 | Frame::Ping
+                | Frame::RetireConnectionId { .. }
                 | Frame::StopSending { .. }
                 | Frame::Other => {}
             }
