@@ -87,8 +87,10 @@ fn source(address: IpAddr) -> io::Result<SocketAddr> {
 pub async fn connect(from: IpAddr, to: Loopback, receive_octets: Option<u32>) -> io::Result<TcpStream> {
     let from = source(from)?;
     let socket = if from.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Else bind() takes a port for itself, and 28,000 connections are the most that an address has.
-    setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
+    if from.is_ipv4() {
+        // Else bind() takes a port for itself, and 28,000 connections are the most that an address has.
+        setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
+    }
     if let Some(octets) = receive_octets {
         socket.set_recv_buffer_size(octets)?;
     }
@@ -114,6 +116,14 @@ pub fn udp(from: IpAddr, to: Loopback, receive_octets: Option<usize>) -> io::Res
     socket.bind(&from.into())?;
     socket.connect(&to.0.into())?;
     UdpSocket::from_std(socket.into())
+}
+
+/// Sends a datagram at once, without asking whether the socket is ready, which a new one is.
+///
+/// # Errors
+/// What the kernel says; of the datagram before this one, if that found nobody.
+pub fn send(socket: &UdpSocket, datagram: &[u8]) -> io::Result<usize> {
+    SockRef::from(socket).send(datagram)
 }
 
 /// Lets a TCP connection hear nothing more: the kernel drops every segment of the server unread, so that it acknowledges

@@ -40,23 +40,12 @@ impl Senders {
     /// # Errors
     /// If nobody listens there, or the machine does not take it.
     pub fn send(&self, context: &Context, source: u32, datagram: &[u8]) -> Result<(), Outcome> {
-        let octets = match self.socket(source).try_send(datagram) {
+        let octets = match guard::send(self.socket(source), datagram) {
             // Its buffer is full, which is a lack of this machine.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(Outcome::Local),
             other => other?,
         };
         context.tally.bytes_out(octets);
-        Ok(())
-    }
-
-    /// Waits until all sockets can send.
-    ///
-    /// # Errors
-    /// If the machine refuses it.
-    pub async fn ready(&self) -> Result<(), SetupError> {
-        for socket in &self.sockets {
-            socket.writable().await?;
-        }
         Ok(())
     }
 }

@@ -561,7 +561,7 @@ impl Client {
         {
             let (offset, data) = first.remove_entry();
             let known = (numbers.crypto_in - offset) as usize;
-            let Some(new) = data.get(known..) else { continue };
+            let Some(new) = data.get(known..).filter(|new| !new.is_empty()) else { continue };
             numbers.crypto_in += new.len() as u64;
             if self.tls.read_hs(new).is_err() {
                 self.closed = Some(Outcome::Tls);

@@ -46,7 +46,7 @@ impl QuicSession {
     /// If nobody listens there.
     pub fn flush(&mut self) -> Result<(), Outcome> {
         while self.client.transmit(Instant::now(), &mut self.datagram) {
-            match self.socket.try_send(&self.datagram) {
+            match guard::send(&self.socket, &self.datagram) {
                 Ok(octets) => self.tally.bytes_out(octets),
                 // A full buffer loses the datagram, as a full queue would.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

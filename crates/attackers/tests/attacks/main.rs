@@ -42,7 +42,7 @@ impl Log {
 /// Runs an attacker as from the command line, in this process.
 async fn attack(kind: &str, target: SocketAddr, options: &str) -> Log {
     let target = target.to_string();
-    let mut words = vec!["gauntlet-attacker", kind, "--target", &target];
+    let mut words = vec!["gauntlet-attacker", kind, "--target", target.as_str()];
     words.extend(options.split_whitespace());
     let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
     let mut out = Vec::new();

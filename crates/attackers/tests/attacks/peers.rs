@@ -68,6 +68,21 @@ impl Peer {
         panic!("{} instead of {count}", self.count(of));
     }
 
+    /// Waits until nothing more comes.
+    pub async fn settles(&self) {
+        let heard = || {
+            let seen = self.seen.lock().unwrap();
+            let said: usize = seen.said.iter().map(Vec::len).sum();
+            let datagrams: u64 = seen.quic.iter().map(|connection| connection.stats().udp_rx.datagrams).sum();
+            (said, datagrams)
+        };
+        let mut before = None;
+        while before != Some(heard()) {
+            before = Some(heard());
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+
     /// The sum of a count over all QUIC connections.
     pub fn frames(&self, of: fn(&quinn::FrameStats) -> u64) -> u64 {
         self.seen.lock().unwrap().quic.iter().map(|connection| of(&connection.stats().frame_rx)).sum()
@@ -227,7 +242,7 @@ async fn stream(
     seen.lock().unwrap().requests += 1;
     if !answers {
         // The stream stays open as long as the connection.
-        send.stopped().await.ok();
+        let _ = send.stopped().await;
         return;
     }
     let said = seen.lock().unwrap().said[index].clone();

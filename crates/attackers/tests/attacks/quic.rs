@@ -20,7 +20,7 @@ struct Options {
 
 fn context(peer: &Peer) -> Rc<Context> {
     let target = peer.address.to_string();
-    let options = Options::try_parse_from(["test", "--target", &target]).unwrap();
+    let options = Options::try_parse_from(["test", "--target", target.as_str()]).unwrap();
     Context::new(&options.common, Protocol::H3).unwrap()
 }
 
