@@ -1,6 +1,7 @@
 //! What all starts of a run share.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,6 +32,9 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Those over which all of HTTP goes.
+    pub const ALL: [Self; 3] = [Self::H1, Self::H2, Self::H3];
+
     /// Its name in TLS (ALPN).
     #[must_use]
     pub fn alpn(self) -> &'static str {
@@ -42,12 +46,29 @@ impl Protocol {
     }
 }
 
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::H1 => "h1",
+            Self::H2 => "h2",
+            Self::H3 => "h3",
+        })
+    }
+}
+
+fn list(protocols: &[Protocol]) -> String {
+    protocols.iter().map(Protocol::to_string).collect::<Vec<_>>().join(" or ")
+}
+
 /// What every kind is told.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
     /// The server: an address of loopback (127.0.0.0/8 or ::1) and a port; every other address is refused
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub target: Loopback,
+    /// What carries HTTP
+    #[arg(long, value_enum, default_value = "h3")]
+    pub protocol: Protocol,
     /// Starts a second, at most 20000
     #[arg(long, default_value = "100", value_name = "PER_SECOND")]
     pub rate: Rate,
@@ -64,7 +85,7 @@ pub struct Common {
     #[arg(long, value_name = "FILE")]
     pub ca: Option<PathBuf>,
     /// Name that the server is asked for in TLS and HTTP
-    #[arg(long, default_value = "localhost", value_name = "NAME")]
+    #[arg(long, default_value = "server.gauntlet.test", value_name = "NAME")]
     pub server_name: String,
     /// Path of requests
     #[arg(long, default_value = "/")]
@@ -86,6 +107,14 @@ pub enum SetupError {
     /// The name cannot stand in TLS.
     #[error("{0:?} is not a name that a server can be asked for")]
     Name(String),
+    /// There is no such attack over this protocol.
+    #[error("there is no such attack over {protocol}: --protocol takes {}", list(possible))]
+    Protocol {
+        /// The one asked for.
+        protocol: Protocol,
+        /// Those that there are.
+        possible: Vec<Protocol>,
+    },
     /// Options that do not go together, or are above a cap.
     #[error("{0}")]
     Options(String),
@@ -120,11 +149,15 @@ pub struct Context {
 }
 
 impl Context {
-    /// Of a run that begins now.
+    /// Of a run that begins now, of a kind that there is over these protocols.
     ///
     /// # Errors
     /// If something asked for cannot be had.
-    pub fn new(common: &Common, protocol: Protocol) -> Result<Rc<Self>, SetupError> {
+    pub fn new(common: &Common, possible: &[Protocol]) -> Result<Rc<Self>, SetupError> {
+        let protocol = common.protocol;
+        if !possible.contains(&protocol) {
+            return Err(SetupError::Protocol { protocol, possible: possible.to_vec() });
+        }
         let server_name = ServerName::try_from(common.server_name.clone())
             .map_err(|_| SetupError::Name(common.server_name.clone()))?;
         let sources = Sources::new(common.sources, common.target)?;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use attackers::attacks::Kind;
+use attackers::context::SetupError;
 use clap::Parser;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -29,18 +30,20 @@ fn main() -> ExitCode {
     raise_descriptors();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&error),
+        Err(error) => return fail(&error, ExitCode::FAILURE),
     };
     let mut out = io::stdout().lock();
     match runtime.block_on(cli.kind.run(&mut out)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+        Err(error @ SetupError::Io(_)) => fail(&error, ExitCode::FAILURE),
+        // As clap ends where options are wrong.
+        Err(error) => fail(&error, ExitCode::from(2)),
     }
 }
 
-fn fail(error: &dyn std::error::Error) -> ExitCode {
+fn fail(error: &dyn std::error::Error, code: ExitCode) -> ExitCode {
     let _ = writeln!(io::stderr(), "gauntlet-attacker: {error}");
-    ExitCode::FAILURE
+    code
 }
 
 /// Each connection takes a descriptor: as many as the machine lets. What is still missing shows in the log ("local").

@@ -54,7 +54,7 @@ impl Amplification {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         let senders = Rc::new(Senders::new(&context, RECEIVE_OCTETS)?);
                 let accounts = Accounts::default();
         for source in 0..context.sources.count() {

@@ -50,7 +50,7 @@ impl CidExhaustion {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         feed::run::<Ids>(&context, self.connections.count(), self.variant, out).await
     }
 }

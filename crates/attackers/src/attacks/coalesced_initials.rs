@@ -34,7 +34,7 @@ impl CoalescedInitials {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         let (hellos, senders) = (Hellos::new(&context)?, Senders::new(&context, UNREAD)?);
                 context.begin();
         let mut number = 0;

@@ -36,7 +36,7 @@ impl CryptoAfterHandshake {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         feed::run::<Late>(&context, self.connections.count(), (), out).await
     }
 }

@@ -37,9 +37,6 @@ pub(super) const UNREAD: usize = 1;
 pub struct Flood {
     #[command(flatten)]
     common: Common,
-    /// What carries the handshakes
-    #[arg(long, value_enum)]
-    protocol: Protocol,
     /// How far they go
     #[arg(long, value_enum, default_value = "full")]
     variant: Variant,
@@ -69,8 +66,8 @@ impl Flood {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, self.protocol)?;
-        match (self.variant, self.protocol) {
+        let context = Context::new(&self.common, &Protocol::ALL)?;
+        match (self.variant, context.protocol) {
             (Variant::InitialOnly, Protocol::H3) => initials(&context, out).await,
             (Variant::InitialOnly, _) => self.hellos(&context, out).await,
             (Variant::Full, _) => {

@@ -35,9 +35,6 @@ const LONGEST_OCTETS: usize = 25 + 44;
 pub struct HeaderExpansion {
     #[command(flatten)]
     common: Common,
-    /// What carries the requests: h2 or h3
-    #[arg(long, value_enum)]
-    protocol: Protocol,
     /// Connections that starts are made on in turn
     #[arg(long, default_value = "1", value_name = "COUNT")]
     connections: Held,
@@ -52,21 +49,15 @@ impl HeaderExpansion {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, self.protocol)?;
+        let context = Context::new(&self.common, &[Protocol::H2, Protocol::H3])?;
         let (connections, fields) = (self.connections.count(), self.fields as usize);
         let read = |octets: usize| context.tally.fact("octets_read_per_request", json!(octets * fields));
-        match self.protocol {
-            Protocol::H1 => {
-                Err(SetupError::Options("HTTP/1.1 does not compress fields: take h2 or h3".into()))
-            }
-            Protocol::H2 => {
-                read(NAME.len() + VALUE_OCTETS);
-                feed::run::<OverH2>(&context, connections, fields, out).await
-            }
-            Protocol::H3 => {
-                read(LONGEST_OCTETS);
-                feed::run::<OverH3>(&context, connections, fields, out).await
-            }
+        if context.protocol == Protocol::H2 {
+            read(NAME.len() + VALUE_OCTETS);
+            feed::run::<OverH2>(&context, connections, fields, out).await
+        } else {
+            read(LONGEST_OCTETS);
+            feed::run::<OverH3>(&context, connections, fields, out).await
         }
     }
 }

@@ -36,7 +36,7 @@ impl OptimisticAck {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         feed::run::<Ahead>(&context, self.connections.count(), self.lead, out).await
     }
 }

@@ -33,7 +33,7 @@ impl PathChallenge {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         feed::run::<Challenges>(&context, self.connections.count(), (), out).await
     }
 }

@@ -26,9 +26,6 @@ use crate::quic_wire::transport_parameters::Stated;
 pub struct RapidReset {
     #[command(flatten)]
     common: Common,
-    /// What carries the requests: h2 or h3
-    #[arg(long, value_enum)]
-    protocol: Protocol,
     /// Connections that starts are made on in turn
     #[arg(long, default_value = "1", value_name = "COUNT")]
     connections: Held,
@@ -40,12 +37,12 @@ impl RapidReset {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, self.protocol)?;
+        let context = Context::new(&self.common, &[Protocol::H2, Protocol::H3])?;
         let connections = self.connections.count();
-        match self.protocol {
-            Protocol::H1 => Err(SetupError::Options("HTTP/1.1 has no streams to cancel: take h2 or h3".into())),
-            Protocol::H2 => feed::run::<OverH2>(&context, connections, (), out).await,
-            Protocol::H3 => feed::run::<OverH3>(&context, connections, (), out).await,
+        if context.protocol == Protocol::H2 {
+            feed::run::<OverH2>(&context, connections, (), out).await
+        } else {
+            feed::run::<OverH3>(&context, connections, (), out).await
         }
     }
 }

@@ -28,7 +28,7 @@ impl ZeroLength {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, Protocol::H3)?;
+        let context = Context::new(&self.common, &[Protocol::H3])?;
         let senders = Senders::new(&context, UNREAD)?;
                 context.begin();
         pacing::run(context.schedule(), &context.tally, DRAIN, out, |due| {

@@ -23,7 +23,7 @@ fn run(words: &[&str]) -> Output {
 fn refused(words: &[&str], because: &str) {
     let output = run(words);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && said.contains(because), "{words:?}: {said}");
+    assert!(output.status.code() == Some(2) && said.contains(because), "{words:?}: {said}");
     assert!(output.stdout.is_empty(), "{words:?}");
 }
 
@@ -48,7 +48,8 @@ fn more_than_the_caps_is_refused() {
     refused(&with(&held), "more than 20000 at once");
     let slow = ["slow", "--target", "127.0.0.1:9", "--protocol", "h1", "--variant", "body-drip", "--held", "20001"];
     refused(&slow, "at most 20000 connections");
-    refused(&["rapid-reset", "--target", "127.0.0.1:9", "--protocol", "h1"], "no streams to cancel");
+    refused(&["zero-length", "--target", "127.0.0.1:9", "--protocol", "h2"], "--protocol takes h3");
+    refused(&["rapid-reset", "--target", "127.0.0.1:9", "--protocol", "h1"], "no such attack over h1: --protocol takes h2 or h3");
 }
 
 #[test]

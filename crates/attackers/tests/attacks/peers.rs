@@ -90,7 +90,7 @@ impl Peer {
 }
 
 fn tls(alpn: &[&str]) -> (ServerConfig, String) {
-    let made = rcgen::generate_simple_self_signed(["localhost".into()]).unwrap();
+    let made = rcgen::generate_simple_self_signed(["server.gauntlet.test".into()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()).into();
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])

@@ -21,7 +21,7 @@ struct Options {
 fn context(peer: &Peer) -> Rc<Context> {
     let target = peer.address.to_string();
     let options = Options::try_parse_from(["test", "--target", target.as_str()]).unwrap();
-    Context::new(&options.common, Protocol::H3).unwrap()
+    Context::new(&options.common, &[Protocol::H3]).unwrap()
 }
 
 async fn get(session: &mut QuicSession, path: &str) -> Outcome {

@@ -49,7 +49,7 @@ async fn the_fields_of_a_request_drip_and_do_not_end() {
     slow(&peer, "h1", "header-drip", "").await;
     for said in &peer.seen.lock().unwrap().said {
         let text = String::from_utf8(said.clone()).unwrap();
-        assert!(text.starts_with("GET / HTTP/1.1\r\nHost: localhost\r\nx-0: a\r\nx-1: a\r\n"), "{text}");
+        assert!(text.starts_with("GET / HTTP/1.1\r\nHost: server.gauntlet.test\r\nx-0: a\r\nx-1: a\r\n"), "{text}");
         assert!(!text.contains("\r\n\r\n"), "{text}");
     }
 
@@ -79,7 +79,7 @@ async fn the_body_of_a_request_drips_and_does_not_end() {
     let peer = peers::tcp(Over::Ears).await;
     slow(&peer, "h1", "body-drip", "").await;
     for said in &peer.seen.lock().unwrap().said {
-        let body = said.strip_prefix(&h1::post("localhost", "/", 1_000_000)[..]).expect("the head of a POST");
+        let body = said.strip_prefix(&h1::post("server.gauntlet.test", "/", 1_000_000)[..]).expect("the head of a POST");
         assert!(body.len() >= 2 && body.iter().all(|octet| *octet == b'a'), "{body:?}");
     }
 

@@ -39,9 +39,6 @@ use crate::tcp::TlsStream;
 pub struct Slow {
     #[command(flatten)]
     common: Common,
-    /// What carries the connections
-    #[arg(long, value_enum)]
-    protocol: Protocol,
     /// What is slow
     #[arg(long, value_enum)]
     variant: Variant,
@@ -74,7 +71,7 @@ impl Slow {
     /// # Errors
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
-        let context = Context::new(&self.common, self.protocol)?;
+        let context = Context::new(&self.common, &Protocol::ALL)?;
         let interval = Duration::from_millis(self.interval_ms);
         context.begin();
         pacing::run(context.schedule(), &context.tally, DRAIN, out, |due| {
