@@ -108,7 +108,7 @@ pub enum SetupError {
     #[error("{0:?} is not a name that a server can be asked for")]
     Name(String),
     /// There is no such attack over this protocol.
-    #[error("there is no such attack over {protocol}: --protocol takes {}", list(possible))]
+    #[error("there is no such attack over {protocol}: --protocol takes {}", list(.possible))]
     Protocol {
         /// The one asked for.
         protocol: Protocol,
