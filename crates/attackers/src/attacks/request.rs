@@ -15,6 +15,10 @@ pub const WHOLE_WINDOW: u32 = 0x7fff_ffff;
 pub fn h2_first_words(context: &Context, path: &str, window: u32) -> Vec<u8> {
     let mut words = Vec::with_capacity(200);
     h2::put_preface(&mut words, window);
+    if window == WHOLE_WINDOW {
+        // The connection's window begins with 65,535 octets, whatever SETTINGS say (RFC 9113, section 6.9.2).
+        h2::put_frame(&mut words, h2::kind::WINDOW_UPDATE, 0, 0, &(WHOLE_WINDOW - 65_535).to_be_bytes());
+    }
     let fields = h2::fields("GET", &context.host, path);
     h2::put_frame(&mut words, h2::kind::HEADERS, h2::flag::END_HEADERS | h2::flag::END_STREAM, 1, &fields);
     words
