@@ -10,7 +10,6 @@ use super::datagrams::{Hellos, Senders};
 use super::{DRAIN, by, launch, request};
 use crate::caps::MOST_HELD;
 use crate::context::{Common, Context, Protocol, SetupError};
-use crate::http::h3;
 use crate::outcome::Outcome;
 use crate::pacing::{self, Start};
 use crate::quic::QuicSession;
@@ -107,13 +106,11 @@ async fn whole(context: Rc<Context>, asks: bool) -> Result<(), Outcome> {
     let deadline = Instant::now() + context.timeout;
     if context.protocol == Protocol::H3 {
         let mut session = QuicSession::open(&context, context.sources.take(), &Stated::default())?;
-        if asks {
-            request::over_quic(&context, &mut session, deadline).await?;
+        return if asks {
+            request::over_quic(&context, &mut session, deadline).await
         } else {
-            session.until(deadline, |client| client.is_confirmed()).await?;
-        }
-        session.client.close(h3::NO_ERROR);
-        return session.flush();
+            session.until(deadline, |client| client.is_confirmed()).await
+        };
     }
     by(deadline, async {
         let mut stream = TlsStream::connect(&context, context.sources.take(), None).await?;

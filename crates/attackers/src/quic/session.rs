@@ -10,6 +10,7 @@ use tokio::net::UdpSocket;
 use super::client::Client;
 use crate::context::Context;
 use crate::guard;
+use crate::http::h3;
 use crate::outcome::Outcome;
 use crate::quic_wire::ConnectionId;
 use crate::quic_wire::transport_parameters::Stated;
@@ -18,13 +19,23 @@ use crate::tally::Tally;
 /// A server's datagrams are at most 1,472 octets long: so much the transport parameters allow.
 const RECEIVE_OCTETS: usize = 2048;
 
-/// A connection on a UDP socket of its own.
+/// A connection on a UDP socket of its own. It is closed when this is dropped, as the kernel closes TCP's.
 pub struct QuicSession {
     socket: UdpSocket,
     /// The connection.
     pub client: Client,
     tally: Rc<Tally>,
     datagram: Vec<u8>,
+}
+
+impl Drop for QuicSession {
+    fn drop(&mut self) {
+        if self.client.closed().is_none() {
+            self.client.close(h3::NO_ERROR);
+            // A server that is gone already needs no goodbye.
+            let _ = self.flush();
+        }
+    }
 }
 
 impl QuicSession {

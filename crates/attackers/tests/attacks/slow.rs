@@ -124,6 +124,9 @@ async fn an_answer_finds_no_room() {
     assert!(log.count("bytes_in") < 100_000, "{}", log.done);
     assert!(peer.frames(|frames| frames.ping) >= 10);
     assert_eq!(peer.frames(|frames| frames.max_stream_data + frames.max_data), 0);
+    // At the end connections are closed, as the kernel does over TCP.
+    peer.settles().await;
+    assert!(peer.seen.lock().unwrap().quic.iter().all(|connection| connection.close_reason().is_some()));
 }
 
 #[tokio::test]
