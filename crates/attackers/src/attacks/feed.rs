@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{DRAIN, request};
 use crate::context::{Context, SetupError};
-use crate::http::{h2, h3};
+use crate::http::h2;
 use crate::outcome::Outcome;
 use crate::pacing::{self, Start};
 use crate::quic::{Client, QuicSession};
@@ -180,10 +180,13 @@ pub async fn turn_quic(session: &mut QuicSession) -> Result<(), Outcome> {
 /// Opens a request's stream and sends its beginning: the stream.
 ///
 /// # Errors
-/// [`Outcome::Blocked`] if the server allows no more streams.
-pub fn request_quic(client: &mut Client, host: &str, path: &str, fin: bool) -> Result<u64, Outcome> {
+/// [`Outcome::Blocked`] if the server allows no more streams, or has no room.
+pub fn request_quic(client: &mut Client, request: &[u8], fin: bool) -> Result<u64, Outcome> {
+    if !client.allows(request.len()) {
+        return Err(Outcome::Blocked);
+    }
     let id = client.open_bidi().ok_or(Outcome::Blocked)?;
-    client.send(id, &h3::get(host, path), fin);
+    client.send(id, request, fin);
     Ok(id)
 }
 

@@ -104,16 +104,13 @@ impl Load for OverH3 {
     }
 
     fn start(&mut self, context: &Context, fields: &usize) -> Result<(), Outcome> {
-        let client = &mut self.0.client;
-        let id = client.open_bidi().ok_or(Outcome::Blocked)?;
         let mut block = h3::fields("GET", &context.host, &context.path);
         for _ in 0..*fields {
             h3::put_indexed(&mut block, LONGEST);
         }
         let mut request = Vec::with_capacity(block.len() + 4);
         h3::put_frame(&mut request, h3::HEADERS, &block);
-        client.send(id, &request, true);
-        Ok(())
+        feed::request_quic(&mut self.0.client, &request, true).map(drop)
     }
 
     async fn turn(&mut self) -> Result<(), Outcome> {

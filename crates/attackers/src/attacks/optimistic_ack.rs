@@ -7,6 +7,7 @@ use clap::Args;
 use super::feed::{self, Load};
 use crate::caps::Held;
 use crate::context::{Common, Context, Protocol, SetupError};
+use crate::http::h3;
 use crate::outcome::Outcome;
 use crate::quic::{Acks, QuicSession};
 use crate::quic_wire::transport_parameters::Stated;
@@ -53,7 +54,8 @@ impl Load for Ahead {
     }
 
     fn start(&mut self, context: &Context, _: &u64) -> Result<(), Outcome> {
-        feed::request_quic(&mut self.0.client, &context.host, context.long_path(), true).map(drop)
+        let request = h3::get(&context.host, context.long_path());
+        feed::request_quic(&mut self.0.client, &request, true).map(drop)
     }
 
     async fn turn(&mut self) -> Result<(), Outcome> {

@@ -81,7 +81,7 @@ impl Load for OverH3 {
 
     fn start(&mut self, context: &Context, (): &()) -> Result<(), Outcome> {
         let client = &mut self.0.client;
-        let id = feed::request_quic(client, &context.host, &context.path, false)?;
+        let id = feed::request_quic(client, &h3::get(&context.host, &context.path), false)?;
         let mut frames = Vec::with_capacity(16);
         frame::reset_stream(&mut frames, id, h3::REQUEST_CANCELLED, client.sent_on(id));
         frame::stop_sending(&mut frames, id, h3::REQUEST_CANCELLED);

@@ -113,7 +113,9 @@ pub struct Client {
     granted: Granted,
     opened_bidi: u64,
     opened_uni: u64,
-    /// Octets sent by stream.
+    /// Octets sent on all streams.
+    sent_octets: u64,
+    /// Octets sent by stream that has not ended.
     offsets: BTreeMap<u64, u64>,
     streams: BTreeMap<u64, Receive>,
     /// Whether a packet of the server was read.
@@ -161,6 +163,7 @@ impl Client {
             granted: Granted::default(),
             opened_bidi: 0,
             opened_uni: 0,
+            sent_octets: 0,
             offsets: BTreeMap::new(),
             streams: BTreeMap::new(),
             heard: false,
@@ -224,7 +227,14 @@ impl Client {
         })
     }
 
-    /// Sends octets on a stream, and its end. The server's windows are not minded: what is sent is short.
+    /// Whether the server has room for so many octets on a new stream.
+    #[must_use]
+    pub fn allows(&self, octets: usize) -> bool {
+        let octets = octets as u64;
+        octets <= self.granted.max_stream_data && self.sent_octets + octets <= self.granted.max_data
+    }
+
+    /// Sends octets on a stream, and its end. Whether the server has room is for [`Self::allows`] to ask.
     pub fn send(&mut self, id: u64, data: &[u8], fin: bool) {
         let offset = self.offsets.entry(id).or_default();
         let mut chunks = data.chunks(CHUNK_OCTETS).peekable();
@@ -234,6 +244,7 @@ impl Client {
             let mut frames = Vec::with_capacity(chunk.len() + 16);
             frame::stream(&mut frames, id, *offset, chunk, fin && is_last);
             *offset += chunk.len() as u64;
+            self.sent_octets += chunk.len() as u64;
             self.numbers[Space::Data as usize].queue.push_back(Queued { frames, reliable: true });
             if is_last {
                 break;
@@ -509,6 +520,7 @@ impl Client {
                         stream.reset = Some(code);
                     }
                 }
+                Frame::MaxData(most) => self.granted.max_data = self.granted.max_data.max(most),
                 Frame::MaxStreamsBidi(most) => {
                     self.granted.max_streams_bidi = self.granted.max_streams_bidi.max(most);
                 }
@@ -530,8 +542,7 @@ impl Client {
                     self.handshake = None;
                     self.numbers[Space::Handshake as usize] = Numbers::default();
                 }
-                Frame::MaxData(_)
-                | Frame::Padding
+                Frame::Padding
                 | Frame::PathResponse(_)
                 | Frame::Ping
                 | Frame::RetireConnectionId { .. }

@@ -64,6 +64,7 @@ async fn streams_end_with_the_servers_limit() {
     let mut session = QuicSession::open(&context(&peer), peer.address.ip(), &Stated::default()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     session.until(deadline, |client| client.is_confirmed()).await.unwrap();
+    assert!(session.client.allows(1000) && !session.client.allows(1 << 40));
     // quinn's own limit.
     for _ in 0..100 {
         let id = session.client.open_bidi().expect("a stream");
