@@ -125,19 +125,17 @@ async fn whole(context: Rc<Context>, asks: bool) -> Result<(), Outcome> {
 }
 
 async fn hello(context: Rc<Context>, hold: Duration) -> Result<(), Outcome> {
-    let mut stream = None;
-    by(Instant::now() + context.timeout, async {
-        let mut connected = TlsStream::connect(&context, context.sources.take(), None).await?;
-        connected.flush().await?;
-        stream = Some(connected);
-        Ok::<_, Outcome>(())
+    let stream = by(Instant::now() + context.timeout, async {
+        let mut stream = TlsStream::connect(&context, context.sources.take(), None).await?;
+        stream.flush().await?;
+        Ok::<_, Outcome>(stream)
     })
     .await?;
     let held = context.tally.hold();
     tokio::time::sleep(hold).await;
     drop(held);
     // A reset leaves nothing behind on this side: no port that waits, no word that is due.
-    stream.map_or(Ok(()), |stream| Ok(stream.socket().set_zero_linger()?))
+    Ok(stream.socket().set_zero_linger()?)
 }
 
 /// Initial packets over QUIC, and no ear for the answers.

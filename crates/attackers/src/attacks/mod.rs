@@ -79,9 +79,9 @@ fn launch(context: &Rc<Context>, due: Instant, start: impl Future<Output = Resul
 }
 
 /// What comes of it until the deadline.
-async fn by(
+async fn by<T>(
     deadline: Instant,
-    start: impl Future<Output = Result<(), Outcome>>,
-) -> Result<(), Outcome> {
+    start: impl Future<Output = Result<T, Outcome>>,
+) -> Result<T, Outcome> {
     tokio::time::timeout_at(deadline.into(), start).await.unwrap_or(Err(Outcome::Timeout))
 }

@@ -11,15 +11,12 @@ use crate::tcp::TlsStream;
 
 /// The client's last words go out an octet at a time, the last never.
 pub async fn over_tcp(hold: &Hold<'_>) -> Result<(), Outcome> {
-    let (mut stream, mut last) = (None, Vec::new());
-    by(hold.deadline(), async {
-        let mut opened = TlsStream::connect(hold.context, hold.context.sources.take(), None).await?;
-        last = opened.handshake_but_last().await?;
-        stream = Some(opened);
-        Ok::<_, Outcome>(())
+    let (mut stream, last) = by(hold.deadline(), async {
+        let mut stream = TlsStream::connect(hold.context, hold.context.sources.take(), None).await?;
+        let last = stream.handshake_but_last().await?;
+        Ok::<_, Outcome>((stream, last))
     })
     .await?;
-    let mut stream = stream.ok_or(Outcome::Timeout)?;
     let _held = hold.counted();
     let mut octets = last.split_last().map_or(&[][..], |(_, octets)| octets);
     while let Some(next) = hold.next() {

@@ -132,15 +132,12 @@ impl Hold<'_> {
 
     /// A connection over TLS and TCP, its handshake done.
     async fn tls(&self, window: Option<u32>) -> Result<TlsStream, Outcome> {
-        let mut stream = None;
         by(self.deadline(), async {
-            let mut opened = TlsStream::connect(self.context, self.context.sources.take(), window).await?;
-            opened.handshake().await?;
-            stream = Some(opened);
-            Ok::<_, Outcome>(())
+            let mut stream = TlsStream::connect(self.context, self.context.sources.take(), window).await?;
+            stream.handshake().await?;
+            Ok::<_, Outcome>(stream)
         })
-        .await?;
-        stream.ok_or(Outcome::Timeout)
+        .await
     }
 
     /// A connection over QUIC, its handshake done.
