@@ -188,7 +188,7 @@ impl Context {
     /// Lets the schedule and the first second begin now: what was set up before does not count.
     pub fn begin(&self) {
         let now = Instant::now();
-        self.schedule.set(self.schedule.get().from(now));
+        self.schedule.set(self.schedule.get().starting(now));
         self.tally.begin(now);
         self.has_begun.set(true);
     }

@@ -27,7 +27,7 @@ impl Schedule {
 
     /// The same, from another time on.
     #[must_use]
-    pub fn from(self, began: Instant) -> Self {
+    pub fn starting(self, began: Instant) -> Self {
         Self { began, ..self }
     }
 

@@ -54,12 +54,6 @@ impl Hello {
         Ok(Self { source, payloads: payloads.collect() })
     }
 
-    /// The connection ID that the server will send to.
-    #[must_use]
-    pub fn source(&self) -> ConnectionId {
-        self.source
-    }
-
     /// How many datagrams the ClientHello takes.
     #[must_use]
     pub fn datagrams(&self) -> u64 {
