@@ -25,7 +25,9 @@ pub enum Refused {
     )]
     Elsewhere(IpAddr),
     /// It is no address with a port. Names are not looked up: what a name leads to is for others to say.
-    #[error("{0:?} is not an address with a port, such as 127.0.0.1:4433 or [::1]:4433 (names are not looked up)")]
+    #[error(
+        "{0:?} is not an address with a port, such as 127.0.0.1:4433 or [::1]:4433 (names are not looked up)"
+    )]
     NotAnAddress(String),
     /// Port 0 is nobody's.
     #[error("port 0 is no server's")]

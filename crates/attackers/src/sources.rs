@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn all_are_different_and_of_loopback() {
         let sources = Sources::new(MOST_SOURCES, v4()).unwrap();
-        let addresses: std::collections::BTreeSet<IpAddr> = (0..MOST_SOURCES).map(|_| sources.take()).collect();
+        let addresses: std::collections::BTreeSet<IpAddr> =
+            (0..MOST_SOURCES).map(|_| sources.take()).collect();
         assert_eq!(addresses.len(), MOST_SOURCES as usize);
         assert!(addresses.into_iter().all(is_loopback));
     }

@@ -154,7 +154,11 @@ impl Tally {
     /// A start has come to its end.
     pub fn ended(&self, outcome: Outcome) {
         let mut now = self.now.borrow_mut();
-        if outcome == Outcome::Ok { now.completed += 1 } else { now.failed += 1 }
+        if outcome == Outcome::Ok {
+            now.completed += 1
+        } else {
+            now.failed += 1
+        }
         *now.by_outcome.entry(outcome.key().into_owned()).or_default() += 1;
     }
 

@@ -116,7 +116,8 @@ impl TlsStream {
             if self.try_pull()? {
                 return Ok(());
             }
-            let interest = if all_sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE };
+            let interest =
+                if all_sent { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE };
             self.stream.ready(interest).await?;
         }
     }

@@ -36,7 +36,8 @@ pub enum ConfigError {
 /// If the file cannot be read, or rustls refuses something.
 pub fn client(authority: Option<&Path>, alpn: &str) -> Result<Arc<ClientConfig>, ConfigError> {
     let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(&[&TLS13])?;
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(&[&TLS13])?;
     let mut config = match authority {
         Some(path) => builder.with_root_certificates(roots(path)?).with_no_client_auth(),
         None => builder

@@ -56,7 +56,7 @@ impl Amplification {
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
         let context = Context::new(&self.common, &[Protocol::H3])?;
         let senders = Rc::new(Senders::new(&context, RECEIVE_OCTETS)?);
-                let accounts = Accounts::default();
+        let accounts = Accounts::default();
         for source in 0..context.sources.count() {
             let (senders, accounts, tally) =
                 (Rc::clone(&senders), Rc::clone(&accounts), Rc::clone(&context.tally));

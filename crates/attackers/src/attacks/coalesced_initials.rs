@@ -36,7 +36,7 @@ impl CoalescedInitials {
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
         let context = Context::new(&self.common, &[Protocol::H3])?;
         let (hellos, senders) = (Hellos::new(&context)?, Senders::new(&context, UNREAD)?);
-                context.begin();
+        context.begin();
         let mut number = 0;
         let mut datagram = Vec::with_capacity(1500);
         pacing::run(context.schedule(), &context.tally, DRAIN, out, |due| {

@@ -141,7 +141,7 @@ async fn hello(context: Rc<Context>, hold: Duration) -> Result<(), Outcome> {
 /// Initial packets over QUIC, and no ear for the answers.
 async fn initials(context: &Rc<Context>, out: &mut dyn Write) -> Result<(), SetupError> {
     let (hellos, senders) = (Hellos::new(context)?, Senders::new(context, UNREAD)?);
-        context.begin();
+    context.begin();
     let mut number = 0;
     let mut datagram = Vec::with_capacity(1500);
     pacing::run(context.schedule(), &context.tally, DRAIN, out, |due| {

@@ -79,9 +79,6 @@ fn launch(context: &Rc<Context>, due: Instant, start: impl Future<Output = Resul
 }
 
 /// What comes of it until the deadline.
-async fn by<T>(
-    deadline: Instant,
-    start: impl Future<Output = Result<T, Outcome>>,
-) -> Result<T, Outcome> {
+async fn by<T>(deadline: Instant, start: impl Future<Output = Result<T, Outcome>>) -> Result<T, Outcome> {
     tokio::time::timeout_at(deadline.into(), start).await.unwrap_or(Err(Outcome::Timeout))
 }

@@ -51,10 +51,16 @@ pub async fn over_tcp(context: &Context, stream: &mut TlsStream) -> Result<(), O
 }
 
 /// Over QUIC, by HTTP/3.
-pub async fn over_quic(context: &Context, session: &mut QuicSession, deadline: Instant) -> Result<(), Outcome> {
+pub async fn over_quic(
+    context: &Context,
+    session: &mut QuicSession,
+    deadline: Instant,
+) -> Result<(), Outcome> {
     session.until(deadline, |client| client.is_established()).await?;
     let id = begin(session, &context.host, &context.path)?;
-    session.until(deadline, |client| client.received(id).is_some_and(|stream| h3::answer(stream).is_some())).await?;
+    session
+        .until(deadline, |client| client.received(id).is_some_and(|stream| h3::answer(stream).is_some()))
+        .await?;
     let outcome = session.client.received(id).and_then(h3::answer);
     as_result(outcome.unwrap_or(Outcome::Reset))
 }

@@ -30,7 +30,7 @@ impl ZeroLength {
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
         let context = Context::new(&self.common, &[Protocol::H3])?;
         let senders = Senders::new(&context, UNREAD)?;
-                context.begin();
+        context.begin();
         pacing::run(context.schedule(), &context.tally, DRAIN, out, |due| {
             let sent = senders.send(&context, context.sources.turn(), &[]);
             context.tally.sent(due);

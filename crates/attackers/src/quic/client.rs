@@ -393,9 +393,7 @@ impl Client {
             (Space::Initial, Some(keys), _, _) | (Space::Handshake, _, Some(keys), _) => {
                 outgoing.seal(datagram, &payload, &*keys.local.header, &*keys.local.packet)
             }
-            (_, _, _, Some(keys)) => {
-                outgoing.seal(datagram, &payload, &*keys.header_out, keys.outgoing().0)
-            }
+            (_, _, _, Some(keys)) => outgoing.seal(datagram, &payload, &*keys.header_out, keys.outgoing().0),
             _ => return,
         };
         self.numbers[space as usize].next += 1;
@@ -476,7 +474,9 @@ impl Client {
         };
         let Some(header_key) = header_key else { return };
         let expected = numbers.received.last().map_or(0, |last| last + 1);
-        let Some(revealed) = packet::reveal(packet, header.number_at, &**header_key, expected) else { return };
+        let Some(revealed) = packet::reveal(packet, header.number_at, &**header_key, expected) else {
+            return;
+        };
         if numbers.received.contains(revealed.number) {
             return;
         }

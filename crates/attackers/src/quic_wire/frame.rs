@@ -382,7 +382,10 @@ mod tests {
         assert_eq!(one(&[0x11, 0, 9]), Some(Frame::Other));
         assert_eq!(one(&[0x07, 2, 1, 1]), Some(Frame::Other));
         assert_eq!(one(&[0x1c, 0x0a, 0x02, 2, b'n', b'o']), Some(Frame::ConnectionClose { code: 10 }));
-        assert_eq!(one(&[0x08, 3, 1, 2]), Some(Frame::Stream { id: 3, offset: 0, data: &[1, 2], fin: false }));
+        assert_eq!(
+            one(&[0x08, 3, 1, 2]),
+            Some(Frame::Stream { id: 3, offset: 0, data: &[1, 2], fin: false })
+        );
         assert_eq!(one(&[0x21]), None);
     }
 }

@@ -42,7 +42,8 @@ impl Hello {
         source: ConnectionId,
     ) -> Result<Self, rustls::Error> {
         let parameters = Stated::default().encode(&source);
-        let mut tls = ClientConnection::new(Arc::clone(config), Version::V1, server_name.clone(), parameters)?;
+        let mut tls =
+            ClientConnection::new(Arc::clone(config), Version::V1, server_name.clone(), parameters)?;
         let mut hello = Vec::new();
         let _ = tls.write_hs(&mut hello);
         // Frames of a thousand octets leave room for every header.
@@ -108,7 +109,9 @@ mod tests {
         let (associated, body) = datagram.split_at_mut(revealed.body_at);
         let plain = server.remote.packet.decrypt_in_place(revealed.number, associated, body).unwrap();
         let mut reader = Reader::new(plain);
-        let Some(frame::Frame::Crypto { offset: 0, data }) = frame::read(&mut reader) else { panic!("no CRYPTO") };
+        let Some(frame::Frame::Crypto { offset: 0, data }) = frame::read(&mut reader) else {
+            panic!("no CRYPTO")
+        };
         // A handshake message of type ClientHello, as long as it says.
         assert_eq!((data[0], (usize::from(data[2]) << 8) | usize::from(data[3])), (1, data.len() - 4));
         assert!(data.windows(9).any(|window| window == b"localhost"));

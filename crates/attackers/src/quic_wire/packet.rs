@@ -236,7 +236,8 @@ pub fn reveal(
     let (before, number) = header.split_at_mut(number_at);
     key.decrypt_in_place(&body[..SAMPLE_OCTETS], &mut before[0], number).ok()?;
     let octets = usize::from(packet[0] & NUMBER_LENGTH) + 1;
-    let truncated = packet[number_at..number_at + octets].iter().fold(0, |value, octet| (value << 8) | u64::from(*octet));
+    let truncated =
+        packet[number_at..number_at + octets].iter().fold(0, |value, octet| (value << 8) | u64::from(*octet));
     Some(Revealed {
         number: whole_number(truncated, 8 * octets as u32, expected),
         body_at: number_at + octets,
@@ -309,13 +310,11 @@ mod tests {
 
     #[test]
     fn the_servers_initial_of_the_standard() {
-        let mut packet = hex(
-            "cf000000010008f067a5502a4262b500 4075c0d95a482cd0991cd25b0aac406a
+        let mut packet = hex("cf000000010008f067a5502a4262b500 4075c0d95a482cd0991cd25b0aac406a
              5816b6394100f37a1c69797554780bb3 8cc5a99f5ede4cf73c3ec2493a1839b3
              dbcba3f6ea46c5b7684df3548e7ddeb9 c3bf9c73cc3f3bded74b562bfb19fb84
              022f8ef4cdd93795d77d06edbb7aaf2f 58891850abbdca3d20398c276456cbc4
-             2158407dd074ee",
-        );
+             2158407dd074ee");
         let header = parse(&packet, 0).unwrap();
         assert_eq!((header.kind, header.number_at, header.end), (Kind::Initial, 18, 135));
         assert_eq!(header.source.as_slice(), hex("f067a5502a4262b5"));
@@ -342,7 +341,8 @@ mod tests {
         let id = ConnectionId::of([5; 8]);
         let keys = initial::keys(&id, Side::Client);
         let mut datagram = Vec::new();
-        for (form, number) in [(Form::Initial { token: b"t" }, 0), (Form::Handshake, 300), (Form::Short { key_phase: true }, 7)]
+        for (form, number) in
+            [(Form::Initial { token: b"t" }, 0), (Form::Handshake, 300), (Form::Short { key_phase: true }, 7)]
         {
             let packet = Outgoing { form, destination: id, source: id, number };
             let before = datagram.len();
@@ -356,7 +356,10 @@ mod tests {
             assert_eq!((header.kind, header.destination), (kind, id));
             let (packet, behind) = rest.split_at_mut(header.end);
             let revealed = reveal(packet, header.number_at, &*server.remote.header, number).unwrap();
-            assert_eq!((revealed.number, revealed.key_phase && kind == Kind::Short), (number, kind == Kind::Short));
+            assert_eq!(
+                (revealed.number, revealed.key_phase && kind == Kind::Short),
+                (number, kind == Kind::Short)
+            );
             let (associated, body) = packet.split_at_mut(revealed.body_at);
             assert_eq!(server.remote.packet.decrypt_in_place(number, associated, body).unwrap(), [1; 5]);
             rest = behind;

@@ -75,7 +75,8 @@ mod tests {
             }
             assert!((0..60).all(|number| ranges.contains(number) == set.contains(&number)), "{ranges:?}");
             assert_eq!(ranges.last(), set.last().copied());
-            let numbers: Vec<u64> = ranges.descending().flat_map(|(first, last)| (first..=last).rev()).collect();
+            let numbers: Vec<u64> =
+                ranges.descending().flat_map(|(first, last)| (first..=last).rev()).collect();
             assert_eq!(numbers, set.iter().rev().copied().collect::<Vec<_>>());
             assert!(ranges.ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "touching: {ranges:?}");
         }

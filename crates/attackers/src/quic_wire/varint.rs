@@ -98,7 +98,9 @@ mod tests {
 
     #[test]
     fn limits_of_each_length() {
-        for (value, length) in [(63, 1), (64, 2), (16383, 2), (16384, 4), ((1 << 30) - 1, 4), (1 << 30, 8), (MOST, 8)] {
+        for (value, length) in
+            [(63, 1), (64, 2), (16383, 2), (16384, 4), ((1 << 30) - 1, 4), (1 << 30, 8), (MOST, 8)]
+        {
             let mut out = Vec::new();
             put(&mut out, value);
             assert_eq!((out.len(), Reader::new(&out).varint()), (length, Some(value)));

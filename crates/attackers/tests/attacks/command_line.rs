@@ -46,10 +46,14 @@ fn more_than_the_caps_is_refused() {
     refused(&with(&["--sources", "65537"]), "out of range");
     let held = ["--variant", "initial-only", "--rate", "20000", "--hold-ms", "1001"];
     refused(&with(&held), "more than 20000 at once");
-    let slow = ["slow", "--target", "127.0.0.1:9", "--protocol", "h1", "--variant", "body-drip", "--held", "20001"];
+    let slow =
+        ["slow", "--target", "127.0.0.1:9", "--protocol", "h1", "--variant", "body-drip", "--held", "20001"];
     refused(&slow, "at most 20000 connections");
     refused(&["zero-length", "--target", "127.0.0.1:9", "--protocol", "h2"], "--protocol takes h3");
-    refused(&["rapid-reset", "--target", "127.0.0.1:9", "--protocol", "h1"], "no such attack over h1: --protocol takes h2 or h3");
+    refused(
+        &["rapid-reset", "--target", "127.0.0.1:9", "--protocol", "h1"],
+        "no such attack over h1: --protocol takes h2 or h3",
+    );
 }
 
 #[test]
@@ -57,7 +61,12 @@ fn each_kind_explains_itself_with_an_example() {
     for kind in KINDS {
         let help = String::from_utf8(run(&[kind, "--help"]).stdout).unwrap();
         assert!(help.contains(&format!("gauntlet-attacker {kind} --target 127.0.0.1:4433")), "{help}");
-        assert!(["start is", "Connections are opened", "handshake is made"].iter().any(|words| help.contains(words)), "{help}");
+        assert!(
+            ["start is", "Connections are opened", "handshake is made"]
+                .iter()
+                .any(|words| help.contains(words)),
+            "{help}"
+        );
     }
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
     assert!(KINDS.iter().all(|kind| help.contains(kind)), "{help}");
@@ -68,16 +77,28 @@ fn lines_of_json_come_by_the_second_and_the_last_has_the_verdict() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let target = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let words = ["flood", "--target", target.as_str(), "--protocol", "h1", "--rate", "20", "--seconds", "1.5"];
+    let words =
+        ["flood", "--target", target.as_str(), "--protocol", "h1", "--rate", "20", "--seconds", "1.5"];
     let output = run(&words);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (done, seconds) = lines.split_last().unwrap();
     assert!(seconds.len() >= 2);
     for (index, second) in seconds.iter().enumerate() {
         assert_eq!(second["second"]["t"], index + 1);
-        for name in ["offered", "sent", "completed", "failed", "held", "late_max_ns", "cpu_ns", "bytes_out", "bytes_in"] {
+        for name in [
+            "offered",
+            "sent",
+            "completed",
+            "failed",
+            "held",
+            "late_max_ns",
+            "cpu_ns",
+            "bytes_out",
+            "bytes_in",
+        ] {
             assert!(second["second"][name].is_u64(), "{name}: {second}");
         }
         assert!(second["second"]["by_outcome"].is_object());

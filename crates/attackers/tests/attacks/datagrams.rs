@@ -13,7 +13,8 @@ async fn what_comes_back_is_counted_and_nothing_answered() {
     let peer = peers::quic(false, true);
     let log = attack("amplification", peer.address, &format!("--listen-ms 1500 --sources 3 {STARTS}")).await;
     assert_eq!((log.ended("ok"), log.count("bytes_out")), (20, 20 * 1200), "{}", log.done);
-    let (median, most) = (log.done["factor_median"].as_f64().unwrap(), log.done["factor_max"].as_f64().unwrap());
+    let (median, most) =
+        (log.done["factor_median"].as_f64().unwrap(), log.done["factor_max"].as_f64().unwrap());
     // quinn keeps to three times; with what it sends again it comes near them.
     assert!(median > 0.9 && median <= most && most <= 3.0, "{}", log.done);
     let mean = log.count("bytes_in") as f64 / log.count("bytes_out") as f64;
@@ -25,7 +26,12 @@ async fn what_comes_back_is_counted_and_nothing_answered() {
 async fn a_client_hello_in_a_short_datagram_is_ignored() {
     let peer = peers::quic(false, true);
     let log = attack("amplification", peer.address, &format!("--listen-ms 200 --octets 600 {STARTS}")).await;
-    assert_eq!((log.count("bytes_out"), log.count("bytes_in"), log.ended("timeout")), (20 * 600, 0, 20), "{}", log.done);
+    assert_eq!(
+        (log.count("bytes_out"), log.count("bytes_in"), log.ended("timeout")),
+        (20 * 600, 0, 20),
+        "{}",
+        log.done
+    );
     assert_eq!(log.done["factor_max"], 0.0);
     assert_eq!(peer.count(|seen| seen.begun), 0);
 }

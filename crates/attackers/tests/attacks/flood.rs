@@ -18,8 +18,17 @@ async fn each_start_is_a_whole_handshake_and_a_request_over_every_protocol() {
     for protocol in ["h1", "h2", "h3"] {
         let peer = if protocol == "h3" { peers::quic(false, true) } else { peers::tcp(Over::Hyper).await };
         let log = attack("flood", peer.address, &format!("--protocol {protocol} {STARTS}")).await;
-        assert_eq!((log.count("offered"), log.count("sent"), log.ended("ok")), (20, 20, 20), "{protocol}: {}", log.done);
-        assert_eq!((peer.count(|seen| seen.shaken), peer.count(|seen| seen.requests)), (20, 20), "{protocol}");
+        assert_eq!(
+            (log.count("offered"), log.count("sent"), log.ended("ok")),
+            (20, 20, 20),
+            "{protocol}: {}",
+            log.done
+        );
+        assert_eq!(
+            (peer.count(|seen| seen.shaken), peer.count(|seen| seen.requests)),
+            (20, 20),
+            "{protocol}"
+        );
         // Each answer has 1,000 octets, and each handshake a certificate.
         assert!(log.count("bytes_in") > 20 * 1400, "{protocol}: {}", log.done);
         assert_eq!(log.seconds.iter().map(|second| second["offered"].as_u64().unwrap()).sum::<u64>(), 20);
@@ -30,7 +39,8 @@ async fn each_start_is_a_whole_handshake_and_a_request_over_every_protocol() {
 async fn without_a_request_only_the_handshake_is_made() {
     for protocol in ["h1", "h2", "h3"] {
         let peer = if protocol == "h3" { peers::quic(false, true) } else { peers::tcp(Over::Ears).await };
-        let log = attack("flood", peer.address, &format!("--protocol {protocol} --no-request {STARTS}")).await;
+        let log =
+            attack("flood", peer.address, &format!("--protocol {protocol} --no-request {STARTS}")).await;
         assert_eq!(log.ended("ok"), 20, "{protocol}: {}", log.done);
         peer.reaches(|seen| seen.shaken, 20).await;
         assert_eq!((peer.count(|seen| seen.failed), peer.count(|seen| seen.requests)), (0, 0), "{protocol}");
@@ -43,7 +53,8 @@ async fn without_a_request_only_the_handshake_is_made() {
 async fn sources_are_taken_in_turn_and_servers_see_them() {
     for protocol in ["h2", "h3"] {
         let peer = if protocol == "h3" { peers::quic(false, true) } else { peers::tcp(Over::Hyper).await };
-        let log = attack("flood", peer.address, &format!("--protocol {protocol} --sources 10 {STARTS}")).await;
+        let log =
+            attack("flood", peer.address, &format!("--protocol {protocol} --sources 10 {STARTS}")).await;
         assert_eq!(log.ended("ok"), 20, "{protocol}: {}", log.done);
         let sources = peer.seen.lock().unwrap().sources.clone();
         assert_eq!(sources.len(), 10, "{protocol}");
@@ -71,9 +82,11 @@ async fn what_a_network_loses_is_sent_again() {
 async fn with_an_authority_servers_are_verified() {
     let (peer, other) = (peers::tcp(Over::Hyper).await, peers::tcp(Over::Hyper).await);
     for (certificate, outcome) in [(&peer.certificate, "ok"), (&other.certificate, "tls")] {
-        let file = std::env::temp_dir().join(format!("gauntlet-attacker-{}-{outcome}.pem", std::process::id()));
+        let file =
+            std::env::temp_dir().join(format!("gauntlet-attacker-{}-{outcome}.pem", std::process::id()));
         std::fs::write(&file, certificate).unwrap();
-        let log = attack("flood", peer.address, &format!("--protocol h1 {STARTS} --ca {}", file.display())).await;
+        let log =
+            attack("flood", peer.address, &format!("--protocol h1 {STARTS} --ca {}", file.display())).await;
         std::fs::remove_file(&file).unwrap();
         assert_eq!(log.ended(outcome), 20, "{}", log.done);
     }
@@ -95,7 +108,8 @@ async fn nobody_there_is_refused() {
 async fn starts_do_not_wait_for_answers() {
     let silent = std::net::TcpListener::bind(peers::ANY).unwrap();
     let log =
-        attack("flood", silent.local_addr().unwrap(), &format!("--protocol h1 {STARTS} --timeout-ms 300")).await;
+        attack("flood", silent.local_addr().unwrap(), &format!("--protocol h1 {STARTS} --timeout-ms 300"))
+            .await;
     assert_eq!((log.count("sent"), log.ended("timeout")), (20, 20), "{}", log.done);
 }
 

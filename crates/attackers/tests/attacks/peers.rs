@@ -103,7 +103,10 @@ fn tls(alpn: &[&str]) -> (ServerConfig, String) {
 }
 
 fn body(path: &str) -> Vec<u8> {
-    vec![b'x'; path.strip_prefix("/bytes/").map_or(Some(1000), |count| count.parse().ok()).unwrap_or_default()]
+    vec![
+        b'x';
+        path.strip_prefix("/bytes/").map_or(Some(1000), |count| count.parse().ok()).unwrap_or_default()
+    ]
 }
 
 /// What a server over TCP does with a connection once its handshake is done.
@@ -153,7 +156,9 @@ async fn connection(acceptor: TlsAcceptor, stream: TcpStream, over: Over, seen: 
         });
         let io = TokioIo::new(stream);
         if is_h2 {
-            let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
+            let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                .serve_connection(io, service)
+                .await;
         } else {
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
         }

@@ -30,7 +30,9 @@ async fn get(session: &mut QuicSession, path: &str) -> Outcome {
     let id = session.client.open_bidi().expect("a stream");
     session.client.watch(id);
     session.client.send(id, &h3::get("localhost", path), true);
-    let answered = |client: &mut attackers::quic::Client| client.received(id).is_some_and(|stream| h3::answer(stream).is_some());
+    let answered = |client: &mut attackers::quic::Client| {
+        client.received(id).is_some_and(|stream| h3::answer(stream).is_some())
+    };
     session.until(deadline, answered).await.unwrap();
     let outcome = session.client.received(id).and_then(h3::answer).unwrap();
     session.client.forget(id);

@@ -9,8 +9,15 @@ use crate::{Log, attack};
 const HELD: &str = "--held 5 --rate 100 --seconds 1 --interval-ms 80";
 
 async fn slow(peer: &Peer, protocol: &str, variant: &str, more: &str) -> Log {
-    let log = attack("slow", peer.address, &format!("--protocol {protocol} --variant {variant} {HELD} {more}")).await;
-    assert_eq!((log.ended("ok"), log.count("held_max"), log.count("failed")), (5, 5, 0), "{protocol}: {}", log.done);
+    let log =
+        attack("slow", peer.address, &format!("--protocol {protocol} --variant {variant} {HELD} {more}"))
+            .await;
+    assert_eq!(
+        (log.ended("ok"), log.count("held_max"), log.count("failed")),
+        (5, 5, 0),
+        "{protocol}: {}",
+        log.done
+    );
     log
 }
 
@@ -49,7 +56,10 @@ async fn the_fields_of_a_request_drip_and_do_not_end() {
     slow(&peer, "h1", "header-drip", "").await;
     for said in &peer.seen.lock().unwrap().said {
         let text = String::from_utf8(said.clone()).unwrap();
-        assert!(text.starts_with("GET / HTTP/1.1\r\nHost: server.gauntlet.test\r\nx-0: a\r\nx-1: a\r\n"), "{text}");
+        assert!(
+            text.starts_with("GET / HTTP/1.1\r\nHost: server.gauntlet.test\r\nx-0: a\r\nx-1: a\r\n"),
+            "{text}"
+        );
         assert!(!text.contains("\r\n\r\n"), "{text}");
     }
 
@@ -62,7 +72,10 @@ async fn the_fields_of_a_request_drip_and_do_not_end() {
         let rest = &frames[at + 1..];
         assert!(rest.len() >= 2, "{frames:?}");
         // Only CONTINUATION may follow, or the server would close.
-        assert!(rest.iter().all(|frame| frame.kind == h2::kind::CONTINUATION && frame.flags == 0), "{frames:?}");
+        assert!(
+            rest.iter().all(|frame| frame.kind == h2::kind::CONTINUATION && frame.flags == 0),
+            "{frames:?}"
+        );
     }
 
     let peer = peers::quic(false, true);
@@ -79,16 +92,20 @@ async fn the_body_of_a_request_drips_and_does_not_end() {
     let peer = peers::tcp(Over::Ears).await;
     slow(&peer, "h1", "body-drip", "").await;
     for said in &peer.seen.lock().unwrap().said {
-        let body = said.strip_prefix(&h1::post("server.gauntlet.test", "/", 1_000_000)[..]).expect("the head of a POST");
+        let body = said
+            .strip_prefix(&h1::post("server.gauntlet.test", "/", 1_000_000)[..])
+            .expect("the head of a POST");
         assert!(body.len() >= 2 && body.iter().all(|octet| *octet == b'a'), "{body:?}");
     }
 
     let peer = peers::tcp(Over::Ears).await;
     slow(&peer, "h2", "body-drip", "").await;
     for said in &peer.seen.lock().unwrap().said {
-        let data: Vec<_> =
-            frames(said).into_iter().filter(|frame| frame.kind == h2::kind::DATA).collect();
-        assert!(data.len() >= 2 && data.iter().all(|frame| frame.flags == 0 && frame.payload == b"a"), "{data:?}");
+        let data: Vec<_> = frames(said).into_iter().filter(|frame| frame.kind == h2::kind::DATA).collect();
+        assert!(
+            data.len() >= 2 && data.iter().all(|frame| frame.flags == 0 && frame.payload == b"a"),
+            "{data:?}"
+        );
     }
 
     let peer = peers::quic(false, true);
@@ -106,7 +123,14 @@ async fn an_answer_finds_no_room() {
     // Of 50 MB that the server has to say, what its own buffers take.
     let written = peer.count(|seen| seen.written);
     assert!(written < 5 * 9_000_000, "{written}");
-    assert!(peer.seen.lock().unwrap().said.iter().all(|said| said.starts_with(b"GET /bytes/10000000 HTTP/1.1\r\n")));
+    assert!(
+        peer.seen
+            .lock()
+            .unwrap()
+            .said
+            .iter()
+            .all(|said| said.starts_with(b"GET /bytes/10000000 HTTP/1.1\r\n"))
+    );
 
     let peer = peers::tcp(Over::Ears).await;
     slow(&peer, "h2", "window-starvation", "").await;
@@ -154,7 +178,8 @@ async fn what_the_server_ends_is_replaced() {
     let listener = tokio::net::TcpListener::bind(peers::ANY).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { while listener.accept().await.is_ok() {} });
-    let log = attack("slow", address, "--protocol h1 --variant header-drip --held 2 --rate 50 --seconds 0.5").await;
+    let log =
+        attack("slow", address, "--protocol h1 --variant header-drip --held 2 --rate 50 --seconds 0.5").await;
     assert!(log.count("offered") > 10, "{}", log.done);
     assert_eq!(log.count("failed"), log.count("offered"), "{}", log.done);
 }

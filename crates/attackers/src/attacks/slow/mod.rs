@@ -161,7 +161,12 @@ impl Ear {
     ///
     /// # Errors
     /// How the server ended the connection or the request.
-    async fn listen(&mut self, hold: &Hold<'_>, stream: &mut TlsStream, until: Instant) -> Result<(), Outcome> {
+    async fn listen(
+        &mut self,
+        hold: &Hold<'_>,
+        stream: &mut TlsStream,
+        until: Instant,
+    ) -> Result<(), Outcome> {
         tokio::time::timeout_at(until.into(), self.hear(hold, stream)).await.unwrap_or(Ok(()))
     }
 
