@@ -15,10 +15,10 @@ async fn what_comes_back_is_counted_and_nothing_answered() {
     assert_eq!((log.ended("ok"), log.count("bytes_out")), (20, 20 * 1200), "{}", log.done);
     let (median, most) =
         (log.done["factor_median"].as_f64().unwrap(), log.done["factor_max"].as_f64().unwrap());
-    // quinn keeps to three times; with what it sends again it comes near them.
-    assert!(median > 0.9 && median <= most && most <= 3.0, "{}", log.done);
+    // quinn asks before each datagram whether it has sent three times what it got, so that its last may go beyond.
+    assert!(median > 1.0 && median <= most && most < 4.0, "{}", log.done);
     let mean = log.count("bytes_in") as f64 / log.count("bytes_out") as f64;
-    assert!(mean <= 3.0, "{}", log.done);
+    assert!(mean > 1.0 && mean < 4.0, "{}", log.done);
     assert_eq!(peer.count(|seen| seen.shaken), 0);
 }
 
