@@ -1,6 +1,7 @@
 //! Servers for tests: they answer, or only listen, and write down what they see.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
@@ -286,14 +287,14 @@ pub async fn lossy(server: SocketAddr, one_in: usize) -> SocketAddr {
     let front = Arc::new(UdpSocket::bind(ANY).await.unwrap());
     let address = front.local_addr().unwrap();
     tokio::spawn(async move {
-        let mut backs: std::collections::HashMap<SocketAddr, Arc<UdpSocket>> = Default::default();
+        let mut backs: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
         let mut buffer = vec![0; 2048];
         for number in 1.. {
             let (octets, from) = front.recv_from(&mut buffer).await.unwrap();
-            if !backs.contains_key(&from) {
+            if let Entry::Vacant(place) = backs.entry(from) {
                 let back = Arc::new(UdpSocket::bind(ANY).await.unwrap());
                 back.connect(server).await.unwrap();
-                backs.insert(from, Arc::clone(&back));
+                place.insert(Arc::clone(&back));
                 let front = Arc::clone(&front);
                 tokio::spawn(async move {
                     let mut buffer = vec![0; 2048];
