@@ -38,12 +38,12 @@ async fn a_client_hello_in_a_short_datagram_is_ignored() {
 
 #[tokio::test]
 async fn initials_of_several_connections_share_a_datagram() {
-    let (address, kept) = peers::sink().await;
-    let log = attack("coalesced-initials", address, &format!("--packets 3 {STARTS}")).await;
+    let sink = peers::sink().await;
+    let log = attack("coalesced-initials", sink.address, &format!("--packets 3 {STARTS}")).await;
     assert_eq!(log.ended("ok"), 20, "{}", log.done);
-    let kept = kept.lock().unwrap();
+    let kept = sink.datagrams(20).await;
     assert_eq!(kept.len(), 20);
-    for (_, datagram) in kept.iter() {
+    for (_, datagram) in &kept {
         assert_eq!(datagram.len(), 1200);
         let mut rest = &datagram[..];
         let mut destinations = Vec::new();
@@ -60,10 +60,10 @@ async fn initials_of_several_connections_share_a_datagram() {
 
 #[tokio::test]
 async fn datagrams_without_a_payload_go_out() {
-    let (address, kept) = peers::sink().await;
-    let log = attack("zero-length", address, STARTS).await;
+    let sink = peers::sink().await;
+    let log = attack("zero-length", sink.address, STARTS).await;
     assert_eq!((log.ended("ok"), log.count("bytes_out")), (20, 0), "{}", log.done);
-    let kept = kept.lock().unwrap();
+    let kept = sink.datagrams(20).await;
     assert_eq!(kept.len(), 20);
     assert!(kept.iter().all(|(_, datagram)| datagram.is_empty()));
 }

@@ -115,16 +115,16 @@ async fn starts_do_not_wait_for_answers() {
 
 #[tokio::test]
 async fn initials_are_valid_and_from_every_source() {
-    let (address, kept) = peers::sink().await;
+    let sink = peers::sink().await;
     let options = format!("--protocol h3 --variant initial-only --sources 7 {STARTS}");
-    let log = attack("flood", address, &options).await;
+    let log = attack("flood", sink.address, &options).await;
     assert_eq!((log.ended("ok"), log.count("bytes_out")), (20, 20 * 1200), "{}", log.done);
-    let mut kept = kept.lock().unwrap();
+    let mut kept = sink.datagrams(20).await;
     assert_eq!(kept.len(), 20);
     let sources: BTreeSet<_> = kept.iter().map(|(from, _)| from.ip()).collect();
     assert_eq!(sources.len(), 7);
     let mut destinations = Vec::<ConnectionId>::new();
-    for (_, datagram) in kept.iter_mut() {
+    for (_, datagram) in &mut kept {
         let header = packet::parse(datagram, 8).unwrap();
         assert_eq!((header.kind, header.end), (Kind::Initial, 1200));
         assert!(!destinations.contains(&header.destination), "each begins a connection of its own");

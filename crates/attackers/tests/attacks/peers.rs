@@ -266,12 +266,34 @@ async fn stream(
     }
 }
 
-/// A UDP port that keeps all datagrams, with where they came from.
-pub async fn sink() -> (SocketAddr, Arc<Mutex<Vec<(SocketAddr, Vec<u8>)>>>) {
+/// Datagrams with where they came from.
+type Kept = Vec<(SocketAddr, Vec<u8>)>;
+
+/// A UDP port that keeps all datagrams.
+#[derive(Clone)]
+pub struct Sink {
+    pub address: SocketAddr,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Sink {
+    /// What came, once it is so many: what an attacker sent last may still be on its way.
+    pub async fn datagrams(&self, count: usize) -> Kept {
+        for _ in 0..500 {
+            if self.kept.lock().unwrap().len() >= count {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        self.kept.lock().unwrap().clone()
+    }
+}
+
+/// Opens one.
+pub async fn sink() -> Sink {
     let socket = UdpSocket::bind(ANY).await.unwrap();
-    let address = socket.local_addr().unwrap();
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let keep = Arc::clone(&kept);
+    let sink = Sink { address: socket.local_addr().unwrap(), kept: Arc::default() };
+    let keep = Arc::clone(&sink.kept);
     tokio::spawn(async move {
         let mut buffer = vec![0; 2048];
         loop {
@@ -279,7 +301,7 @@ pub async fn sink() -> (SocketAddr, Arc<Mutex<Vec<(SocketAddr, Vec<u8>)>>>) {
             keep.lock().unwrap().push((from, buffer[..octets].to_vec()));
         }
     });
-    (address, kept)
+    sink
 }
 
 /// A port in front of a UDP server that loses every `one_in`th datagram of each direction.
