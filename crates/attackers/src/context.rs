@@ -193,16 +193,18 @@ impl Context {
         self.has_begun.set(true);
     }
 
-    /// When the schedule ends; as long as it has not begun, a moment from now, when it is to be asked again.
+    /// When the schedule ends; before it begins, and after its end while late starts are made, a moment from now, when it is
+    /// to be asked again.
     #[must_use]
     pub fn horizon(&self) -> Instant {
-        if self.has_begun.get() { self.schedule().end() } else { Instant::now() + Duration::from_millis(20) }
+        let soon = Instant::now() + Duration::from_millis(10);
+        if self.has_begun.get() { self.schedule().end().max(soon) } else { soon }
     }
 
-    /// Whether the schedule has begun and ended.
+    /// Whether all starts are made.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.has_begun.get() && Instant::now() >= self.schedule().end()
+        self.tally.is_over()
     }
 
     /// A path whose answer is long: the one asked for, or 10 MB of the laboratory's server.

@@ -87,6 +87,9 @@ pub async fn run(
                 tally.offered();
             }
         }
+        if now >= schedule.end() {
+            tally.over();
+        }
         let over = now >= schedule.end() && (tally.alive_now() == 0 || now >= last);
         if now >= next_line || over {
             writeln!(out, "{}", tally.second(now))?;

@@ -107,6 +107,7 @@ pub struct Tally {
     held: Cell<u64>,
     held_most: Cell<u64>,
     alive: Cell<u64>,
+    is_over: Cell<bool>,
     seconds: Cell<u64>,
     second_began: Cell<Instant>,
     cpu_at_second: Cell<Duration>,
@@ -124,6 +125,7 @@ impl Tally {
             held: Cell::new(0),
             held_most: Cell::new(0),
             alive: Cell::new(0),
+            is_over: Cell::new(false),
             seconds: Cell::new(0),
             second_began: Cell::new(now),
             cpu_at_second: Cell::new(cpu_time()),
@@ -141,6 +143,17 @@ impl Tally {
     /// A start is due.
     pub fn offered(&self) {
         self.now.borrow_mut().offered += 1;
+    }
+
+    /// The last start is made.
+    pub fn over(&self) {
+        self.is_over.set(true);
+    }
+
+    /// Whether the last start is made: late ones are made after the schedule's end.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over.get()
     }
 
     /// A start that was due at `due` is made now.
