@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::net::UdpSocket;
 
 use super::datagrams::Senders;
-use super::{DRAIN, launch};
+use super::start::{DRAIN, launch};
 use crate::context::{Common, Context, Protocol, SetupError};
 use crate::outcome::Outcome;
 use crate::pacing::{self, Start};

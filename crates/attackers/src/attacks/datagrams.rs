@@ -13,6 +13,9 @@ use crate::quic_wire::initial::Hello;
 /// ClientHellos that are made before the first start and used in turn.
 const HELLOS: u64 = 64;
 
+/// As little as the kernel lets a receive buffer be: answers that nobody reads.
+pub const UNREAD: usize = 1;
+
 /// A socket for each source address.
 pub struct Senders {
     sockets: Vec<UdpSocket>,

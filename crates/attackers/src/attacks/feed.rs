@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{DRAIN, request};
+use super::request;
+use super::start::DRAIN;
 use crate::context::{Context, SetupError};
 use crate::http::h2;
 use crate::outcome::Outcome;

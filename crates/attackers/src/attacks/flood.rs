@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::datagrams::{Hellos, Senders};
-use super::{DRAIN, by, launch, request};
+use super::datagrams::{Hellos, Senders, UNREAD};
+use super::request;
+use super::start::{DRAIN, by, launch};
 use crate::caps::MOST_HELD;
 use crate::context::{Common, Context, Protocol, SetupError};
 use crate::outcome::Outcome;
@@ -16,9 +17,6 @@ use crate::quic::QuicSession;
 use crate::quic_wire::transport_parameters::Stated;
 use crate::quic_wire::{ConnectionId, DATAGRAM_OCTETS};
 use crate::tcp::TlsStream;
-
-/// As little as the kernel lets a receive buffer be: answers that nobody reads.
-pub(super) const UNREAD: usize = 1;
 
 /// Handshakes at a rate, whole or begun only
 ///

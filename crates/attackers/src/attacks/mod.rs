@@ -3,6 +3,7 @@
 mod datagrams;
 mod feed;
 mod request;
+mod start;
 
 pub mod amplification;
 pub mod cid_exhaustion;
@@ -16,18 +17,11 @@ pub mod rapid_reset;
 pub mod slow;
 pub mod zero_length;
 
-use std::future::Future;
 use std::io::Write;
-use std::rc::Rc;
-use std::time::{Duration, Instant};
 
 use clap::Subcommand;
 
-use crate::context::{Context, SetupError};
-use crate::outcome::Outcome;
-
-/// How long what is under way when the last start was made may take besides its time-out.
-const DRAIN: Duration = Duration::from_millis(500);
+use crate::context::SetupError;
 
 macro_rules! kinds {
     ($($kind:ident: $options:ty,)*) => {
@@ -65,20 +59,4 @@ kinds! {
     Amplification: amplification::Amplification,
     CoalescedInitials: coalesced_initials::CoalescedInitials,
     ZeroLength: zero_length::ZeroLength,
-}
-
-/// Makes a start that was due at `due`: it runs beside all others, and what comes of it is counted.
-fn launch(context: &Rc<Context>, due: Instant, start: impl Future<Output = Result<(), Outcome>> + 'static) {
-    let tally = Rc::clone(&context.tally);
-    let alive = tally.alive();
-    tokio::task::spawn_local(async move {
-        tally.sent(due);
-        tally.ended(start.await.err().unwrap_or(Outcome::Ok));
-        drop(alive);
-    });
-}
-
-/// What comes of it until the deadline.
-async fn by<T>(deadline: Instant, start: impl Future<Output = Result<T, Outcome>>) -> Result<T, Outcome> {
-    tokio::time::timeout_at(deadline.into(), start).await.unwrap_or(Err(Outcome::Timeout))
 }

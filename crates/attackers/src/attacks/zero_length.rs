@@ -4,9 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::DRAIN;
-use super::datagrams::Senders;
-use super::flood::UNREAD;
+use super::datagrams::{Senders, UNREAD};
+use super::start::DRAIN;
 use crate::context::{Common, Context, Protocol, SetupError};
 use crate::outcome::Outcome;
 use crate::pacing::{self, Start};

@@ -10,8 +10,6 @@ pub const DATA: u64 = 0x0;
 /// Fields.
 pub const HEADERS: u64 = 0x1;
 const SETTINGS: u64 = 0x4;
-/// H3_NO_ERROR.
-pub const NO_ERROR: u64 = 0x100;
 /// H3_REQUEST_CANCELLED.
 pub const REQUEST_CANCELLED: u64 = 0x10c;
 /// `:status: 200` in QPACK's static table, as a field.

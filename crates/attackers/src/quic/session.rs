@@ -10,7 +10,6 @@ use tokio::net::UdpSocket;
 use super::client::Client;
 use crate::context::Context;
 use crate::guard;
-use crate::http::h3;
 use crate::outcome::Outcome;
 use crate::quic_wire::ConnectionId;
 use crate::quic_wire::transport_parameters::Stated;
@@ -18,6 +17,9 @@ use crate::tally::Tally;
 
 /// A server's datagrams are at most 1,472 octets long: so much the transport parameters allow.
 const RECEIVE_OCTETS: usize = 2048;
+
+/// H3_NO_ERROR (RFC 9114, section 8.1): nothing is wrong.
+const NO_ERROR: u64 = 0x100;
 
 /// A connection on a UDP socket of its own. It is closed when this is dropped, as the kernel closes TCP's.
 pub struct QuicSession {
@@ -31,7 +33,7 @@ pub struct QuicSession {
 impl Drop for QuicSession {
     fn drop(&mut self) {
         if self.client.closed().is_none() {
-            self.client.close(h3::NO_ERROR);
+            self.client.close(NO_ERROR);
             // A server that is gone already needs no goodbye.
             let _ = self.flush();
         }

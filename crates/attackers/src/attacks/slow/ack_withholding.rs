@@ -1,8 +1,9 @@
 //! Long answers of which nothing is acknowledged after their first octets: the server keeps what it sent, and sends it
 //! again and again.
 
-use super::{Hold, attend};
-use crate::attacks::{by, request};
+use super::hold::{Hold, attend};
+use crate::attacks::request;
+use crate::attacks::start::by;
 use crate::context::Protocol;
 use crate::guard;
 use crate::http::h1;

@@ -1,8 +1,8 @@
 //! Requests that come by a few octets at a time and never end: in their fields, or in their body.
 
-use super::{Ear, Hold, attend};
-use crate::attacks::by;
+use super::hold::{Ear, Hold, attend};
 use crate::attacks::request::{self, WHOLE_WINDOW};
+use crate::attacks::start::by;
 use crate::context::Protocol;
 use crate::http::{h1, h2, h3};
 use crate::outcome::Outcome;

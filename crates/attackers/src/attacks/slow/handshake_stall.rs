@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::{Hold, attend};
-use crate::attacks::by;
+use super::hold::{Hold, attend};
+use crate::attacks::start::by;
 use crate::outcome::Outcome;
 use crate::quic::QuicSession;
 use crate::quic_wire::transport_parameters::Stated;

@@ -4,24 +4,21 @@
 mod ack_withholding;
 mod drip;
 mod handshake_stall;
+mod hold;
 mod window_starvation;
 
 use std::io::Write;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{DRAIN, by, launch};
+use self::hold::Hold;
+use super::start::{DRAIN, launch};
 use crate::caps::Held;
 use crate::context::{Common, Context, Protocol, SetupError};
-use crate::http::h2;
 use crate::outcome::Outcome;
 use crate::pacing::{self, Start};
-use crate::quic::QuicSession;
-use crate::quic_wire::transport_parameters::Stated;
-use crate::tally::Gauge;
-use crate::tcp::TlsStream;
 
 /// Connections held open and slow
 ///
@@ -78,7 +75,7 @@ impl Slow {
             if context.tally.alive_now() >= self.held.count().into() {
                 return Start::NotNeeded;
             }
-            launch(&context, due, hold(Rc::clone(&context), self.variant, interval));
+            launch(&context, due, held(Rc::clone(&context), self.variant, interval));
             Start::Offered
         })
         .await?;
@@ -87,7 +84,7 @@ impl Slow {
 }
 
 /// Opens a connection and holds it to the end of the schedule.
-async fn hold(context: Rc<Context>, variant: Variant, interval: Duration) -> Result<(), Outcome> {
+async fn held(context: Rc<Context>, variant: Variant, interval: Duration) -> Result<(), Outcome> {
     let slow = Hold { context: &context, interval };
     match (variant, context.protocol) {
         (Variant::HandshakeStall, Protocol::H3) => handshake_stall::over_quic(&slow).await,
@@ -100,110 +97,4 @@ async fn hold(context: Rc<Context>, variant: Variant, interval: Duration) -> Res
         (Variant::AckWithholding, Protocol::H3) => ack_withholding::over_quic(&slow).await,
         (Variant::AckWithholding, _) => ack_withholding::over_tcp(&slow).await,
     }
-}
-
-/// What all variants hold by.
-struct Hold<'a> {
-    context: &'a Context,
-    interval: Duration,
-}
-
-impl Hold<'_> {
-    /// When opening has failed.
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.context.timeout
-    }
-
-    /// Counts a connection as held from now on, until what is returned is dropped.
-    fn counted(&self) -> Gauge {
-        self.context.tally.hold()
-    }
-
-    /// When the connection says something again; none if the schedule ends before.
-    fn next(&self) -> Option<Instant> {
-        let next = Instant::now() + self.interval;
-        (next < self.context.schedule().end()).then_some(next)
-    }
-
-    /// When nothing more is to be said.
-    fn end(&self) -> Instant {
-        self.context.schedule().end()
-    }
-
-    /// A connection over TLS and TCP, its handshake done.
-    async fn tls(&self, window: Option<u32>) -> Result<TlsStream, Outcome> {
-        by(self.deadline(), async {
-            let mut stream = TlsStream::connect(self.context, self.context.sources.take(), window).await?;
-            stream.handshake().await?;
-            Ok::<_, Outcome>(stream)
-        })
-        .await
-    }
-
-    /// A connection over QUIC, its handshake done.
-    async fn quic(&self, stated: &Stated) -> Result<QuicSession, Outcome> {
-        let mut session = QuicSession::open(self.context, self.context.sources.take(), stated)?;
-        session.until(self.deadline(), |client| client.is_confirmed()).await?;
-        Ok(session)
-    }
-}
-
-/// Hears what a server says over TLS while its connection is held.
-#[derive(Default)]
-struct Ear {
-    reader: h2::Reader,
-    /// Whether what wants an answer in HTTP/2 gets none.
-    is_mute: bool,
-}
-
-impl Ear {
-    /// Hears until then.
-    ///
-    /// # Errors
-    /// How the server ended the connection or the request.
-    async fn listen(
-        &mut self,
-        hold: &Hold<'_>,
-        stream: &mut TlsStream,
-        until: Instant,
-    ) -> Result<(), Outcome> {
-        tokio::time::timeout_at(until.into(), self.hear(hold, stream)).await.unwrap_or(Ok(()))
-    }
-
-    async fn hear(&mut self, hold: &Hold<'_>, stream: &mut TlsStream) -> Result<(), Outcome> {
-        loop {
-            self.once(hold, stream).await?;
-        }
-    }
-
-    /// Hears once and answers.
-    ///
-    /// # Errors
-    /// How the server ended the connection or the request.
-    async fn once(&mut self, hold: &Hold<'_>, stream: &mut TlsStream) -> Result<(), Outcome> {
-        let (mut came, mut answers) = (Vec::new(), Vec::new());
-        stream.receive(&mut came).await?;
-        if hold.context.protocol == Protocol::H1 {
-            return Err(Outcome::Answered);
-        }
-        if let Some(event) = self.reader.take(&came, &mut answers).first() {
-            return Err(match event {
-                h2::Event::Answered(..) => Outcome::Answered,
-                h2::Event::Reset(..) => Outcome::Reset,
-                h2::Event::GoAway(code) => Outcome::Closed(Some((*code).into())),
-            });
-        }
-        if self.is_mute { Ok(()) } else { stream.send(&answers).await }
-    }
-}
-
-/// Sees to a connection over QUIC until then.
-///
-/// # Errors
-/// How the server ended it.
-async fn attend(session: &mut QuicSession, until: Instant) -> Result<(), Outcome> {
-    while Instant::now() < until {
-        session.turn(until).await?;
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Long answers that are asked for and given no room: the server has to keep them.
 
-use super::{Ear, Hold, attend};
+use super::hold::{Ear, Hold, attend};
 use crate::attacks::request;
 use crate::http::{h1, h2};
 use crate::outcome::Outcome;
