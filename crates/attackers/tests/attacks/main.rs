@@ -1,0 +1,58 @@
+//! What each attacker puts on the wire, against small servers that write down what they see.
+
+mod command_line;
+mod datagrams;
+mod flood;
+mod frames;
+mod guard;
+mod peers;
+mod quic;
+mod slow;
+
+use std::net::SocketAddr;
+
+use attackers::attacks::Kind;
+use clap::Parser;
+use serde_json::Value;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+/// What an attacker said.
+struct Log {
+    seconds: Vec<Value>,
+    done: Value,
+}
+
+impl Log {
+    /// A count of the last line.
+    fn count(&self, name: &str) -> u64 {
+        self.done[name].as_u64().unwrap_or_else(|| panic!("no count {name}: {}", self.done))
+    }
+
+    /// Ends of starts of this kind.
+    fn ended(&self, outcome: &str) -> u64 {
+        self.done["by_outcome"][outcome].as_u64().unwrap_or_default()
+    }
+}
+
+/// Runs an attacker as from the command line, in this process.
+async fn attack(kind: &str, target: SocketAddr, options: &str) -> Log {
+    let target = target.to_string();
+    let mut words = vec!["gauntlet-attacker", kind, "--target", target.as_str()];
+    words.extend(options.split_whitespace());
+    let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+    let mut out = Vec::new();
+    cli.kind.run(&mut out).await.unwrap();
+    let mut lines: Vec<Value> = out
+        .split(|octet| *octet == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    let done = lines.pop().unwrap()["done"].take();
+    assert!(done.is_object());
+    Log { seconds: lines.into_iter().map(|mut line| line["second"].take()).collect(), done }
+}
