@@ -14,6 +14,7 @@ mod hosts;
 mod in_path;
 mod plan;
 mod play;
+mod processor;
 mod programs;
 mod record;
 

@@ -11,6 +11,7 @@ use workload::FlowResult;
 
 use crate::failure::{Failure, Result};
 use crate::plan::Drop;
+use crate::processor::ProcessorResult;
 
 /// The folder of a record for qlog files.
 pub const QLOG: &str = "qlog";
@@ -59,6 +60,9 @@ pub struct Record {
     /// What became of each packet that was to vanish by script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropResult>,
+    /// What the processor of the plan's node did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorResult>,
 }
 
 /// What became of a packet that was to vanish.
@@ -230,6 +234,7 @@ impl Record {
             timeline: Vec::new(),
             in_path: Vec::new(),
             drops: Vec::new(),
+            processor: None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! They run in the thread of their application. What arrives is handled when that thread waits: in
 //! [`Connection::receive`](crate::Connection::receive), [`Connection::pause`](crate::Connection::pause), and so on.
 
+mod arrivals;
 mod connection;
 mod credentials;
 mod driver;
