@@ -168,7 +168,7 @@ _ALL = (
     App(
         "periodic",
         ("size", "interval"),
-        ("count", "duration", "connection"),
+        ("count", "duration", "connection", "sessions"),
         _periodic_params,
         _periodic_longest_s,
     ),
