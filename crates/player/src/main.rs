@@ -12,6 +12,7 @@ mod gate;
 mod ground;
 mod hosts;
 mod in_path;
+mod kernel_counters;
 mod plan;
 mod play;
 mod processor;

@@ -23,6 +23,7 @@ use crate::gate::Gate;
 use crate::ground::{Ground, Time};
 use crate::hosts;
 use crate::in_path::{self, Drops, InPathNodes};
+use crate::kernel_counters;
 use crate::plan::{Packets, Run};
 use crate::processor::NodeProcessor;
 use crate::programs::Programs;
@@ -99,6 +100,8 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let nodes = ground.usage(&network)?;
+    let kernel =
+        if in_path::meddles(run) { kernel_counters::of_hosts(run, &network)? } else { Vec::new() };
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &receiving, captured);
     }
@@ -119,6 +122,7 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
         timeline,
         drops,
         in_path: in_path.into_iter().map(|log| log.counters).collect(),
+        kernel,
         processor: processor.as_ref().map(NodeProcessor::result),
         ..Record::new(&run.id, run.seed)
     })

@@ -10,6 +10,7 @@ use serde::Serialize;
 use workload::FlowResult;
 
 use crate::failure::{Failure, Result};
+use crate::kernel_counters::KernelCounters;
 use crate::plan::Drop;
 use crate::processor::ProcessorResult;
 
@@ -60,6 +61,9 @@ pub struct Record {
     /// What became of each packet that was to vanish by script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropResult>,
+    /// What the kernels of the hosts counted, where rules may have made or altered what came to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kernel: Vec<KernelCounters>,
     /// What the processor of the plan's node did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorResult>,
@@ -234,6 +238,7 @@ impl Record {
             timeline: Vec::new(),
             in_path: Vec::new(),
             drops: Vec::new(),
+            kernel: Vec::new(),
             processor: None,
         }
     }

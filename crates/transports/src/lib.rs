@@ -45,7 +45,7 @@ pub use processor::{Costs, Processor, ProcessorUsage, Workplace};
 pub use qlog::Qlogs;
 pub use sample::SocketSample;
 pub use session::{OnNews, Session};
-pub use stacks::quic::LIBRARIES;
+pub use stacks::quic::{LIBRARIES, retry_tag};
 pub use stacks::{Description, Entry, Feature, build, describe, names};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;

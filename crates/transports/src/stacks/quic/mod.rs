@@ -12,10 +12,13 @@ mod library;
 pub(crate) mod quiche;
 pub(crate) mod quinn;
 pub(crate) mod s2n;
+mod retry;
 mod sentence;
 mod socket;
 
 use std::time::Duration;
+
+pub use retry::retry_tag;
 
 use crate::error::SpecError;
 use crate::params::nanoseconds;
