@@ -85,7 +85,7 @@ GOOD_TOO = {
     "a kernel setting": ("", "", '"sysctl.net.core.rmem_max" = [4000000, "5000000"]'),
     "a spread delay": ('loss = "1%"', "", 'channel_delay = ["25ms±5ms", "0"]'),
     "a server with a processor": ("[record]", '[server]\nprocessor = { handshake = "18.4ms" }\n[record]', ""),
-    "processors from the matrix": ("", "", '"server.processor" = ["none", { packet = "20us", request = "1ms" }]'),
+    "processors from the matrix": ("", "", '"server.processor" = ["none", { packet = "20us" }]'),
     "losses in bursts": ('loss = "1%"', "", 'burst_loss = [{p = "1%", r = 0.2}]'),
 }
 """What stands in the place of what in GOOD, and an axis more."""

@@ -19,7 +19,9 @@ def _flow(stack: str, **changes: Any) -> dict[str, Any]:
     return tcp_flow(300_000, stack=stack, stack_params={"congestion_control": "cubic"}, **changes)
 
 
-def _run(name: str, stack: str, match: Mapping[str, Any], do: Mapping[str, Any], *more: Any) -> dict[str, Any]:
+def _run(
+    name: str, stack: str, match: Mapping[str, Any], do: Mapping[str, Any], *more: Any
+) -> dict[str, Any]:
     rules = [{"id": "r", "match": dict(match), "do": dict(do)}, *more]
     # The node's neighbours by its own names.
     for rule in rules:

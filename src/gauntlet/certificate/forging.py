@@ -1,5 +1,5 @@
-"""What an in-path node forges as an answer to a packet: worked out anew from the plan (docs/formats/plan.md) and
-the packet's bytes. Of what is drawn only whether it can be made is told."""
+"""What an in-path node forges as an answer to a packet: worked out anew from the plan (docs/formats/plan.md)
+and the packet's bytes. Of what is drawn only whether it can be made is told."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def forged(packet: bytes, deed: Mapping[str, Any]) -> tuple[bool, bytes | None]:
 
 
 def swapped_ids(packet: bytes) -> bytes | None:
-    """The packet with its two connection IDs in each other's place; None of one without a long header of QUIC."""
+    """The packet with its connection IDs in each other's place; None of one without a long header of QUIC."""
     headers = headers_of(packet)
     if headers is None or headers.payload_at is None or headers.protocol != _UDP:
         return None

@@ -21,8 +21,8 @@ ANSWERING = {
     "version_negotiation": None,
     "retry": None,
 }
-"""Actions that send packets back to where the one that matched came from, and the key that says how many: one where
-there is none."""
+"""Actions that send packets back to where the one that matched came from, and the key that says how many; one
+where there is none."""
 
 _TAKE_AWAY = frozenset({"drop", "reflect"})
 _ADD = {"copied": frozenset({"duplicate"}), "inserted": frozenset({"insert", *ANSWERING})}

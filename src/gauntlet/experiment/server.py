@@ -57,7 +57,8 @@ def planned(server: ServerSection, network: str, flows: Sequence[FlowSpec]) -> M
     listening = [(index, flow) for index, flow in enumerate(flows) if _listens_at_trackside(flow)]
     if not listening:
         raise UserError(
-            "[server] processor: no flow has its session waited for at the trackside; turn the direction of one."
+            "[server] processor: no flow has its sessions waited for at the trackside; turn the direction of "
+            "one."
         )
     able = player.stacks_with("processor")
     for _, flow in listening:
@@ -69,8 +70,8 @@ def planned(server: ServerSection, network: str, flows: Sequence[FlowSpec]) -> M
     hosts = {_trackside(network, flow, index) for index, flow in listening}
     if len(hosts) > 1:
         raise UserError(
-            f"[server] processor: the flows have {len(hosts)} servers, {' and '.join(sorted(hosts))}; give all "
-            "the same tunnel."
+            f"[server] processor: the flows have {len(hosts)} servers, {' and '.join(sorted(hosts))}; give "
+            "all the same tunnel."
         )
     return {
         "node": hosts.pop(),
