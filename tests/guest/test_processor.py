@@ -38,7 +38,7 @@ def _sessions(
         }
         for number, start_s in enumerate(starts_s)
     ]
-    line = [{"at_s": 0.0, "link": link, "delay_s": 0.02} for link in ("mid>east", "mid>west")]
+    line = [{"at_s": 0.0, "link": link, "delay_s": 0.005} for link in ("mid>east", "mid>west")]
     processor = {"node": "server", "handshake_ns": HANDSHAKE_NS}
     return run_plan(**{"id": stack, "timeline": line, "flows": flows, "processor": processor, **changes})
 
@@ -85,11 +85,11 @@ def test_sessions_that_come_at_once_are_served_one_after_the_other(
 @pytest.mark.parametrize("stack", OVER)
 def test_waiting_is_that_of_a_queue_with_one_server(play: Play, stack: str) -> None:
     drawn = random.Random(f"arrivals {stack}")
-    # 20 sessions each half second: a load of 0.74.
-    starts_s = [round(0.5 + drawn.uniform(0.0, 0.5), 6) for _ in range(20)]
-    usage = play(_sessions(stack, starts_s, interval_s=0.5, count=12))[stack]["processor"]
+    # 10 sessions each quarter of a second: a load of 0.74. Each is over before the next one of its client is due.
+    starts_s = [round(0.5 + drawn.uniform(0.0, 0.25), 6) for _ in range(10)]
+    usage = play(_sessions(stack, starts_s, interval_s=0.25, count=24))[stack]["processor"]
     assert (usage["handshakes"], usage["busy_ns"]) == (240, 240 * HANDSHAKE_NS)
-    arrivals_ns = [round((start_s + 0.5 * turn) * 1e9) for start_s in starts_s for turn in range(12)]
+    arrivals_ns = [round((start_s + 0.25 * turn) * 1e9) for start_s in starts_s for turn in range(24)]
     expected_ns = _waited_ns(arrivals_ns, HANDSHAKE_NS)
     assert expected_ns > 50 * HANDSHAKE_NS
     assert usage["waited_ns"] == pytest.approx(expected_ns, rel=0.02)
@@ -100,7 +100,7 @@ def test_requests_wait_behind_handshakes_and_packets_take_their_share(play: Play
     run = _sessions("tls", [0.5, 0.5], processor=costs)
     usage = play(run)["tls"]["processor"]
     assert (usage["handshakes"], usage["requests"]) == (2, 2)
-    assert usage["packets"] > 8
+    assert usage["packets"] >= 6
     assert usage["busy_ns"] == 2 * 6_000_000 + usage["packets"] * 100_000
     first, second = sorted(row["completed_ns"] for row in _exchanges(tmp_path / "out" / "tls"))
     assert second - first >= 5_000_000
