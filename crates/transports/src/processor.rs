@@ -177,9 +177,14 @@ impl Workplace {
         self.work(Work { requests: 1, ..Work::default() })
     }
 
+    /// Whether packets cost anything.
+    fn counts_packets(&self) -> bool {
+        self.processor.costs.packet_ns > 0
+    }
+
     /// Packets came or left, and none of them opened a session.
     pub(crate) fn packets(&self, packets: u64) {
-        if packets == 0 || self.processor.costs.packet_ns == 0 {
+        if packets == 0 || !self.counts_packets() {
             return;
         }
         if self.owed_packets.load(Ordering::Relaxed) > 0 {
@@ -191,7 +196,7 @@ impl Workplace {
     /// Has work done, with what is owed.
     fn work(&self, work: Work) -> i64 {
         let packets = work.packets + self.owed_packets.swap(0, Ordering::Relaxed);
-        let packets = if self.processor.costs.packet_ns == 0 { 0 } else { packets };
+        let packets = if self.counts_packets() { packets } else { 0 };
         self.processor.work(Work { packets, ..work })
     }
 }
@@ -218,7 +223,7 @@ impl SessionWork {
     /// Bytes were read: the first ones open the session.
     pub(crate) fn read(&mut self, socket: &Socket) {
         let Some(workplace) = self.workplace.clone() else { return };
-        let packets = self.new_packets(socket);
+        let packets = self.new_packets(&workplace, socket);
         if std::mem::replace(&mut self.opened, true) {
             workplace.packets(packets);
         } else {
@@ -229,11 +234,14 @@ impl SessionWork {
     /// The socket has room again, which it had not.
     pub(crate) fn has_room(&mut self, socket: &Socket) {
         let Some(workplace) = self.workplace.clone() else { return };
-        workplace.packets(self.new_packets(socket));
+        workplace.packets(self.new_packets(&workplace, socket));
     }
 
     /// What came and left since this was asked last.
-    fn new_packets(&mut self, socket: &Socket) -> u64 {
+    fn new_packets(&mut self, workplace: &Workplace, socket: &Socket) -> u64 {
+        if !workplace.counts_packets() {
+            return 0;
+        }
         let packets = tcp_info::packets(socket);
         packets - std::mem::replace(&mut self.packets, packets).min(packets)
     }

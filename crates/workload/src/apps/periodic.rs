@@ -347,13 +347,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn at_once(came_ns: i64) -> i64 {
+        came_ns
+    }
+
     proptest! {
         #[test]
         fn messages_are_put_together_from_any_pieces(size in 8_u32..300, count in 1_u64..9, step in 1_usize..700) {
             let payload = Payload::new(5, size);
             let mut outbox = Outbox::new(&payload);
             let all = outbox.bytes(0..count * u64::from(size)).to_vec();
-            let mut inbox = Inbox::new(&payload, Service::Stream, &|came_ns| came_ns);
+            let mut inbox = Inbox::new(&payload, Service::Stream, &at_once);
             let mut received = Received::new(true);
             for (index, piece) in all.chunks(step).enumerate() {
                 inbox.take(piece, index as i64, &mut received).expect("they were sent");
@@ -370,7 +374,7 @@ mod tests {
     #[test]
     fn half_a_message_is_not_an_end() {
         let payload = Payload::new(5, 100);
-        let mut inbox = Inbox::new(&payload, Service::Stream, &|came_ns| came_ns);
+        let mut inbox = Inbox::new(&payload, Service::Stream, &at_once);
         let half = Outbox::new(&payload).bytes(0..50).to_vec();
         inbox.take(&half, 1, &mut Received::new(true)).expect("half a message is no mistake yet");
         assert!(inbox.check_empty().is_err());
