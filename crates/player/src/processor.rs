@@ -30,18 +30,11 @@ impl NodeProcessor {
     /// That of the run's plan, if it has one.
     ///
     /// # Errors
-    /// One sentence: time goes by itself here, nobody listens in the node, or what does is not known to have costs.
+    /// One sentence: nobody listens in the node, or what somebody there computes is not known.
     pub fn of(run: &Run, flows: &[Flow], time: &Time) -> Result<Option<NodeProcessor>> {
         let Some(spec) = &run.processor else { return Ok(None) };
         let node = &spec.node;
         let wrong = |why: String| Err(Failure::new(format!("the processor of node \"{node}\": {why}")));
-        if !time.stands_still {
-            return wrong(
-                "its costs are charged in virtual time; on the host ground the machine computes itself, so leave \
-                 `processor` out"
-                    .into(),
-            );
-        }
         if let Some(program) = run.programs.iter().find(|program| program.node == *node) {
             return wrong(format!("what the program \"{}\" in it computes cannot be charged", program.id));
         }
