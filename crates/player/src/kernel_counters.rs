@@ -19,14 +19,8 @@ pub struct KernelCounters {
 }
 
 /// Settings and levels that stand among the counters.
-const NO_COUNTERS: &[&str] = &[
-    "IpForwarding",
-    "IpDefaultTTL",
-    "TcpRtoAlgorithm",
-    "TcpRtoMin",
-    "TcpRtoMax",
-    "TcpCurrEstab",
-];
+const NO_COUNTERS: &[&str] =
+    &["IpForwarding", "IpDefaultTTL", "TcpRtoAlgorithm", "TcpRtoMin", "TcpRtoMax", "TcpCurrEstab"];
 
 /// Those of every host of a run: every node that a flow or a program names.
 ///
@@ -40,9 +34,9 @@ pub fn of_hosts(run: &Run, network: &Network) -> Result<Vec<KernelCounters>> {
         .into_iter()
         .map(|host| {
             let counters = of(network.node(host)?).unwrap_or_default();
-            let counters = counters.into_iter().filter(|(name, count)| {
-                *count > 0 && !NO_COUNTERS.contains(&name.as_str())
-            });
+            let counters = counters
+                .into_iter()
+                .filter(|(name, count)| *count > 0 && !NO_COUNTERS.contains(&name.as_str()));
             Ok(KernelCounters { node: host.to_owned(), counters: counters.collect() })
         })
         .collect()
@@ -65,7 +59,8 @@ fn in_pairs(text: &str) -> impl Iterator<Item = (String, u64)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for pair in lines.chunks_exact(2) {
-        let (Some((protocol, names)), Some((_, values))) = (pair[0].split_once(": "), pair[1].split_once(": "))
+        let (Some((protocol, names)), Some((_, values))) =
+            (pair[0].split_once(": "), pair[1].split_once(": "))
         else {
             continue;
         };
@@ -102,7 +97,8 @@ mod tests {
             ("TcpRtoAlgorithm", 1),
         ];
         assert_eq!(found, expected.map(|(name, count)| (name.to_owned(), count)).into());
-        let found: Vec<_> = in_lines("Udp6InDatagrams                 \t5\nUdp6RcvbufErrors\t3\nodd\n").collect();
+        let found: Vec<_> =
+            in_lines("Udp6InDatagrams                 \t5\nUdp6RcvbufErrors\t3\nodd\n").collect();
         assert_eq!(found, [("Udp6InDatagrams".to_owned(), 5), ("Udp6RcvbufErrors".to_owned(), 3)]);
         assert_eq!((in_pairs("").count(), in_lines("").count()), (0, 0));
     }

@@ -100,8 +100,7 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let nodes = ground.usage(&network)?;
-    let kernel =
-        if in_path::meddles(run) { kernel_counters::of_hosts(run, &network)? } else { Vec::new() };
+    let kernel = if in_path::meddles(run) { kernel_counters::of_hosts(run, &network)? } else { Vec::new() };
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &receiving, captured);
     }

@@ -66,7 +66,8 @@ impl Costs {
     fn of(&self, work: Work) -> i64 {
         let Costs { handshake_ns, request_ns, packet_ns } = *self;
         let costs = [(handshake_ns, work.handshakes), (request_ns, work.requests), (packet_ns, work.packets)];
-        let sum = costs.into_iter().fold(0_u64, |sum, (ns, many)| sum.saturating_add(ns.saturating_mul(many)));
+        let sum =
+            costs.into_iter().fold(0_u64, |sum, (ns, many)| sum.saturating_add(ns.saturating_mul(many)));
         i64::try_from(sum).unwrap_or(i64::MAX)
     }
 }
@@ -344,8 +345,7 @@ mod tests {
 
     #[test]
     fn a_job_is_over_when_its_cost_has_passed_and_no_earlier() {
-        let (processor, workplace) =
-            workplace(Costs { handshake_ns: 20 * MS as u64, ..Costs::default() });
+        let (processor, workplace) = workplace(Costs { handshake_ns: 20 * MS as u64, ..Costs::default() });
         let begun_ns = processor.clock.now_ns();
         std::thread::scope(|scope| {
             for _ in 0..2 {

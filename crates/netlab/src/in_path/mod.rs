@@ -48,9 +48,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use log::{Emitted, Event, Fingerprint, HEAD_BYTES, InPathCounters, InPathLog, Row, RuleCounters};
+pub use matcher::RetryTag;
 pub use messages::{Carriage, Found, MessageFlow, Messages};
 pub use node::{InPathContext, InPathNode};
-pub use matcher::RetryTag;
 pub(crate) use pattern::Key;
 pub use pattern::{ByteMatch, PacketPattern};
 pub use scripted::{Dropped, ScriptedDrop, ScriptedDrops};

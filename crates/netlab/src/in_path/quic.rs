@@ -45,11 +45,6 @@ impl<'a> LongHeader<'a> {
             && allowed(self.destination)
             && allowed(self.source)
     }
-
-    /// Bytes of both connection IDs with their lengths.
-    pub fn ids_bytes(&self) -> usize {
-        2 + self.destination.len() + self.source.len()
-    }
 }
 
 /// A connection ID behind its length, and what follows.
@@ -68,6 +63,11 @@ pub(crate) mod tests {
     use super::*;
     use crate::in_path::tests::datagram;
 
+    /// Bytes of both connection IDs with their lengths.
+    pub(crate) fn ids_bytes(header: &LongHeader<'_>) -> usize {
+        2 + header.destination.len() + header.source.len()
+    }
+
     pub(crate) const DESTINATION: &[u8] = &[1, 2, 3, 4, 5, 6, 7, 8];
     pub(crate) const SOURCE: &[u8] = &[9, 10, 11];
 
@@ -84,9 +84,9 @@ pub(crate) mod tests {
         let header = LongHeader::of_packet(&packet, &headers).expect("it is one");
         assert_eq!((header.version, header.destination, header.source), (1, DESTINATION, SOURCE));
         assert!(header.is_initial());
-        assert_eq!(header.ids_bytes(), ids(DESTINATION, SOURCE).len());
+        assert_eq!(ids_bytes(&header), ids(DESTINATION, SOURCE).len());
         let payload = headers.payload(&packet);
-        let whole = LongHeader::IDS_AT + header.ids_bytes();
+        let whole = LongHeader::IDS_AT + ids_bytes(&header);
         assert!((0..whole).all(|bytes| LongHeader::of(&payload[..bytes]).is_none()));
         assert!(LongHeader::of(&payload[..whole]).is_some());
         assert_eq!(LongHeader::of(&[&[0x43][..], &payload[1..]].concat()), None);
@@ -94,7 +94,9 @@ pub(crate) mod tests {
 
     #[test]
     fn initial_packets_are_those_of_version_1_with_their_type() {
-        for (first, version, initial) in [(0xc0, 1, true), (0xe0, 1, false), (0xf0, 1, false), (0xc0, 2, false)] {
+        for (first, version, initial) in
+            [(0xc0, 1, true), (0xe0, 1, false), (0xf0, 1, false), (0xc0, 2, false)]
+        {
             let packet = long(first, version);
             let headers = Headers::of(&packet).expect("it is whole");
             let header = LongHeader::of_packet(&packet, &headers).expect("it is one");

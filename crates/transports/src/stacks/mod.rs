@@ -88,20 +88,10 @@ const REGISTRY: &[Entry] = &[
     entry("mptcp", parameters::<mptcp::Mptcp>, &[Reliable, Opening, SeveralAddresses], mptcp::build),
     entry("tls", tls::parameters, &[Reliable, Http, Opening, Processor], tls::build),
     entry("dtls", parameters::<dtls::Params>, &[Opening], dtls::build),
-    entry(
-        "quic-quinn",
-        parameters::<quic::quinn::Params>,
-        &[Reliable, Http3, Processor],
-        quic::quinn::build,
-    ),
+    entry("quic-quinn", parameters::<quic::quinn::Params>, &[Reliable, Http3, Processor], quic::quinn::build),
     entry("quic-s2n", parameters::<quic::s2n::Params>, &[Reliable, Processor], quic::s2n::build),
     #[cfg(feature = "quiche")]
-    entry(
-        "quic-quiche",
-        parameters::<quic::quiche::Params>,
-        &[Reliable, Processor],
-        quic::quiche::build,
-    ),
+    entry("quic-quiche", parameters::<quic::quiche::Params>, &[Reliable, Processor], quic::quiche::build),
     entry("restp", parameters::<restp::Params>, &[Reliable, Opening, SeveralAddresses], restp::build),
     entry(
         "rasta",

@@ -52,9 +52,8 @@ fn every_session_and_every_request_is_charged_once_and_waited_for() {
 #[test]
 fn the_server_of_a_page_is_charged_whichever_way_its_bytes_go() {
     const FILES: u64 = 5;
-    let objects: Vec<_> = (0..FILES)
-        .map(|file| json!({"object": format!("file {file}"), "size_bytes": 3_000}))
-        .collect();
+    let objects: Vec<_> =
+        (0..FILES).map(|file| json!({"object": format!("file {file}"), "size_bytes": 3_000})).collect();
     for (stack, params, http, sessions) in [
         ("tcp", reno(), "1.1-fresh", FILES),
         ("tls", reno(), "2", 1),

@@ -68,7 +68,8 @@ impl Reset {
         match self.guess {
             Guess::Exact => Some(next),
             Guess::Window => {
-                let offset = 1 + self.random.below(usize::from(window).checked_sub(1).filter(|room| *room > 0)?);
+                let offset =
+                    1 + self.random.below(usize::from(window).checked_sub(1).filter(|room| *room > 0)?);
                 Some(next.wrapping_add(offset as u32))
             }
             Guess::Any => Some(self.random.below(1 << 32) as u32),

@@ -94,7 +94,7 @@ mod tests {
 
     use crate::in_path::checksums;
     use crate::in_path::packet::Headers;
-    use crate::in_path::quic::tests::{DESTINATION, SOURCE, long};
+    use crate::in_path::quic::tests::{DESTINATION, SOURCE, ids_bytes, long};
     use crate::in_path::quic::{LongHeader, VERSION_1};
     use crate::in_path::tests::{datagram, left_by, retry_tag};
 
@@ -113,7 +113,7 @@ mod tests {
         let header = LongHeader::of(&made).expect("it has a long header");
         assert_eq!((made[0], header.version, header.destination), (0xf0, 1, SOURCE));
         assert_eq!(header.source.len(), 5);
-        assert_eq!(made.len(), 5 + header.ids_bytes() + 30 + 16);
+        assert_eq!(made.len(), 5 + ids_bytes(&header) + 30 + 16);
         let (head, tag) = made.split_at(made.len() - 16);
         assert_eq!(tag, retry_tag(DESTINATION, head));
         assert_eq!(left, left_by(deed, &packet), "the seed says which");

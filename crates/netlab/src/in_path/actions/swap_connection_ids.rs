@@ -55,7 +55,7 @@ mod tests {
 
     use crate::in_path::checksums;
     use crate::in_path::packet::Headers;
-    use crate::in_path::quic::tests::{DESTINATION, SOURCE, long};
+    use crate::in_path::quic::tests::{DESTINATION, SOURCE, ids_bytes, long};
     use crate::in_path::quic::{LongHeader, VERSION_1};
     use crate::in_path::tests::{datagram, left_by};
 
@@ -68,7 +68,7 @@ mod tests {
         let (was, is) = (headers.payload(&packet), headers.payload(&left[0]));
         let header = LongHeader::of(is).expect("it has a long header");
         assert_eq!((header.destination, header.source), (SOURCE, DESTINATION));
-        let rest = 5 + header.ids_bytes();
+        let rest = 5 + ids_bytes(&header);
         assert_eq!((&was[..5], &was[rest..]), (&is[..5], &is[rest..]));
         assert_eq!(checksums::are_right(&left[0]), Some(true));
         // Twice is as it was.
@@ -78,7 +78,8 @@ mod tests {
     #[test]
     fn the_destination_may_be_drawn_and_checksums_left() {
         let packet = long(0xc3, VERSION_1);
-        let left = left_by(json!({"action": "swap_connection_ids", "draw": true, "checksums": "leave"}), &packet);
+        let left =
+            left_by(json!({"action": "swap_connection_ids", "draw": true, "checksums": "leave"}), &packet);
         let headers = Headers::of(&left[0]).expect("it is whole");
         let header = LongHeader::of_packet(&left[0], &headers).expect("it has a long header");
         assert_eq!((header.destination.len(), header.source), (SOURCE.len(), DESTINATION));

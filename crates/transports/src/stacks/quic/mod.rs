@@ -11,8 +11,8 @@ mod library;
 #[cfg(feature = "quiche")]
 pub(crate) mod quiche;
 pub(crate) mod quinn;
-pub(crate) mod s2n;
 mod retry;
+pub(crate) mod s2n;
 mod sentence;
 mod socket;
 
