@@ -85,7 +85,7 @@ def test_sessions_that_come_at_once_are_served_one_after_the_other(
 @pytest.mark.parametrize("stack", OVER)
 def test_waiting_is_that_of_a_queue_with_one_server(play: Play, stack: str) -> None:
     drawn = random.Random(f"arrivals {stack}")
-    # 10 sessions each quarter of a second: a load of 0.74. Each is over before the next one of its client is due.
+    # 10 sessions each quarter of a second: a load of 0.74. Each is over before its client's next one is due.
     starts_s = [round(0.5 + drawn.uniform(0.0, 0.25), 6) for _ in range(10)]
     usage = play(_sessions(stack, starts_s, interval_s=0.25, count=24))[stack]["processor"]
     assert (usage["handshakes"], usage["busy_ns"]) == (240, 240 * HANDSHAKE_NS)

@@ -13,7 +13,7 @@ FORGED = frozenset({"reset", "stateless_reset", "version_negotiation", "retry"})
 """Actions that forge an answer."""
 
 _TCP, _UDP = 6, 17
-_SYN_ACK_AT, _ACK = 13, 0x10
+_FLAGS_AT, _ACK = 13, 0x10
 _VERSION_1, _LONGEST_ID_BYTES = 1, 20
 _RESERVED_VERSIONS = ["1a2a3a4a"]
 _IDS_AT = 5
@@ -39,19 +39,24 @@ def forged(packet: bytes, deed: Mapping[str, Any]) -> tuple[bool, bytes | None]:
     headers = headers_of(packet)
     if headers is None or headers.payload_at is None or headers.transport_at is None or headers.fragment:
         return False, None
-    action, segment = deed["action"], packet[headers.transport_at : headers.end]
-    if action == "reset":
-        guess = deed.get("guess", "exact")
-        offers = int.from_bytes(segment[14:16], "big") > 1
-        fits = headers.protocol == _TCP and bool(segment[_SYN_ACK_AT] & _ACK)
-        fits = fits and (guess != "window" or offers)
-        return fits, _reset(packet) if fits and guess == "exact" else None
+    if deed["action"] == "reset":
+        fits = headers.protocol == _TCP and _can_reset(packet[headers.transport_at : headers.end], deed)
+        return fits, _reset(packet) if fits and deed.get("guess", "exact") == "exact" else None
     if headers.protocol != _UDP:
         return False, None
-    if action == "stateless_reset":
+    return _forged_quic(packet, packet[headers.payload_at : headers.end], deed)
+
+
+def _can_reset(segment: bytes, deed: Mapping[str, Any]) -> bool:
+    offers = int.from_bytes(segment[14:16], "big") > 1
+    return bool(segment[_FLAGS_AT] & _ACK) and (deed.get("guess", "exact") != "window" or offers)
+
+
+def _forged_quic(packet: bytes, datagram: bytes, deed: Mapping[str, Any]) -> tuple[bool, bytes | None]:
+    header = _long_header(datagram)
+    if deed["action"] == "stateless_reset":
         return True, None
-    header = _long_header(packet[headers.payload_at : headers.end])
-    if action == "retry":
+    if deed["action"] == "retry":
         return header is not None and header.initial, None
     if header is None or header.version == 0:
         return False, None

@@ -68,7 +68,7 @@ def axes(matrix: Mapping[str, Any], known: Mapping[str, protocols.Protocol]) -> 
 
 
 def overlay(sections: Mapping[str, Any], axis: Axis, value: AxisValue) -> dict[str, Any]:
-    """Put an axis value in its place in raw sections (scenario, link, server, flow, sysctl); returns a copy."""
+    """Put an axis value in its place in raw sections (scenario, link, server, flow, sysctl); a copy."""
     changed = deepcopy(dict(sections))
     if axis.section == "workload":
         for flow in changed["flow"]:

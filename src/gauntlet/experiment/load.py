@@ -140,7 +140,8 @@ def check_condition(
     place: Callable[[Location], str] | None = None,
     known: Mapping[str, Protocol] = PROTOCOLS,
 ) -> Condition:
-    """Check raw sections (scenario, link, server, flow, sysctl); UserError names the key, in the words of `place`.
+    """Check raw sections (scenario, link, server, flow, sysctl); UserError names the key, in the words of
+    `place`.
 
     `known` are the protocols that a flow can name.
     """

@@ -195,8 +195,8 @@ class FlowSection(Strict):
     freshness: bool | None = None
     """Of safety: whether the receiver checks numbers, age and silence; None: yes."""
     sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
-    """Of safety and periodic: so many alike side by side, each beginning at a drawn place of the interval; None:
-    one."""
+    """Of safety and periodic: so many alike side by side, each beginning at a drawn place of the interval;
+    None: one."""
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
     pages: int | None = Field(default=None, ge=1, le=10_000)
