@@ -14,12 +14,14 @@ from gauntlet.experiment.schema import (
     RecordSection,
     ScenarioSection,
 )
+from gauntlet.experiment.server import ServerSection
 
 TEXT = (Path(__file__).parents[2] / "docs" / "formats" / "experiment.md").read_text(encoding="utf-8")
 SECTIONS: dict[str, type[BaseModel]] = {
     "[experiment]": ExperimentSection,
     "[scenario]": ScenarioSection,
     "[link]": LinkSection,
+    "[server]": ServerSection,
     "[workload], or several [[flow]]": FlowSection,
     "[record]": RecordSection,
 }

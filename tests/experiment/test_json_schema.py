@@ -71,6 +71,8 @@ BAD = {
     "repetitions as text": ('name = "own"', 'name = "own"\nrepetitions = "3"'),
     "no sockets at all": ("sockets = false", "sockets = true"),
     "a kernel setting of another kind": ("[record]", '[sysctl]\n"net.ipv4.tcp_sack" = true\n[record]'),
+    "a processor without a unit": ("[record]", "[server]\nprocessor = { handshake = 18.4 }\n[record]"),
+    "a processor with another cost": ("[record]", '[server]\nprocessor = { page = "1ms" }\n[record]'),
     "a stack without a server": ("[record]", '[stack.mine]\nclient = ["x"]\n[record]'),
 }
 
@@ -82,6 +84,8 @@ GOOD_TOO = {
     "an axis behind its section's name": ("", "", '"workload.start" = ["1s", "1min 5s"]'),
     "a kernel setting": ("", "", '"sysctl.net.core.rmem_max" = [4000000, "5000000"]'),
     "a spread delay": ('loss = "1%"', "", 'channel_delay = ["25ms±5ms", "0"]'),
+    "a server with a processor": ("[record]", '[server]\nprocessor = { handshake = "18.4ms" }\n[record]', ""),
+    "processors from the matrix": ("", "", '"server.processor" = ["none", { packet = "20us" }]'),
     "losses in bursts": ('loss = "1%"', "", 'burst_loss = [{p = "1%", r = 0.2}]'),
 }
 """What stands in the place of what in GOOD, and an axis more."""

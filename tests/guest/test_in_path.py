@@ -494,7 +494,8 @@ def test_the_lesson_does_what_it_says(play: Play, tmp_path: Path) -> None:
     begin, end = whole.index("[[in_path]]"), whole.index("[workload]")
     texts = [whole, *(whole[:begin] + other + whole[end:] for other in others)]
     runs = {}
-    for name, text in zip(("late", "bits", "replay", "reset"), texts, strict=True):
+    names = ("late", "bits", "replay", "reset", "guesses", "versions", "server")
+    for name, text in zip(names, texts, strict=True):
         for spec in expand(parse_experiment(text, name, tmp_path)):
             (protocol,) = {flow.protocol for flow in spec.flows}
             runs[name, protocol] = {**plan_run(spec), "id": f"{name}-{protocol}"}
@@ -514,6 +515,11 @@ def test_the_lesson_does_what_it_says(play: Play, tmp_path: Path) -> None:
     assert of("reset", "udp")[1] == "ok"
     assert of("reset", "tcp-cubic")[0]["inserted_packets"] == 1
     assert of("reset", "tcp-cubic")[1] == "failed"
+    assert of("guesses", "tcp-cubic")[0]["inserted_packets"] == 81 * 10
+    assert of("guesses", "tcp-cubic")[1] == "ok"
+    assert of("versions", "udp")[0]["rules"][0]["unfit_packets"] == 1, "no long header of QUIC"
+    assert of("server", "tcp-cubic")[0]["inserted_packets"] > 100
+    assert of("server", "tcp-cubic")[1] == "ok"
 
 
 def test_the_example_is_played_trusted_and_shown(tmp_path: Path) -> None:

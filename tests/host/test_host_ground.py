@@ -47,6 +47,12 @@ def test_a_transfer_arrives_whole_and_every_counter_agrees(play: Play, tmp_path:
     assert all(relay["missed_packets"] == 0 for relay in record["guest"]["host"]["relays"])
 
 
+def test_a_processor_of_stated_speed_is_for_virtual_time(play: Play) -> None:
+    record = play(flows=[flow()], processor={"node": "server", "packet_ns": 1})
+    assert record["outcome"] == "failed"
+    assert "virtual time" in record["reason"]
+
+
 def test_each_end_has_a_process_of_its_own_whose_use_is_counted(
     play: Play, ability: Mapping[str, Any]
 ) -> None:

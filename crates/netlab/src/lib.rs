@@ -54,7 +54,7 @@ pub use clock::RunClock;
 pub use error::Error;
 pub use in_path::{
     ByteMatch, Dropped, InPathContext, InPathCounters, InPathLog, InPathNode, InPathSpec, PacketPattern,
-    RuleSpec, ScriptedDrop, ScriptedDrops,
+    RetryTag, RuleSpec, ScriptedDrop, ScriptedDrops,
 };
 pub use network::{LinkCounters, Network, RelayCounters};
 pub use node::Node;

@@ -35,6 +35,13 @@ impl Random {
         self.fraction() < probability
     }
 
+    /// Draws each of these bytes.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            *byte = self.below(256) as u8;
+        }
+    }
+
     /// A whole number below `limit`, which is above 0; none is likelier than another by more than 2^-32 of its chance.
     pub fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.generator.next_u64()) * limit as u128) >> 64) as usize

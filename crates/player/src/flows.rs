@@ -62,6 +62,22 @@ impl Flow {
         }
     }
 
+    /// The node in which its sessions are waited for.
+    pub fn listens_at<'a>(&self, spec: &'a FlowSpec) -> &'a str {
+        match self {
+            Flow::Builtin(flow) if flow.sender_listens() => &spec.from,
+            Flow::Builtin(_) | Flow::External(_) => &spec.to,
+        }
+    }
+
+    /// Whether what its listening end does can be charged to a processor.
+    pub fn works_on_a_processor(&self) -> bool {
+        match self {
+            Flow::Builtin(flow) => flow.works_on_a_processor(),
+            Flow::External(_) => false,
+        }
+    }
+
     /// How its messages lie in its packets.
     ///
     /// # Errors

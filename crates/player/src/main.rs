@@ -12,8 +12,10 @@ mod gate;
 mod ground;
 mod hosts;
 mod in_path;
+mod kernel_counters;
 mod plan;
 mod play;
+mod processor;
 mod programs;
 mod record;
 

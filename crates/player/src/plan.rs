@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use netlab::{InPathSpec, LinkChange, NetworkSpec};
 use serde::{Deserialize, Serialize};
+use transports::Costs;
 use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
@@ -54,6 +55,9 @@ pub struct Run {
     /// Changes of links over time.
     #[serde(default)]
     pub timeline: Vec<LinkChange>,
+    /// What the servers in a node compute with; none: computing costs nothing.
+    #[serde(default)]
+    pub processor: Option<ProcessorSpec>,
     /// Whether the hosts of flows and programs have segmentation offload.
     #[serde(default)]
     pub offload: bool,
@@ -93,6 +97,52 @@ pub enum PacketKind {
     Syn,
     /// The answer to it.
     SynAck,
+}
+
+/// Most that a piece of work may cost: a minute, beyond what any does.
+const MOST_COST_NS: u64 = 60_000_000_000;
+
+/// A processor of stated speed.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorSpec {
+    /// The node whose listening ends share it.
+    pub node: String,
+    /// Cost of a session that is accepted.
+    #[serde(default)]
+    handshake_ns: u64,
+    /// Cost of a request that is answered.
+    #[serde(default)]
+    request_ns: u64,
+    /// Cost of a packet that comes or leaves.
+    #[serde(default)]
+    packet_ns: u64,
+}
+
+impl ProcessorSpec {
+    /// What work costs on it.
+    pub fn costs(&self) -> Costs {
+        let ProcessorSpec { handshake_ns, request_ns, packet_ns, .. } = *self;
+        Costs { handshake_ns, request_ns, packet_ns }
+    }
+
+    fn check(&self) -> Result<()> {
+        let costs = [self.handshake_ns, self.request_ns, self.packet_ns];
+        if costs.iter().all(|cost_ns| *cost_ns == 0) {
+            return Err(Failure::new(format!(
+                "the processor of node \"{}\" does everything for nothing; give `handshake_ns`, `request_ns` or \
+                 `packet_ns`, or leave it out",
+                self.node
+            )));
+        }
+        match costs.iter().find(|cost_ns| **cost_ns > MOST_COST_NS) {
+            None => Ok(()),
+            Some(cost_ns) => Err(Failure::new(format!(
+                "the processor of node \"{}\" has a cost of {cost_ns} ns; the most is {MOST_COST_NS}",
+                self.node
+            ))),
+        }
+    }
 }
 
 /// A program of the user's own inside the network.
@@ -231,6 +281,7 @@ impl Run {
         }
         unique("flow", self.flows.iter().map(|flow| flow.id.as_str()))?;
         unique("program", self.programs.iter().map(|program| program.id.as_str()))?;
+        self.processor.iter().try_for_each(ProcessorSpec::check)?;
         for program in &self.programs {
             if program.argv.is_empty() {
                 return Err(Failure::new(format!(

@@ -12,7 +12,7 @@ use netlab::{
     Way,
 };
 use nix::time::{ClockId, clock_getres};
-use transports::{Clock, Context, DeliveryInstants, Qlogs};
+use transports::{Context, DeliveryInstants, Qlogs, Workplace};
 use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SafetyLog, SocketLog, WireTap};
 
 use crate::ends::{address, flow_seed, port, source_port};
@@ -23,7 +23,9 @@ use crate::gate::Gate;
 use crate::ground::{Ground, Time};
 use crate::hosts;
 use crate::in_path::{self, Drops, InPathNodes};
+use crate::kernel_counters;
 use crate::plan::{Packets, Run};
+use crate::processor::NodeProcessor;
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, QLOG, Record};
 
@@ -63,6 +65,7 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
 
     let time = ground.clock()?;
     let clock = time.clock;
+    let processor = NodeProcessor::of(run, &flows, &time)?;
     let drops = Drops::start(run, &flows, &ways, &network, clock)?;
     let paths = paths(run, ways, &network, &taps)?;
     let receiving = receiving_taps(run, &network, &taps)?;
@@ -73,7 +76,9 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let gate = Gate::closed();
     let mut running = Vec::with_capacity(flows.len());
     for (index, flow) in flows.into_iter().enumerate() {
-        let context = context(run, &network, &time, index, receiving[index].is_some(), folder)?;
+        let workplace = processor.as_ref().and_then(|node| node.workplace(&run.flows[index], &flow));
+        let receiver = (receiving[index].is_some(), workplace);
+        let context = context(run, &network, &time, index, receiver, folder)?;
         running.push(flow.start(ground, run, index, &network, context, (&gate.pass(), &ended, clock))?);
     }
     let programs = Programs::start(ground, run, &network, clock, (&gate.pass(), &ended))?;
@@ -95,6 +100,7 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let timeline = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let nodes = ground.usage(&network)?;
+    let kernel = if in_path::meddles(run) { kernel_counters::of_hosts(run, &network)? } else { Vec::new() };
     if let Some(captured) = &captured {
         take_instants_from_the_wire(&mut played, &receiving, captured);
     }
@@ -115,6 +121,8 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
         timeline,
         drops,
         in_path: in_path.into_iter().map(|log| log.counters).collect(),
+        kernel,
+        processor: processor.as_ref().map(NodeProcessor::result),
         ..Record::new(&run.id, run.seed)
     })
 }
@@ -231,12 +239,12 @@ fn context(
     network: &Network,
     time: &Time,
     index: usize,
-    receiver_is_tapped: bool,
+    (receiver_is_tapped, processor): (bool, Option<Arc<Workplace>>),
     folder: &Path,
 ) -> Result<Context> {
     let spec = &run.flows[index];
     Ok(Context {
-        clock: Clock::new(time.clock.to_monotonic_ns(0), time.stands_still),
+        clock: time.transports_clock(),
         limit_ns: (run.limit_s * 1e9) as i64,
         seed: flow_seed(run.seed, index),
         source: SocketAddr::new(address(network, &spec.from)?, source_port(index)),
@@ -246,11 +254,13 @@ fn context(
         quiet_ns: time.quiet_ns.max(QUIET_ROUND_TRIPS.saturating_mul(round_trip_ns(run, network, spec)?)),
         socket_interval_ns: run.record.socket_interval_s.map(|interval_s| (interval_s * 1e9) as i64),
         messages: run.record.messages,
-        // Packets that an in-path node has made or altered look like the stream's own, and may not be part of it.
-        wire: receiver_is_tapped && run.record.messages && !in_path::meddles(run),
+        // Packets that an in-path node has made or altered look like the stream's own, and may not be part of it. An end
+        // that computes has what came only when it is done.
+        wire: receiver_is_tapped && run.record.messages && !in_path::meddles(run) && processor.is_none(),
         wake: false,
         keys: run.record.keys,
         qlog: run.record.qlog.then(|| Arc::new(Qlogs::new(folder.join(QLOG).join(&spec.id)))),
+        processor,
         progress: None,
     })
 }

@@ -10,7 +10,9 @@ use serde::Serialize;
 use workload::FlowResult;
 
 use crate::failure::{Failure, Result};
+use crate::kernel_counters::KernelCounters;
 use crate::plan::Drop;
+use crate::processor::ProcessorResult;
 
 /// The folder of a record for qlog files.
 pub const QLOG: &str = "qlog";
@@ -59,6 +61,12 @@ pub struct Record {
     /// What became of each packet that was to vanish by script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropResult>,
+    /// What the kernels of the hosts counted, where rules may have made or altered what came to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kernel: Vec<KernelCounters>,
+    /// What the processor of the plan's node did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorResult>,
 }
 
 /// What became of a packet that was to vanish.
@@ -230,6 +238,8 @@ impl Record {
             timeline: Vec::new(),
             in_path: Vec::new(),
             drops: Vec::new(),
+            kernel: Vec::new(),
+            processor: None,
         }
     }
 

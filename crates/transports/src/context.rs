@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use crate::clock::Clock;
+use crate::processor::Workplace;
 use crate::qlog::Qlogs;
 
 /// How far a receiver has come.
@@ -52,6 +53,8 @@ pub struct Context {
     pub keys: bool,
     /// Where QUIC libraries that can write qlog do so; `None` for none.
     pub qlog: Option<Arc<Qlogs>>,
+    /// At which processor the end that listens works; `None` where computing costs nothing.
+    pub processor: Option<Arc<Workplace>>,
     /// Called as bytes arrive.
     pub progress: Option<OnProgress>,
 }

@@ -5,6 +5,7 @@
 //!   http/                                  HTTP over them, by the libraries that programs use
 //!   transport  params  peers  opening      what each of them is to the rest of the program
 //!   session  news  context  clock  secure  what they stand on
+//!   processor                              what a server's work costs in virtual time
 //!   kernel  sys                            sockets and system calls
 //! ```
 //!
@@ -24,6 +25,7 @@ mod news;
 mod opening;
 mod params;
 mod peers;
+mod processor;
 mod qlog;
 mod sample;
 pub mod secure;
@@ -39,10 +41,11 @@ pub use http::carrier::{Browser, Content, HttpCarrier, Opened, Site, Version};
 pub use news::{News, SenderEnd};
 pub use opening::{HeaderByte, Opening};
 pub use params::{nanoseconds, parameters, parse_params};
+pub use processor::{Costs, Processor, ProcessorUsage, Workplace};
 pub use qlog::Qlogs;
 pub use sample::SocketSample;
 pub use session::{OnNews, Session};
-pub use stacks::quic::LIBRARIES;
+pub use stacks::quic::{LIBRARIES, retry_tag};
 pub use stacks::{Description, Entry, Feature, build, describe, names};
 pub use sys::batch::LONGEST_BATCH;
 pub use sys::clock::exact_sleeps;

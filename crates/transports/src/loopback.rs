@@ -26,6 +26,7 @@ pub(crate) fn session() -> Arc<Session> {
         wake: false,
         keys: false,
         qlog: None,
+        processor: None,
         progress: None,
     };
     Arc::new(Session::new(ctx).expect("descriptors are left"))

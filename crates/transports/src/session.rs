@@ -162,6 +162,11 @@ impl Session {
         self.state().failure.clone()
     }
 
+    /// A request came at `came_ns`: returns when the processor of the end that listens has done what it takes to answer.
+    pub fn serve_request(&self, came_ns: i64) -> i64 {
+        self.ctx.processor.as_ref().map_or(came_ns, |workplace| workplace.request())
+    }
+
     /// Says that everything has been handed over.
     pub fn announce_sender_end(&self, end: SenderEnd) {
         self.tell(News::SenderEnd(end));

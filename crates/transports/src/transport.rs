@@ -120,6 +120,11 @@ pub trait Stack: Send + Sync {
         false
     }
 
+    /// Whether the end that listens tells the processor of its node what it does.
+    fn works_on_a_processor(&self) -> bool {
+        false
+    }
+
     /// How many addresses of either end it uses at most.
     fn homes(&self) -> usize {
         1

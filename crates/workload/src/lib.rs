@@ -32,6 +32,7 @@
 //!     wake: false,
 //!     keys: false,
 //!     qlog: None,
+//!     processor: None,
 //!     progress: None,
 //! };
 //! let (server, client) = prepare(spec.check()?, ctx)?;

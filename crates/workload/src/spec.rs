@@ -76,6 +76,16 @@ impl Flow {
         Ok(Framing { carriage, many_sessions: self.app.opens_many_sessions(), messages })
     }
 
+    /// Whether its sender listens and its receiver opens the sessions, the other way round than is usual.
+    pub fn sender_listens(&self) -> bool {
+        self.app.receiver_asks()
+    }
+
+    /// Whether its listening end tells the processor of its node what it does.
+    pub fn works_on_a_processor(&self) -> bool {
+        self.stack.works_on_a_processor()
+    }
+
     /// Whether it uses further addresses of its nodes beside the first ones.
     pub fn uses_further_addresses(&self) -> bool {
         self.stack.homes() > 1

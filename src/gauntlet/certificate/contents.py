@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.certificate.answers import seconds
+from gauntlet.certificate.forging import FORGED, forged, swapped_ids
 from gauntlet.certificate.in_path_log import Log, Row
 from gauntlet.certificate.rewriting import (
     checksum_places,
@@ -107,6 +108,10 @@ class Contents:
             self._rewrite(row, now, rule)
         elif action == "duplicate":
             self._compare(row, [_Extra(now, row.towards)], name)
+        elif action == "swap_connection_ids":
+            self._swap(row, now, rule)
+        elif action in FORGED:
+            self._compare(row, [self._forged(row, now, deed)], name)
         elif action == "reflect":
             self._compare(row, [self._reflected(row, now, deed)], name)
         elif action == "insert":
@@ -175,6 +180,24 @@ class Contents:
         if fits == ((row.packet, row.rule) in self._unfit):
             self._fault(row, f"{rule['id']!r} is wrong in whether its fields fit")
 
+    def _swap(self, row: Row, now: _Content, rule: Mapping[str, Any]) -> None:
+        deed, unfit = rule["do"], (row.packet, row.rule) in self._unfit
+        if now.whole is None:
+            self.left.add(row.rule)
+            self._now[row.packet] = now if unfit else self._after(row)
+            return
+        made = swapped_ids(now.whole)
+        if (made is None) != unfit:
+            self._fault(row, f"{rule['id']!r} is wrong in whether there are connection IDs")
+        if made is None:
+            return
+        if deed.get("draw", False):
+            # Of what is drawn only the length is known.
+            self.left.add(row.rule)
+            self._now[row.packet] = self._after(row)
+            return
+        self._now[row.packet] = _of(settled(made, deed.get("checksums", "repair")))
+
     # What leaves beside it.
 
     def _reflected(self, row: Row, now: _Content, deed: Mapping[str, Any]) -> _Extra:
@@ -185,6 +208,14 @@ class Contents:
             return _Extra(_Content(), back)
         made, fits = swapped(now.whole, swap)
         return _Extra(_of(settled(made, deed.get("checksums", "repair"))), back, fits)
+
+    def _forged(self, row: Row, now: _Content, deed: Mapping[str, Any]) -> _Extra:
+        """What the rule forges; unknown where it is drawn."""
+        back = 1 - row.towards
+        if now.whole is None:
+            return _Extra(_Content(), back)
+        fits, made = forged(now.whole, deed)
+        return _Extra(_Content() if made is None else _of(made), back, fits)
 
     def _inserted(self, row: Row, now: _Content, rule: Mapping[str, Any]) -> list[_Extra]:
         """What the rule may add; several where one of them is drawn."""

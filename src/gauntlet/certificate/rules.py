@@ -11,11 +11,21 @@ from gauntlet.certificate.in_path_log import Log, Row
 
 Rules = Sequence[Mapping[str, Any]]
 
-CHANGING = frozenset({"alter", "rewrite"})
+CHANGING = frozenset({"alter", "rewrite", "swap_connection_ids"})
 """Actions that give a packet other bytes."""
 
+ANSWERING = {
+    "reflect": None,
+    "reset": "times",
+    "stateless_reset": "times",
+    "version_negotiation": None,
+    "retry": None,
+}
+"""Actions that send packets back to where the one that matched came from, and the key that says how many; one
+where there is none."""
+
 _TAKE_AWAY = frozenset({"drop", "reflect"})
-_ADD = {"copied": frozenset({"duplicate"}), "inserted": frozenset({"insert", "reflect"})}
+_ADD = {"copied": frozenset({"duplicate"}), "inserted": frozenset({"insert", *ANSWERING})}
 
 
 def check_rules(rules: Rules, log: Log, towards: int, end_ns: int) -> list[str]:
@@ -149,7 +159,7 @@ def _additions(
     """Whether a rule that adds packets added as many as it was to, each at its instant. `called`: by which
     packet, or call of the clock; `unfit`: it may have had none to add."""
     deed = rules[rule]["do"]
-    many = {"duplicate": "copies", "insert": "times", "reflect": None}
+    many = {"duplicate": "copies", "insert": "times", **ANSWERING}
     if deed["action"] not in many:
         return
     key = many[deed["action"]]
@@ -168,14 +178,14 @@ def _additions(
         if abs(row.t_ns - instant_ns) > tolerance.current().time_ns:
             instants = f"{seconds(row.t_ns)} instead of {seconds(instant_ns)}"
             yield f"{rules[rule]['id']!r} added a packet at {instants}"
-        if deed["action"] == "reflect" and row.towards == called.towards:
+        if deed["action"] in ANSWERING and row.towards == called.towards:
             yield f"{rules[rule]['id']!r} sent it on instead of back"
 
 
 def _places(rules: Rules, rule: int, matched: Sequence[int], rows: Sequence[Row]) -> Iterator[str]:
     """Whether what a rule added at once stands before its packet, or behind it, as it asks."""
     deed = rules[rule]["do"]
-    if deed["action"] not in ("duplicate", "insert", "reflect") or deed.get("after_s", 0.0) > 0:
+    if deed["action"] not in ("duplicate", "insert", *ANSWERING) or deed.get("after_s", 0.0) > 0:
         return
     added = [place for place, row in enumerate(rows) if row.rule == rule and row.how in _ADD]
     delayed = any(_action(rules, other) == "delay" for other in matched)

@@ -10,7 +10,7 @@ from gauntlet import units
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols
 from gauntlet.experiment.runspec import Factor
-from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS
+from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS, SERVER_KEYS
 from gauntlet.experiment.strict import unknown_key
 
 _TIMES = (
@@ -40,7 +40,7 @@ class Axis:
     written: str
     """The key as the file has it, for error sentences."""
     section: str
-    """scenario, link, workload or sysctl."""
+    """scenario, link, server, workload or sysctl."""
     key: str
     factor: str
     """Name of the factor in results, with its unit: channel_delay_s."""
@@ -68,7 +68,7 @@ def axes(matrix: Mapping[str, Any], known: Mapping[str, protocols.Protocol]) -> 
 
 
 def overlay(sections: Mapping[str, Any], axis: Axis, value: AxisValue) -> dict[str, Any]:
-    """Put an axis value in its place in raw sections (scenario, link, flow, sysctl); returns a copy."""
+    """Put an axis value in its place in raw sections (scenario, link, server, flow, sysctl); a copy."""
     changed = deepcopy(dict(sections))
     if axis.section == "workload":
         for flow in changed["flow"]:
@@ -126,7 +126,7 @@ def _target(written: str) -> tuple[str, str]:
     section, dot, key = written.partition(".")
     if dot and section in ("scenario", "sysctl") and key:
         return section, key
-    if dot and section in ("link", "workload") and key in (LINK_KEYS if section == "link" else FLOW_KEYS):
+    if dot and key in {"link": LINK_KEYS, "server": SERVER_KEYS, "workload": FLOW_KEYS}.get(section, ()):
         return section, key
     if not dot and written in LINK_KEYS:
         return "link", written

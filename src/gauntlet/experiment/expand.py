@@ -2,13 +2,24 @@
 
 import dataclasses
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import drops, flows, in_path, links, networks, protocols, seeds, threats, workloads
+from gauntlet.experiment import (
+    drops,
+    flows,
+    in_path,
+    links,
+    networks,
+    protocols,
+    seeds,
+    server,
+    threats,
+    workloads,
+)
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, ExperimentSection
@@ -90,6 +101,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             )
             drops.check(ride.link, chosen)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
+            processor = server.planned(point.condition.server, ride.link.network, chosen)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             for repetition in range(1, experiment.about.repetitions + 1):
@@ -102,6 +114,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                     repetition=repetition,
                     record=record,
                     nodes=nodes,
+                    processor=processor,
                 )
 
 
@@ -283,6 +296,7 @@ def _run(
     repetition: int,
     record: dict[str, Any],
     nodes: tuple[dict[str, Any], ...],
+    processor: Mapping[str, Any] | None,
 ) -> RunSpec:
     about = experiment.about
     key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
@@ -322,6 +336,7 @@ def _run(
         record=record,
         sysctls=ride.sysctls,
         in_path=(*nodes, *threat),
+        processor=processor,
     )
 
 

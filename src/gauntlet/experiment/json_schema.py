@@ -25,6 +25,7 @@ from gauntlet.experiment.schema import (
     LinkSection,
     ScenarioSection,
 )
+from gauntlet.experiment.server import NONE, ServerSection
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """What editors of TOML read (Taplo, and Even Better TOML with it)."""
@@ -47,6 +48,7 @@ def experiment_schema() -> Schema:
     sections: dict[str, Schema] = {
         "scenario": _of(ScenarioSection),
         "link": _of(LinkSection),
+        "server": _server(),
         "workload": _flow(),
         "flow": {"type": "array", "items": _flow(), "minItems": 1},
         "sysctl": _of(Condition)["properties"]["sysctl"],
@@ -121,6 +123,15 @@ def _resolved(part: Any, definitions: Mapping[str, Any]) -> Any:
     return {key: _resolved(value, definitions) for key, value in kept.items()}
 
 
+def _server() -> Schema:
+    """The server, whose processor may be a word."""
+    server = _of(ServerSection)
+    costs = server["properties"]["processor"]
+    about = {"description": costs.pop("description")}
+    server["properties"]["processor"] = {**about, "anyOf": [{"const": NONE}, costs]}
+    return server
+
+
 def _flow() -> Schema:
     """A flow: the keys of other applications are refused, as `FlowSection` does it."""
     flow = _of(FlowSection)
@@ -150,12 +161,13 @@ def _matrix(sections: Mapping[str, Schema]) -> Schema:
     bare = {**{key: _axis(flow[key]) for key in flow}, **{key: _axis(link[key]) for key in LINK_KEYS}}
     tables: dict[str, Schema] = {
         "link": _table({key: _axis(link[key]) for key in LINK_KEYS}),
+        "server": _table({key: _axis(value) for key, value in sections["server"]["properties"].items()}),
         "workload": _table({key: _axis(flow[key]) for key in flow}),
         "sysctl": {"type": "object"},
     }
     dotted = {
         f"{section}.{key}": axis
-        for section in ("link", "workload")
+        for section in ("link", "server", "workload")
         for key, axis in tables[section]["properties"].items()
     }
     return {

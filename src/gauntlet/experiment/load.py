@@ -116,7 +116,13 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
     if file.workload is None and not file.flow:
         raise UserError('nothing is sent; add [workload] with an app, such as "cbr" or "bulk".')
     flows = [file.workload] if file.workload is not None else file.flow
-    sections = {"scenario": file.scenario, "link": file.link, "flow": flows, "sysctl": file.sysctl}
+    sections = {
+        "scenario": file.scenario,
+        "link": file.link,
+        "server": file.server,
+        "flow": flows,
+        "sysctl": file.sysctl,
+    }
     points = []
     for values in itertools.product(*(axis.values for axis in found)):
         chosen = tuple(zip(found, values, strict=True))
@@ -134,7 +140,8 @@ def check_condition(
     place: Callable[[Location], str] | None = None,
     known: Mapping[str, Protocol] = PROTOCOLS,
 ) -> Condition:
-    """Check raw sections (scenario, link, flow, sysctl); UserError names the key, in the words of `place`.
+    """Check raw sections (scenario, link, server, flow, sysctl); UserError names the key, in the words of
+    `place`.
 
     `known` are the protocols that a flow can name.
     """

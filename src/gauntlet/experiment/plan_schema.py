@@ -177,6 +177,29 @@ class PlanInPath(Strict):
     rules: list[PlanRule] = Field(default_factory=list)
 
 
+MOST_COST_NS = 60 * 10**9
+"""Most that a piece of work may cost: a minute, as the guest has it."""
+Cost = Annotated[int, Field(ge=0, le=MOST_COST_NS)]
+
+
+class PlanProcessor(Strict):
+    """What the servers in a node compute with, and what work costs on it."""
+
+    node: NodeName
+    handshake_ns: Cost = 0
+    request_ns: Cost = 0
+    packet_ns: Cost = 0
+
+    @model_validator(mode="after")
+    def _something(self) -> "PlanProcessor":
+        if not (self.handshake_ns or self.request_ns or self.packet_ns):
+            raise ValueError(
+                f"the processor of node '{self.node}' does everything for nothing; give handshake_ns, "
+                "request_ns or packet_ns, or leave it out."
+            )
+        return self
+
+
 class PlanFlow(Strict):
     """Who sends what to whom."""
 
@@ -245,6 +268,7 @@ class PlanRun(Strict):
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
     in_path: list[PlanInPath] = Field(default_factory=list)
     drops: list[PlanDrop] = Field(default_factory=list)
+    processor: PlanProcessor | None = None
     offload: bool = False
     sysctls: dict[str, str] = Field(default_factory=dict)
     flows: Annotated[list[PlanFlow], AfterValidator(_with_ports)] = Field(default_factory=list)

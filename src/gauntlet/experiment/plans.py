@@ -25,6 +25,7 @@ def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
         **({"offload": True} if spec.link.offload == "on" else {}),
         **({"drops": scripted} if scripted else {}),
         **({"in_path": [dict(node) for node in spec.in_path]} if spec.in_path else {}),
+        **({"processor": dict(spec.processor)} if spec.processor else {}),
     }
 
 

@@ -130,6 +130,8 @@ class RunSpec:
     sysctls: dict[str, str]
     in_path: tuple[Mapping[str, Any], ...] = ()
     """Nodes that stand in links, as the plan has them (in_path.py)."""
+    processor: Mapping[str, Any] | None = None
+    """What the server computes with, as the plan has it (server.py); None: computing costs nothing."""
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON-serialisable data."""
@@ -141,7 +143,8 @@ class RunSpec:
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]
         ]
-        return data if self.in_path else {key: value for key, value in data.items() if key != "in_path"}
+        unused = {key for key in ("in_path", "processor") if not data[key]}
+        return {key: value for key, value in data.items() if key not in unused}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "RunSpec":

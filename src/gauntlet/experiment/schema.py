@@ -32,6 +32,7 @@ from gauntlet.experiment.quantities import (
     SpreadTime,
     Time,
 )
+from gauntlet.experiment.server import ServerSection
 from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
 from gauntlet.experiment.threats import NONE, ThreatSection
@@ -197,7 +198,8 @@ class FlowSection(Strict):
     """Of safety: so long before its start a session without messages is opened, whose ticket the flow's own
     begins with; None: there is none."""
     sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
-    """Of safety: so many alike side by side, each beginning at a drawn place of the interval; None: one."""
+    """Of safety and periodic: so many alike side by side, each beginning at a drawn place of the interval;
+    None: one."""
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
     pages: int | None = Field(default=None, ge=1, le=10_000)
@@ -338,6 +340,7 @@ class ExperimentFile(Strict):
     experiment: ExperimentSection
     scenario: dict[str, Any]
     link: dict[str, Any] = Field(default_factory=dict)
+    server: dict[str, Any] = Field(default_factory=dict)
     matrix: dict[str, Any] = Field(default_factory=dict)
     workload: dict[str, Any] | None = None
     flow: list[dict[str, Any]] = Field(default_factory=list)
@@ -358,6 +361,7 @@ class Condition(Strict):
 
     scenario: ScenarioSection
     link: LinkSection
+    server: ServerSection = ServerSection()
     flow: tuple[FlowSection, ...]
     sysctl: dict[
         str, Annotated[str, BeforeValidator(_sysctl_text), WithJsonSchema({"type": ["string", "integer"]})]
@@ -366,4 +370,6 @@ class Condition(Strict):
 
 LINK_KEYS = tuple(LinkSection.model_fields)
 """Keys that [matrix] takes bare, besides those of a flow."""
+SERVER_KEYS = tuple(ServerSection.model_fields)
+"""Keys that [matrix] takes behind `server.`."""
 FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key != "name")

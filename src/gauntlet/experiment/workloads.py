@@ -169,7 +169,7 @@ _ALL = (
     App(
         "periodic",
         ("size", "interval"),
-        ("count", "duration", "connection"),
+        ("count", "duration", "connection", "sessions"),
         _periodic_params,
         _periodic_longest_s,
     ),

@@ -41,7 +41,8 @@ fn spec(between: [&str; 2], rules: Value) -> Outcome<InPathSpec> {
 
 fn start(lab: &Lab, spec: &InPathSpec) -> Outcome<InPathNode> {
     let openings = |_: &str, _: &str| Err("no flow is known".into());
-    let context = InPathContext { seed: 1, flows: Vec::new(), openings: &openings };
+    let retry_tag = |_: &[u8], _: &[u8]| [0; 16];
+    let context = InPathContext { seed: 1, flows: Vec::new(), openings: &openings, retry_tag };
     Ok(InPathNode::start(&lab.network, lab.clock, spec, context)?)
 }
 

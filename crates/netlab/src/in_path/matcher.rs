@@ -40,9 +40,15 @@ pub(crate) struct Names<'a> {
     pub flows: &'a [String],
     /// How the packets that open a flow's sessions are told.
     pub openings: &'a dyn Fn(&str, &str) -> Result<PacketPattern, String>,
+    /// How a Retry packet of QUIC is sealed.
+    pub retry_tag: RetryTag,
     /// Whether the rule is about messages.
     pub in_message: bool,
 }
+
+/// The Retry Integrity Tag (RFC 9001, section 5.8) of the connection ID that the client's first packet was sent to, and of
+/// a Retry packet without its tag.
+pub type RetryTag = fn(&[u8], &[u8]) -> [u8; 16];
 
 impl Names<'_> {
     /// Which of the nodes beside this one is meant.

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use super::engine::{Departure, Engine};
 use super::frame::{ETHERNET_BYTES, Frame};
 use super::log::InPathLog;
-use super::matcher::Names;
+use super::matcher::{Names, RetryTag};
 use super::messages::MessageFlow;
 use super::spec::InPathSpec;
 use super::tracker::Tracker;
@@ -36,6 +36,8 @@ pub struct InPathContext<'a> {
     pub flows: Vec<MessageFlow>,
     /// How the packets that open a flow's sessions are told, by its id and `syn` or `syn-ack`.
     pub openings: &'a dyn Fn(&str, &str) -> Result<PacketPattern, String>,
+    /// How a Retry packet of QUIC is sealed, for the action `retry`.
+    pub retry_tag: RetryTag,
 }
 
 /// An in-path node at work. Until it is started, and once it has stopped, nothing passes.
@@ -58,8 +60,8 @@ impl InPathNode {
         let [a, b] = sides;
         let sides = [a?, b?];
         let flows: Vec<String> = context.flows.iter().map(|flow| flow.id.clone()).collect();
-        let names =
-            Names { between: &spec.between, flows: &flows, openings: context.openings, in_message: false };
+        let InPathContext { openings, retry_tag, .. } = context;
+        let names = Names { between: &spec.between, flows: &flows, openings, retry_tag, in_message: false };
         let trackers = context.flows.into_iter().map(Tracker::new).collect();
         let ethernet = [header(&sides[0], &sides[1]), header(&sides[1], &sides[0])];
         let engine = Engine::new(spec, &names, trackers, context.seed, ethernet).map_err(Error::Spec)?;

@@ -14,6 +14,8 @@ use super::messages::Carriage;
 use super::messages::tests::flow;
 use super::packet::tests::{in_gre, ipv4, ipv6, tcp, udp};
 use super::packet::{SCTP, TCP, UDP};
+use super::quic::VERSION_1;
+use super::quic::tests::long;
 use super::spec::InPathSpec;
 use super::tracker::Tracker;
 use super::{ByteMatch, PacketPattern, checksums};
@@ -33,6 +35,15 @@ fn opening(_: &str, packet: &str) -> Result<PacketPattern, String> {
     }
 }
 
+/// A tag that tells what it was made of.
+pub(super) fn retry_tag(original: &[u8], packet: &[u8]) -> [u8; 16] {
+    let sum = |bytes: &[u8]| checksums::crc32(bytes).to_be_bytes();
+    let mut tag = [0; 16];
+    tag[..4].copy_from_slice(&sum(original));
+    tag[4..8].copy_from_slice(&sum(packet));
+    tag
+}
+
 /// An engine in virtual hands.
 struct Bench {
     engine: Engine,
@@ -42,8 +53,9 @@ struct Bench {
 fn build(rules: Value, carriage: Carriage, seed: u64) -> Result<Engine, String> {
     let spec = json!({"node": "mallory", "between": ["a", "b"], "rules": rules});
     let spec: InPathSpec = serde_json::from_value(spec).map_err(|error| error.to_string())?;
-    let names =
-        Names { between: &spec.between, flows: &["f0".into()], openings: &opening, in_message: false };
+    let flows = ["f0".into()];
+    let between = &spec.between;
+    let names = Names { between, flows: &flows, openings: &opening, retry_tag, in_message: false };
     Engine::new(&spec, &names, vec![Tracker::new(flow(carriage))], seed, [[1; 14], [2; 14]])
 }
 
@@ -725,6 +737,11 @@ fn whatever_comes_is_no_reason_to_fall_over() {
         {"id": "6", "match": {"message": {"flow": "f0"}},
          "do": {"action": "insert", "packet": {"captured": "c", "pick": "random"}, "set": set}},
         {"id": "7", "match": {"probability": 0.3}, "do": {"action": "reflect", "keep": true}},
+        {"id": "8", "match": {"probability": 0.5}, "do": {"action": "reset", "guess": "window", "times": 2}},
+        {"id": "9", "match": {"probability": 0.5}, "do": {"action": "stateless_reset"}},
+        {"id": "10", "match": {"probability": 0.5}, "do": {"action": "version_negotiation"}},
+        {"id": "11", "match": {"probability": 0.5}, "do": {"action": "retry"}},
+        {"id": "12", "match": {"probability": 0.5}, "do": {"action": "swap_connection_ids", "draw": true}},
     ]);
     let whole = [
         datagram(&[7; 60]),
@@ -733,6 +750,8 @@ fn whatever_comes_is_no_reason_to_fall_over() {
         ipv6(TCP, &tcp((40_000, 5000), 1, 0x10, &[9; 40])),
         in_gre(&segment(1, 0x10, &[9; 40])),
         ipv4(SCTP, &[0; 40]),
+        long(0xc3, VERSION_1),
+        in_gre(&long(0xf3, VERSION_1)),
     ];
     for carriage in [Carriage::Datagrams, Carriage::Stream] {
         let mut random = crate::random::Random::new(1, "damage");

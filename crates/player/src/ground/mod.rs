@@ -57,6 +57,13 @@ pub struct Time {
     pub quiet_ns: i64,
 }
 
+impl Time {
+    /// The same clock as transports read it.
+    pub fn transports_clock(&self) -> transports::Clock {
+        transports::Clock::new(self.clock.to_monotonic_ns(0), self.stands_still)
+    }
+}
+
 /// What a run is played on.
 pub trait Ground: Send {
     /// Its name in a record.

@@ -35,6 +35,7 @@ impl InPathNodes {
                 seed: run.seed,
                 flows: message_flows(spec, run, flows, network)?,
                 openings: &openings,
+                retry_tag: transports::retry_tag,
             };
             Ok(InPathNode::start(network, clock, spec, context)?)
         });

@@ -9,6 +9,7 @@ use hyper::{Response, StatusCode};
 
 use super::carrier::{Content, Site};
 use crate::error::Failure;
+use crate::session::Session;
 
 /// The headers that every request has besides its path.
 pub(super) fn request(path: &str) -> hyper::http::request::Builder {
@@ -35,8 +36,10 @@ pub(super) fn check_found(status: StatusCode) -> Result<(), Failure> {
     }
 }
 
-/// The answer to a request: the object of this path, or that there is none.
-pub(super) fn answer(site: &dyn Site, path: &str) -> Response<Answer> {
+/// The answer to a request: the object of this path, or that there is none. It is there when a processor of the server
+/// has done what it takes.
+pub(super) fn answer(site: &dyn Site, session: &Session, path: &str) -> Response<Answer> {
+    session.serve_request(0);
     let content = site.find(path);
     let size_bytes = content.as_ref().map_or(0, |content| content.left_bytes());
     let status = if content.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };

@@ -154,8 +154,8 @@ fn serve(quinn: &Quinn, session: &Arc<Session>, site: &Rc<dyn Site>) -> Result<(
         loop {
             let connection = endpoint.accept().await;
             // A connection that breaks is the browser's to report.
-            let (site, tasks) = (Rc::clone(site), spawned.clone());
-            spawned.spawn(async move { drop(answer_all(connection, site, tasks).await) });
+            let (site, session, tasks) = (Rc::clone(site), Arc::clone(session), spawned.clone());
+            spawned.spawn(async move { drop(answer_all(connection, site, session, tasks).await) });
         }
     })
 }
@@ -164,12 +164,13 @@ fn serve(quinn: &Quinn, session: &Arc<Session>, site: &Rc<dyn Site>) -> Result<(
 async fn answer_all(
     connection: WebConnection,
     site: Rc<dyn Site>,
+    session: Arc<Session>,
     tasks: Tasks<'_>,
 ) -> Result<(), h3::error::ConnectionError> {
     let mut connection = h3::server::builder().send_grease(false).build::<_, Bytes>(connection).await?;
     while let Some(asked) = connection.accept().await? {
-        let site = Rc::clone(&site);
-        tasks.spawn(async move { drop(answer_one(asked, site).await) });
+        let (site, session) = (Rc::clone(&site), Arc::clone(&session));
+        tasks.spawn(async move { drop(answer_one(asked, site, session).await) });
     }
     Ok(())
 }
@@ -177,11 +178,12 @@ async fn answer_all(
 async fn answer_one(
     asked: h3::server::RequestResolver<WebConnection, Bytes>,
     site: Rc<dyn Site>,
+    session: Arc<Session>,
 ) -> Result<(), StreamError> {
     let (request, mut stream) = asked.resolve_request().await?;
     // A request that is read to its end lets the browser open another one (RFC 9000, section 4.6).
     while stream.recv_data().await?.is_some() {}
-    let (head, mut body) = answer(&*site, request.uri().path()).into_parts();
+    let (head, mut body) = answer(&*site, &session, request.uri().path()).into_parts();
     stream.send_response(hyper::Response::from_parts(head, ())).await?;
     while let Some(piece) = body.next_piece() {
         stream.send_data(piece).await?;

@@ -234,15 +234,17 @@ fn serve(
                 Ok(stream) => stream,
                 Err(failure) => return Err(failure),
             };
-            let (site, acceptor, tasks) = (Rc::clone(site), acceptor.clone(), spawned.clone());
+            let (site, session) = (Rc::clone(site), Arc::clone(session));
+            let (acceptor, tasks) = (acceptor.clone(), spawned.clone());
             // A connection that breaks is the browser's to report.
             spawned.spawn(async move {
                 let Some(acceptor) = acceptor else {
-                    return answer_all(TokioIo::new(stream), site, tasks, version == Version::Two).await;
+                    let two = version == Version::Two;
+                    return answer_all(TokioIo::new(stream), site, session, tasks, two).await;
                 };
                 if let Ok(stream) = acceptor.accept(stream).await {
                     let two = stream.get_ref().1.alpn_protocol() == Some(HTTP2);
-                    answer_all(TokioIo::new(stream), site, tasks, two).await;
+                    answer_all(TokioIo::new(stream), site, session, tasks, two).await;
                 }
             });
         }
@@ -253,11 +255,12 @@ fn serve(
 async fn answer_all<'a>(
     stream: impl Read + Write + Unpin + 'static,
     site: Rc<dyn Site>,
+    session: Arc<Session>,
     tasks: Tasks<'a>,
     two: bool,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let response = answer(&*site, request.uri().path());
+        let response = answer(&*site, &session, request.uri().path());
         async move { Ok::<Response<_>, Infallible>(response) }
     });
     if two {

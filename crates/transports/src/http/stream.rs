@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::tasks::Waits;
 use crate::error::{Failure, OrFailure};
 use crate::peers::{connect_failure, same_end};
+use crate::processor::SessionWork;
 use crate::session::Session;
 
 /// A transport of the kernel's over which HTTP goes.
@@ -104,7 +105,10 @@ impl Waits for Reactor {
     fn turn(&self, doing: &str) -> Result<(), Failure> {
         let mut waiting = self.waiting.borrow_mut();
         let fds: Vec<_> = waiting.iter().map(|one| (one.socket.as_fd(), one.events)).collect();
-        let ready = self.session.wait_each(&fds, self.now_ns(), doing)?;
+        // A processor may have let some time pass.
+        let ctx = &self.session.ctx;
+        let now_ns = if ctx.processor.is_some() { ctx.clock.now_ns() } else { self.now_ns() };
+        let ready = self.session.wait_each(&fds, now_ns, doing)?;
         drop(fds);
         self.now_ns.set(self.session.ctx.clock.now_ns());
         let mut ready = ready.into_iter();
@@ -126,12 +130,21 @@ pub(super) struct Stream {
     longest_write: usize,
     /// Nothing is left to read, as far as is known: a read brought less than it could have.
     drained: bool,
+    work: SessionWork,
+    /// It had no room when it was last written to.
+    full: bool,
 }
 
 impl Stream {
-    fn new(socket: Socket, reactor: &Rc<Reactor>, longest_write: usize) -> io::Result<Self> {
+    fn new(
+        socket: Socket,
+        reactor: &Rc<Reactor>,
+        longest_write: usize,
+        work: SessionWork,
+    ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { socket: Rc::new(socket), reactor: Rc::clone(reactor), longest_write, drained: false })
+        let (socket, reactor) = (Rc::new(socket), Rc::clone(reactor));
+        Ok(Self { socket, reactor, longest_write, drained: false, work, full: false })
     }
 
     /// Connects a socket.
@@ -144,7 +157,8 @@ impl Stream {
         reactor: &Rc<Reactor>,
         longest_write: usize,
     ) -> Result<Self, Failure> {
-        let stream = Self::new(socket, reactor, longest_write).or_failure("a socket could not be set up")?;
+        let stream = Self::new(socket, reactor, longest_write, SessionWork::none())
+            .or_failure("a socket could not be set up")?;
         match stream.socket.connect(&to.into()) {
             Ok(()) => return Ok(stream),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
@@ -183,6 +197,9 @@ impl AsyncRead for Stream {
             Ok(count) => {
                 stream.drained = count > 0 && count < room.len();
                 buffer.advance(count);
+                if count > 0 {
+                    stream.work.read(&stream.socket);
+                }
                 Poll::Ready(Ok(()))
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -198,10 +215,15 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let bytes = &bytes[..bytes.len().min(self.longest_write)];
-        match self.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL) {
+        let stream = self.get_mut();
+        let bytes = &bytes[..bytes.len().min(stream.longest_write)];
+        if std::mem::take(&mut stream.full) {
+            stream.work.has_room(&stream.socket);
+        }
+        match stream.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.reactor.wake_when(&self.socket, libc::POLLOUT, context);
+                stream.full = true;
+                stream.reactor.wake_when(&stream.socket, libc::POLLOUT, context);
                 Poll::Pending
             }
             done => Poll::Ready(done),
@@ -256,7 +278,8 @@ impl Listener {
             loop {
                 match self.socket.accept() {
                     Ok((socket, peer)) if same_end(&peer, source) => {
-                        return Poll::Ready(Stream::new(socket, &self.reactor, self.longest_write));
+                        let work = SessionWork::of_listener(&self.reactor.session);
+                        return Poll::Ready(Stream::new(socket, &self.reactor, self.longest_write, work));
                     }
                     Ok(_) => {}
                     Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}

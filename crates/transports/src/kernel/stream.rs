@@ -9,6 +9,7 @@ use socket2::Socket;
 use super::socket::accept;
 use crate::error::{Failure, OrFailure};
 use crate::peers::broken;
+use crate::processor::SessionWork;
 use crate::session::{Guarded, Session, bound_receive};
 use crate::sys::batch;
 use crate::transport::DeliveryInstants;
@@ -48,6 +49,7 @@ impl Listener for StreamListener {
             read_any: false,
             blocks: true,
             buffer: Vec::new(),
+            work: SessionWork::of_listener(&self.session),
         }))
     }
 }
@@ -64,6 +66,7 @@ pub(crate) struct StreamConnection {
     read_any: bool,
     blocks: bool,
     buffer: Vec<u8>,
+    work: SessionWork,
 }
 
 impl StreamConnection {
@@ -80,6 +83,7 @@ impl StreamConnection {
             read_any: false,
             blocks: false,
             buffer: Vec::new(),
+            work: SessionWork::none(),
         }
     }
 
@@ -107,7 +111,9 @@ impl Connection for StreamConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket.wait_until_writable(now_ns, until_ns)
+        self.socket.wait_until_writable(now_ns, until_ns)?;
+        self.work.has_room(&self.socket);
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
@@ -172,6 +178,7 @@ impl Connection for StreamConnection {
         if count == 0 {
             return Ok(Arrival::End);
         }
+        self.work.read(&self.socket);
         let now_ns = self.socket.session().ctx.clock.now_ns();
         take(&self.buffer[..count], Some(now_ns))?;
         Ok(Arrival::Data)

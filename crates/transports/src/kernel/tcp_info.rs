@@ -43,6 +43,15 @@ fn sample(info: &tcp_info) -> SocketSample {
     }
 }
 
+/// Packets of a TCP connection so far, both ways, by the kernel's count; none of another socket.
+pub(crate) fn packets(socket: &Socket) -> u64 {
+    let mut info = tcp_info::zeroed();
+    match options::get(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info) {
+        Ok(_) => u64::from(info.tcpi_segs_in) + u64::from(info.tcpi_segs_out),
+        Err(_) => 0,
+    }
+}
+
 /// TCP_CLOSE of the kernel's TCP states (net/tcp_states.h).
 const STATE_CLOSED: u8 = 7;
 

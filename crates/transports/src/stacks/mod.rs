@@ -59,9 +59,11 @@ pub enum Feature {
     ReleaseTimes,
     /// Uses several addresses of either end.
     SeveralAddresses,
+    /// Tells the processor of its node what its listening end does.
+    Processor,
 }
 
-use Feature::{Http, Http3, InClear, Opening, ReleaseTimes, Reliable, SeveralAddresses};
+use Feature::{Http, Http3, InClear, Opening, Processor, ReleaseTimes, Reliable, SeveralAddresses};
 
 /// A line of the registry.
 const fn entry(
@@ -75,7 +77,7 @@ const fn entry(
 
 /// Every transport.
 const REGISTRY: &[Entry] = &[
-    entry("tcp", parameters::<tcp::Params>, &[Reliable, Http, InClear, Opening], tcp::build),
+    entry("tcp", parameters::<tcp::Params>, &[Reliable, Http, InClear, Opening, Processor], tcp::build),
     entry(
         "sctp",
         parameters::<sctp::Params>,
@@ -84,12 +86,12 @@ const REGISTRY: &[Entry] = &[
     ),
     entry("udp", parameters::<udp::Params>, &[InClear, ReleaseTimes], udp::build),
     entry("mptcp", parameters::<mptcp::Mptcp>, &[Reliable, Opening, SeveralAddresses], mptcp::build),
-    entry("tls", tls::parameters, &[Reliable, Http, Opening], tls::build),
+    entry("tls", tls::parameters, &[Reliable, Http, Opening, Processor], tls::build),
     entry("dtls", parameters::<dtls::Params>, &[Opening], dtls::build),
-    entry("quic-quinn", parameters::<quic::quinn::Params>, &[Reliable, Http3], quic::quinn::build),
-    entry("quic-s2n", parameters::<quic::s2n::Params>, &[Reliable], quic::s2n::build),
+    entry("quic-quinn", parameters::<quic::quinn::Params>, &[Reliable, Http3, Processor], quic::quinn::build),
+    entry("quic-s2n", parameters::<quic::s2n::Params>, &[Reliable, Processor], quic::s2n::build),
     #[cfg(feature = "quiche")]
-    entry("quic-quiche", parameters::<quic::quiche::Params>, &[Reliable], quic::quiche::build),
+    entry("quic-quiche", parameters::<quic::quiche::Params>, &[Reliable, Processor], quic::quiche::build),
     entry("restp", parameters::<restp::Params>, &[Reliable, Opening, SeveralAddresses], restp::build),
     entry(
         "rasta",
@@ -185,6 +187,7 @@ mod tests {
                 (Opening, stack.opening().is_some()),
                 (ReleaseTimes, stack.wants_release_times()),
                 (SeveralAddresses, stack.homes() > 1),
+                (Processor, stack.works_on_a_processor()),
             ];
             let found: Vec<_> =
                 found.into_iter().filter_map(|(feature, has)| has.then_some(feature)).collect();

@@ -100,6 +100,10 @@ impl Stack for Tcp {
         self.initial_window
     }
 
+    fn works_on_a_processor(&self) -> bool {
+        true
+    }
+
     fn http(&self) -> Result<Option<&dyn HttpCarrier>, SpecError> {
         if self.fast_open {
             return Err(SpecError::new(

@@ -208,6 +208,7 @@ pub fn context(index: usize, clock: Clock, options: &Options) -> Context {
         wake: options.wake,
         keys: false,
         qlog: None,
+        processor: None,
         progress: None,
     }
 }

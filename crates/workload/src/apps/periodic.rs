@@ -153,7 +153,8 @@ impl Periodic {
     fn receive(&self, end: &mut End<'_>, service: Service, received: &mut Received) -> Result<(), Failure> {
         let session = end.session;
         let payload = Payload::new(session.ctx.seed, self.message_bytes);
-        let mut inbox = Inbox::new(&payload, service);
+        let served = |came_ns| session.serve_request(came_ns);
+        let mut inbox = Inbox::new(&payload, service, &served);
         let clock = &session.ctx.clock;
         while service != Service::Datagrams || !self.datagrams_are_over(session, received)? {
             let lacking = self.message_bytes as usize - inbox.buffer.len();
@@ -292,11 +293,13 @@ struct Inbox<'a> {
     buffer: Vec<u8>,
     first_ns: i64,
     order: InOrder,
+    /// When the receiver is done with a message that came at an instant.
+    served: &'a dyn Fn(i64) -> i64,
 }
 
 impl<'a> Inbox<'a> {
-    fn new(payload: &'a Payload, service: Service) -> Self {
-        Self { payload, buffer: Vec::new(), first_ns: 0, order: InOrder::new(service) }
+    fn new(payload: &'a Payload, service: Service, served: &'a dyn Fn(i64) -> i64) -> Self {
+        Self { payload, buffer: Vec::new(), first_ns: 0, order: InOrder::new(service), served }
     }
 
     fn take(&mut self, mut bytes: &[u8], t_ns: i64, received: &mut Received) -> Result<(), Failure> {
@@ -315,9 +318,10 @@ impl<'a> Inbox<'a> {
                         received.messages
                     ))
                 })?;
-                let whole_ns = self.order.readable_ns(seq, t_ns);
+                let readable_ns = self.order.readable_ns(seq, t_ns);
                 // A message that waits for an earlier one waits with its first byte too.
-                let first_ns = self.first_ns + (whole_ns - t_ns);
+                let first_ns = self.first_ns + (readable_ns - t_ns);
+                let whole_ns = (self.served)(readable_ns);
                 received.note_numbered(seq, size as u64, whole_ns);
                 received.wholes.entry(seq).or_insert((first_ns, whole_ns));
                 self.buffer.clear();
@@ -343,13 +347,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn at_once(came_ns: i64) -> i64 {
+        came_ns
+    }
+
     proptest! {
         #[test]
         fn messages_are_put_together_from_any_pieces(size in 8_u32..300, count in 1_u64..9, step in 1_usize..700) {
             let payload = Payload::new(5, size);
             let mut outbox = Outbox::new(&payload);
             let all = outbox.bytes(0..count * u64::from(size)).to_vec();
-            let mut inbox = Inbox::new(&payload, Service::Stream);
+            let mut inbox = Inbox::new(&payload, Service::Stream, &at_once);
             let mut received = Received::new(true);
             for (index, piece) in all.chunks(step).enumerate() {
                 inbox.take(piece, index as i64, &mut received).expect("they were sent");
@@ -366,7 +374,7 @@ mod tests {
     #[test]
     fn half_a_message_is_not_an_end() {
         let payload = Payload::new(5, 100);
-        let mut inbox = Inbox::new(&payload, Service::Stream);
+        let mut inbox = Inbox::new(&payload, Service::Stream, &at_once);
         let half = Outbox::new(&payload).bytes(0..50).to_vec();
         inbox.take(&half, 1, &mut Received::new(true)).expect("half a message is no mistake yet");
         assert!(inbox.check_empty().is_err());

@@ -32,6 +32,7 @@ pub fn context() -> Context {
         wake: false,
         keys: false,
         qlog: None,
+        processor: None,
         progress: None,
     }
 }

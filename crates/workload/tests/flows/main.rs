@@ -5,6 +5,7 @@ mod files;
 mod http;
 mod loopback;
 mod places;
+mod processor;
 mod quic;
 mod restp;
 mod safety;

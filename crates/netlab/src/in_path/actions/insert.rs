@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
+use super::one;
 use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, Store, duration_ns};
 use crate::in_path::fields::{Fields, made};
 use crate::in_path::frame::Frame;
@@ -130,10 +131,6 @@ struct InsertParams {
     /// Ahead of the packet that the rule looks at.
     #[serde(default)]
     before: bool,
-}
-
-fn one() -> u16 {
-    1
 }
 
 #[derive(Deserialize)]

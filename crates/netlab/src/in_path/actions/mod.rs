@@ -7,7 +7,12 @@ mod duplicate;
 mod hold;
 mod insert;
 mod reflect;
+mod reset;
+mod retry;
 mod rewrite;
+mod stateless_reset;
+mod swap_connection_ids;
+mod version_negotiation;
 
 use serde_json::{Map, Value};
 
@@ -27,7 +32,17 @@ pub(crate) const REGISTRY: &[Kind] = &[
     reflect::REFLECT,
     hold::HOLD,
     hold::RELEASE,
+    reset::RESET,
+    stateless_reset::STATELESS_RESET,
+    version_negotiation::VERSION_NEGOTIATION,
+    retry::RETRY,
+    swap_connection_ids::SWAP_CONNECTION_IDS,
 ];
+
+/// How often something is done where nothing says it.
+fn one() -> u16 {
+    1
+}
 
 /// The action of a rule, and its kind.
 pub(crate) fn build(

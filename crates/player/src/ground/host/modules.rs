@@ -118,6 +118,13 @@ pub fn refusal(run: &Run, modules: &Modules) -> Result<Option<String>> {
     }
     in_path::check_links(run)?;
     run.network.with_in_path(&run.in_path)?.resolve()?.check_timeline(&run.timeline)?;
+    if let Some(processor) = &run.processor {
+        return Ok(Some(format!(
+            "the processor of node \"{}\" has costs in virtual time; here the machine computes itself, so leave \
+             `processor` out",
+            processor.node
+        )));
+    }
     Ok(wanted(run).into_iter().find_map(|(module, why)| {
         let missing = match module.strip_prefix("tcp_") {
             Some(control) => !has_congestion_control(control),

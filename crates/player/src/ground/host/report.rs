@@ -10,6 +10,7 @@ use super::groups::Groups;
 use super::modules::{Line, Modules, refusal};
 use super::rights::Rights;
 use crate::failure::Result;
+use crate::kernel_counters;
 use crate::plan::{Plan, Run};
 
 /// What the host ground can do here.
@@ -92,52 +93,11 @@ impl HostSettings {
     }
 }
 
-/// Datagrams that found a buffer of a socket of this node full: RcvbufErrors and SndbufErrors of UDP over either version
-/// of IP (proc_net(5), Linux `Documentation/networking/snmp_counter.rst`).
+/// Datagrams that found a buffer of a socket of this node full, of UDP over either version of IP.
 pub fn socket_drops(node: &Node) -> Option<u64> {
-    let read = || {
-        let four = std::fs::read_to_string("/proc/thread-self/net/snmp")?;
-        Ok::<_, std::io::Error>((
-            four,
-            std::fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default(),
-        ))
-    };
-    let (four, six) = node.enter(read).ok()?;
-    Some(of_version_4(&four) + of_version_6(&six))
+    let counters = kernel_counters::of(node)?;
+    Some(BUFFER_ERRORS.iter().filter_map(|name| counters.get(*name)).sum())
 }
 
-const BUFFER_ERRORS: [&str; 2] = ["RcvbufErrors", "SndbufErrors"];
-
-/// Two lines: names, then values.
-fn of_version_4(text: &str) -> u64 {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
-    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return 0 };
-    let named = names.split_whitespace().zip(values.split_whitespace());
-    named
-        .filter(|(name, _)| BUFFER_ERRORS.contains(name))
-        .filter_map(|(_, value)| value.parse::<u64>().ok())
-        .sum()
-}
-
-/// A line for each.
-fn of_version_6(text: &str) -> u64 {
-    let named = text.lines().filter_map(|line| line.strip_prefix("Udp6")?.split_once(char::is_whitespace));
-    named
-        .filter(|(name, _)| BUFFER_ERRORS.contains(name))
-        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
-        .sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn full_buffers_of_udp_are_read() {
-        let four = "Tcp: A RcvbufErrors\nTcp: 1 900\nUdp: InDatagrams RcvbufErrors SndbufErrors InCsumErrors\n\
-                    Udp: 100 7 2 5\nUdpLite: InDatagrams RcvbufErrors\nUdpLite: 0 800\n";
-        assert_eq!(of_version_4(four), 9);
-        assert_eq!(of_version_6("Udp6InDatagrams 5\nUdp6RcvbufErrors    3\nUdpLite6RcvbufErrors 9\n"), 3);
-        assert_eq!((of_version_4(""), of_version_6("")), (0, 0));
-    }
-}
+const BUFFER_ERRORS: [&str; 4] =
+    ["UdpRcvbufErrors", "UdpSndbufErrors", "Udp6RcvbufErrors", "Udp6SndbufErrors"];

@@ -6,7 +6,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::arrivals::Arrivals;
 use super::socket::{Datagram, UdpSocket};
+use crate::clock::Clock;
 use crate::error::Failure;
 use crate::session::{Guarded, Session};
 
@@ -27,12 +29,21 @@ pub(super) struct State<E> {
     pub(super) engine: E,
     socket: UdpSocket,
     now_ns: i64,
+    /// What it makes a processor do, where there is one that works for it.
+    arrivals: Option<Arrivals>,
 }
 
 impl<E: Engine> State<E> {
     /// The time of what is being handled.
     pub(super) fn now_ns(&self) -> i64 {
         self.now_ns
+    }
+
+    /// Takes the time anew where a processor has let some pass.
+    fn note_work(&mut self, clock: &Clock) {
+        if self.arrivals.is_some() {
+            self.note_time(clock.now_ns());
+        }
     }
 
     /// Says what time it is.
@@ -64,10 +75,18 @@ impl<E> Clone for Driver<E> {
 }
 
 impl<E: Engine> Driver<E> {
-    /// Puts an engine on a socket at the instant `now_ns`.
-    pub(super) fn new(session: &Arc<Session>, socket: UdpSocket, engine: E, now_ns: i64) -> Self {
+    /// Puts an engine on a socket at the instant `now_ns`; `listens`: it takes connections.
+    pub(super) fn new(
+        session: &Arc<Session>,
+        socket: UdpSocket,
+        engine: E,
+        listens: bool,
+        now_ns: i64,
+    ) -> Self {
         let guarded = socket.guarded();
-        let state = Arc::new(Mutex::new(State { engine, socket, now_ns }));
+        let workplace = session.ctx.processor.as_ref().filter(|_| listens);
+        let arrivals = workplace.map(Arrivals::at);
+        let state = Arc::new(Mutex::new(State { engine, socket, now_ns, arrivals }));
         Self { state, socket: guarded, session: Arc::clone(session) }
     }
 
@@ -98,11 +117,14 @@ impl<E: Engine> Driver<E> {
         let clock = &self.session.ctx.clock;
         let mut state = self.lock();
         state.now_ns = clock.after(state.now_ns);
+        state.note_work(clock);
         loop {
             state.settle();
             loop {
                 let now_ns = state.now_ns;
-                if let Some(answer) = ready(&mut state.engine, now_ns)? {
+                let answer = ready(&mut state.engine, now_ns)?;
+                state.note_work(clock);
+                if let Some(answer) = answer {
                     return Ok(Some(answer));
                 }
                 // What was read gives the other side new credit.
@@ -128,7 +150,11 @@ impl<E: Engine> Driver<E> {
                 None => clock.now_ns(),
             };
             state.note_time(now_ns);
-            let State { engine, socket, now_ns } = &mut *state;
+            if let State { arrivals: Some(arrivals), socket, .. } = &mut *state {
+                arrivals.came(&inbox, socket.sent_datagrams());
+                state.note_work(clock);
+            }
+            let State { engine, socket, now_ns, .. } = &mut *state;
             engine.advance(inbox, socket, *now_ns);
         }
     }

@@ -3,6 +3,7 @@
 //! They run in the thread of their application. What arrives is handled when that thread waits: in
 //! [`Connection::receive`](crate::Connection::receive), [`Connection::pause`](crate::Connection::pause), and so on.
 
+mod arrivals;
 mod connection;
 mod credentials;
 mod driver;
@@ -10,11 +11,14 @@ mod library;
 #[cfg(feature = "quiche")]
 pub(crate) mod quiche;
 pub(crate) mod quinn;
+mod retry;
 pub(crate) mod s2n;
 mod sentence;
 mod socket;
 
 use std::time::Duration;
+
+pub use retry::retry_tag;
 
 use crate::error::SpecError;
 use crate::params::nanoseconds;

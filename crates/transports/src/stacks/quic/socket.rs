@@ -39,6 +39,7 @@ pub(super) struct UdpSocket {
     buffer: Vec<u8>,
     /// What the kernel had no room for.
     unsent: Option<Unsent>,
+    sent_datagrams: u64,
 }
 
 struct Unsent {
@@ -61,7 +62,7 @@ impl UdpSocket {
             .or_failure("a UDP socket could not be set up for QUIC")?;
         let slot_bytes = longest_bytes * state.gro_segments();
         let socket = Arc::new(Guarded::new(socket, session)?);
-        Ok(Self { socket, state, buffer: vec![0; slot_bytes * BATCH_SIZE], unsent: None })
+        Ok(Self { socket, state, buffer: vec![0; slot_bytes * BATCH_SIZE], unsent: None, sent_datagrams: 0 })
     }
 
     /// The socket, to wait for.
@@ -80,6 +81,11 @@ impl UdpSocket {
             self.send(&Batch { to, ecn, segment_bytes, bytes: &bytes });
         }
         self.unsent.is_none()
+    }
+
+    /// Datagrams that were handed to the kernel so far.
+    pub(super) fn sent_datagrams(&self) -> u64 {
+        self.sent_datagrams
     }
 
     /// Whether something waits for room in the kernel.
@@ -102,7 +108,7 @@ impl UdpSocket {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.unsent = Some(Unsent { to, ecn, segment_bytes, bytes: bytes.to_vec() });
             }
-            _ => {}
+            _ => self.sent_datagrams += bytes.len().div_ceil(segment_bytes.max(1)) as u64,
         }
     }
 

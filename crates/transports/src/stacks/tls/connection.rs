@@ -11,6 +11,7 @@ use super::early::EarlyData;
 use crate::error::{Failure, OrFailure};
 use crate::kernel::tcp_info::TcpSampler;
 use crate::peers::broken;
+use crate::processor::SessionWork;
 use crate::secure::{Incoming, RecordMap, tls_failure};
 use crate::session::{Guarded, bound_receive, bound_send};
 use crate::stacks::sctp::SctpSampler;
@@ -60,6 +61,7 @@ pub(super) struct TlsConnection {
     wake_for_each: bool,
     /// Where records end, when the packets that bring them are captured.
     records: Option<RecordMap>,
+    work: SessionWork,
 }
 
 impl TlsConnection {
@@ -72,9 +74,14 @@ impl TlsConnection {
         bound_send(&socket, ctx.limit_ns - now_ns)?;
         tls.set_buffer_limit(None);
         let wake_for_each = ctx.wake || carrier == Carrier::Sctp || ctx.messages && !wire;
+        let work = match tls {
+            Tls::Server(_) => SessionWork::of_listener(socket.session()),
+            Tls::Client(_) => SessionWork::none(),
+        };
         let mut connection = Self {
             socket,
             tls,
+            work,
             carrier,
             transport_established_ns: now_ns,
             established_ns: now_ns,
@@ -132,6 +139,9 @@ impl TlsConnection {
             Err(error) => return Err(broken(self.socket.session(), doing, &error)),
         };
         self.incoming.arrived(count);
+        if count > 0 {
+            self.work.read(&self.socket);
+        }
         self.read_ns = self.socket.session().ctx.clock.now_ns();
         Ok(count)
     }
@@ -297,7 +307,9 @@ impl Connection for TlsConnection {
     }
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
-        self.socket.wait_until_writable(now_ns, until_ns)
+        self.socket.wait_until_writable(now_ns, until_ns)?;
+        self.work.has_room(&self.socket);
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

@@ -156,6 +156,10 @@ impl Stack for Tls {
         Service::Stream
     }
 
+    fn works_on_a_processor(&self) -> bool {
+        self.carrier == Carrier::Tcp
+    }
+
     fn http(&self) -> Result<Option<&dyn HttpCarrier>, SpecError> {
         if self.early_data {
             return Err(SpecError::new(

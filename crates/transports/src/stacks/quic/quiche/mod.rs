@@ -170,6 +170,10 @@ impl Stack for Quiche {
         self.tickets.is_some()
     }
 
+    fn works_on_a_processor(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, session: &Session) -> Result<(), Failure> {
         self.credentials.pki(session).map(drop)
     }
@@ -214,5 +218,5 @@ fn open(
     let keys = if side == Side::Client { session.keys() } else { None };
     let now_ns = session.ctx.clock.now_ns();
     let engine = QuicheEngine::new(config, side, local, peer, now_ns).noting(keys, session.ctx.qlog.clone());
-    Ok(Driver::new(session, socket, engine, now_ns))
+    Ok(Driver::new(session, socket, engine, side == Side::Server, now_ns))
 }

@@ -160,6 +160,10 @@ impl Stack for Quinn {
         if self.datagrams { Service::Datagrams } else { Service::Stream }
     }
 
+    fn works_on_a_processor(&self) -> bool {
+        true
+    }
+
     fn http(&self) -> Result<Option<&dyn HttpCarrier>, SpecError> {
         if self.datagrams {
             return Err(SpecError::new(
@@ -222,5 +226,7 @@ fn open(
     let config = Arc::new(EndpointConfig::default());
     let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
     let now_ns = session.ctx.clock.now_ns();
-    Ok(Driver::new(session, socket, QuinnEngine::new(config, server, peer, now_ns), now_ns))
+    let listens = server.is_some();
+    let engine = QuinnEngine::new(config, server, peer, now_ns);
+    Ok(Driver::new(session, socket, engine, listens, now_ns))
 }

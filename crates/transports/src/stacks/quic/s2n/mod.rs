@@ -163,6 +163,10 @@ impl Stack for S2n {
         self.credentials.resumes()
     }
 
+    fn works_on_a_processor(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, session: &Session) -> Result<(), Failure> {
         self.credentials.pki(session).map(drop)
     }
@@ -205,7 +209,8 @@ fn open(
 ) -> Result<Driver<S2nEngine>, Failure> {
     let socket = UdpSocket::open(NAME, session, at, LONGEST_BYTES)?;
     let now_ns = session.ctx.clock.now_ns();
+    let listens = server.is_some();
     let engine = S2nEngine::new(session, slot, server, peer, now_ns)
         .ok_or_else(|| not_started("it opened no endpoint"))?;
-    Ok(Driver::new(session, socket, engine, now_ns))
+    Ok(Driver::new(session, socket, engine, listens, now_ns))
 }
