@@ -66,6 +66,9 @@ pub(crate) struct Params {
     max_ack_delay_s: Option<f64>,
     /// The congestion window of the first flight.
     initial_window_bytes: Option<u32>,
+    /// Whether packets behind the handshake are padded to the longest that the path takes.
+    #[serde(default)]
+    pad_to_mtu: bool,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
     fault: Option<Fault>,
@@ -96,7 +99,13 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         initial_window_bytes: params.initial_window_bytes,
     };
     Ok(Box::new(Quinn {
-        transport: Transport { congestion_control, idle_timeout, buffers, long },
+        transport: Transport {
+            congestion_control,
+            idle_timeout,
+            buffers,
+            long,
+            pad_to_mtu: params.pad_to_mtu,
+        },
         datagrams: params.datagrams,
         early_data,
         credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data, fault }),

@@ -43,26 +43,32 @@ impl Quinn {
         Ok(WebEndpoint { driver: open(session, destination, source, server)? })
     }
 
-    /// An endpoint of its own at the source of `session`, with a connection for `protocol` to the destination that was
-    /// just asked for.
+    /// An endpoint at the source of `session` that opens connections to its destination.
     ///
     /// # Errors
     /// As for [`Quinn::web_listen`].
+    pub(crate) fn web_open(&self, session: &Arc<Session>) -> Result<WebEndpoint, Failure> {
+        let Surroundings { source, destination, .. } = session.ctx;
+        Ok(WebEndpoint { driver: open(session, source, destination, None)? })
+    }
+
+    /// A connection of `endpoint` for `protocol`, that was just asked for.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is refused, or there are too many connections.
     pub(crate) fn web_connect(
         &self,
-        session: &Arc<Session>,
+        session: &Session,
+        endpoint: &WebEndpoint,
         protocol: &[u8],
-    ) -> Result<(WebEndpoint, WebConnection), Failure> {
-        let Surroundings { source, destination, .. } = session.ctx;
+    ) -> Result<WebConnection, Failure> {
         let config = self.client(session, protocol, &Arc::default())?;
-        let driver = open(session, source, destination, None)?;
         let handle = {
-            let mut state = driver.lock();
+            let mut state = endpoint.driver.lock();
             let now_ns = state.now_ns();
             state.engine.connect(config, SERVER_NAME, now_ns)?
         };
-        let connection = WebConnection(Arc::new(Shared { driver: driver.clone(), handle }));
-        Ok((WebEndpoint { driver }, connection))
+        Ok(WebConnection(Arc::new(Shared { driver: endpoint.driver.clone(), handle })))
     }
 }
 
