@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gauntlet.certificate import headers
-from gauntlet.errors import RunError
+from gauntlet.errors import RunError, UserError
+from gauntlet.experiment import sites
 from gauntlet.experiment.networks import NETWORKS
 from gauntlet.results import layout, pcapng_reader
 from gauntlet.results.reader import Run
@@ -45,7 +46,7 @@ def visits(run: Run) -> Sequences:
     """The visits of a run, one for each flow of the application `page` that came to its end.
 
     The observer stands on the link of the browser's host, where nothing is delayed or lost. Raises RunError
-    for a capture that does not show what the record says.
+    for a capture that does not show what the record says, UserError for a page that is no site.
     """
     found, packets = [], []
     session = int(run.factors["repetition"])
@@ -63,7 +64,10 @@ def visits(run: Run) -> Sequences:
 
 
 def _site(page: str) -> int:
-    return int(page.removeprefix("site-"))
+    found = sites.number(page)
+    if found is None:
+        raise UserError(f"the page '{page}' is no site; traffic analysis is of pages such as site-12.")
+    return found
 
 
 def observed(run: Run, direction: str) -> Packets:

@@ -5,7 +5,7 @@ All visits stand in flat arrays, one visit after the other, so that nothing here
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -141,24 +141,20 @@ class Sequences:
         return made
 
     def to_table(self) -> pa.Table:
-        """A row a visit, with lists of its packets."""
-        columns: dict[str, Any] = {
-            name: pa.array(getattr(self, name)) for name in ("site", "session", "visit")
-        }
-        for name in ("time_ns", "signed_bytes", "kind"):
-            columns[name] = pa.ListArray.from_arrays(self.starts.astype(np.int32), getattr(self, name))
-        return pa.table(columns)
+        """A row a packet."""
+        visits = {name: getattr(self, name)[self.owner] for name in ("site", "session", "visit")}
+        packets = {name: getattr(self, name) for name in ("time_ns", "signed_bytes", "kind")}
+        return pa.table({**visits, **packets})
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Self:
-        """What `to_table` gave."""
-        one = table.combine_chunks()
-        lists = {name: one.column(name).combine_chunks() for name in ("time_ns", "signed_bytes", "kind")}
-        lengths = lists["kind"].value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        """What `to_table` gave, of visits that all have packets."""
+        columns = {name: table.column(name).to_numpy().astype(np.int64) for name in table.column_names}
+        visits = np.stack([columns.pop(name) for name in ("site", "session", "visit")], axis=1)
+        begins = np.flatnonzero(np.any(np.diff(visits, axis=0, prepend=-1) != 0, axis=1))
+        starts = np.concatenate([begins, [len(visits)]])
         return cls(
-            *(one.column(name).to_numpy().astype(np.int64) for name in ("site", "session", "visit")),
-            np.concatenate([[0], np.cumsum(lengths)]),
-            *(it.flatten().to_numpy(zero_copy_only=False).astype(np.int64) for it in lists.values()),
+            *visits[begins].T, starts, columns["time_ns"], columns["signed_bytes"], columns["kind"]
         )
 
 
@@ -175,7 +171,9 @@ def joined(parts: Sequence[Sequences]) -> Sequences:
 
 def paired(one: Sequences, other: Sequences) -> tuple[Sequences, Sequences]:
     """The visits that both have, in one order: the same site, session and place in it."""
-    keys = [list(zip(it.site.tolist(), it.session.tolist(), it.visit.tolist(), strict=True)) for it in (one, other)]
+    keys = [
+        list(zip(it.site.tolist(), it.session.tolist(), it.visit.tolist(), strict=True)) for it in (one, other)
+    ]
     places = {key: place for place, key in enumerate(keys[1])}
     common = [(place, places[key]) for place, key in enumerate(keys[0]) if key in places]
     chosen = np.array(common, np.int64).reshape(-1, 2)

@@ -1,0 +1,181 @@
+"""`cnn`: a convolutional network of the shape of Deep Fingerprinting (Sirinam et al., CCS 2018, appendix A), in
+JAX on the processor.
+
+Four blocks of two convolutions with batch normalisation, pooling and dropout, then two dense layers. It sees
+the signed sizes of packets where the paper has the directions of Tor's cells, the first 512 where it has
+5,000, and has half as many filters in each block: visits here have hundreds of packets.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gauntlet.traffic.attacks.contract import Attack, Classifier
+from gauntlet.traffic.sequences import Floats, Ints, Sequences
+
+PACKETS = 512
+FILTERS = (16, 32, 64, 128)
+"""Of the blocks. The paper has 32, 64, 128 and 256."""
+WIDTH = 256
+"""Of the dense layers. The paper has 512."""
+
+_KERNEL, _POOL, _STRIDE = 8, 8, 4
+_DROPOUT = (0.1, 0.7, 0.5)
+"""Behind a block and behind each of the dense layers."""
+_BATCH, _STEPS = 64, 400
+"""The paper has 30 epochs in batches of 128, of 76,000 visits; here a step count that is the same for all."""
+_RATE, _DECAY_MEAN, _DECAY_MOST = 0.002, 0.9, 0.999
+"""Of Adamax (Kingma and Ba, 2015, section 7.1)."""
+_EPSILON = 1e-3
+_KEPT = 0.9
+"""Share of the running mean that a step keeps in batch normalisation."""
+_FULL_BYTES = 1500.0
+
+Tree = Mapping[str, Any]
+
+
+def _jax() -> Any:
+    """The library, told to work in one thread: sums have one order then, on every machine."""
+    os.environ.setdefault(
+        "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    )
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    return jax
+
+
+def _learn(visits: Sequences, classes: Ints, count: int, seed: int) -> Classifier:
+    jax = _jax()
+    inputs, wanted = _inputs(visits), classes.astype(np.int32)
+    key = jax.random.key(seed % 2**32)
+    parameters, running = _begin(jax, key, count)
+    zeros = jax.tree.map(lambda it: it * 0, parameters)
+    state = (parameters, running, zeros, zeros)
+    step = jax.jit(partial(_step, jax))
+    dice = np.random.default_rng(seed)
+    for number in range(_STEPS):
+        batch = dice.integers(len(inputs), size=_BATCH)
+        state = step(state, inputs[batch], wanted[batch], jax.random.fold_in(key, number + 1), number + 1)
+    return partial(_scores, jax, state[0], state[1])
+
+
+def _inputs(visits: Sequences) -> Any:
+    """A row of signed sizes for each visit, with a channel."""
+    return (visits.matrix(PACKETS) / _FULL_BYTES).astype(np.float32)[:, :, None]
+
+
+def _scores(jax: Any, parameters: Tree, running: Tree, visits: Sequences) -> Floats:
+    outputs = jax.jit(partial(_forward, jax, training=False))
+    inputs = _inputs(visits)
+    found = []
+    for begin in range(0, len(inputs), _BATCH):
+        some = inputs[begin : begin + _BATCH]
+        # Batches of one size, so that the network is compiled once.
+        whole = np.concatenate([some, np.zeros((_BATCH - len(some), PACKETS, 1), np.float32)])
+        logits, _ = outputs(parameters, running, whole, jax.random.key(0))
+        found.append(np.asarray(jax.nn.softmax(logits), float)[: len(some)])
+    return np.concatenate(found)
+
+
+def _begin(jax: Any, key: Any, classes: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Weights (Glorot's uniform distribution), and the running mean and variance of each normalisation."""
+    numpy = jax.numpy
+    glorot = jax.nn.initializers.glorot_uniform()
+    parameters: dict[str, Any] = {}
+    running: dict[str, Any] = {}
+
+    def layer(name: str, shape: Sequence[int], *, normalised: bool = True) -> None:
+        own = jax.random.fold_in(key, 1_000_000 + len(parameters))
+        parameters[f"{name} weights"] = glorot(own, tuple(shape), numpy.float32)
+        parameters[f"{name} shift"] = numpy.zeros(shape[-1])
+        if normalised:
+            parameters[f"{name} scale"] = numpy.ones(shape[-1])
+            running[name] = (numpy.zeros(shape[-1]), numpy.ones(shape[-1]))
+
+    channels = 1
+    length = PACKETS
+    for block, filters in enumerate(FILTERS):
+        layer(f"block {block} a", (_KERNEL, channels, filters))
+        layer(f"block {block} b", (_KERNEL, filters, filters))
+        channels, length = filters, -(-length // _STRIDE)
+    layer("dense a", (length * channels, WIDTH))
+    layer("dense b", (WIDTH, WIDTH))
+    layer("last", (WIDTH, classes), normalised=False)
+    return parameters, running
+
+
+def _forward(
+    jax: Any, parameters: Tree, running: Tree, inputs: Any, key: Any, *, training: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Logits, and the running means and variances after this batch."""
+    numpy, lax = jax.numpy, jax.lax
+    kept: dict[str, Any] = {}
+
+    def normalised(name: str, values: Any) -> Any:
+        mean, variance = running[name]
+        if training:
+            axes = tuple(range(values.ndim - 1))
+            now = (values.mean(axes), values.var(axes))
+            kept[name] = tuple(
+                _KEPT * old + (1 - _KEPT) * new for old, new in zip(running[name], now, strict=True)
+            )
+            mean, variance = now
+        scaled = (values - mean) / numpy.sqrt(variance + _EPSILON)
+        return scaled * parameters[f"{name} scale"] + parameters[f"{name} shift"]
+
+    def convolved(name: str, values: Any) -> Any:
+        return lax.conv_general_dilated(
+            values,
+            parameters[f"{name} weights"],
+            window_strides=(1,),
+            padding="SAME",
+            dimension_numbers=("NWC", "WIO", "NWC"),
+        )
+
+    def dropped(place: int, share: float, values: Any) -> Any:
+        if not training:
+            return values
+        left = jax.random.bernoulli(jax.random.fold_in(key, place), 1 - share, values.shape)
+        return numpy.where(left, values / (1 - share), 0.0)
+
+    values = inputs
+    for block in range(len(FILTERS)):
+        active: Callable[[Any], Any] = jax.nn.elu if block == 0 else jax.nn.relu
+        for half in ("a", "b"):
+            name = f"block {block} {half}"
+            values = active(normalised(name, convolved(name, values)))
+        values = lax.reduce_window(
+            values, -numpy.inf, lax.max, (1, _POOL, 1), (1, _STRIDE, 1), padding="SAME"
+        )
+        values = dropped(block, _DROPOUT[0], values)
+    values = values.reshape(values.shape[0], -1)
+    for half, share in (("a", _DROPOUT[1]), ("b", _DROPOUT[2])):
+        name = f"dense {half}"
+        values = jax.nn.relu(normalised(name, values @ parameters[f"{name} weights"]))
+        values = dropped(len(FILTERS) + ord(half), share, values)
+    return values @ parameters["last weights"] + parameters["last shift"], kept
+
+
+def _step(jax: Any, state: Any, inputs: Any, wanted: Any, key: Any, number: Any) -> Any:
+    """One step of Adamax on the cross-entropy of a batch."""
+    numpy = jax.numpy
+    parameters, running, means, most = state
+
+    def loss(tried: Tree) -> Any:
+        logits, kept = _forward(jax, tried, running, inputs, key, training=True)
+        each = numpy.take_along_axis(jax.nn.log_softmax(logits), wanted[:, None], axis=1)
+        return -each.mean(), kept
+
+    slopes, kept = jax.grad(loss, has_aux=True)(parameters)
+    means = jax.tree.map(lambda old, new: _DECAY_MEAN * old + (1 - _DECAY_MEAN) * new, means, slopes)
+    most = jax.tree.map(lambda old, new: numpy.maximum(_DECAY_MOST * old, abs(new)), most, slopes)
+    rate = _RATE / (1 - _DECAY_MEAN**number)
+    moved = jax.tree.map(lambda it, mean, top: it - rate * mean / (top + 1e-7), parameters, means, most)
+    return moved, kept, means, most
+
+
+CNN = Attack("cnn", "convolutional network of Deep Fingerprinting's shape", _learn, {"jax": "jax"})
