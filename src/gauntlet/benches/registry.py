@@ -8,6 +8,7 @@ from gauntlet.benches import (
     space_memory,
     space_messages,
     space_sizes,
+    traffic_sites,
 )
 from gauntlet.benches.contract import Bench
 
@@ -19,6 +20,7 @@ _ALL: tuple[Bench, ...] = (
     space_instructions.BENCH,
     space_sizes.BENCH,
     space_attacks.BENCH,
+    traffic_sites.BENCH,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

@@ -30,6 +30,8 @@ _OTHERS_FROM = 500
 _OTHERS_AT_A_TIME = 5
 """Of these that have a session together: no session tells them from monitored sites."""
 _OTHER_SESSIONS_FROM = 1000
+_UNPADDED = {"h2": "h3", "h3": "h2"}
+"""The versions that are attacked as they are, and the other one of each."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,17 @@ class _Scale:
 
 
 _FULL = _Scale(repetitions=8, monitored=10, sessions=8, visits=2, others=40)
-_QUICK = _Scale(repetitions=2, monitored=6, sessions=4, visits=2, others=10)
+_QUICK = _Scale(repetitions=3, monitored=5, sessions=4, visits=2, others=10)
 
 
 def _trials(quick: bool) -> Iterator[Trial]:
-    """All trials of a repetition."""
-    usual = [("h2", "none"), ("h3", "none")]
+    """All trials of a repetition; the network takes its time, and learns in full alone."""
     simple = ("knn", "forest")
-    for version, _ in usual:
+    for version, other in _UNPADDED.items():
         for attack in simple if quick else ATTACKS:
             yield Trial(attack, version, version)
         for attack in simple:
             whole = Trial(attack, version, version)
-            other = next(it for it, _ in usual if it != version)
             yield replace(whole, tried=other)
             yield replace(whole, split="visit")
             yield from (replace(whole, packets=count) for count in (10, 50))
@@ -82,46 +82,41 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     scale = _QUICK if quick else _FULL
     engine = engines.installed()
     same = {"engine": engine.identity()}
+    trials = list(_trials(quick))
     rows: list[dict[str, Any]] = []
-    raw = {}
+    raw: dict[str, pa.Table] = {}
     for repetition in range(1, scale.repetitions + 1):
         own = seeds.derive(seed, "traffic", repetition)
-        named = partial("{} of repetition {}".format)
-        found: dict[str, tuple[Sequences, Sequences]] = {}
-        for version in VERSIONS:
-            tables = [
-                parts.take(
-                    f"{what}-{version}-{repetition}", same, partial(play, scale, repetition, version, own, tell)
-                )
-                for what, play in (("monitored", _monitored), ("others", _others))
-            ]
-            raw |= {
-                f"{what}-{version}-{repetition}": it
-                for what, it in zip(("monitored", "others"), tables, strict=True)
-            }
-            found[version] = (Sequences.from_table(tables[0]), Sequences.from_table(tables[1]))
-        seen = Seen({it: both[0] for it, both in found.items()}, {it: both[1] for it, both in found.items()})
-        trials = list(_trials(quick))
+        found: dict[str, dict[str, Sequences]] = {}
+        for what, play, versions in (
+            ("monitored", _monitored, tuple(VERSIONS)),
+            ("others", _others, tuple(_UNPADDED)),
+        ):
+            for version in versions:
+                tell(f"Repetition {repetition} of {scale.repetitions}: visits over {version}, {what} sites.")
+                name = f"{what}-{version}-{repetition}"
+                raw[name] = parts.take(name, same, partial(play, scale, repetition, version, own))
+                found.setdefault(what, {})[version] = Sequences.from_table(raw[name])
+        seen = Seen(found["monitored"], found["others"])
         for number, trial in enumerate(trials, start=1):
-            tell(f"{named('Trial', repetition)}: {number} of {len(trials)}, {trial.attack}.")
+            tell(f"Repetition {repetition}: trial {number} of {len(trials)}, {trial.attack}.")
             rows.append({REPETITION: repetition, **told(trial, seen, own)})
-    machine = {**description(), **engine.describe()}
-    return Measured(table(rows), machine, raw)
+    return Measured(table(rows), {**description(), **engine.describe()}, raw)
 
 
-def _monitored(scale: _Scale, repetition: int, version: str, seed: int, tell: Tell) -> pa.Table:
+def _monitored(scale: _Scale, repetition: int, version: str, seed: int) -> pa.Table:
     first = repetition * _SITES_APART
     sites = tuple(range(first, first + scale.monitored))
-    return played(Visits(sites, scale.sessions, scale.visits, version, seed), tell).to_table()
+    return played(Visits(sites, scale.sessions, scale.visits, version, seed)).to_table()
 
 
-def _others(scale: _Scale, repetition: int, version: str, seed: int, tell: Tell) -> pa.Table:
+def _others(scale: _Scale, repetition: int, version: str, seed: int) -> pa.Table:
     first = repetition * _SITES_APART + _OTHERS_FROM
     found = []
     for group, begin in enumerate(range(first, first + scale.others, _OTHERS_AT_A_TIME)):
         sites = tuple(range(begin, min(begin + _OTHERS_AT_A_TIME, first + scale.others)))
         own = seeds.derive(seed, "others", group)
-        some = played(Visits(sites, 1, 1, version, own), tell)
+        some = played(Visits(sites, 1, 1, version, own))
         found.append(replace(some, session=some.session + _OTHER_SESSIONS_FROM + group))
     return joined(found).to_table()
 

@@ -1,6 +1,7 @@
 """Intervals of scores by the bootstrap over clusters: what stands together is drawn together."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ _SHARE = 0.95
 _AT_ONCE = 100
 """Resamples whose matrices are in memory together."""
 
-Score = Callable[[npt.NDArray[np.number]], Floats]
+Score = Callable[[npt.NDArray[Any]], Floats]
 """Of confusion matrices (resamples x classes x classes)."""
 
 

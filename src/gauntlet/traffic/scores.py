@@ -1,6 +1,7 @@
 """How well sites are named, from a confusion matrix: rows are true classes, columns what the attack said."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ def confusion(true: Ints, said: Ints, classes: int) -> Ints:
     return np.bincount(true * classes + said, minlength=classes * classes).reshape(classes, classes)
 
 
-def by_class(matrix: npt.NDArray[np.number]) -> Floats:
+def by_class(matrix: npt.NDArray[Any]) -> Floats:
     """F1 of each class: 2 TP / (2 TP + FP + FN); not a number for a class that neither is nor was said.
 
     Leading axes of the matrix are kept.
@@ -27,12 +28,12 @@ def by_class(matrix: npt.NDArray[np.number]) -> Floats:
         return np.where(both > 0, 2 * hits / both, np.nan)
 
 
-def macro_f1(matrix: npt.NDArray[np.number]) -> Floats:
+def macro_f1(matrix: npt.NDArray[Any]) -> Floats:
     """The mean of F1 over classes: each site counts alike."""
     return np.asarray(np.nanmean(by_class(matrix), axis=-1))
 
 
-def micro_f1(matrix: npt.NDArray[np.number]) -> Floats:
+def micro_f1(matrix: npt.NDArray[Any]) -> Floats:
     """F1 of all decisions together. Where each visit has one class and gets one, it is the accuracy."""
     hits = np.trace(matrix, axis1=-2, axis2=-1)
     return np.asarray(hits / matrix.sum(axis=(-2, -1)))

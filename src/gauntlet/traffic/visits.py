@@ -1,8 +1,8 @@
 """Visits to sites, played in virtual time over one line, and what an observer beside the browser saw."""
 
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gauntlet import campaign
@@ -11,8 +11,6 @@ from gauntlet.experiment import parse_experiment
 from gauntlet.results.reader import Results
 from gauntlet.traffic import capture
 from gauntlet.traffic.sequences import Sequences, joined
-
-Tell = Callable[[str], None]
 
 _APART_S = 20
 """From one visit of a session to the next: longer than any takes over this line."""
@@ -101,7 +99,7 @@ packets = "headers"
 {flows}"""
 
 
-def played(visits: Visits, tell: Tell, *, workers: int | None = None) -> Sequences:
+def played(visits: Visits, *, workers: int | None = None) -> Sequences:
     """Play visits and return what was seen of them.
 
     Raises RunError when more than a few of them failed or are not trusted.
@@ -109,9 +107,7 @@ def played(visits: Visits, tell: Tell, *, workers: int | None = None) -> Sequenc
     found = []
     for begin in range(0, len(visits.sites), _SITES_AT_A_TIME):
         some = visits.sites[begin : begin + _SITES_AT_A_TIME]
-        tell(f"{visits.version}: sites {some[0]} to {some[-1]}")
-        one = Visits(some, visits.sessions, visits.visits, visits.version, visits.seed, visits.line)
-        found += _played(one, workers)
+        found += _played(replace(visits, sites=some), workers)
     all_of_them = joined(found)
     if len(all_of_them) < _LEAST_SHARE * visits.count:
         raise RunError(
