@@ -7,7 +7,7 @@ from gauntlet.errors import UserError
 from gauntlet.traffic import features, splits
 from gauntlet.traffic.attacks.contract import Attack
 from gauntlet.traffic.attacks.registry import ATTACKS
-from gauntlet.traffic.sequences import Sequences
+from gauntlet.traffic.sequences import Ints, Sequences
 from gauntlet.traffic.trials import named
 from tests.traffic import factory
 
@@ -21,7 +21,7 @@ def attack(request: pytest.FixtureRequest) -> Attack:
     return chosen
 
 
-def classes(visits: Sequences) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def classes(visits: Sequences) -> Ints:
     """The place of each visit's site among all."""
     return np.unique(visits.site, return_inverse=True)[1].astype(np.int64)
 

@@ -80,12 +80,12 @@ def test_without_the_packets_that_tell_nothing_is_told() -> None:
 
 def test_windows_of_one_visit_betray_the_visit_and_not_the_site() -> None:
     """Each visit has a size of its own, whatever its site: at random windows are named by their neighbours."""
-    alike = factory.visits(dict.fromkeys((3, 8), (1,)), sessions=8)
+    alike = factory.visits(dict.fromkeys((3, 8), (1,)), sessions=8, packets=80)
     own = 100 + 70 * np.random.default_rng(3).permutation(len(alike))
-    seen = Seen({"h3": replace(alike, signed_bytes=np.sign(alike.signed_bytes) * own[alike.owner])}, {})
+    seen = Seen({"h3": replace(alike, signed_bytes=-own[alike.owner])}, {})
     leaking = told(Trial("knn", "h3", "h3", split="none", unit="window"), seen, seed=1)
     assert leaking["micro_f1"] > 0.95
-    assert leaking["samples"] == 32 * 4
+    assert leaking["samples"] == 32 * 8
     for split in ("visit", "session"):
         assert told(Trial("knn", "h3", "h3", split=split, unit="window"), seen, seed=1)["micro_f1"] < 0.8
 

@@ -2,8 +2,8 @@
 JAX on the processor.
 
 Four blocks of two convolutions with batch normalisation, pooling and dropout, then two dense layers. It sees
-the signed sizes of packets where the paper has the directions of Tor's cells, the first 512 where it has
-5,000, and has half as many filters in each block: visits here have hundreds of packets.
+the signed sizes of packets where the paper has the directions of Tor's cells, the first 256 where it has
+5,000, and has half as many filters in each block: there are fewer visits here, and fewer packets in each.
 """
 
 import os
@@ -16,7 +16,8 @@ import numpy as np
 from gauntlet.traffic.attacks.contract import Attack, Classifier
 from gauntlet.traffic.sequences import Floats, Ints, Sequences
 
-PACKETS = 512
+PACKETS = 256
+"""That it sees, at most; of shorter visits a power of two that holds them, from `_FEWEST` on."""
 FILTERS = (16, 32, 64, 128)
 """Of the blocks. The paper has 32, 64, 128 and 256."""
 WIDTH = 256
@@ -25,8 +26,9 @@ WIDTH = 256
 _KERNEL, _POOL, _STRIDE = 8, 8, 4
 _DROPOUT = (0.1, 0.7, 0.5)
 """Behind a block and behind each of the dense layers."""
-_BATCH, _STEPS = 64, 400
-"""The paper has 30 epochs in batches of 128, of 76,000 visits; here a step count that is the same for all."""
+_FEWEST = 64
+_BATCH, _EPOCHS = 32, 100
+"""The paper has 30 epochs in batches of 128, of 76,000 visits."""
 _RATE, _DECAY_MEAN, _DECAY_MOST = 0.002, 0.9, 0.999
 """Of Adamax (Kingma and Ba, 2015, section 7.1)."""
 _EPSILON = 1e-3
@@ -50,38 +52,41 @@ def _jax() -> Any:
 
 def _learn(visits: Sequences, classes: Ints, count: int, seed: int) -> Classifier:
     jax = _jax()
-    inputs, wanted = _inputs(visits), classes.astype(np.int32)
+    packets = _FEWEST
+    while packets < min(PACKETS, visits.lengths.max(initial=0)):
+        packets *= 2
+    inputs, wanted = _inputs(visits, packets), classes.astype(np.int32)
     key = jax.random.key(seed % 2**32)
-    parameters, running = _begin(jax, key, count)
+    parameters, running = _begin(jax, key, packets, count)
     zeros = jax.tree.map(lambda it: it * 0, parameters)
     state = (parameters, running, zeros, zeros)
     step = jax.jit(partial(_step, jax))
     dice = np.random.default_rng(seed)
-    for number in range(_STEPS):
+    for number in range(_EPOCHS * -(-len(inputs) // _BATCH)):
         batch = dice.integers(len(inputs), size=_BATCH)
         state = step(state, inputs[batch], wanted[batch], jax.random.fold_in(key, number + 1), number + 1)
-    return partial(_scores, jax, state[0], state[1])
+    return partial(_scores, jax, state[0], state[1], packets)
 
 
-def _inputs(visits: Sequences) -> Any:
+def _inputs(visits: Sequences, packets: int) -> Any:
     """A row of signed sizes for each visit, with a channel."""
-    return (visits.matrix(PACKETS) / _FULL_BYTES).astype(np.float32)[:, :, None]
+    return (visits.matrix(packets) / _FULL_BYTES).astype(np.float32)[:, :, None]
 
 
-def _scores(jax: Any, parameters: Tree, running: Tree, visits: Sequences) -> Floats:
+def _scores(jax: Any, parameters: Tree, running: Tree, packets: int, visits: Sequences) -> Floats:
     outputs = jax.jit(partial(_forward, jax, training=False))
-    inputs = _inputs(visits)
+    inputs = _inputs(visits, packets)
     found = []
     for begin in range(0, len(inputs), _BATCH):
         some = inputs[begin : begin + _BATCH]
         # Batches of one size, so that the network is compiled once.
-        whole = np.concatenate([some, np.zeros((_BATCH - len(some), PACKETS, 1), np.float32)])
+        whole = np.concatenate([some, np.zeros((_BATCH - len(some), packets, 1), np.float32)])
         logits, _ = outputs(parameters, running, whole, jax.random.key(0))
         found.append(np.asarray(jax.nn.softmax(logits), float)[: len(some)])
     return np.concatenate(found)
 
 
-def _begin(jax: Any, key: Any, classes: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _begin(jax: Any, key: Any, packets: int, classes: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Weights (Glorot's uniform distribution), and the running mean and variance of each normalisation."""
     numpy = jax.numpy
     glorot = jax.nn.initializers.glorot_uniform()
@@ -97,7 +102,7 @@ def _begin(jax: Any, key: Any, classes: int) -> tuple[dict[str, Any], dict[str, 
             running[name] = (numpy.zeros(shape[-1]), numpy.ones(shape[-1]))
 
     channels = 1
-    length = PACKETS
+    length = packets
     for block, filters in enumerate(FILTERS):
         layer(f"block {block} a", (_KERNEL, channels, filters))
         layer(f"block {block} b", (_KERNEL, filters, filters))
