@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from gauntlet.benches.contract import REPETITION, SAMPLES, Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
+from gauntlet.errors import RunError, UserError
 from gauntlet.executor import engines
 from gauntlet.experiment import seeds
 from gauntlet.experiment.runspec import Factor
@@ -73,7 +74,10 @@ def _trials(quick: bool) -> Iterator[Trial]:
 
 
 def _ready() -> None:
-    engines.installed()
+    try:
+        engines.installed()
+    except RunError as error:
+        raise UserError(str(error)) from None
     for attack in ATTACKS.values():
         attack.check()
 
@@ -146,21 +150,21 @@ def _share(name: str, label: str, definition: str) -> Kpi:
     return Kpi(name, label, "%", 100.0, False, definition, most=1.0)
 
 
-_BY_SESSION = "the lower end of its 95 % interval, sessions drawn again."
-_UPPER_BY_SESSION = "the upper end of its 95 % interval, sessions drawn again."
+_LOW = "The lower end of its 95 % interval"
+_HIGH = "The upper end of its 95 % interval"
 
 BENCH = Bench(
     name="traffic-sites",
     about="Sites named from the packets of their visits over HTTP/2 and HTTP/3: attacks, worlds and defences.",
     measures=(
         _share("micro_f1", "Micro F1", "F1 of all decisions together, which is the accuracy."),
-        _share("micro_f1_low", "Micro F1, lower end", f"Of micro F1 {_BY_SESSION}"),
-        _share("micro_f1_high", "Micro F1, upper end", f"Of micro F1 {_UPPER_BY_SESSION}"),
+        _share("micro_f1_low", "Micro F1, low", f"{_LOW}, sessions drawn again."),
+        _share("micro_f1_high", "Micro F1, high", f"{_HIGH}, sessions drawn again."),
         _share("macro_f1", "Macro F1", "The mean of F1 over sites."),
-        _share("macro_f1_low", "Macro F1, lower end", f"Of macro F1 {_BY_SESSION}"),
-        _share("macro_f1_high", "Macro F1, upper end", f"Of macro F1 {_UPPER_BY_SESSION}"),
-        _share("macro_f1_site_low", "Macro F1, lower end by sites", "The same, sites drawn again."),
-        _share("macro_f1_site_high", "Macro F1, upper end by sites", "The same, sites drawn again."),
+        _share("macro_f1_low", "Macro F1, low", f"{_LOW}, sessions drawn again."),
+        _share("macro_f1_high", "Macro F1, high", f"{_HIGH}, sessions drawn again."),
+        _share("macro_f1_site_low", "Macro F1, low by sites", f"{_LOW}, sites drawn again."),
+        _share("macro_f1_site_high", "Macro F1, high by sites", f"{_HIGH}, sites drawn again."),
         *(
             _share(name, f"P(correct | {kind})", f"Named rightly, of what has packets of the kind {kind}.")
             for name, kind in zip(PRESENT, KINDS, strict=False)

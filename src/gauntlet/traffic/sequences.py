@@ -160,6 +160,8 @@ class Sequences:
 
 def joined(parts: Sequence[Sequences]) -> Sequences:
     """Visits of several, one after the other."""
+    if not parts:
+        return Sequences.of([], [])
     ends = np.cumsum([0, *(int(it.starts[-1]) for it in parts)])
     starts = [it.starts[:-1] + end for it, end in zip(parts, ends, strict=False)]
     return Sequences(

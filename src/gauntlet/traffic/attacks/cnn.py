@@ -41,9 +41,7 @@ Tree = Mapping[str, Any]
 
 def _jax() -> Any:
     """The library, told to work in one thread: sums have one order then, on every machine."""
-    os.environ.setdefault(
-        "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    )
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     import jax
 
     jax.config.update("jax_platforms", "cpu")
