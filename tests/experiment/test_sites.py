@@ -60,7 +60,11 @@ def test_a_visit_follows_from_session_and_place_and_changes_only_what_changes() 
     assert sites.visit(5, 77, 1) == sites.visit(5, 77, 1)
     assert sites.visit(5, 77, 1) != sites.visit(5, 77, 0)
     assert sites.visit(5, 77, 1) != sites.visit(5, 78, 1)
-    fixed = {f"{it.kind}-{place}": round(it.size_bytes) for place, it in enumerate(sites.resources(5)) if not it.change}
+    fixed = {
+        f"{it.kind}-{place}": round(it.size_bytes)
+        for place, it in enumerate(sites.resources(5))
+        if not it.change
+    }
     for session in range(30):
         for file in sites.visit(5, session, 0):
             assert fixed.get(file.name, file.size_bytes) == file.size_bytes
@@ -98,7 +102,8 @@ def planned(protocol: str, http: str, workload: str = "") -> list[list[dict[str,
     text = (
         f'[experiment]\nname = "x"\nrepetitions = 2\n[scenario]\nname = "constant"\n'
         f'[matrix]\nprotocols = ["{protocol}"]\n'
-        + f'[[flow]]\napp = "page"\npage = "site-3"\nhttp = "{http}"\n{workload}\n' * 2
+        + f'[[flow]]\napp = "page"\npage = "site-3"\nhttp = "{http}"\n{workload}\n'
+        * 2
     )
     runs = expand(parse_experiment(text, "x.toml", Path()))
     return [[flow["app_params"] for flow in plan_run(spec)["flows"]] for spec in runs]

@@ -1,4 +1,4 @@
-"""Visits to sites in the guest: what an observer beside the browser sees of them, from the first packet on."""
+"""Visits to sites in the guest: what an observer beside the browser sees, from the first packet on."""
 
 import json
 from pathlib import Path

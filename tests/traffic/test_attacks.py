@@ -5,6 +5,7 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.traffic import features, splits
+from gauntlet.traffic.attacks import cnn, forest
 from gauntlet.traffic.attacks.contract import Attack
 from gauntlet.traffic.attacks.registry import ATTACKS
 from gauntlet.traffic.sequences import Ints, Sequences
@@ -13,11 +14,13 @@ from tests.traffic import factory
 
 
 @pytest.fixture(params=ATTACKS.values(), ids=lambda it: it.name)
-def attack(request: pytest.FixtureRequest) -> Attack:
-    """Each attack that can be tried here."""
+def attack(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Attack:
+    """Each attack that can be tried here, learning no longer than these sites take."""
     chosen: Attack = request.param
     for module in chosen.packages:
         pytest.importorskip(module)
+    monkeypatch.setattr(cnn, "EPOCHS", 30)
+    monkeypatch.setattr(forest, "TREES", 50)
     return chosen
 
 
@@ -29,7 +32,7 @@ def classes(visits: Sequences) -> Ints:
 def test_sites_of_disjoint_sizes_are_told_apart(attack: Attack) -> None:
     visits = factory.visits(factory.DISJOINT, sessions=8)
     folds = splits.by_session(visits, 2, seed=1)
-    said = named(attack, visits, visits, classes(visits), 2, folds, seed=1)
+    said = named(attack, visits, visits, classes(visits), count=2, folds=folds, seed=1)
     assert said.tolist() == classes(visits).tolist()
 
 
@@ -37,14 +40,14 @@ def test_what_nothing_tells_apart_is_named_by_chance(attack: Attack) -> None:
     """128 visits to four sites that are alike: 32 right on average, 12 to 52 within four deviations."""
     visits = factory.visits(factory.ALIKE, sessions=16)
     folds = splits.by_session(visits, 2, seed=1)
-    said = named(attack, visits, visits, classes(visits), 4, folds, seed=1)
+    said = named(attack, visits, visits, classes(visits), count=4, folds=folds, seed=1)
     assert 12 <= (said == classes(visits)).sum() <= 52
 
 
 def test_labels_that_are_shuffled_give_chance(attack: Attack) -> None:
     visits = factory.visits({**factory.DISJOINT, 9: (400, 420), 12: (600, 640)}, sessions=16)
     wrong = np.random.default_rng(5).permutation(classes(visits))
-    said = named(attack, visits, visits, wrong, 4, splits.by_session(visits, 2, seed=1), seed=1)
+    said = named(attack, visits, visits, wrong, count=4, folds=splits.by_session(visits, 2, seed=1), seed=1)
     assert 12 <= (said == wrong).sum() <= 52
 
 

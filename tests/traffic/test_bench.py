@@ -67,7 +67,9 @@ def test_a_first_look_has_every_trial_and_plays_each_visit_once(
         assert 0 <= row["micro_f1_low"] <= row["micro_f1"] <= row["micro_f1_high"] <= 1
         assert (row["found"] is None) == (row["world"] == "closed")
         assert (row["byte_overhead"] is None) == (row["padding"] == "none")
-        assert (row["correct_if_quic_data"] is None) == (row["tried"] == "h2" or row["without"] == "quic-data")
+        assert (row["correct_if_quic_data"] is None) == (
+            row["tried"] == "h2" or row["without"] == "quic-data"
+        )
     usual = [row["micro_f1"] for row in rows if row["learnt"] == row["tried"] and row["unit"] == "visit"]
     assert np.mean(usual) > 0.7
     groups = 2
@@ -75,7 +77,9 @@ def test_a_first_look_has_every_trial_and_plays_each_visit_once(
     assert len({site for it in play.asked for site in it.sites}) == plan.repetitions * (5 + 10)
     again = traffic_sites.BENCH.measure(True, 7, told, parts)
     assert again.table.equals(found.table)
-    assert len(play.asked) == plan.repetitions * (3 + 2 * groups), "visits that are there are not played again"
+    assert len(play.asked) == plan.repetitions * (3 + 2 * groups), (
+        "visits that are there are not played again"
+    )
 
 
 def test_sessions_of_other_sites_tell_nothing_of_whether_a_site_is_monitored(
@@ -85,5 +89,5 @@ def test_sessions_of_other_sites_tell_nothing_of_whether_a_site_is_monitored(
     monkeypatch.setattr(traffic_sites, "played", play)
     others = Sequences.from_table(traffic_sites._others(traffic_sites._QUICK, 1, "h3", 5))
     assert len(others) == 10
-    assert sorted(set(others.session.tolist())) == [1000, 1001]
+    assert sorted(set(others.session.tolist())) == [1001, 1002]
     assert len({it.seed for it in play.asked}) == 2, "each group has content and delays of its own"

@@ -1,6 +1,4 @@
-"""Captures become sequences: direction, size, kind and visit of each packet, from bytes that were put together by
-hand.
-"""
+"""Captures become sequences: direction, size, kind and port of each packet, from bytes put together here."""
 
 import struct
 from pathlib import Path

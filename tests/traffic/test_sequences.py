@@ -19,7 +19,11 @@ from tests.traffic import factory
 
 def two() -> Sequences:
     """A visit of three packets and one of two."""
-    first = (np.array([0, 5, 9]), np.array([60, -1500, -200]), np.array([QUIC_HANDSHAKE, QUIC_DATA, QUIC_DATA]))
+    first = (
+        np.array([0, 5, 9]),
+        np.array([60, -1500, -200]),
+        np.array([QUIC_HANDSHAKE, QUIC_DATA, QUIC_DATA]),
+    )
     second = (np.array([0, 7]), np.array([80, -90]), np.array([QUIC_DATA, QUIC_DATA]))
     return Sequences.of([(4, 1, 0), (6, 2, 1)], [first, second])
 

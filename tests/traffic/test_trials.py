@@ -12,7 +12,7 @@ from gauntlet.traffic.trials import Seen, Trial, told
 from tests.traffic import factory
 
 VISITS = factory.visits(factory.DISJOINT, sessions=8)
-OTHERS = factory.visits({site: (400, 500) for site in range(50, 62)}, sessions=1, in_a_session=1, seed=4)
+OTHERS = factory.visits(dict.fromkeys(range(50, 62), (400, 500)), sessions=1, in_a_session=1, seed=4)
 APART = replace(OTHERS, session=np.arange(len(OTHERS)) + 100)
 
 SHIFTED = replace(VISITS, signed_bytes=VISITS.signed_bytes + np.sign(VISITS.signed_bytes) * 5000)
@@ -79,7 +79,7 @@ def test_without_the_packets_that_tell_nothing_is_told() -> None:
 
 
 def test_windows_of_one_visit_betray_the_visit_and_not_the_site() -> None:
-    """Each visit has a size of its own, whatever its site: at random windows are named by their neighbours."""
+    """Each visit has a size of its own, whatever its site: windows at random are named by neighbours."""
     alike = factory.visits(dict.fromkeys((3, 8), (1,)), sessions=8, packets=80)
     own = 100 + 70 * np.random.default_rng(3).permutation(len(alike))
     seen = Seen({"h3": replace(alike, signed_bytes=-own[alike.owner])}, {})

@@ -1,5 +1,5 @@
-"""What whoever sees the packets of encrypted page loads learns of the site: attacks on visits that are played in
-virtual time.
+"""What whoever sees the packets of encrypted page loads learns of the site: attacks on visits that are played
+in virtual time.
 
 A repetition has sites of its own: what varies between repetitions is what varies between sets of sites.
 """
@@ -155,7 +155,7 @@ _HIGH = "The upper end of its 95 % interval"
 
 BENCH = Bench(
     name="traffic-sites",
-    about="Sites named from the packets of their visits over HTTP/2 and HTTP/3: attacks, worlds and defences.",
+    about="Sites named from the packets of visits over HTTP/2 and HTTP/3: attacks, worlds and defences.",
     measures=(
         _share("micro_f1", "Micro F1", "F1 of all decisions together, which is the accuracy."),
         _share("micro_f1_low", "Micro F1, low", f"{_LOW}, sessions drawn again."),

@@ -162,8 +162,8 @@ def check_graph(http: str, page: Page) -> None:
     """Refuse files that name each other, or other origins, where a connection takes one request at a time."""
     if http not in ("2", "3") and any(file.after or file.origin for file in page):
         raise UserError(
-            f'http = "{http}" loads the files of a page one by one, and those of this page name each other or '
-            'come from several origins; choose http = "2" or "3".'
+            f'http = "{http}" loads the files of a page one by one, and those of this page name each other '
+            'or come from several origins; choose http = "2" or "3".'
         )
 
 

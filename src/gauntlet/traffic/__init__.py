@@ -1,4 +1,4 @@
-"""Traffic analysis: what whoever sees the packets of encrypted page loads learns of the site that was visited.
+"""Traffic analysis: what the packets of encrypted page loads tell of the site that was visited.
 
 Visits (`visits`) are played in virtual time; their captures become packet sequences (`capture`,
 `sequences`); attacks (`attacks`) learn from some and name the sites of others, divided as `splits` says;

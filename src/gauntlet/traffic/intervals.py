@@ -19,7 +19,7 @@ Score = Callable[[npt.NDArray[Any]], Floats]
 
 
 def by_cluster(
-    score: Score, true: Ints, said: Ints, clusters: Ints, classes: int, seed: int
+    score: Score, true: Ints, said: Ints, clusters: Ints, *, classes: int, seed: int
 ) -> tuple[float, float]:
     """The 95 % percentile interval of a score when clusters (such as the session of each visit) are drawn
     with replacement, as many as there are.
@@ -39,7 +39,7 @@ def by_cluster(
 
 
 def by_site(each: Floats, seed: int) -> tuple[float, float]:
-    """The 95 % percentile interval of a mean over sites, each of which has one value, when sites are drawn."""
+    """The 95 % percentile interval of a mean over sites, each with one value, when sites are drawn."""
     drawn = np.random.default_rng(seed).integers(len(each), size=(RESAMPLES, len(each)))
     return _ends(each[drawn].mean(axis=1))
 

@@ -49,7 +49,7 @@ class Sequences:
         visits: Sequence[tuple[int, int, int]],
         packets: Sequence[tuple[Ints, Ints, Ints]],
     ) -> Self:
-        """From (site, session, visit) and (nanoseconds, signed bytes, kind) of each visit, in time's order."""
+        """From (site, session, visit) and (nanoseconds, signed bytes, kind) of each visit, by time."""
         lengths = [len(times) for times, *_ in packets]
         columns = [
             np.concatenate([np.asarray(it[place], np.int64) for it in packets])
@@ -153,9 +153,7 @@ class Sequences:
         visits = np.stack([columns.pop(name) for name in ("site", "session", "visit")], axis=1)
         begins = np.flatnonzero(np.any(np.diff(visits, axis=0, prepend=-1) != 0, axis=1))
         starts = np.concatenate([begins, [len(visits)]])
-        return cls(
-            *visits[begins].T, starts, columns["time_ns"], columns["signed_bytes"], columns["kind"]
-        )
+        return cls(*visits[begins].T, starts, columns["time_ns"], columns["signed_bytes"], columns["kind"])
 
 
 def joined(parts: Sequence[Sequences]) -> Sequences:
@@ -167,14 +165,18 @@ def joined(parts: Sequence[Sequences]) -> Sequences:
     return Sequences(
         *(np.concatenate([getattr(it, name) for it in parts]) for name in ("site", "session", "visit")),
         np.concatenate([*starts, ends[-1:]]),
-        *(np.concatenate([getattr(it, name) for it in parts]) for name in ("time_ns", "signed_bytes", "kind")),
+        *(
+            np.concatenate([getattr(it, name) for it in parts])
+            for name in ("time_ns", "signed_bytes", "kind")
+        ),
     )
 
 
 def paired(one: Sequences, other: Sequences) -> tuple[Sequences, Sequences]:
     """The visits that both have, in one order: the same site, session and place in it."""
     keys = [
-        list(zip(it.site.tolist(), it.session.tolist(), it.visit.tolist(), strict=True)) for it in (one, other)
+        list(zip(it.site.tolist(), it.session.tolist(), it.visit.tolist(), strict=True))
+        for it in (one, other)
     ]
     places = {key: place for place, key in enumerate(keys[1])}
     common = [(place, places[key]) for place, key in enumerate(keys[0]) if key in places]

@@ -19,7 +19,7 @@ def by_visit(visits: Sequences, folds: int, seed: int) -> Ints:
 
 
 def by_session(visits: Sequences, folds: int, seed: int) -> Ints:
-    """The fold of each visit where sessions are kept whole: an attack never knows the session it is tried on."""
+    """The fold of each visit with sessions kept whole: an attack never knows the session it is tried on."""
     names, members = np.unique(visits.session, return_inverse=True)
     return (np.random.default_rng(seed).permutation(len(names)) % folds)[members]
 

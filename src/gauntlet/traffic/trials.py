@@ -73,13 +73,13 @@ def told(trial: Trial, seen: Seen, seed: int) -> dict[str, Any]:
     classes = _classes(tried.site, monitored, trial.world)
     count = len(monitored) + (trial.world == "open")
     learnt, tried, classes, folds, redundant = _units(trial, learnt, tried, classes, seed)
-    said = named(attack, learnt, tried, classes, count, folds, seed)
+    said = named(attack, learnt, tried, classes, count=count, folds=folds, seed=seed)
     matrix = scores.confusion(classes, said, count)
     correct: Flags = said == classes
     found: dict[str, Any] = dict.fromkeys(NUMBERS)
     found["micro_f1"], found["macro_f1"] = float(scores.micro_f1(matrix)), float(scores.macro_f1(matrix))
     for name, score in (("micro_f1", scores.micro_f1), ("macro_f1", scores.macro_f1)):
-        ends = intervals.by_cluster(score, classes, said, tried.session, count, seed)
+        ends = intervals.by_cluster(score, classes, said, tried.session, classes=count, seed=seed)
         found[f"{name}_low"], found[f"{name}_high"] = ends
     each: Floats = scores.by_class(matrix)
     found["macro_f1_site_low"], found["macro_f1_site_high"] = intervals.by_site(each, seed)
@@ -97,7 +97,14 @@ def told(trial: Trial, seen: Seen, seed: int) -> dict[str, Any]:
 
 
 def named(
-    attack: Attack, learnt: Sequences, tried: Sequences, classes: Ints, count: int, folds: Ints, seed: int
+    attack: Attack,
+    learnt: Sequences,
+    tried: Sequences,
+    classes: Ints,
+    *,
+    count: int,
+    folds: Ints,
+    seed: int,
 ) -> Ints:
     """The class that the attack says of each tried unit, never having learnt from its fold.
 
@@ -130,7 +137,9 @@ def _classes(site: Ints, monitored: Ints, world: str) -> Ints:
     place = np.minimum(np.searchsorted(monitored, site), len(monitored) - 1)
     known = monitored[place] == site
     if world == "closed" and not known.all():
-        raise UserError("in a closed world every visit is to a monitored site; visit the same sites both ways.")
+        raise UserError(
+            "in a closed world every visit is to a monitored site; visit the same sites both ways."
+        )
     return np.where(known, place, len(monitored))
 
 
@@ -155,7 +164,10 @@ def _overheads(trial: Trial, seen: Seen) -> dict[str, float | None]:
     """What the defence costs; a simulated one tells no time."""
     if trial.padding == "simulated":
         plain = seen.monitored[trial.tried]
-        return {"byte_overhead": padding.byte_overhead(plain, padding.simulated(plain)), "time_overhead": None}
+        return {
+            "byte_overhead": padding.byte_overhead(plain, padding.simulated(plain)),
+            "time_overhead": None,
+        }
     plain, padded = seen.monitored["h3"], seen.monitored[trial.tried]
     return {
         "byte_overhead": padding.byte_overhead(plain, padded),

@@ -19,7 +19,7 @@ _SITES_AT_A_TIME = 5
 """Whose captures lie on the disk at once: a hundred runs are about 300 MB."""
 
 _LEAST_SHARE = 0.98
-"""Of visits that have to be whole and trusted, or nothing is said: those that lack would not lack at random."""
+"""Of visits that have to be whole and trusted, or nothing is said: what lacks would not lack at random."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""`cnn`: a convolutional network of the shape of Deep Fingerprinting (Sirinam et al., CCS 2018, appendix A), in
-JAX on the processor.
+"""`cnn`: a convolutional network of the shape of Deep Fingerprinting (Sirinam et al., CCS 2018, appendix A),
+in JAX on the processor.
 
 Four blocks of two convolutions with batch normalisation, pooling and dropout, then two dense layers. It sees
 the signed sizes of packets where the paper has the directions of Tor's cells, the first 256 where it has
@@ -27,8 +27,9 @@ _KERNEL, _POOL, _STRIDE = 8, 8, 4
 _DROPOUT = (0.1, 0.7, 0.5)
 """Behind a block and behind each of the dense layers."""
 _FEWEST = 64
-_BATCH, _EPOCHS = 32, 100
-"""The paper has 30 epochs in batches of 128, of 76,000 visits."""
+_BATCH = 32
+EPOCHS = 100
+"""Of as many batches as hold the visits. The paper has 30, in batches of 128, of 76,000 visits."""
 _RATE, _DECAY_MEAN, _DECAY_MOST = 0.002, 0.9, 0.999
 """Of Adamax (Kingma and Ba, 2015, section 7.1)."""
 _EPSILON = 1e-3
@@ -60,9 +61,10 @@ def _learn(visits: Sequences, classes: Ints, count: int, seed: int) -> Classifie
     state = (parameters, running, zeros, zeros)
     step = jax.jit(partial(_step, jax))
     dice = np.random.default_rng(seed)
-    for number in range(_EPOCHS * -(-len(inputs) // _BATCH)):
-        batch = dice.integers(len(inputs), size=_BATCH)
-        state = step(state, inputs[batch], wanted[batch], jax.random.fold_in(key, number + 1), number + 1)
+    for number in range(EPOCHS * -(-len(inputs) // _BATCH)):
+        drawn = dice.integers(len(inputs), size=_BATCH)
+        batch = (inputs[drawn], wanted[drawn])
+        state = step(state, batch, jax.random.fold_in(key, number + 1), number + 1)
     return partial(_scores, jax, state[0], state[1], packets)
 
 
@@ -163,10 +165,11 @@ def _forward(
     return values @ parameters["last weights"] + parameters["last shift"], kept
 
 
-def _step(jax: Any, state: Any, inputs: Any, wanted: Any, key: Any, number: Any) -> Any:
+def _step(jax: Any, state: Any, batch: Any, key: Any, number: Any) -> Any:
     """One step of Adamax on the cross-entropy of a batch."""
     numpy = jax.numpy
     parameters, running, means, most = state
+    inputs, wanted = batch
 
     def loss(tried: Tree) -> Any:
         logits, kept = _forward(jax, tried, running, inputs, key, training=True)

@@ -1,5 +1,5 @@
-"""`knn`: the sites of the nearest visits, by the sizes of their first packets as they come. It learns nothing:
-what a deep model has to beat before its learning explains anything.
+"""`knn`: the sites of the nearest visits, by the sizes of their first packets as they come. It learns
+nothing: what a deep model has to beat before its learning explains anything.
 """
 
 from functools import partial
