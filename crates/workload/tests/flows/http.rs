@@ -132,7 +132,10 @@ fn an_object_is_asked_for_when_the_one_that_names_it_is_there_over_the_connectio
         };
         for (index, (after, _, size_bytes)) in objects.iter().enumerate().skip(1) {
             assert_eq!((row(index).outcome.as_str(), row(index).size_bytes), (OK, *size_bytes), "{stack}");
-            assert!(row(index).requested_ns >= row(*after).completed_ns.expect("it is there"), "{stack} {index}");
+            assert!(
+                row(index).requested_ns >= row(*after).completed_ns.expect("it is there"),
+                "{stack} {index}"
+            );
         }
         let opened = (0..objects.len()).filter(|index| row(*index).connected_ns.is_some());
         assert_eq!(opened.collect::<Vec<_>>(), [0, 1, 5], "{stack}: the first of each origin");

@@ -7,8 +7,8 @@ the signed sizes of packets where the paper has the directions of Tor's cells, t
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,39 +33,44 @@ EPOCHS = 100
 _RATE, _DECAY_MEAN, _DECAY_MOST = 0.002, 0.9, 0.999
 """Of Adamax (Kingma and Ba, 2015, section 7.1)."""
 _EPSILON = 1e-3
-_KEPT = 0.9
-"""Share of the running mean that a step keeps in batch normalisation."""
+_MOST = 1024
+"""Visits over which the means and variances of normalisation are taken once it has learnt; while it learns
+they are of the batch. With as few steps as here, running averages would lag behind the weights.
+"""
 _FULL_BYTES = 1500.0
 
 Tree = Mapping[str, Any]
 
 
-def _jax() -> Any:
-    """The library, told to work in one thread: sums have one order then, on every machine."""
+@cache
+def _compiled() -> tuple[Any, Any, Any]:
+    """The library, told to work in one thread, so that sums have one order on every machine; a step of
+    learning, and the network itself. They are compiled once for each shape of their inputs.
+    """
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     import jax
 
     jax.config.update("jax_platforms", "cpu")
-    return jax
+    return jax, jax.jit(partial(_step, jax)), jax.jit(partial(_forward, jax))
 
 
 def _learn(visits: Sequences, classes: Ints, count: int, seed: int) -> Classifier:
-    jax = _jax()
+    jax, step, forward = _compiled()
     packets = _FEWEST
     while packets < min(PACKETS, visits.lengths.max(initial=0)):
         packets *= 2
     inputs, wanted = _inputs(visits, packets), classes.astype(np.int32)
     key = jax.random.key(seed % 2**32)
-    parameters, running = _begin(jax, key, packets, count)
+    parameters = _begin(jax, key, packets, count)
     zeros = jax.tree.map(lambda it: it * 0, parameters)
-    state = (parameters, running, zeros, zeros)
-    step = jax.jit(partial(_step, jax))
+    state = (parameters, zeros, zeros)
     dice = np.random.default_rng(seed)
     for number in range(EPOCHS * -(-len(inputs) // _BATCH)):
         drawn = dice.integers(len(inputs), size=_BATCH)
         batch = (inputs[drawn], wanted[drawn])
         state = step(state, batch, jax.random.fold_in(key, number + 1), number + 1)
-    return partial(_scores, jax, state[0], state[1], packets)
+    _, statistics = forward(state[0], None, inputs[dice.permutation(len(inputs))[:_MOST]], None)
+    return partial(_scores, state[0], statistics, packets)
 
 
 def _inputs(visits: Sequences, packets: int) -> Any:
@@ -73,62 +78,56 @@ def _inputs(visits: Sequences, packets: int) -> Any:
     return (visits.matrix(packets) / _FULL_BYTES).astype(np.float32)[:, :, None]
 
 
-def _scores(jax: Any, parameters: Tree, running: Tree, packets: int, visits: Sequences) -> Floats:
-    outputs = jax.jit(partial(_forward, jax, training=False))
+def _scores(parameters: Tree, statistics: Tree, packets: int, visits: Sequences) -> Floats:
+    jax, _, forward = _compiled()
     inputs = _inputs(visits, packets)
     found = []
     for begin in range(0, len(inputs), _BATCH):
         some = inputs[begin : begin + _BATCH]
         # Batches of one size, so that the network is compiled once.
         whole = np.concatenate([some, np.zeros((_BATCH - len(some), packets, 1), np.float32)])
-        logits, _ = outputs(parameters, running, whole, jax.random.key(0))
+        logits, _ = forward(parameters, statistics, whole, None)
         found.append(np.asarray(jax.nn.softmax(logits), float)[: len(some)])
     return np.concatenate(found)
 
 
-def _begin(jax: Any, key: Any, packets: int, classes: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Weights (Glorot's uniform distribution), and the running mean and variance of each normalisation."""
+def _begin(jax: Any, key: Any, packets: int, classes: int) -> dict[str, Any]:
+    """Weights, from Glorot's uniform distribution, and shifts and scales that change nothing."""
     numpy = jax.numpy
     glorot = jax.nn.initializers.glorot_uniform()
     parameters: dict[str, Any] = {}
-    running: dict[str, Any] = {}
 
-    def layer(name: str, shape: Sequence[int], *, normalised: bool = True) -> None:
+    def layer(name: str, *shape: int) -> None:
         own = jax.random.fold_in(key, 1_000_000 + len(parameters))
-        parameters[f"{name} weights"] = glorot(own, tuple(shape), numpy.float32)
+        parameters[f"{name} weights"] = glorot(own, shape, numpy.float32)
         parameters[f"{name} shift"] = numpy.zeros(shape[-1])
-        if normalised:
-            parameters[f"{name} scale"] = numpy.ones(shape[-1])
-            running[name] = (numpy.zeros(shape[-1]), numpy.ones(shape[-1]))
+        parameters[f"{name} scale"] = numpy.ones(shape[-1])
 
-    channels = 1
-    length = packets
+    channels, length = 1, packets
     for block, filters in enumerate(FILTERS):
-        layer(f"block {block} a", (_KERNEL, channels, filters))
-        layer(f"block {block} b", (_KERNEL, filters, filters))
+        layer(f"block {block} a", _KERNEL, channels, filters)
+        layer(f"block {block} b", _KERNEL, filters, filters)
         channels, length = filters, -(-length // _STRIDE)
-    layer("dense a", (length * channels, WIDTH))
-    layer("dense b", (WIDTH, WIDTH))
-    layer("last", (WIDTH, classes), normalised=False)
-    return parameters, running
+    layer("dense a", length * channels, WIDTH)
+    layer("dense b", WIDTH, WIDTH)
+    layer("last", WIDTH, classes)
+    return parameters
 
 
 def _forward(
-    jax: Any, parameters: Tree, running: Tree, inputs: Any, key: Any, *, training: bool
+    jax: Any, parameters: Tree, statistics: Tree | None, inputs: Any, key: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Logits, and the running means and variances after this batch."""
+    """Logits, and the mean and variance before each normalisation.
+
+    Without `statistics` those of the inputs are taken, without a `key` nothing is dropped.
+    """
     numpy, lax = jax.numpy, jax.lax
     kept: dict[str, Any] = {}
 
     def normalised(name: str, values: Any) -> Any:
-        mean, variance = running[name]
-        if training:
-            axes = tuple(range(values.ndim - 1))
-            now = (values.mean(axes), values.var(axes))
-            kept[name] = tuple(
-                _KEPT * old + (1 - _KEPT) * new for old, new in zip(running[name], now, strict=True)
-            )
-            mean, variance = now
+        axes = tuple(range(values.ndim - 1))
+        kept[name] = (values.mean(axes), values.var(axes)) if statistics is None else statistics[name]
+        mean, variance = kept[name]
         scaled = (values - mean) / numpy.sqrt(variance + _EPSILON)
         return scaled * parameters[f"{name} scale"] + parameters[f"{name} shift"]
 
@@ -142,7 +141,7 @@ def _forward(
         )
 
     def dropped(place: int, share: float, values: Any) -> Any:
-        if not training:
+        if key is None:
             return values
         left = jax.random.bernoulli(jax.random.fold_in(key, place), 1 - share, values.shape)
         return numpy.where(left, values / (1 - share), 0.0)
@@ -162,26 +161,26 @@ def _forward(
         name = f"dense {half}"
         values = jax.nn.relu(normalised(name, values @ parameters[f"{name} weights"]))
         values = dropped(len(FILTERS) + ord(half), share, values)
-    return values @ parameters["last weights"] + parameters["last shift"], kept
+    logits = values @ parameters["last weights"] * parameters["last scale"] + parameters["last shift"]
+    return logits, kept
 
 
 def _step(jax: Any, state: Any, batch: Any, key: Any, number: Any) -> Any:
     """One step of Adamax on the cross-entropy of a batch."""
     numpy = jax.numpy
-    parameters, running, means, most = state
+    parameters, means, most = state
     inputs, wanted = batch
 
     def loss(tried: Tree) -> Any:
-        logits, kept = _forward(jax, tried, running, inputs, key, training=True)
-        each = numpy.take_along_axis(jax.nn.log_softmax(logits), wanted[:, None], axis=1)
-        return -each.mean(), kept
+        logits, _ = _forward(jax, tried, None, inputs, key)
+        return -numpy.take_along_axis(jax.nn.log_softmax(logits), wanted[:, None], axis=1).mean()
 
-    slopes, kept = jax.grad(loss, has_aux=True)(parameters)
+    slopes = jax.grad(loss)(parameters)
     means = jax.tree.map(lambda old, new: _DECAY_MEAN * old + (1 - _DECAY_MEAN) * new, means, slopes)
     most = jax.tree.map(lambda old, new: numpy.maximum(_DECAY_MOST * old, abs(new)), most, slopes)
     rate = _RATE / (1 - _DECAY_MEAN**number)
     moved = jax.tree.map(lambda it, mean, top: it - rate * mean / (top + 1e-7), parameters, means, most)
-    return moved, kept, means, most
+    return moved, means, most
 
 
 CNN = Attack("cnn", "convolutional network of Deep Fingerprinting's shape", _learn, {"jax": "jax"})
