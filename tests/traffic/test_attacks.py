@@ -53,8 +53,8 @@ def test_labels_that_are_shuffled_give_chance(attack: Attack) -> None:
 
 def test_the_same_seed_gives_the_same_scores(attack: Attack) -> None:
     visits = factory.visits(factory.ALIKE)
-    learnt = [attack.learn(visits, classes(visits), 4, seed)(visits) for seed in (7, 7)]
-    assert np.array_equal(*learnt)
+    first, again = (attack.learn(visits, classes(visits), 4, seed)(visits) for seed in (7, 7))
+    assert np.array_equal(first, again)
 
 
 def test_a_class_that_was_never_seen_is_never_said(attack: Attack) -> None:

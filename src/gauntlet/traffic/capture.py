@@ -97,7 +97,8 @@ def read(capture: pcapng_reader.Capture, *, outwards: str, inwards: str) -> Pack
 
     def byte(place: Any) -> Ints:
         """The byte at a place of each packet."""
-        return inner[at, np.minimum(place, inner.shape[1] - 1)].astype(np.int64)
+        found: Ints = inner[at, np.minimum(place, inner.shape[1] - 1)].astype(np.int64)
+        return found
 
     ipv4 = inner[:, 0] >> 4 == 4
     ip_bytes = np.where(ipv4, (inner[:, 0] & 15).astype(np.int64) * 4, _IPV6_HEADER_BYTES)

@@ -82,7 +82,8 @@ def _series(name: str, values: Ints) -> Iterator[Feature]:
 def _chunks(out: Flags) -> Ints:
     whole = np.zeros(-(-len(out) // _CHUNK) * _CHUNK, np.int64)
     whole[: len(out)] = out
-    return whole.reshape(-1, _CHUNK).sum(axis=1)
+    sums: Ints = whole.reshape(-1, _CHUNK).sum(axis=1)
+    return sums
 
 
 def _bursts(out: Flags) -> Iterator[Feature]:

@@ -153,7 +153,8 @@ class Sequences:
         visits = np.stack([columns.pop(name) for name in ("site", "session", "visit")], axis=1)
         begins = np.flatnonzero(np.any(np.diff(visits, axis=0, prepend=-1) != 0, axis=1))
         starts = np.concatenate([begins, [len(visits)]])
-        return cls(*visits[begins].T, starts, columns["time_ns"], columns["signed_bytes"], columns["kind"])
+        site, session, visit = visits[begins].T
+        return cls(site, session, visit, starts, **columns)
 
 
 def joined(parts: Sequence[Sequences]) -> Sequences:
@@ -162,14 +163,9 @@ def joined(parts: Sequence[Sequences]) -> Sequences:
         return Sequences.of([], [])
     ends = np.cumsum([0, *(int(it.starts[-1]) for it in parts)])
     starts = [it.starts[:-1] + end for it, end in zip(parts, ends, strict=False)]
-    return Sequences(
-        *(np.concatenate([getattr(it, name) for it in parts]) for name in ("site", "session", "visit")),
-        np.concatenate([*starts, ends[-1:]]),
-        *(
-            np.concatenate([getattr(it, name) for it in parts])
-            for name in ("time_ns", "signed_bytes", "kind")
-        ),
-    )
+    names = ("site", "session", "visit", "time_ns", "signed_bytes", "kind")
+    columns = {name: np.concatenate([getattr(it, name) for it in parts]) for name in names}
+    return Sequences(starts=np.concatenate([*starts, ends[-1:]]), **columns)
 
 
 def paired(one: Sequences, other: Sequences) -> tuple[Sequences, Sequences]:

@@ -25,14 +25,15 @@ def _learn(visits: Sequences, classes: Ints, count: int, _seed: int) -> Classifi
 
 def _scores(known: Floats, classes: Ints, count: int, visits: Sequences) -> Floats:
     near = min(NEIGHBOURS, len(known))
-    found = np.zeros((len(visits), count))
+    found: Floats = np.zeros((len(visits), count))
     for begin in range(0, len(visits), _AT_ONCE):
         rows = np.arange(begin, min(begin + _AT_ONCE, len(visits)))
         distances = cdist(visits.take(rows).matrix(known.shape[1]), known, "cityblock")
         order = np.argsort(distances, axis=1, kind="stable")[:, :near]
         for place in range(near):
             np.add.at(found, (rows, classes[order[:, place]]), _WEIGHTS[place])
-    return found / _WEIGHTS[:near].sum()
+    found /= _WEIGHTS[:near].sum()
+    return found
 
 
 KNN = Attack("knn", "nearest neighbours on the sizes of packets as they come", _learn)
