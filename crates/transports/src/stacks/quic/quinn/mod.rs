@@ -154,6 +154,21 @@ impl Quinn {
         config.transport_config(self.transport.config(counts, events)?);
         Ok(config)
     }
+
+    /// Opens an endpoint at `at` that talks to `peer`.
+    fn open(
+        &self,
+        session: &Arc<Session>,
+        at: SocketAddr,
+        peer: SocketAddr,
+        server: Option<Acceptor>,
+    ) -> Result<Driver<QuinnEngine>, Failure> {
+        let config = Arc::new(EndpointConfig::default());
+        let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
+        let now_ns = session.ctx.clock.now_ns();
+        let engine = QuinnEngine::new(config, server, peer, self.transport.pad_to_mtu, now_ns);
+        Ok(Driver::new(session, socket, engine, now_ns))
+    }
 }
 
 fn no_initial_suite(error: impl std::fmt::Display) -> Failure {
@@ -190,7 +205,7 @@ impl Stack for Quinn {
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, PROTOCOL)?);
-        let driver = open(session, destination, source, server)?;
+        let driver = self.open(session, destination, source, server)?;
         Ok(Box::new(QuicListener { driver, accept: QuinnLink::accept, datagrams: self.datagrams }))
     }
 
@@ -198,7 +213,7 @@ impl Stack for Quinn {
         let Context { source, destination, .. } = session.ctx;
         let counts = Arc::default();
         let config = self.client(session, PROTOCOL, &counts)?;
-        let driver = open(session, source, destination, None)?;
+        let driver = self.open(session, source, destination, None)?;
         let handle = {
             let mut state = driver.lock();
             let now_ns = state.now_ns();
@@ -215,17 +230,4 @@ impl Stack for Quinn {
         }
         Ok(Box::new(connection))
     }
-}
-
-/// Opens an endpoint at `at` that talks to `peer`.
-fn open(
-    session: &Arc<Session>,
-    at: SocketAddr,
-    peer: SocketAddr,
-    server: Option<Acceptor>,
-) -> Result<Driver<QuinnEngine>, Failure> {
-    let config = Arc::new(EndpointConfig::default());
-    let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
-    let now_ns = session.ctx.clock.now_ns();
-    Ok(Driver::new(session, socket, QuinnEngine::new(config, server, peer, now_ns), now_ns))
 }

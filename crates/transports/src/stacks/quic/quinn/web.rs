@@ -14,9 +14,9 @@ use quinn_proto::{
     WriteError,
 };
 
+use super::Quinn;
 use super::engine::{Link, On, QuinnEngine};
 use super::link::loss;
-use super::{Quinn, open};
 use crate::context::Context as Surroundings;
 use crate::error::Failure;
 use crate::secure::SERVER_NAME;
@@ -40,7 +40,7 @@ impl Quinn {
     pub(crate) fn web_listen(&self, session: &Arc<Session>, protocol: &[u8]) -> Result<WebEndpoint, Failure> {
         let Surroundings { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, protocol)?);
-        Ok(WebEndpoint { driver: open(session, destination, source, server)? })
+        Ok(WebEndpoint { driver: self.open(session, destination, source, server)? })
     }
 
     /// An endpoint at the source of `session` that opens connections to its destination.
@@ -49,7 +49,7 @@ impl Quinn {
     /// As for [`Quinn::web_listen`].
     pub(crate) fn web_open(&self, session: &Arc<Session>) -> Result<WebEndpoint, Failure> {
         let Surroundings { source, destination, .. } = session.ctx;
-        Ok(WebEndpoint { driver: open(session, source, destination, None)? })
+        Ok(WebEndpoint { driver: self.open(session, source, destination, None)? })
     }
 
     /// A connection of `endpoint` for `protocol`, that was just asked for.
