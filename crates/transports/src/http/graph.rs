@@ -205,6 +205,6 @@ mod tests {
     fn without_its_origin_an_object_fails_and_what_it_names_is_not_asked_for() {
         let mut graph = Graph::of(&[(0, 0), (0, 1), (1, 0), (0, 0)]);
         graph.unreachable = Some(1);
-        assert_eq!(graph.loaded(), ["open 0", "0 there", "3 there", "1 unreachable"]);
+        assert_eq!(graph.loaded(), ["open 0", "0 there", "1 unreachable", "3 there"]);
     }
 }
