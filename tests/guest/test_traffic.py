@@ -86,6 +86,7 @@ def test_every_version_has_the_same_visits(seen: dict[str, Sequences]) -> None:
 
 
 def test_padding_by_the_stack_leaves_no_short_packet_and_costs_bytes(seen: dict[str, Sequences]) -> None:
+    """That these visits come to their end at all takes PINGs: without them half of them stood still."""
     plain, padded = seen["h3"], seen["h3-padded"]
     short = [np.abs(it.signed_bytes[it.kind == QUIC_DATA]) < 1228 for it in (plain, padded)]
     assert short[0].mean() > 0.1

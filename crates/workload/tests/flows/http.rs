@@ -142,15 +142,6 @@ fn an_object_is_asked_for_when_the_one_that_names_it_is_there_over_the_connectio
     }
 }
 
-/// Padded acknowledgements of a long file must not fill the window that the next request needs.
-#[test]
-fn who_pads_can_ask_again_after_a_long_file() {
-    let objects = [(0, 0, 3_000_000), (0, 0, 3_000_000), (1, 0, 3_000_000)];
-    let params = json!({"pad_to_mtu": true, "idle_timeout_s": 2.0});
-    let report = run(&graph_page(&objects, "quic-quinn", &params, "3"), context());
-    assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None));
-}
-
 #[test]
 fn graphs_that_cannot_be_loaded_are_refused() {
     let refused = |objects: &[(usize, usize, u64)], http: &str| {
