@@ -37,7 +37,9 @@ REST = MappingProxyType(
 
 def play_experiment(block: Block, folder: Path) -> None:
     """Multiply an experiment out; what it names beside itself is in `folder`."""
-    given = tomllib.loads(block.text)
+    given = set(tomllib.loads(block.text))
+    if "flow" in given:
+        given.add("workload")
     text = block.text + "".join(section for name, section in REST.items() if name not in given)
     runs = expand(parse_experiment(text, block.name, folder, repetitions=1))
     assert runs

@@ -1,9 +1,9 @@
 """What a bench is: what it measures under which conditions, and the table that it leaves.
 
-A bench runs on this machine's own kernel, in real time: computing costs nothing in a guest's virtual time.
-Its table has one row for each condition and repetition, in columns like those of flows, so that claims and
-figures of a study select from it as they do from results (docs/formats/study.md). One file a bench, one line
-in `gauntlet.benches.registry`.
+Most benches run on this machine's own kernel, in real time: computing costs nothing in a guest's virtual
+time. Others compute what is no number of a flow (`traffic_sites`). A bench's table has one row for each
+condition and repetition, in columns like those of flows, so that claims and figures of a study select from it
+as they do from results (docs/formats/study.md). One file a bench, one line in `gauntlet.benches.registry`.
 """
 
 import json

@@ -9,6 +9,7 @@ from gauntlet.benches import (
     space_memory,
     space_messages,
     space_sizes,
+    traffic_sites,
 )
 from gauntlet.benches.contract import Bench
 
@@ -27,6 +28,7 @@ _ALL: tuple[Bench, ...] = (
     space_attacks.DTLS,
     space_elsewhere.SIZES,
     space_elsewhere.INSTRUCTIONS,
+    traffic_sites.BENCH,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import pages, protocols, workloads
+from gauntlet.experiment import pages, protocols, sites, workloads
 from gauntlet.experiment.runspec import FlowSpec
 from gauntlet.experiment.schema import FlowSection
 
@@ -54,14 +54,28 @@ def latest_s(flow: FlowSpec) -> float:
 
 
 def begun(flows: tuple[FlowSpec, ...], link_seed: int) -> tuple[FlowSpec, ...]:
-    """Of sessions that are alike each begins at a place of the interval that the repetition draws for it, the
-    same for every protocol."""
-    return tuple(
-        flow
-        if flow.session is None
-        else dataclasses.replace(flow, start_s=round(flow.start_s + _place(link_seed, index, flow), _DIGITS))
-        for index, flow in enumerate(flows)
-    )
+    """What a repetition draws for its flows, the same for every protocol: of sessions that are alike each
+    begins at a place of the interval, and a site is what a visit finds.
+    """
+    return tuple(_drawn(flow, index, link_seed) for index, flow in enumerate(flows))
+
+
+def _drawn(flow: FlowSpec, index: int, link_seed: int) -> FlowSpec:
+    if flow.session is not None:
+        start_s = round(flow.start_s + _place(link_seed, index, flow), _DIGITS)
+        return dataclasses.replace(flow, start_s=start_s)
+    site = None if flow.page is None else sites.number(flow.page)
+    if site is None:
+        return flow
+    return dataclasses.replace(flow, **_files(sites.visit(site, link_seed, index)))
+
+
+def _files(page: pages.Page) -> dict[str, Any]:
+    """The keys of a flow that say what a page consists of."""
+    return {
+        "objects": [file.planned() for file in page],
+        "size_bytes": sum(file.size_bytes for file in page),
+    }
 
 
 def _place(link_seed: int, index: int, flow: FlowSpec) -> float:
@@ -120,7 +134,10 @@ def _flow(
     page: pages.Page = ()
     if section.http is not None and section.page is not None:
         pages.check_http(section.http, key, protocol.stack)
-        page = pages.load(section.page, folder)
+        site = sites.number(section.page)
+        page = pages.load(section.page, folder) if site is None else sites.usual(site)
+        pages.check_graph(section.http, page)
+    files: dict[str, Any] = _files(page) if page else {"size_bytes": section.size}
     options: dict[str, Any] = {key: fit.value_s(round_trip_s) for key, fit in protocol.fitted.items()}
     for name, plan_name in protocols.OPTIONS.items():
         value = getattr(section, name)
@@ -148,10 +165,9 @@ def _flow(
         freshness=section.freshness,
         warm_up_s=section.warm_up,
         connection=section.connection,
-        size_bytes=sum(file.size_bytes for file in page) if page else section.size,
         pages=section.pages,
         page=section.page,
-        objects=[{"object": file.name, "size_bytes": file.size_bytes} for file in page],
+        **files,
         http=section.http,
         connections=section.connections,
         options=options,

@@ -27,6 +27,8 @@ MOST_CONNECTIONS = 6
 """Connections at a time that a browser keeps to a server with HTTP/1.1, as Chrome and Firefox do."""
 LONGEST_NAME = 200
 """Letters of a file's name that are kept; it becomes part of the path that is asked for."""
+MOST_ORIGINS = 100
+"""Origins of a page. The guest refuses more."""
 
 _QUIC_STACKS = player.stacks_with("http3")
 """Stacks of the guest over which HTTP/3 goes."""
@@ -42,10 +44,23 @@ class PageObject:
 
     name: str
     size_bytes: int
+    after: int = 0
+    """The place of the file that names it; of the first, which nothing names, 0."""
+    origin: int = 0
+    """The number of the origin that it comes from."""
+
+    def planned(self) -> dict[str, str | int]:
+        """As the plan has it."""
+        graph = {"after": self.after, "origin": self.origin}
+        return {
+            "object": self.name,
+            "size_bytes": self.size_bytes,
+            **{key: value for key, value in graph.items() if value},
+        }
 
 
 Page = tuple[PageObject, ...]
-"""The files of a page in the order in which they are asked for; the first names the others."""
+"""The files of a page in the order in which they are asked for, each behind the one that names it."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +127,8 @@ def load(name: str, folder: Path) -> Page:
     read = _READERS.get(Path(name).suffix.lower())
     if read is None:
         raise UserError(
-            f"there is no page '{name}'; choose {' or '.join(RECIPES)}, or give a file list "
-            f"({', '.join(_READERS)})."
+            f"there is no page '{name}'; choose {' or '.join(RECIPES)}, or a site such as site-12, or give a "
+            f"file list ({', '.join(_READERS)})."
         )
     path = folder / name
     try:
@@ -143,11 +158,23 @@ def check_http(http: str, protocol: str, stack: str) -> None:
         )
 
 
+def check_graph(http: str, page: Page) -> None:
+    """Refuse files that name each other, or other origins, where a connection takes one request at a time."""
+    if http not in ("2", "3") and any(file.after or file.origin for file in page):
+        raise UserError(
+            f'http = "{http}" loads the files of a page one by one, and those of this page name each other '
+            'or come from several origins; choose http = "2" or "3".'
+        )
+
+
 class _Entry(Strict):
     """One file of a list."""
 
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     size_bytes: Annotated[int, Field(ge=0)]
+    after: str | None = None
+    """The file that names it; None: the first."""
+    origin: Annotated[int, Field(ge=0, lt=MOST_ORIGINS)] = 0
 
 
 class _FileList(Strict):
@@ -167,7 +194,18 @@ def _from_toml(text: str) -> Page:
         raise UserError(f"not valid TOML: {error}.") from None
     except ValidationError as error:
         raise UserError(sentence(error, _place)) from None
-    return tuple(PageObject(entry.name, entry.size_bytes) for entry in entries)
+    places: dict[str, int] = {}
+    page = []
+    for place, entry in enumerate(entries):
+        if entry.after is not None and entry.after not in places:
+            raise UserError(
+                f"entry {place + 1} ({entry.name}): there is no file '{entry.after}' before it; name one "
+                "that stands before it, or leave 'after' out."
+            )
+        after = 0 if entry.after is None else places[entry.after]
+        page.append(PageObject(entry.name, entry.size_bytes, after, entry.origin))
+        places.setdefault(entry.name, place)
+    return tuple(page)
 
 
 def _from_csv(text: str) -> Page:

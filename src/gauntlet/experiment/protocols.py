@@ -68,6 +68,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "idle_timeout": "idle_timeout_s",
         "max_ack_delay": "max_ack_delay_s",
         "initial_cwnd": "initial_window_bytes",
+        "pad_to_mtu": "pad_to_mtu",
         "cipher": "cipher",
         "frame": "frame_bytes",
         "fop_window": "window_frames",

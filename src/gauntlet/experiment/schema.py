@@ -240,6 +240,8 @@ class FlowSection(Strict):
     """For how long QUIC asks the other end to hold back an acknowledgement at most; None: the library's."""
     initial_cwnd: Size | None = None
     """QUIC's first congestion window; None: the library's."""
+    pad_to_mtu: bool | None = None
+    """Whether QUIC pads packets behind the handshake to the longest that the path takes; None: no."""
     cipher: Literal["aes-256-gcm", "aes-128-gcm", "aes-256-cmac"] | None = None
     """By what SDLS protects frames; None: AES-256-GCM."""
     frame: Size | None = None

@@ -61,16 +61,16 @@ pub struct Opened {
     pub secured_ns: Option<i64>,
 }
 
-/// Who asks for objects, in their order. What it is told is noted by the object's number.
+/// Who asks for objects, each once the one that names it is there. What it is told is noted by the object's number.
 pub trait Browser {
-    /// How many objects were not asked for yet.
-    fn left(&self) -> usize;
+    /// How many objects can be asked for now: they are known, and were not asked for yet.
+    fn known(&self) -> usize;
 
-    /// Whether the first object, which names the others, is there.
-    fn knows_the_others(&self) -> bool;
+    /// Asks for the next of them at `now_ns`; returns its number, `None` when none is known.
+    fn ask(&self, now_ns: i64) -> Option<usize>;
 
-    /// Asks for the next object at `now_ns`; returns its number.
-    fn ask(&self, now_ns: i64) -> usize;
+    /// The number of the origin that an object comes from.
+    fn origin(&self, object: usize) -> usize;
 
     /// The path to ask for.
     fn path(&self, object: usize) -> String;

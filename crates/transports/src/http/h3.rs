@@ -4,12 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
-use futures_util::future::join_all;
 use h3::client::SendRequest;
 use h3::error::StreamError;
 
 use super::answer::{answer, check_found, request, with_body};
 use super::carrier::{Browser, HttpCarrier, Opened, Site, Version};
+use super::graph::{self, Multiplexed};
 use super::sentence::failure;
 use super::tasks::{Tasks, Waits, run};
 use crate::error::Failure;
@@ -43,12 +43,10 @@ impl HttpCarrier for Quinn {
         version: Version,
         _connections: usize,
     ) -> Result<(), Failure> {
-        loop {
+        while browser.known() > 0 {
             load_over_one(self, session, browser, version)?;
-            if browser.left() == 0 || !browser.knows_the_others() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn serve(&self, session: &Arc<Session>, site: &Rc<dyn Site>, _version: Version) -> Result<(), Failure> {
@@ -56,79 +54,94 @@ impl HttpCarrier for Quinn {
     }
 }
 
-/// Opens a connection and loads the next object over it; all that are left, unless each has a connection of its own.
+/// Opens a socket and loads over it all that becomes known; only the next object, if each has a connection of its own.
 fn load_over_one(
     quinn: &Quinn,
     session: &Arc<Session>,
     browser: &dyn Browser,
     version: Version,
 ) -> Result<(), Failure> {
-    let asked = browser.ask(session.ctx.clock.now_ns());
-    let (endpoint, connection) = match quinn.web_connect(session, HTTP3) {
-        Ok(opening) => opening,
+    let endpoint = match quinn.web_open(session) {
+        Ok(endpoint) => endpoint,
         Err(failure) => {
-            browser.over(asked, Err(failure), session.ctx.clock.now_ns());
+            let now_ns = session.ctx.clock.now_ns();
+            if let Some(asked) = browser.ask(now_ns) {
+                browser.over(asked, Err(failure), now_ns);
+            }
             return Ok(());
         }
     };
     let tasks = Tasks::default();
-    let client = Client { browser, session, connection, endpoint: &endpoint, tasks: tasks.clone() };
-    run(&tasks, &endpoint, LOADING, client.load(asked, version))
+    let client = Client { browser, session, quinn, endpoint: &endpoint, tasks: tasks.clone() };
+    run(&tasks, &endpoint, LOADING, client.load(version))
 }
 
-/// What a browser needs to ask over a connection.
+/// What a browser needs to open connections and to ask over them.
 struct Client<'a> {
     browser: &'a dyn Browser,
-    session: &'a Session,
-    connection: WebConnection,
+    session: &'a Arc<Session>,
+    quinn: &'a Quinn,
     endpoint: &'a WebEndpoint,
     tasks: Tasks<'a>,
 }
 
-type Sender = SendRequest<WebConnection, Bytes>;
+/// What takes requests on a connection.
+#[derive(Clone)]
+struct Sender {
+    requests: SendRequest<WebConnection, Bytes>,
+    connection: WebConnection,
+}
 
-impl Client<'_> {
-    async fn load(self, first: usize, version: Version) {
-        let mut sender = match self.open(first).await {
-            Ok(sender) => sender,
-            Err(failure) => return self.browser.over(first, Err(failure), self.endpoint.now_ns()),
-        };
-        self.fetch(&mut sender, first).await;
-        if version.is_fresh() || !self.browser.knows_the_others() {
-            return;
-        }
-        let asked: Vec<_> =
-            (0..self.browser.left()).map(|_| self.browser.ask(self.endpoint.now_ns())).collect();
-        join_all(asked.into_iter().map(async |asked| self.fetch(&mut sender.clone(), asked).await)).await;
+/// Why a connection broke, which says more than what a stream over it reports.
+fn failed(connection: &WebConnection, error: &(dyn std::error::Error + 'static)) -> Failure {
+    connection.lost(ANSWER).unwrap_or_else(|| failure(ANSWER, error))
+}
+
+impl Multiplexed for Client<'_> {
+    type Sender = Sender;
+
+    fn now_ns(&self) -> i64 {
+        self.endpoint.now_ns()
     }
 
     async fn open(&self, asked: usize) -> Result<Sender, Failure> {
-        let established_ns = self.connection.established(self.session.ctx.destination).await?;
+        let connection = self.quinn.web_connect(self.session, self.endpoint, HTTP3)?;
+        let established_ns = connection.established(self.session.ctx.destination).await?;
         self.browser.opened(asked, Opened { connected_ns: Some(established_ns), secured_ns: None });
         // Frames that mean nothing (RFC 9114, section 7.2.8) are drawn at random: they would only blur comparisons.
-        let (mut driver, sender) = h3::client::builder()
+        let (mut driver, requests) = h3::client::builder()
             .send_grease(false)
-            .build::<_, _, Bytes>(self.connection.clone())
+            .build::<_, _, Bytes>(connection.clone())
             .await
-            .map_err(|error| self.failed(&error))?;
+            .map_err(|error| failed(&connection, &error))?;
         // What goes wrong with it, those who ask over it hear too.
         self.tasks.spawn(async move { drop(driver.wait_idle().await) });
-        Ok(sender)
+        Ok(Sender { requests, connection })
     }
 
-    fn failed(&self, error: &(dyn std::error::Error + 'static)) -> Failure {
-        self.connection.lost(ANSWER).unwrap_or_else(|| failure(ANSWER, error))
-    }
-
-    async fn fetch(&self, sender: &mut Sender, asked: usize) {
-        let outcome = self.try_fetch(sender, asked).await;
+    async fn fetch(&self, mut sender: Sender, asked: usize) {
+        let outcome = self.try_fetch(&mut sender, asked).await;
         self.browser.over(asked, outcome, self.endpoint.now_ns());
+    }
+}
+
+impl Client<'_> {
+    async fn load(self, version: Version) {
+        if !version.is_fresh() {
+            return graph::load(&self, self.browser).await;
+        }
+        let Some(asked) = self.browser.ask(self.now_ns()) else { return };
+        match self.open(asked).await {
+            Ok(sender) => self.fetch(sender, asked).await,
+            Err(failure) => self.browser.over(asked, Err(failure), self.now_ns()),
+        }
     }
 
     async fn try_fetch(&self, sender: &mut Sender, asked: usize) -> Result<(), Failure> {
-        let failed = |error: StreamError| self.failed(&error);
+        let Sender { requests, connection } = sender;
+        let failed = |error: StreamError| failed(connection, &error);
         let request = with_body(request(&format!("https://{SERVER_NAME}{}", self.browser.path(asked))), ())?;
-        let mut stream = sender.send_request(request).await.map_err(failed)?;
+        let mut stream = requests.send_request(request).await.map_err(failed)?;
         stream.finish().await.map_err(failed)?;
         let response = stream.recv_response().await.map_err(failed)?;
         check_found(response.status())?;

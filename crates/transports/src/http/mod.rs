@@ -11,6 +11,7 @@
 
 mod answer;
 pub(crate) mod carrier;
+mod graph;
 mod h3;
 mod sentence;
 mod sockets;

@@ -19,6 +19,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::answer::{answer, check_found, request, with_body};
 use super::carrier::{Browser, HttpCarrier, Opened, Site, Version};
+use super::graph::{self, Multiplexed};
 use super::sentence::failure;
 use super::stream::{Listener, Reactor, Stream, StreamCarrier};
 use super::tasks::{Tasks, run};
@@ -81,7 +82,7 @@ impl<T: StreamCarrier> HttpCarrier for T {
         };
         run(&tasks, &*reactor, LOADING, async move {
             match version {
-                Version::Two => client.load_at_once().await,
+                Version::Two => graph::load(&client, browser).await,
                 _ => client.load_in_turn(connections).await,
             }
         })
@@ -92,48 +93,51 @@ impl<T: StreamCarrier> HttpCarrier for T {
     }
 }
 
+impl Multiplexed for Client<'_> {
+    type Sender = http2::SendRequest<Empty<Bytes>>;
+
+    fn now_ns(&self) -> i64 {
+        self.reactor.now_ns()
+    }
+
+    async fn open(&self, asked: usize) -> Result<Self::Sender, Failure> {
+        match self.connect(asked).await? {
+            Sender::Two(sender) => Ok(sender),
+            Sender::One(_) => Err(Failure::new("a connection of HTTP/1.1 takes one request at a time")),
+        }
+    }
+
+    async fn fetch(&self, sender: Self::Sender, asked: usize) {
+        let outcome = self.try_fetch(&mut Sender::Two(sender), asked).await;
+        self.browser.over(asked, outcome, self.reactor.now_ns());
+    }
+}
+
 impl Client<'_> {
     /// The first object, then the others over up to `connections` connections, one at a time on each.
     async fn load_in_turn(&self, connections: usize) {
         let mut first = None;
         self.fetch_next(&mut first).await;
-        if !self.browser.knows_the_others() {
-            return;
-        }
         let at_a_time = if self.version.is_fresh() { 1 } else { connections };
-        let others = at_a_time.min(self.browser.left());
+        let others = at_a_time.min(self.browser.known());
         let kept = std::iter::once(first).chain(std::iter::repeat_with(|| None)).take(others);
         join_all(kept.map(async |mut kept| {
-            while self.browser.left() > 0 {
+            while self.browser.known() > 0 {
                 self.fetch_next(&mut kept).await;
             }
         }))
         .await;
     }
 
-    /// The first object, then all others at once, over one connection.
-    async fn load_at_once(&self) {
-        let mut kept = None;
-        self.fetch_next(&mut kept).await;
-        let Some(Sender::Two(sender)) = kept.filter(|_| self.browser.knows_the_others()) else { return };
-        let asked: Vec<_> =
-            (0..self.browser.left()).map(|_| self.browser.ask(self.reactor.now_ns())).collect();
-        join_all(asked.into_iter().map(async |asked| {
-            let outcome = self.fetch(&mut Sender::Two(sender.clone()), asked).await;
-            self.browser.over(asked, outcome, self.reactor.now_ns());
-        }))
-        .await;
-    }
-
     /// Fetches the next object over the connection that is kept, or a new one, which is then kept.
     async fn fetch_next(&self, kept: &mut Option<Sender>) {
-        let asked = self.browser.ask(self.reactor.now_ns());
+        let Some(asked) = self.browser.ask(self.reactor.now_ns()) else { return };
         let outcome = async {
             let mut sender = match kept.take() {
                 Some(sender) => sender,
-                None => self.open(asked).await?,
+                None => self.connect(asked).await?,
             };
-            self.fetch(&mut sender, asked).await?;
+            self.try_fetch(&mut sender, asked).await?;
             if !self.version.is_fresh() {
                 *kept = Some(sender);
             }
@@ -143,7 +147,7 @@ impl Client<'_> {
         self.browser.over(asked, outcome, self.reactor.now_ns());
     }
 
-    async fn open(&self, asked: usize) -> Result<Sender, Failure> {
+    async fn connect(&self, asked: usize) -> Result<Sender, Failure> {
         let to = self.session.ctx.destination;
         let socket = self.carrier.at_source(self.session)?;
         let stream = Stream::connect(socket, to, &self.reactor, self.carrier.longest_write()).await?;
@@ -182,7 +186,7 @@ impl Client<'_> {
         Ok(Sender::One(sender))
     }
 
-    async fn fetch(&self, sender: &mut Sender, asked: usize) -> Result<(), Failure> {
+    async fn try_fetch(&self, sender: &mut Sender, asked: usize) -> Result<(), Failure> {
         let failed = |error: hyper::Error| failure(ANSWER, &error);
         let response = match sender {
             Sender::One(sender) => {

@@ -107,6 +107,52 @@ fn a_page_of_many_objects_arrives_whole_over_one_connection() {
     }
 }
 
+/// A page whose objects name each other, each as (what names it, origin, bytes).
+fn graph_page(objects: &[(usize, usize, u64)], stack: &str, stack_params: &Value, http: &str) -> FlowSpec {
+    let sizes_bytes: Vec<_> = objects.iter().map(|(.., size_bytes)| *size_bytes).collect();
+    let mut spec = page_of(&sizes_bytes, stack, stack_params, http, None);
+    for (index, (after, origin, _)) in objects.iter().enumerate() {
+        spec.app_params["objects"][index]["after"] = json!(after);
+        spec.app_params["objects"][index]["origin"] = json!(origin);
+    }
+    spec
+}
+
+#[test]
+fn an_object_is_asked_for_when_the_one_that_names_it_is_there_over_the_connection_of_its_origin() {
+    let objects = [(0, 0, 9000), (0, 1, 30_000), (0, 0, 400), (0, 1, 50), (1, 1, 2000), (4, 2, 700)];
+    for (stack, params, http) in
+        [("tcp", reno(), "2"), ("tls", reno(), "2"), ("quic-quinn", json!({"pad_to_mtu": true}), "3")]
+    {
+        let report = run(&graph_page(&objects, stack, &params, http), context());
+        assert_eq!((report.result.outcome, &report.result.reason), ("ok", &None), "{stack}");
+        let row = |index: usize| {
+            let name = format!("file {index}");
+            report.exchanges.iter().find(|row| row.object == name).expect("every object was asked for")
+        };
+        for (index, (after, _, size_bytes)) in objects.iter().enumerate().skip(1) {
+            assert_eq!((row(index).outcome.as_str(), row(index).size_bytes), (OK, *size_bytes), "{stack}");
+            assert!(
+                row(index).requested_ns >= row(*after).completed_ns.expect("it is there"),
+                "{stack} {index}"
+            );
+        }
+        let opened = (0..objects.len()).filter(|index| row(*index).connected_ns.is_some());
+        assert_eq!(opened.collect::<Vec<_>>(), [0, 1, 5], "{stack}: the first of each origin");
+    }
+}
+
+#[test]
+fn graphs_that_cannot_be_loaded_are_refused() {
+    let refused = |objects: &[(usize, usize, u64)], http: &str| {
+        graph_page(objects, "tcp", &reno(), http).check().err().expect("it is refused").to_string()
+    };
+    assert!(refused(&[(0, 0, 1), (1, 0, 1)], "2").contains("`after` of object 1 is 1"));
+    assert!(refused(&[(1, 0, 1), (0, 0, 1)], "2").contains("`after` of object 0 is 1"));
+    assert!(refused(&[(0, 0, 1), (0, 100, 1)], "2").contains("must be below 100"));
+    assert!(refused(&[(0, 0, 1), (0, 1, 1)], "1.1").contains("choose \"2\" or \"3\""));
+}
+
 #[test]
 fn one_connection_is_one_connection() {
     let report = run(&page("tcp", &reno(), "1.1", Some(1)), context());

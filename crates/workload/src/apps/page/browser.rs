@@ -1,6 +1,7 @@
 //! What a browser knows of the objects that it asks for.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use transports::{Failure, Opened, Session};
@@ -16,6 +17,12 @@ pub(super) struct Browser {
     notes: RefCell<Loaded>,
     /// Bytes of each object so far.
     arrived_bytes: RefCell<Vec<u64>>,
+    /// The objects that each object names.
+    names: Vec<Vec<usize>>,
+    /// Those that can be asked for.
+    known: RefCell<VecDeque<usize>>,
+    /// Where each object that was asked for stands among the exchanges.
+    rows: RefCell<Vec<Option<usize>>>,
 }
 
 /// What became of a page.
@@ -31,7 +38,13 @@ impl Browser {
     pub(super) fn new(page: Page, session: &Arc<Session>) -> Self {
         let arrived_bytes = RefCell::new(vec![0; page.len()]);
         let notes = RefCell::new(Loaded { exchanges: Vec::new(), received: Received::new(false) });
-        Self { page, session: Arc::clone(session), notes, arrived_bytes }
+        let mut names = vec![Vec::new(); page.len()];
+        for object in 1..page.len() {
+            names[page.object(object).after].push(object);
+        }
+        let known = RefCell::new(VecDeque::from([0]));
+        let rows = RefCell::new(vec![None; page.len()]);
+        Self { page, session: Arc::clone(session), notes, arrived_bytes, names, known, rows }
     }
 
     /// What became of the page. Objects that are under way failed for the reason that `ended` the flow.
@@ -47,25 +60,27 @@ impl Browser {
     }
 
     fn note(&self, object: usize, note: impl FnOnce(&mut Exchange)) {
-        note(&mut self.notes.borrow_mut().exchanges[object]);
+        let row = self.rows.borrow()[object].expect("only an object that was asked for is told of");
+        note(&mut self.notes.borrow_mut().exchanges[row]);
     }
 }
 
 impl transports::Browser for Browser {
-    fn left(&self) -> usize {
-        self.page.len() - self.notes.borrow().exchanges.len()
+    fn known(&self) -> usize {
+        self.known.borrow().len()
     }
 
-    fn knows_the_others(&self) -> bool {
-        self.notes.borrow().exchanges.first().is_some_and(|first| first.outcome == OK)
-    }
-
-    fn ask(&self, now_ns: i64) -> usize {
+    fn ask(&self, now_ns: i64) -> Option<usize> {
+        let number = self.known.borrow_mut().pop_front()?;
         let exchanges = &mut self.notes.borrow_mut().exchanges;
-        let number = exchanges.len();
+        self.rows.borrow_mut()[number] = Some(exchanges.len());
         let object = self.page.object(number);
         exchanges.push(Exchange::begun(object.name.clone(), object.size_bytes, now_ns, String::new()));
-        number
+        Some(number)
+    }
+
+    fn origin(&self, object: usize) -> usize {
+        self.page.object(object).origin
     }
 
     fn path(&self, object: usize) -> String {
@@ -111,6 +126,7 @@ impl transports::Browser for Browser {
                     row.outcome = OK.to_owned();
                 });
                 self.notes.borrow_mut().received.messages += 1;
+                self.known.borrow_mut().extend(&self.names[object]);
             }
             Err(failure) => {
                 // What ended the flow says more than what it did to the connection.

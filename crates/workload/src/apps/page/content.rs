@@ -23,6 +23,19 @@ pub(super) struct Object {
     pub(super) name: String,
     /// Its length.
     pub(super) size_bytes: u64,
+    /// The number of the object that names it, which comes before it; of the first, which nothing names, 0.
+    #[serde(default)]
+    pub(super) after: usize,
+    /// The number of the origin that it comes from. Each has connections of its own.
+    #[serde(default)]
+    pub(super) origin: usize,
+}
+
+impl Object {
+    /// Whether it comes from the first origin, and the first object names it.
+    pub(super) fn is_flat(&self) -> bool {
+        (self.after, self.origin) == (0, 0)
+    }
 }
 
 /// A page: the objects stand one after the other in one long pattern that follows from the seed.
@@ -33,7 +46,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// A page of these objects, the first of which names the others.
+    /// A page of these objects.
     pub(super) fn new(objects: Vec<Object>, seed: u64) -> Self {
         let offsets = objects
             .iter()
@@ -127,7 +140,12 @@ mod tests {
         let objects = sizes
             .iter()
             .enumerate()
-            .map(|(index, size_bytes)| Object { name: format!("a b/{index}.gif"), size_bytes: *size_bytes })
+            .map(|(index, size_bytes)| Object {
+                name: format!("a b/{index}.gif"),
+                size_bytes: *size_bytes,
+                after: 0,
+                origin: 0,
+            })
             .collect();
         Page::new(objects, 9)
     }

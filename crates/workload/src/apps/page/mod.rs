@@ -1,7 +1,8 @@
 //! `page`: a browser loads the files of one web page over HTTP. Its KPI is the download time of the page.
 //!
 //! The receiving half of the flow is the browser, which opens the connections; the sending half is the server. Each file
-//! is an exchange with instants as the browser sees them: the first file names the others, so it is loaded first.
+//! is an exchange with instants as the browser sees them: the first file names others, which may name more, and a file is
+//! asked for when the one that names it is there.
 
 mod browser;
 mod content;
@@ -26,6 +27,9 @@ const MOST_CONNECTIONS: usize = 6;
 
 /// Most files of a page: far more than any page has.
 const MOST_OBJECTS: usize = 100_000;
+
+/// Most origins of a page, each of which is a connection.
+const MOST_ORIGINS: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +68,34 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>,
     if !(1..=MOST_CONNECTIONS).contains(&connections) {
         return wrong(format!("`connections` is {connections}; it must be from 1 to {MOST_CONNECTIONS}"));
     }
+    if let Err(what) = check_graph(version, &objects) {
+        return wrong(what);
+    }
     Ok(Box::new(PageLoad { version, objects, connections }))
+}
+
+/// Whether files can be loaded one after the other as they name each other, from where they are.
+///
+/// # Errors
+/// Which file cannot be, counted from 0, and what would be right.
+fn check_graph(version: Version, objects: &[Object]) -> Result<(), String> {
+    let takes_any = matches!(version, Version::Two | Version::Three);
+    for (number, object) in objects.iter().enumerate() {
+        let Object { after, origin, .. } = object;
+        if *after >= number.max(1) {
+            return Err(format!("`after` of object {number} is {after}; it must name an object before it"));
+        }
+        if *origin >= MOST_ORIGINS {
+            return Err(format!("`origin` of object {number} is {origin}; it must be below {MOST_ORIGINS}"));
+        }
+        if !(takes_any || object.is_flat()) {
+            return Err(format!(
+                "object {number} has `after` or `origin`, which `http` \"{}\" does not take; choose \"2\" or \"3\"",
+                version.name()
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl PageLoad {

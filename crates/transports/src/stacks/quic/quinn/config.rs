@@ -58,6 +58,8 @@ pub(super) struct Transport {
     pub(super) idle_timeout: Option<Duration>,
     pub(super) buffers: Buffers,
     pub(super) long: LongDelay,
+    /// Whether packets behind the handshake are padded with PADDING frames (RFC 9000, section 19.1).
+    pub(super) pad_to_mtu: bool,
 }
 
 impl Transport {
@@ -72,6 +74,7 @@ impl Transport {
         let inner = self.congestion_control.factory(self.long.initial_window_bytes);
         transport.congestion_controller_factory(Arc::new(Observing { inner, counts: Arc::clone(counts) }));
         transport.qlog_stream(events);
+        transport.pad_to_mtu(self.pad_to_mtu);
         if let Some(timeout) = self.idle_timeout {
             let timeout = timeout
                 .try_into()

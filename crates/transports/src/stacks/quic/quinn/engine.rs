@@ -100,17 +100,21 @@ pub(super) struct QuinnEngine {
     woken: bool,
     /// Whose connections are taken, or to whom they are opened.
     peer: SocketAddr,
+    /// Packets are padded.
+    pads: bool,
     epoch: Epoch,
     /// Where transmissions are put together.
     outbox: Vec<u8>,
 }
 
 impl QuinnEngine {
-    /// An endpoint that talks to `peer`; with a configuration for it, one that takes connections. Now is `now_ns`.
+    /// An endpoint that talks to `peer`; with a configuration for it, one that takes connections. `pads` says whether
+    /// its connections pad their packets. Now is `now_ns`.
     pub(super) fn new(
         config: Arc<EndpointConfig>,
         server: Option<Acceptor>,
         peer: SocketAddr,
+        pads: bool,
         now_ns: i64,
     ) -> Self {
         Self {
@@ -126,6 +130,7 @@ impl QuinnEngine {
             waits_for_arrival: None,
             woken: false,
             peer,
+            pads,
             epoch: Epoch::new(now_ns),
             outbox: Vec::new(),
         }
@@ -243,6 +248,9 @@ impl Engine for QuinnEngine {
             while let Some(event) = link.quic.poll() {
                 told = true;
                 self.woken |= link.wake(&event);
+                if self.pads && brings_data(&event) {
+                    link.quic.ping();
+                }
                 match event {
                     Event::Connected => link.connected_ns = Some(now_ns),
                     Event::ConnectionLost { reason } => link.lost = Some(reason),
@@ -269,6 +277,16 @@ impl Engine for QuinnEngine {
         let due = self.links.values_mut().filter_map(|link| link.quic.poll_timeout()).min();
         due.map_or(i64::MAX, |due| epoch.ns(due))
     }
+}
+
+/// Whether an event tells of data. Who pads acknowledges with packets that count as in flight and that nobody has to
+/// acknowledge: without a PING now and then they fill its congestion window, and it can ask for nothing more (RFC 9000,
+/// section 13.2.7).
+fn brings_data(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Stream(StreamEvent::Readable { .. } | StreamEvent::Opened { .. }) | Event::DatagramReceived
+    )
 }
 
 fn batch<'a>(transmit: &Transmit, contents: &'a [u8]) -> Batch<'a> {

@@ -66,6 +66,9 @@ pub(crate) struct Params {
     max_ack_delay_s: Option<f64>,
     /// The congestion window of the first flight.
     initial_window_bytes: Option<u32>,
+    /// Whether packets behind the handshake are padded to the longest that the path takes.
+    #[serde(default)]
+    pad_to_mtu: bool,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
     fault: Option<Fault>,
@@ -96,7 +99,13 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         initial_window_bytes: params.initial_window_bytes,
     };
     Ok(Box::new(Quinn {
-        transport: Transport { congestion_control, idle_timeout, buffers, long },
+        transport: Transport {
+            congestion_control,
+            idle_timeout,
+            buffers,
+            long,
+            pad_to_mtu: params.pad_to_mtu,
+        },
         datagrams: params.datagrams,
         early_data,
         credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data, fault }),
@@ -145,6 +154,22 @@ impl Quinn {
         config.transport_config(self.transport.config(counts, events)?);
         Ok(config)
     }
+
+    /// Opens an endpoint at `at` that talks to `peer`.
+    fn open(
+        &self,
+        session: &Arc<Session>,
+        at: SocketAddr,
+        peer: SocketAddr,
+        server: Option<Acceptor>,
+    ) -> Result<Driver<QuinnEngine>, Failure> {
+        let config = Arc::new(EndpointConfig::default());
+        let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
+        let now_ns = session.ctx.clock.now_ns();
+        let listens = server.is_some();
+        let engine = QuinnEngine::new(config, server, peer, self.transport.pad_to_mtu, now_ns);
+        Ok(Driver::new(session, socket, engine, listens, now_ns))
+    }
 }
 
 fn no_initial_suite(error: impl std::fmt::Display) -> Failure {
@@ -189,7 +214,7 @@ impl Stack for Quinn {
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
         let Context { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, PROTOCOL)?);
-        let driver = open(session, destination, source, server)?;
+        let driver = self.open(session, destination, source, server)?;
         Ok(Box::new(QuicListener { driver, accept: QuinnLink::accept, datagrams: self.datagrams }))
     }
 
@@ -197,7 +222,7 @@ impl Stack for Quinn {
         let Context { source, destination, .. } = session.ctx;
         let counts = Arc::default();
         let config = self.client(session, PROTOCOL, &counts)?;
-        let driver = open(session, source, destination, None)?;
+        let driver = self.open(session, source, destination, None)?;
         let handle = {
             let mut state = driver.lock();
             let now_ns = state.now_ns();
@@ -214,19 +239,4 @@ impl Stack for Quinn {
         }
         Ok(Box::new(connection))
     }
-}
-
-/// Opens an endpoint at `at` that talks to `peer`.
-fn open(
-    session: &Arc<Session>,
-    at: SocketAddr,
-    peer: SocketAddr,
-    server: Option<Acceptor>,
-) -> Result<Driver<QuinnEngine>, Failure> {
-    let config = Arc::new(EndpointConfig::default());
-    let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
-    let now_ns = session.ctx.clock.now_ns();
-    let listens = server.is_some();
-    let engine = QuinnEngine::new(config, server, peer, now_ns);
-    Ok(Driver::new(session, socket, engine, listens, now_ns))
 }

@@ -14,9 +14,9 @@ use quinn_proto::{
     WriteError,
 };
 
+use super::Quinn;
 use super::engine::{Link, On, QuinnEngine};
 use super::link::loss;
-use super::{Quinn, open};
 use crate::context::Context as Surroundings;
 use crate::error::Failure;
 use crate::secure::SERVER_NAME;
@@ -40,29 +40,35 @@ impl Quinn {
     pub(crate) fn web_listen(&self, session: &Arc<Session>, protocol: &[u8]) -> Result<WebEndpoint, Failure> {
         let Surroundings { source, destination, .. } = session.ctx;
         let server = Some(self.server(session, protocol)?);
-        Ok(WebEndpoint { driver: open(session, destination, source, server)? })
+        Ok(WebEndpoint { driver: self.open(session, destination, source, server)? })
     }
 
-    /// An endpoint of its own at the source of `session`, with a connection for `protocol` to the destination that was
-    /// just asked for.
+    /// An endpoint at the source of `session` that opens connections to its destination.
     ///
     /// # Errors
     /// As for [`Quinn::web_listen`].
+    pub(crate) fn web_open(&self, session: &Arc<Session>) -> Result<WebEndpoint, Failure> {
+        let Surroundings { source, destination, .. } = session.ctx;
+        Ok(WebEndpoint { driver: self.open(session, source, destination, None)? })
+    }
+
+    /// A connection of `endpoint` for `protocol`, that was just asked for.
+    ///
+    /// # Errors
+    /// A sentence: a parameter is refused, or there are too many connections.
     pub(crate) fn web_connect(
         &self,
-        session: &Arc<Session>,
+        session: &Session,
+        endpoint: &WebEndpoint,
         protocol: &[u8],
-    ) -> Result<(WebEndpoint, WebConnection), Failure> {
-        let Surroundings { source, destination, .. } = session.ctx;
+    ) -> Result<WebConnection, Failure> {
         let config = self.client(session, protocol, &Arc::default())?;
-        let driver = open(session, source, destination, None)?;
         let handle = {
-            let mut state = driver.lock();
+            let mut state = endpoint.driver.lock();
             let now_ns = state.now_ns();
             state.engine.connect(config, SERVER_NAME, now_ns)?
         };
-        let connection = WebConnection(Arc::new(Shared { driver: driver.clone(), handle }));
-        Ok((WebEndpoint { driver }, connection))
+        Ok(WebConnection(Arc::new(Shared { driver: endpoint.driver.clone(), handle })))
     }
 }
 

@@ -1,0 +1,1 @@
+"""Attacks: who learns from visits whose sites are known, and names the sites of others."""
