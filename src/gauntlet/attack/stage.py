@@ -116,9 +116,11 @@ class Stage:
         *,
         cores: Collection[int] = (),
         share: Share | None = None,
-        environment: Mapping[str, str] | None = None,
+        inside: Path | None = None,
     ) -> Actor:
-        """Start a process in a session of its own, on these cores (none: all) and in this control group."""
+        """Start a process in a session of its own, on these cores (none: all), in this control group and in
+        this folder (none: that of the run).
+        """
 
         def prepare() -> None:
             engine_cores.die_with_parent(signal.SIGKILL)
@@ -134,8 +136,7 @@ class Stage:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=err,
-                cwd=self._folder,
-                env={**os.environ, **(environment or {})},
+                cwd=inside or self._folder,
                 start_new_session=True,
                 preexec_fn=prepare,  # noqa: PLW1509 - one thread starts all of them
             )
