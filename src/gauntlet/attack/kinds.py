@@ -58,10 +58,10 @@ class Kind:
     more: tuple[str, ...] = field(default=())
     """Further arguments."""
 
-    def arguments(self, target: str, protocol: str, dose: int, seconds: int) -> list[str]:
+    def arguments(self, target: str, protocol: str, dose: float, seconds: int) -> list[str]:
         """What `gauntlet-attacker` is asked for."""
         variant = ["--variant", self.variant] if self.variant else []
-        amount = [f"--{self.dose}", str(dose)]
+        amount = [f"--{self.dose}", f"{dose:g}"]
         return [
             self.kind, "--target", target, "--protocol", protocol, *variant, *amount,
             "--seconds", str(seconds), *self.more,

@@ -47,12 +47,16 @@ def _version() -> str:
     return done.stdout.split()[0] if done.stdout.split() else "unknown"
 
 
+def _ready() -> None:
+    _program()
+
+
 CADDY = Server(
     key="caddy",
     words="Caddy",
     protocols=tuple(PROTOCOLS),
     defences={OFF: tuple(PROTOCOLS)},
-    ready=lambda: _program() and None,
+    ready=_ready,
     version=_version,
     launch=_launch,
 )

@@ -99,12 +99,16 @@ def _version() -> str:
     return " ".join(it[1] for it in (number, tls) if it)
 
 
+def _ready() -> None:
+    program()
+
+
 NGINX = Server(
     key="nginx",
     words="nginx",
     protocols=tuple(PROTOCOLS),
     defences={OFF: tuple(PROTOCOLS), RETRY: (H3,)},
-    ready=lambda: program() and None,
+    ready=_ready,
     version=_version,
     launch=_launch,
 )

@@ -27,12 +27,16 @@ def _launch(wanted: Wanted) -> Launch:
     )  # fmt: skip
 
 
+def _ready() -> None:
+    program(SERVER)
+
+
 OWN = Server(
     key="own",
     words="Gauntlet's own",
     protocols=tuple(PROTOCOLS),
     defences={OFF: tuple(PROTOCOLS), RETRY: ("h3",), LIMIT: tuple(PROTOCOLS)},
-    ready=lambda: program(SERVER) and None,
+    ready=_ready,
     version=lambda: sha256_of_file(program(SERVER))[:16],
     launch=_launch,
 )
