@@ -41,9 +41,11 @@ def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
         return
     # What it says of itself is held against what it told each second.
     for said in outcome.seconds[1:]:
-        offered, sent = float(said.content.get("offered", 0)), float(said.content.get("sent", 0))
-        if sent < SENT * offered:
-            yield f"the attacker began {sent:.0f} of {offered:.0f} in one second"
+        offered = float(said.content.get("offered", 0))
+        # What the server left no room for is its answer.
+        made = float(said.content.get("sent", 0)) + float(said.content.get("by_outcome", {}).get("blocked", 0))
+        if made < min(SENT * offered, offered - 1):
+            yield f"the attacker began {made:.0f} of {offered:.0f} in one second"
             return
         if (late_s := float(said.content.get("late_max_ns", 0)) * _NS) > LATE_S:
             yield f"the attacker began something {late_s:.2f} s late"

@@ -24,6 +24,9 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
 RATE, HELD = "rate", "held"
 """How much of it there is: beginnings a second, or connections that are held open."""
 
+BUILT_UP_S = 5
+"""In so many seconds all that are to be held are there: their handshakes shall be no flood."""
+
 SERVICE, MEMORY, STATE, AMPLIFICATION = "service", "memory", "state", "amplification"
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
@@ -62,6 +65,8 @@ class Kind:
         """What `gauntlet-attacker` is asked for."""
         variant = ["--variant", self.variant] if self.variant else []
         amount = [f"--{self.dose}", f"{dose:g}"]
+        if self.dose == HELD:
+            amount += ["--rate", f"{max(1.0, dose / BUILT_UP_S):g}"]
         return [
             self.kind, "--target", target, "--protocol", protocol, *variant, *amount,
             "--seconds", str(seconds), *self.more,

@@ -120,7 +120,7 @@ NUMBERS: Mapping[str, tuple[Kpi, Callable[[Outcome], float | None]]] = MappingPr
             ),
             (
                 Kpi("held", "Held connections", "", 1.0, True, "The most that the attacker held at a time."),
-                lambda it: None if it.attacker is None else float(it.attacker.get("held", 0)),
+                lambda it: None if it.attacker is None else float(it.held),
             ),
             (
                 Kpi("attacker_bytes_per_s", "Attacker's bytes", "B/s", 1.0, False, "Sent by it."),

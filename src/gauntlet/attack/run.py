@@ -154,6 +154,12 @@ class Outcome:
         return spent * _NS / completed if spent is not None and completed else None
 
     @property
+    def held(self) -> int:
+        """The most connections that the attacker held at a time."""
+        totals = self.attacker or {}
+        return int(totals.get("held_max", totals.get("held", 0)))
+
+    @property
     def process_growth_bytes(self) -> int:
         """By how much the server's process grew at most over what it was before."""
         return max(it.memory.proportional for it in self.samples) - self.samples[0].memory.proportional

@@ -71,16 +71,15 @@ def _service(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
 
 def _memory(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
     grown = attacked.process_growth_bytes + attacked.kernel_growth_bytes
-    held = float((attacked.attacker or {}).get("held", 0))
-    allowed = max(GROWTH_BYTES, held * GROWTH_A_CONNECTION_BYTES)
+    allowed = max(GROWTH_BYTES, attacked.held * GROWTH_A_CONNECTION_BYTES)
     if grown > allowed:
         yield f"memory grew by {grown / 1e6:.0f} MB, and {allowed / 1e6:.0f} MB are allowed"
 
 
 def _state(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
-    left, most = attacked.counted.get("connections_open"), float((attacked.attacker or {}).get("held", 0))
+    left, most = attacked.counted.get("connections_open"), attacked.held
     if left is not None and most and float(left) > LEFT * most:
-        yield f"{left} of {most:.0f} connections were still open at the end"
+        yield f"{left} of {most} connections were still open at the end"
 
 
 def _amplification(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
