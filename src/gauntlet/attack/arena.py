@@ -7,6 +7,7 @@ All are on loopback. What the kernel does for a packet there it does on the core
 
 import math
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ _SAMPLE_S = 0.5
 _PATIENCE_S = 20.0
 """Beyond what client and attacker are asked for; then they are ended."""
 _NS = 1e-9
+
+CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ class _Playing:
             complaints=[f"{it.name}: {it.complaint()}" for it in ours if it.last("done") is None],
             others_of_a_core=max(0.0, busy_s - math.fsum(spent_s)) / elapsed_s,
             throttled=throttled,
+            instructions={it.name: _collected(it) for it in (server, client)} if self._run.counted else {},
         )
 
     def _server(self) -> Actor:
@@ -143,10 +147,14 @@ class _Playing:
         own = self._folder / "server"
         own.mkdir()
         launch = run.server.launch(
-            Wanted(run.protocol, self._address, self._chain, own, run.defence, run.weakness)
+            Wanted(run.protocol, self._address, self._chain, own, run.defence, run.weakness, run.more)
         )
         server = self._stage.start(
-            "server", launch.command, cores={self._cores.server}, share=self._share, inside=launch.inside
+            "server",
+            self._counted(launch.command),
+            cores={self._cores.server},
+            share=self._share,
+            inside=launch.inside,
         )
         if not self._serves(server, launch):
             why = server.complaint() if not server.running else f"nothing served at {self._address}"
@@ -181,7 +189,10 @@ class _Playing:
             "--timeout-ms", str(round(asked.limit_s * 1e3)),
             *asked.more,
         ]  # fmt: skip
-        return self._stage.start("client", command, cores={self._cores.server})
+        return self._stage.start("client", self._counted(command), cores={self._cores.server})
+
+    def _counted(self, command: list[str]) -> list[str]:
+        return [*CALLGRIND, *command] if self._run.counted else command
 
     def _attacker(self) -> Actor:
         attack = self._run.attack
@@ -241,6 +252,14 @@ def _ended_s(attacker: Actor, run: Run) -> float:
     assert run.attack is not None
     last_s = attacker.said[-1].at_s if attacker.said else attacker.began_s
     return min(_began_s(attacker) + run.attack.seconds, last_s)
+
+
+def _collected(actor: Actor) -> int:
+    """How many instructions callgrind says that it has collected."""
+    found = re.search(r"Collected : (\d+)", actor.errors.read_text(encoding="utf-8", errors="replace"))
+    if found is None:
+        raise RunError(f"valgrind's callgrind did not say how many instructions the {actor.name} took.")
+    return int(found[1])
 
 
 def _cpu_s(actor: Actor) -> float:

@@ -62,6 +62,10 @@ class Run:
     attack_at_s: float = 0.0
     at: Address | None = None
     """Where the server listens; None: at a port that is free."""
+    more: tuple[str, ...] = ()
+    """Further arguments of Gauntlet's own server."""
+    counted: bool = False
+    """Whether server and client run under valgrind's callgrind, which counts their instructions."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,8 @@ class Outcome:
     others_of_a_core: float
     """What everything else on this machine took meanwhile, in cores."""
     throttled: Throttled | None
+    instructions: Mapping[str, int]
+    """Of server and client, where they were counted."""
 
     @property
     def window_s(self) -> tuple[float, float]:

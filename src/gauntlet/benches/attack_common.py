@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from gauntlet.attack import arena, programs
 from gauntlet.attack.arena import cores
-from gauntlet.attack.certificates import KEYS
-from gauntlet.attack.kinds import PROTOCOLS
+from gauntlet.attack.certificates import KEYS, P_256
+from gauntlet.attack.kinds import KINDS, PROTOCOLS
 from gauntlet.attack.measures import row
-from gauntlet.attack.run import Outcome, Run
+from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE, PERIOD_S
@@ -21,7 +21,7 @@ from gauntlet.attack.sockets import tells_objects
 from gauntlet.benches.contract import REPETITION, SAMPLES, Measured, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.engine import cache_folder
-from gauntlet.errors import UserError
+from gauntlet.errors import RunError, UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.space.machine import description
 
@@ -132,7 +132,7 @@ def measure(
         name = "-".join(map(str, (*condition.values(), repetition))).replace("/", "-")
         found.append(parts.take(name, same, partial(_part, of, condition, repetition, samples)))
     whole = pa.concat_tables(found, promote_options="permissive")
-    table = whole.drop_columns([name for name in (*LISTS, "why_invalid") if name in whole.column_names])
+    table = whole.drop_columns([name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names])
     return Measured(table, machine(), {"runs": whole})
 
 
@@ -161,3 +161,23 @@ def _why(server: str) -> str:
 def played(run: Run, names: Sequence[str]) -> dict[str, Any]:
     """A run and its row."""
     return sample(arena.play(run, certificates_folder()), names)
+
+
+_PROBE = Attack(KINDS["flood"], 20, 6)
+"""What a handshake costs is found by so few that nothing waits."""
+
+
+def unit_per_s(tell: Tell, parts: Parts, same: Mapping[str, Any]) -> float:
+    """Handshakes a second that fill the server's share of a core: the unit of levels. Gauntlet's own server
+    over HTTP/2 with a key of P-256, by what one costs it while nothing else happens.
+    """
+
+    def probe() -> pa.Table:
+        tell("What a handshake costs while nothing else happens: the unit of the levels.")
+        run = Run(SERVERS["own"], "h2", P_256, Client(10, 0.5, 5.0), _PROBE, client_at_s=1.0)
+        cost_s = arena.play(run, certificates_folder()).server_cpu_a_handshake_s
+        if not cost_s:
+            raise RunError("The server completed no handshake of a probe, so levels have no unit.")
+        return pa.table({"unit_per_s": [OF_A_CORE / cost_s]})
+
+    return float(parts.take("unit", same, probe).column("unit_per_s")[0].as_py())

@@ -11,9 +11,7 @@ offered, begun and completed stands in the row.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
-from gauntlet.attack import arena, kinds
+from gauntlet.attack import kinds
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.measures import kpis
 from gauntlet.attack.run import Attack, Client, Run
@@ -23,15 +21,14 @@ from gauntlet.attack.share import OF_A_CORE
 from gauntlet.benches.attack_common import (
     LABELS,
     Condition,
-    certificates_folder,
     facts,
     measure,
     played,
     ready,
+    unit_per_s,
 )
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
-from gauntlet.errors import RunError
 
 FULL, INITIAL = "full", "initial-only"
 _KINDS = {FULL: "flood", INITIAL: "flood-initial"}
@@ -67,9 +64,6 @@ _CLIENT = (Client(50, 0.5, 10.0), Client(20, 0.2, 4.0))
 
 _AHEAD_S = 2.0
 """For how long the flood is there before the first honest request."""
-
-_PROBE = Attack(kinds.KINDS["flood"], 20, 6)
-"""What a handshake costs is found by so few that nothing waits."""
 
 _REPETITIONS = (8, 3)
 
@@ -108,13 +102,13 @@ def conditions(quick: bool) -> list[Condition]:
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     same = facts()
-    unit_per_s = _unit_per_s(tell, parts, same)
+    unit = unit_per_s(tell, parts, same)
     client = _CLIENT[quick]
 
     def of(condition: Condition) -> Mapping[str, Any]:
         load, variant = float(condition["load"]), str(condition["variant"])
         seconds = round(_AHEAD_S + client.sends_s) + 1
-        attack = Attack(kinds.KINDS[_KINDS[variant]], round(load * unit_per_s, 1), seconds) if load else None
+        attack = Attack(kinds.KINDS[_KINDS[variant]], round(load * unit, 1), seconds) if load else None
         run = Run(
             SERVERS[str(condition["server"])],
             str(condition["protocol"]),
@@ -128,22 +122,8 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
     return measure(
         conditions(quick), _REPETITIONS[quick], seed, tell, parts,
-        of=of, same={**same, "unit_per_s": unit_per_s}, samples=client.requests,
+        of=of, same={**same, "unit_per_s": unit}, samples=client.requests,
     )  # fmt: skip
-
-
-def _unit_per_s(tell: Tell, parts: Parts, same: Mapping[str, Any]) -> float:
-    """Handshakes a second that fill the server's share of a core."""
-
-    def probe() -> pa.Table:
-        tell("What a handshake costs while nothing else happens: the unit of the levels.")
-        run = Run(SERVERS["own"], "h2", P_256, Client(10, 0.5, 5.0), _PROBE, client_at_s=1.0)
-        cost_s = arena.play(run, certificates_folder()).server_cpu_a_handshake_s
-        if not cost_s:
-            raise RunError("The server completed no handshake of a probe, so levels have no unit.")
-        return pa.table({"unit_per_s": [OF_A_CORE / cost_s]})
-
-    return float(parts.take("unit", same, probe).column("unit_per_s")[0].as_py())
 
 
 def _plan(quick: bool) -> Plan:

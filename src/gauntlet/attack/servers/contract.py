@@ -32,6 +32,8 @@ class Wanted:
     """Empty; for its configuration and what it writes."""
     defence: str = OFF
     weakness: str = ""
+    more: tuple[str, ...] = ()
+    """Further arguments, of Gauntlet's own server."""
 
 
 @dataclass(frozen=True)

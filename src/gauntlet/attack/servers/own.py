@@ -22,6 +22,7 @@ def _launch(wanted: Wanted) -> Launch:
             "--key", str(wanted.chain.key),
             *_DEFENCES[wanted.defence],
             *weak,
+            *wanted.more,
         ],
         tells=True,
     )  # fmt: skip
