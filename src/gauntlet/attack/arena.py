@@ -18,7 +18,7 @@ from pathlib import Path
 from gauntlet.attack import certificates, counters, programs, share, sockets
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.loopback import free
-from gauntlet.attack.requests import OK, requests
+from gauntlet.attack.requests import OK, began_s, requests
 from gauntlet.attack.run import Client, Outcome, Run, Sample
 from gauntlet.attack.servers.contract import Launch, Wanted
 from gauntlet.attack.share import Share
@@ -108,13 +108,13 @@ class _Playing:
     def outcome(self) -> Outcome:
         """See `play`."""
         server = self._server()
-        began_s, busy_s, own_s = time.monotonic(), counters.busy_s(), time.process_time()
+        origin_s, busy_s, own_s = time.monotonic(), counters.busy_s(), time.process_time()
         self._sample(server)
         client, attacker = self._both(server)
         self._sample(server)
         # While all are still there, what they have computed can be told apart from what others have.
         busy_s = counters.busy_s() - busy_s - (time.process_time() - own_s)
-        elapsed_s = time.monotonic() - began_s
+        elapsed_s = time.monotonic() - origin_s
         died = server.complaint() if server.died else ""
         throttled = self._share.throttled() if self._share else None
         self._stage.end(server)
@@ -123,12 +123,13 @@ class _Playing:
             self._stage.end(it)
         spent_s = [self._samples[-1].cpu_s - self._samples[0].cpu_s, *map(_cpu_s, ours)]
         done, totals = client.last("done"), attacker.last("done") if attacker else None
+        asked = requests(client.all("request"))
         return Outcome(
             run=self._run,
-            requests=requests(client.all("request")),
-            client_began_s=_began_s(client),
+            requests=asked,
+            client_began_s=began_s(client.all("request"), client.began_s),
             client_cpu_s=float(done["cpu_ns"]) * _NS if done else None,
-            attack_began_s=_began_s(attacker) if attacker else None,
+            attack_began_s=attacker.began_s if attacker else None,
             attack_ended_s=_ended_s(attacker, self._run) if attacker else None,
             seconds=[it for it in attacker.said if it.kind == "second"] if attacker else [],
             attacker=totals,
@@ -147,7 +148,9 @@ class _Playing:
         own = self._folder / "server"
         own.mkdir()
         launch = run.server.launch(
-            Wanted(run.protocol, self._address, self._chain, own, run.defence, run.weakness, run.more)
+            Wanted(
+                run.protocol, self._address, self._chain, own, run.defence, run.weakness, run.tight, run.more
+            )
         )
         server = self._stage.start(
             "server",
@@ -241,17 +244,11 @@ class _Playing:
         )
 
 
-def _began_s(actor: Actor) -> float:
-    """When it began, by its own word; else when it was started."""
-    said = actor.last("began")
-    return float(said["monotonic_ns"]) * _NS if said else actor.began_s
-
-
 def _ended_s(attacker: Actor, run: Run) -> float:
     """When it began nothing more: after its time, or when it said its last."""
     assert run.attack is not None
     last_s = attacker.said[-1].at_s if attacker.said else attacker.began_s
-    return min(_began_s(attacker) + run.attack.seconds, last_s)
+    return min(attacker.began_s + run.attack.seconds, last_s)
 
 
 def _collected(actor: Actor) -> int:

@@ -1,8 +1,8 @@
 """The attacks that there are: what each does, over which protocols, and what a server has to hold against it.
 
 Each is a standard's or an advisory's behaviour, played by `gauntlet-attacker` within bounds of rate, number
-and time. `weakness` names the bound of Gauntlet's own server without which it must succeed: the positive
-control, since an attack that never succeeds tells nothing of who withstands it.
+and time. `weakness` names what Gauntlet's own server can be made to lack, so that the attack must succeed:
+the positive control, since an attack that never succeeds tells nothing of who withstands it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
         SERVICE: "honest clients are served, and about as fast",
         MEMORY: "memory stays within a bound",
-        STATE: "what the attack opened is closed when its time is over",
+        STATE: "what the attack opened is closed when its time is over (where time-outs are known)",
         AMPLIFICATION: "at most three bytes leave for one that came before the address is validated",
     }
 )
@@ -57,7 +57,7 @@ class Kind:
     """Where it is described."""
     variant: str = ""
     weakness: str = ""
-    """Of Gauntlet's own server; empty where there is no bound to take away."""
+    """Of Gauntlet's own server; empty where the bound lies inside the library and cannot be taken away."""
     more: tuple[str, ...] = field(default=())
     """Further arguments."""
 
@@ -75,6 +75,8 @@ class Kind:
 
 _RFC9000 = "RFC 9000, section 21"
 _ALL = (H1, H2, H3)
+_LARGE = ("--path", "/bytes/16777216")
+"""An answer that is longer than what any server should have waiting."""
 
 _KINDS: Sequence[Kind] = (
     Kind(
@@ -84,63 +86,63 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "flood-initial", "First flights whose senders never go on with the handshake, from many addresses.",
         "flood", _ALL, RATE, 200, (SERVICE, MEMORY, STATE), f"{_RFC9000}.3; QUICsand (IMC 2021)",
-        variant="initial-only", more=("--sources", "4096"),
+        variant="initial-only", weakness="unbounded-incoming", more=("--sources", "4096"),
     ),
     Kind(
         "handshake-stall", "Handshakes that are begun and never ended.", "slow", _ALL, HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="handshake-stall", weakness="handshake-stall",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="handshake-stall", weakness="no-handshake-timeout",
     ),
     Kind(
         "header-drip", "Requests whose header comes byte by byte and never ends (slowloris).", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6; slowloris", variant="header-drip",
-        weakness="header-drip",
+        weakness="no-header-timeout",
     ),
     Kind(
         "body-drip", "Requests whose body comes byte by byte and never ends.", "slow", _ALL, HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip", weakness="body-drip",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip", weakness="keeps-bodies",
     ),
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.7", variant="window-starvation",
-        weakness="window-starvation",
+        weakness="unbounded-sending", more=_LARGE,
     ),
     Kind(
         "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", (H3,), HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="ack-withholding",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending", more=_LARGE,
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3), RATE,
-        2000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="rapid-reset",
+        2000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
     ),
     Kind(
         "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), HELD, 10,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.4; CVE-2025-4820", weakness="optimistic-ack",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.4; CVE-2025-4820",
     ),
     Kind(
         "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
-        RATE, 2000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410", weakness="cid-exhaustion",
+        RATE, 2000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410",
     ),
     Kind(
         "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
-        (H2, H3), RATE, 200, (SERVICE, MEMORY), "CVE-2025-64702", weakness="header-expansion",
+        (H2, H3), RATE, 200, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
     ),
     Kind(
         "amplification", "First flights in another's name: how much the server sends whom it does not know.",
         "amplification", (H3,), RATE, 100, (AMPLIFICATION,), "RFC 9000, section 8.1",
-        weakness="amplification",
+        weakness="repeats-datagrams",
     ),
     Kind(
         "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge", (H3,),
-        RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295", weakness="path-challenge",
+        RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295",
     ),
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",
         "crypto-after-handshake", (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2024-1765",
-        weakness="crypto-after-handshake",
+        weakness="unbounded-crypto",
     ),
     Kind(
         "zero-length", "Datagrams and frames without any content.", "zero-length", (H3,), RATE, 2000,
-        (SERVICE, MEMORY), "CVE-2026-11352 (of a client)", weakness="zero-length",
+        (SERVICE, MEMORY), "CVE-2026-11352 (of a client)",
     ),
 )  # fmt: skip
 

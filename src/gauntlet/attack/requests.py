@@ -1,6 +1,6 @@
 """What an honest client asked for and got: one request a line of gauntlet-web-client."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ class Request:
     """One request, from the beginning of its connection to its last byte."""
 
     began_s: float
-    """Since the client began."""
+    """Since the first request began."""
     took_s: float | None
     """None: it was not served."""
     connected_s: float | None
@@ -26,18 +26,24 @@ class Request:
     bytes: int
 
 
-def requests(lines: Iterable[Mapping[str, Any]]) -> list[Request]:
+def began_s(lines: Sequence[Mapping[str, Any]], otherwise_s: float) -> float:
+    """When the first request of a client's lines began, by the monotonic clock."""
+    return min((float(line["start_ns"]) * _NS for line in lines), default=otherwise_s)
+
+
+def requests(lines: Sequence[Mapping[str, Any]]) -> list[Request]:
     """The requests of a client's lines, in the order in which they began."""
-    found = [_request(line) for line in lines]
+    first_ns = min((int(line["start_ns"]) for line in lines), default=0)
+    found = [_request(line, first_ns) for line in lines]
     return sorted(found, key=lambda it: it.began_s)
 
 
-def _request(line: Mapping[str, Any]) -> Request:
-    began_ns = line["start_ns"]
+def _request(line: Mapping[str, Any], first_ns: int) -> Request:
+    began_ns = int(line["start_ns"])
     ok = line["outcome"] == OK
     connected_ns = line.get("connected_ns")
     return Request(
-        began_s=began_ns * _NS,
+        began_s=(began_ns - first_ns) * _NS,
         took_s=(line["end_ns"] - began_ns) * _NS if ok else None,
         connected_s=None if connected_ns is None else (connected_ns - began_ns) * _NS,
         outcome=str(line["outcome"]),

@@ -56,6 +56,8 @@ class Run:
     attack: Attack | None
     defence: str = OFF
     weakness: str = ""
+    tight: bool = False
+    """Whether the server is to close soon what is slow (`gauntlet.attack.servers.contract.TIGHT_S`)."""
     of_a_core: float | None = OF_A_CORE
     """What the server may take of a core; None: all of it."""
     client_at_s: float = 0.0

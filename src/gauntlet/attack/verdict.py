@@ -7,6 +7,7 @@ from gauntlet.attack import gates
 from gauntlet.attack.kinds import AMPLIFICATION, MEMORY, SERVICE, STATE
 from gauntlet.attack.requests import delays, served_share
 from gauntlet.attack.run import Outcome
+from gauntlet.attack.servers.contract import TIGHT_S
 
 HELD, BROKEN, INVALID = "held", "broken", "invalid"
 
@@ -19,8 +20,10 @@ GROWTH_BYTES = 64e6
 """By how much process and sockets may grow together."""
 GROWTH_A_CONNECTION_BYTES = 256e3
 """Or by how much for each connection that is held, where that is more."""
-LEFT = 0.1
-"""Share of the connections that were held which may still be open when the server is asked to end."""
+AGAIN = 3
+"""An attack has to last so many time-outs for it to be told whether they act."""
+RENEWED = 1.5
+"""So many connections at least are then begun for each that is held."""
 AMPLIFIED = 3.0
 """RFC 9000, section 8.1."""
 
@@ -77,9 +80,14 @@ def _memory(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
 
 
 def _state(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
-    left, most = attacked.counted.get("connections_open"), attacked.held
-    if left is not None and most and float(left) > LEFT * most:
-        yield f"{left} of {most} connections were still open at the end"
+    """A server with time-outs of `TIGHT_S` closes what is slow, and the attacker has to begin it anew."""
+    attack, totals = attacked.run.attack, attacked.attacker or {}
+    assert attack is not None
+    if not attacked.run.tight or attack.seconds < AGAIN * TIGHT_S or not attacked.held:
+        return
+    begun = float(totals.get("sent", 0))
+    if begun < RENEWED * attacked.held:
+        yield f"what was held stayed open for {attack.seconds} s ({begun:.0f} begun to hold {attacked.held})"
 
 
 def _amplification(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:

@@ -96,8 +96,8 @@ def row(outcome: Outcome, resumption: str) -> dict[str, Any]:
     """
     why = reasons(outcome)
     served = sum(it.took_s is not None for it in outcome.requests)
-    resumed = float(outcome.counted.get("handshakes_resumed", 0))
-    early = float(outcome.counted.get("early_data_accepted", 0))
+    resumed = float(outcome.counted.get("tickets_redeemed", 0))
+    early = float(outcome.counted.get("early_data", 0))
     if resumption != NONE and resumed < 0.9 * len(outcome.requests):
         why.append(f"{resumed:.0f} of {len(outcome.requests)} handshakes were resumed")
     if resumption == EARLY and early < 0.9 * len(outcome.requests):

@@ -4,19 +4,29 @@ import shutil
 import subprocess
 
 from gauntlet.attack.kinds import PROTOCOLS
-from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, Launch, Server, Wanted
+from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, TIGHT_S, Launch, Server, Wanted
 from gauntlet.errors import UserError
+
+_TIGHT = f"""\
+    servers {{
+        timeouts {{
+            read_header {TIGHT_S}s
+            read_body {TIGHT_S}s
+        }}
+    }}
+"""
 
 
 def configuration(wanted: Wanted) -> str:
     """The Caddyfile that it is started with."""
+    tight = _TIGHT if wanted.tight else ""
     return f"""\
 {{
     admin off
     auto_https off
     persist_config off
     default_sni localhost
-}}
+{tight}}}
 https://{wanted.address} {{
     bind {wanted.address.host}
     tls {wanted.chain.certificate} {wanted.chain.key}

@@ -17,6 +17,9 @@ DEFENCES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+TIGHT_S = 2
+"""Its time-outs for what is slow, in a server that is asked to have tight ones."""
+
 PAGE_BYTES = 1000
 """What `/` has, of every server here."""
 
@@ -32,6 +35,8 @@ class Wanted:
     """Empty; for its configuration and what it writes."""
     defence: str = OFF
     weakness: str = ""
+    tight: bool = False
+    """Whether handshakes, headers and bodies have to come within `TIGHT_S`."""
     more: tuple[str, ...] = ()
     """Further arguments, of Gauntlet's own server."""
 

@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 
 from gauntlet.attack.kinds import H2, H3, PROTOCOLS
-from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, Launch, Server, Wanted
+from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, TIGHT_S, Launch, Server, Wanted
 from gauntlet.engine import cache_folder
 from gauntlet.errors import UserError
 
 _VARIABLE = "GAUNTLET_NGINX"
 _LEAST = (1, 25)
 _MODULE = "http_v3_module"
+_TIGHT = ("client_header", "client_body", "send", "keepalive")
 
 
 def configuration(wanted: Wanted) -> str:
@@ -29,6 +30,7 @@ def configuration(wanted: Wanted) -> str:
         f"{name}_temp_path {folder}/temporary;"
         for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
+    tight = "".join(f"{name}_timeout {TIGHT_S}s; " for name in _TIGHT) if wanted.tight else ""
     return f"""\
 daemon off;
 worker_processes 1;
@@ -47,6 +49,7 @@ http {{
         http2 {"on" if wanted.protocol == H2 else "off"};
         http3 {"on" if wanted.protocol == H3 else "off"};
         quic_retry {"on" if wanted.defence == RETRY else "off"};
+        {tight}
         root {folder}/files;
     }}
 }}

@@ -2,13 +2,19 @@
 
 from gauntlet.attack.kinds import PROTOCOLS
 from gauntlet.attack.programs import SERVER, program, weak_server
-from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY, Launch, Server, Wanted
+from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY, TIGHT_S, Launch, Server, Wanted
 from gauntlet.engine.hashes import sha256_of_file
 
 IN_FLIGHT = 64
 """Handshakes at a time, where they are limited."""
 
 _DEFENCES = {OFF: (), RETRY: ("--retry", "always"), LIMIT: ("--handshakes-in-flight", str(IN_FLIGHT))}
+
+_TIGHT = tuple(
+    word
+    for name in ("handshake", "header", "idle")
+    for word in (f"--{name}-timeout-ms", str(TIGHT_S * 1000))
+)
 
 
 def _launch(wanted: Wanted) -> Launch:
@@ -22,6 +28,7 @@ def _launch(wanted: Wanted) -> Launch:
             "--key", str(wanted.chain.key),
             *_DEFENCES[wanted.defence],
             *weak,
+            *(_TIGHT if wanted.tight else ()),
             *wanted.more,
         ],
         tells=True,
