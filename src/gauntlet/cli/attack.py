@@ -69,7 +69,7 @@ def list_(json_: bool) -> None:
 )  # fmt: skip
 @click.option(
     "--protocol", "protocols", multiple=True, type=click.Choice(("h1", "h2", "h3")),
-    help="Can be repeated (default: h2 and h3 where the server has both, and h1 for what only it has).",
+    help="Can be repeated (default: h2 and h3).",
 )  # fmt: skip
 @click.option(
     "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
@@ -78,7 +78,7 @@ def list_(json_: bool) -> None:
 @click.option("--defence", type=click.Choice(("off", "retry", "limit")), default="off", show_default=True)
 @click.option("--weakness", default="", metavar="NAME", help="A bound that the built-in server shall lack.")
 @click.option("--rate", type=float, metavar="PER_S", help="Beginnings a second (default: as the list says).")
-@click.option("--held", type=float, metavar="N", help="Connections held (default: as the list says).")
+@click.option("--held", type=int, metavar="N", help="Connections held (default: as the list says).")
 @click.option("--seconds", type=int, default=10, show_default=True, help="How long each attack lasts.")
 @click.option(
     "--quota", default="20%", show_default=True, metavar="SHARE",
@@ -98,7 +98,7 @@ def run(
     defence: str,
     weakness: str,
     rate: float | None,
-    held: float | None,
+    held: int | None,
     seconds: int,
     quota: str,
     json_: bool,
@@ -154,12 +154,12 @@ def _asked(
     defence: str,
     weakness: str,
     rate: float | None,
-    held: float | None,
+    held: int | None,
     seconds: int,
     quota: str,
 ) -> "Asked":
     """What the options ask for. Raises UserError where they do not go together."""
-    from gauntlet.attack.kinds import H1, HELD, KINDS, RATE, kind
+    from gauntlet.attack.kinds import HELD, KINDS, RATE, kind
     from gauntlet.attack.laboratory import AHEAD_S, Asked
     from gauntlet.attack.loopback import address
     from gauntlet.attack.run import Client, Run
@@ -168,12 +168,14 @@ def _asked(
     from gauntlet.errors import UserError
     from gauntlet.units import fraction
 
-    chosen = [kind(name) for name in dict.fromkeys(names)] or list(KINDS.values())
+    spoken = protocols or ("h2", "h3")
+    chosen = [kind(name) for name in dict.fromkeys(names)] or [
+        it for it in KINDS.values() if set(it.protocols) & set(spoken)
+    ]
     if listen is not None and command is None:
         raise UserError("--listen goes with --server; a built-in server listens at a port that is free.")
     if command is not None and (defence != "off" or weakness):
         raise UserError("--defence and --weakness are of the built-in servers; leave them out with --server.")
-    spoken = protocols or (("h2", "h3") if any(set(it.protocols) - {H1} for it in chosen) else (H1,))
     server = own_command.server(command, spoken) if command is not None else SERVERS[builtin]
     _refuse_what_it_lacks(server, defence, weakness, spoken)
     for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):
