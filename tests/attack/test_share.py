@@ -1,6 +1,5 @@
 """A server's share of a core: a control group with a quota, of both versions, and in force."""
 
-import os
 import subprocess
 import sys
 import time
@@ -29,13 +28,13 @@ def quota(made: share.Share) -> tuple[str, ...]:
     return tuple((made.folder / name).read_text() for name in names)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders of files, unlike control groups, never let go."""
-    if "real" not in os.environ.get("PYTEST_CURRENT_TEST", ""):
-        monkeypatch.setattr(share, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(share, "_PATIENCE_S", 0.0)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_version_1_has_period_and_quota_in_microseconds(tmp_path: Path) -> None:
     root = host.write(tmp_path, host.version_1("/a", {"cpu,cpuacct/a/cpu.cfs_quota_us": "-1"}))
     with share.share(0.2, root) as made:
@@ -43,6 +42,7 @@ def test_version_1_has_period_and_quota_in_microseconds(tmp_path: Path) -> None:
         assert quota(made) == ("5000", "1000")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_version_2_asks_for_the_controller_where_it_is_not_on(tmp_path: Path) -> None:
     files = {"a/cgroup.controllers": "cpu memory\n", "a/cgroup.subtree_control": "memory\n"}
     root = host.write(tmp_path, host.version_2("/a", files))
@@ -51,6 +51,7 @@ def test_version_2_asks_for_the_controller_where_it_is_not_on(tmp_path: Path) ->
         assert (root / "sys/fs/cgroup/a/cgroup.subtree_control").read_text() == "+cpu"
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_level_without_the_controller_is_passed_over(tmp_path: Path) -> None:
     files = {
         "a/cgroup.controllers": "memory\n",
