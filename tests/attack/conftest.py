@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gauntlet.attack.programs import ATTACKER, CLIENT, SERVER
+from gauntlet.attack.programs import ATTACKER, CERTIFICATE, CLIENT, SERVER
 from gauntlet.attack.servers.contract import OFF, Launch, Server, Wanted
 from gauntlet.attack.servers.own import OWN
 
@@ -24,7 +24,8 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the stand-ins under the names of the programs, in which they are looked for."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    for name, fake in ((SERVER, "server"), (CLIENT, "client"), (ATTACKER, "attacker")):
+    fakes = {SERVER: "server", CLIENT: "client", ATTACKER: "attacker", CERTIFICATE: "certificate"}
+    for name, fake in fakes.items():
         program = folder / name
         program.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKES / fake}.py \"$@\"\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)

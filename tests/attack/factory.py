@@ -52,6 +52,7 @@ def outcome(asked: Run, delays_s: Sequence[float | None], **more: Any) -> Outcom
         requests=[request(float(at), took, "timeout") for at, took in enumerate(delays_s)],
         client_began_s=100.0,
         client_cpu_s=0.1,
+        client_late_s=0.0,
         attack_began_s=100.0 if seconds else None,
         attack_ended_s=100.0 + seconds if seconds else None,
         seconds=[second(101.0 + at) for at in range(seconds)],

@@ -35,6 +35,7 @@ def test_a_run_as_it_should_be_is_valid() -> None:
         ({"seconds": [second(101.0), second(102.0, cpu_ns=950_000_000)]}, "took 95% of its core"),
         ({"requests": [request(0.0, 0.1)]}, "the honest client told of 1 of 10 requests"),
         ({"client_cpu_s": 8.0}, "the honest client took 80% of its core"),
+        ({"client_late_s": 0.25}, "the honest client began a request 0.25 s late"),
         ({"others_of_a_core": 0.6}, "something else on this machine took 60% of a core"),
     ],
 )
@@ -84,6 +85,13 @@ def test_refused_requests_are_told_from_those_that_ran_out_of_time() -> None:
     found = outcome(run(), [0.1] * 3)
     numbers = row(replace(found, requests=asked), ("served_share", "failed_share"))
     assert numbers["served_share"] == numbers["failed_share"] == pytest.approx(1 / 3)
+
+
+def test_first_flights_are_no_handshakes() -> None:
+    found = row(outcome(run("flood-initial"), SERVED), tuple(NUMBERS))
+    assert found["server_cpu_a_handshake_s"] is None
+    assert found["attacker_cpu_a_handshake_s"] is None
+    assert found["server_cpu_of_a_core"] == pytest.approx(0.1)
 
 
 def test_only_requests_of_the_attack_count() -> None:
@@ -141,9 +149,9 @@ def test_time_outs_that_do_not_act_are_noticed_where_they_are_known(sent: int, e
     assert verdict.judged(unknown, alone()).verdict == HELD
 
 
-@pytest.mark.parametrize(("got", "expected"), [(3000, HELD), (3600, BROKEN)])
-def test_three_bytes_for_one_are_allowed(got: int, expected: str) -> None:
-    totals = {"saturated": False, "bytes_out": 1000, "bytes_in": got}
+@pytest.mark.parametrize(("factor", "expected"), [(3.0, HELD), (3.6, BROKEN)])
+def test_three_bytes_for_one_are_allowed(factor: float, expected: str) -> None:
+    totals = {"saturated": False, "factor_max": factor}
     found = verdict.judged(outcome(run("amplification"), SERVED, attacker=totals), alone())
     assert found.verdict == expected
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gauntlet.attack import certificates
+from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import KINDS, PROTOCOLS
 from gauntlet.attack.loopback import free
 from gauntlet.attack.servers import caddy, command, nginx
@@ -21,7 +22,8 @@ def wanted(tmp_path: Path) -> Wanted:
     """A server over HTTP/3 in a folder of its own."""
     folder = tmp_path / "server"
     folder.mkdir()
-    return Wanted("h3", free(), certificates.chain("p-256", tmp_path), folder)
+    names = (tmp_path / name for name in ("ca.pem", "server.pem", "server.key"))
+    return Wanted("h3", free(), Chain(*names), folder)
 
 
 def after(words: list[str], option: str) -> str:
@@ -78,9 +80,11 @@ def test_nginx_has_retry_and_time_outs_on_request(wanted: Wanted) -> None:
 def test_nginx_takes_its_configuration(wanted: Wanted, protocol: str) -> None:
     try:
         nginx.program()
+        chain = certificates.chain("p-256", wanted.folder.parent)
     except UserError as error:
         pytest.skip(str(error))
-    launch = nginx.NGINX.launch(replace(wanted, protocol=protocol, defence=RETRY, tight=True))
+    asked = replace(wanted, protocol=protocol, chain=chain, defence=RETRY, tight=True)
+    launch = nginx.NGINX.launch(asked)
     done = subprocess.run([*launch.command, "-t"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -105,9 +109,10 @@ def test_caddy_takes_its_configuration(wanted: Wanted, tight: bool) -> None:
     assert text.count("{") == text.count("}")
     try:
         caddy.CADDY.ready()
+        chain = certificates.chain("p-256", wanted.folder.parent)
     except UserError as error:
         pytest.skip(str(error))
-    launch = caddy.CADDY.launch(wanted)
+    launch = caddy.CADDY.launch(replace(wanted, chain=chain))
     file = launch.command[-1]
     validate = [*launch.command[: launch.command.index("run")], "validate", "--adapter", "caddyfile"]
     done = subprocess.run([*validate, "--config", file], capture_output=True, text=True, check=False)

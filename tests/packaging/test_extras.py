@@ -104,7 +104,7 @@ def test_each_extra_is_in_pyproject_with_its_packages() -> None:
         for package in extra.packages.values():
             assert package.lower() in required[extra.name]
             assert importlib.metadata.version(package), "the development environment has all extras"
-    every = {extra.name for extra in EXTRAS} | {"attack", "cluster", "space"}
+    every = {extra.name for extra in EXTRAS} | {"cluster", "space"}
     assert required["all"] == {f"gauntlet-net[{','.join(sorted(every, reverse=True))}]"}
 
 

@@ -59,7 +59,6 @@ def cores() -> Cores:
 def ready(of_a_core: float | None = share.OF_A_CORE) -> None:
     """Raise UserError when something that every run needs is not here, with what would bring it."""
     programs.ready()
-    certificates.ready()
     cores()
     if of_a_core is not None:
         share.check()
@@ -129,6 +128,7 @@ class _Playing:
             requests=asked,
             client_began_s=began_s(client.all("request"), client.began_s),
             client_cpu_s=float(done["cpu_ns"]) * _NS if done else None,
+            client_late_s=float(done.get("late_max_ns", 0)) * _NS if done else 0.0,
             attack_began_s=attacker.began_s if attacker else None,
             attack_ended_s=_ended_s(attacker, self._run) if attacker else None,
             seconds=[it for it in attacker.said if it.kind == "second"] if attacker else [],

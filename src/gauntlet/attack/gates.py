@@ -64,6 +64,8 @@ def _of_the_client(outcome: Outcome) -> Iterator[str]:
         of_a_core = outcome.client_cpu_s / (outcome.run.client.sends_s or 1.0)
         if of_a_core > CLIENT_OF_A_CORE:
             yield f"the honest client took {of_a_core:.0%} of its core"
+        if outcome.client_late_s > LATE_S:
+            yield f"the honest client began a request {outcome.client_late_s:.2f} s late"
 
 
 def _of_the_machine(outcome: Outcome) -> Iterator[str]:

@@ -6,7 +6,7 @@ the positive control, since an attack that never succeeds tells nothing of who w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
@@ -20,6 +20,9 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
         H3: "HTTP/3 over QUIC",
     }
 )
+
+FLOOD = "flood"
+"""The one whose handshakes come to their end."""
 
 RATE, HELD = "rate", "held"
 """How much of it there is: beginnings a second, or connections that are held open."""
@@ -58,39 +61,44 @@ class Kind:
     variant: str = ""
     weakness: str = ""
     """Of Gauntlet's own server; empty where the bound lies inside the library and cannot be taken away."""
-    more: tuple[str, ...] = field(default=())
+    more: tuple[str, ...] = ()
     """Further arguments."""
+
+    @property
+    def tells_protocol(self) -> bool:
+        """Whether `gauntlet-attacker` is told the protocol; what is of QUIC alone knows it."""
+        return self.kind in ("flood", "slow", "rapid-reset", "header-expansion")
 
     def arguments(self, target: str, protocol: str, dose: float, seconds: int) -> list[str]:
         """What `gauntlet-attacker` is asked for."""
         variant = ["--variant", self.variant] if self.variant else []
+        over = ["--protocol", protocol] if self.tells_protocol else []
         amount = [f"--{self.dose}", f"{dose:g}"]
         if self.dose == HELD:
             amount += ["--rate", f"{max(1.0, dose / BUILT_UP_S):g}"]
         return [
-            self.kind, "--target", target, "--protocol", protocol, *variant, *amount,
-            "--seconds", str(seconds), *self.more,
+            self.kind, "--target", target, *over, *variant, *amount, "--seconds", str(seconds), *self.more,
         ]  # fmt: skip
 
 
 _RFC9000 = "RFC 9000, section 21"
 _ALL = (H1, H2, H3)
-_LARGE = ("--path", "/bytes/16777216")
+_LARGE = ("--path", "/bytes/1048576")
 """An answer that is longer than what any server should have waiting."""
 
 _KINDS: Sequence[Kind] = (
     Kind(
-        "flood", "Connections with one request each, as fast as is said.", "flood", _ALL, RATE, 200,
+        FLOOD, "Connections with one request each, as fast as is said.", "flood", _ALL, RATE, 200,
         (SERVICE, MEMORY), "Simpson and others 2024, section 4.1.1", variant="full", more=("--request",),
     ),
     Kind(
         "flood-initial", "First flights whose senders never go on with the handshake, from many addresses.",
-        "flood", _ALL, RATE, 200, (SERVICE, MEMORY, STATE), f"{_RFC9000}.3; QUICsand (IMC 2021)",
-        variant="initial-only", weakness="unbounded-incoming", more=("--sources", "4096"),
+        "flood", _ALL, RATE, 2000, (SERVICE, MEMORY), f"{_RFC9000}.2; QUICsand (IMC 2021)",
+        variant="initial-only", weakness="unbounded-handshakes", more=("--sources", "256"),
     ),
     Kind(
         "handshake-stall", "Handshakes that are begun and never ended.", "slow", _ALL, HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="handshake-stall", weakness="no-handshake-timeout",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.2", variant="handshake-stall", weakness="no-handshake-timeout",
     ),
     Kind(
         "header-drip", "Requests whose header comes byte by byte and never ends (slowloris).", "slow", _ALL,
@@ -103,20 +111,20 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
-        HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.7", variant="window-starvation",
+        HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="window-starvation",
         weakness="unbounded-sending", more=_LARGE,
     ),
     Kind(
-        "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", (H3,), HELD, 500,
+        "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending", more=_LARGE,
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3), RATE,
-        2000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        10_000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
     ),
     Kind(
-        "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), HELD, 10,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.4; CVE-2025-4820",
+        "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
+        (SERVICE, MEMORY), f"{_RFC9000}.4; CVE-2025-4820", more=("--connections", "4"),
     ),
     Kind(
         "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
@@ -128,7 +136,8 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "amplification", "First flights in another's name: how much the server sends whom it does not know.",
-        "amplification", (H3,), RATE, 100, (AMPLIFICATION,), "RFC 9000, section 8.1",
+        "amplification", (H3,), RATE, 20, (AMPLIFICATION,), "RFC 9000, section 8.1",
+        more=("--listen-ms", "3000"),
         weakness="repeats-datagrams",
     ),
     Kind(
@@ -137,11 +146,15 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",
-        "crypto-after-handshake", (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2024-1765",
+        "crypto-after-handshake", (H3,), RATE, 10_000, (SERVICE, MEMORY), "CVE-2024-1765",
         weakness="unbounded-crypto",
     ),
     Kind(
-        "zero-length", "Datagrams and frames without any content.", "zero-length", (H3,), RATE, 2000,
+        "coalesced-initials", "Datagrams with first packets of several connections.", "coalesced-initials",
+        (H3,), RATE, 500, (SERVICE, MEMORY), "CVE-2025-54939", weakness="unbounded-incoming",
+    ),
+    Kind(
+        "zero-length", "Datagrams without any content.", "zero-length", (H3,), RATE, 2000,
         (SERVICE, MEMORY), "CVE-2026-11352 (of a client)",
     ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from gauntlet.errors import UserError
 SERVER = "gauntlet-web-server"
 CLIENT = "gauntlet-web-client"
 ATTACKER = "gauntlet-attacker"
+CERTIFICATE = "gauntlet-web-certificate"
 WEAK_SERVER = "gauntlet-web-server-weak"
 """The server, built with the feature `weak`: each of its bounds can be taken away."""
 
@@ -33,8 +34,8 @@ def weak_server() -> Path:
 
 
 def ready() -> None:
-    """Raise UserError when server, client or attacker is not built."""
-    for name in (SERVER, CLIENT, ATTACKER):
+    """Raise UserError when one of them is not built."""
+    for name in (SERVER, CLIENT, ATTACKER, CERTIFICATE):
         program(name)
 
 

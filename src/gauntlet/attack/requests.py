@@ -13,7 +13,7 @@ _NS = 1e-9
 
 @dataclass(frozen=True)
 class Request:
-    """One request, from the beginning of its connection to its last byte."""
+    """One request, from when its connection was to begin to its last byte."""
 
     began_s: float
     """Since the first request began."""
@@ -28,18 +28,23 @@ class Request:
 
 def began_s(lines: Sequence[Mapping[str, Any]], otherwise_s: float) -> float:
     """When the first request of a client's lines began, by the monotonic clock."""
-    return min((float(line["start_ns"]) * _NS for line in lines), default=otherwise_s)
+    return min((_due_ns(line) * _NS for line in lines), default=otherwise_s)
 
 
 def requests(lines: Sequence[Mapping[str, Any]]) -> list[Request]:
     """The requests of a client's lines, in the order in which they began."""
-    first_ns = min((int(line["start_ns"]) for line in lines), default=0)
+    first_ns = min((_due_ns(line) for line in lines), default=0)
     found = [_request(line, first_ns) for line in lines]
     return sorted(found, key=lambda it: it.began_s)
 
 
+def _due_ns(line: Mapping[str, Any]) -> int:
+    """When a request was to begin: a client that comes late itself shall not make a server look quick."""
+    return int(line.get("due_ns") or line["start_ns"])
+
+
 def _request(line: Mapping[str, Any], first_ns: int) -> Request:
-    began_ns = int(line["start_ns"])
+    began_ns = _due_ns(line)
     ok = line["outcome"] == OK
     connected_ns = line.get("connected_ns")
     return Request(

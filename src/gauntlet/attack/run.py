@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gauntlet.attack.counters import Memory
-from gauntlet.attack.kinds import Kind
+from gauntlet.attack.kinds import FLOOD, Kind
 from gauntlet.attack.loopback import Address
 from gauntlet.attack.requests import Request
 from gauntlet.attack.servers.contract import OFF, Server
@@ -90,6 +90,8 @@ class Outcome:
     client_began_s: float
     client_cpu_s: float | None
     """None: it did not come to its end."""
+    client_late_s: float
+    """How much later than it was to a request began at most."""
     attack_began_s: float | None
     attack_ended_s: float | None
     seconds: Sequence[Said]
@@ -151,13 +153,19 @@ class Outcome:
 
     @property
     def server_cpu_a_handshake_s(self) -> float | None:
-        """Computing time of the server for a handshake that came to its end, with what goes with it."""
+        """Computing time of the server for a handshake that came to its end, with what goes with it; none
+        where an attack is no flood of such.
+        """
+        if self.run.attack is not None and self.run.attack.kind.key != FLOOD:
+            return None
         share, completed = self.server_cpu_share, (self.told("completed") or 0.0) + self.served_per_s
         return share / completed if share is not None and completed else None
 
     @property
     def attacker_cpu_a_handshake_s(self) -> float | None:
         """Computing time of the attacker for the same."""
+        if self.run.attack is None or self.run.attack.kind.key != FLOOD:
+            return None
         spent, completed = self.told("cpu_ns"), self.told("completed")
         return spent * _NS / completed if spent is not None and completed else None
 

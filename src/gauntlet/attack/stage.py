@@ -7,6 +7,7 @@ What they tell is a JSON object a line, with one key that says what it is about:
 import contextlib
 import json
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -128,6 +129,9 @@ class Stage:
                 share.enter()
             if cores:
                 os.sched_setaffinity(0, set(cores))
+            # What bounds connections shall be a server's own limit and not that of the shell.
+            _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
         errors = self._folder / f"{name}-{len(self._actors)}.err"
         with errors.open("wb") as err:

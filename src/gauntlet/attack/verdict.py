@@ -92,9 +92,9 @@ def _state(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
 
 def _amplification(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
     totals = attacked.attacker or {}
-    sent, got = float(totals.get("bytes_out", 0)), float(totals.get("bytes_in", 0))
-    if sent and got / sent > AMPLIFIED:
-        yield f"{got / sent:.1f} bytes left for one that came"
+    factor = float(totals.get("factor_max") or 0)
+    if factor > AMPLIFIED:
+        yield f"{factor:.1f} bytes left for one that came"
 
 
 _BROKEN: Mapping[str, Callable[[Outcome, Outcome | None], Iterator[str]]] = {

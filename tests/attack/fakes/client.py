@@ -9,7 +9,7 @@ import time
 _LINES = threading.Lock()
 
 
-def ask(n: int, host: str, port: int, limit_s: float) -> None:
+def ask(n: int, due: int, host: str, port: int, limit_s: float) -> None:
     began = time.monotonic_ns()
     connected, outcome, got = None, "ok", 0
     try:
@@ -29,7 +29,7 @@ def ask(n: int, host: str, port: int, limit_s: float) -> None:
         outcome = "refused"
     except OSError:
         outcome = "reset"
-    line = {"n": n, "start_ns": began, "connected_ns": connected, "first_byte_ns": None}
+    line = {"n": n, "due_ns": due, "start_ns": began, "connected_ns": connected, "first_byte_ns": None}
     with _LINES:
         print(json.dumps({"request": {**line, "end_ns": time.monotonic_ns(), "outcome": outcome, "bytes": got}}))
 
@@ -43,7 +43,8 @@ def main() -> None:
     asking = []
     for n in range(count):
         time.sleep(max(0.0, began_s + n * interval_s - time.monotonic()))
-        asking.append(threading.Thread(target=ask, args=(n + 1, host, int(port), limit_s)))
+        due = int((began_s + n * interval_s) * 1e9)
+        asking.append(threading.Thread(target=ask, args=(n + 1, due, host, int(port), limit_s)))
         asking[-1].start()
     for it in asking:
         it.join()
