@@ -1,4 +1,4 @@
-"""Certificates of a run: made once for a folder, of the kind that is asked for, and such as TLS libraries take."""
+"""Certificates of a run: made once for a folder and kind, and such as TLS libraries take."""
 
 import ssl
 from pathlib import Path

@@ -13,6 +13,15 @@ from gauntlet.errors import UserError
 from tests.engine import host
 
 
+BUSY = """
+import time
+end = time.monotonic() + 0.6
+while time.monotonic() < end:
+    pass
+print(time.process_time())
+"""
+
+
 def group_can_be_made() -> bool:
     """Whether this machine lets this process make one."""
     try:
@@ -80,12 +89,11 @@ def test_what_was_throttled_is_read_of_both_versions(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not group_can_be_made(), reason="this process may not make a control group")
 def test_a_real_group_holds_a_process_to_its_share_and_goes_away() -> None:
-    busy = "import time\nend = time.monotonic() + 0.6\nwhile time.monotonic() < end: pass\nprint(time.process_time())"
     with share.share(0.2) as made:
         folder = made.folder
         began = time.monotonic()
         done = subprocess.run(
-            [sys.executable, "-c", busy], capture_output=True, text=True, check=True, preexec_fn=made.enter
+            [sys.executable, "-c", BUSY], capture_output=True, text=True, check=True, preexec_fn=made.enter
         )
         took_s = time.monotonic() - began
         assert float(done.stdout) < 0.5 * took_s

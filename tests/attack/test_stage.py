@@ -30,6 +30,22 @@ signal.signal(signal.SIGTERM, end)
 print('{"ready": {}}', flush=True)
 time.sleep(60)
 """
+CHILD = """
+import json, subprocess, time
+child = subprocess.Popen(["sleep", "60"])
+print(json.dumps({"ready": {"pid": child.pid}}), flush=True)
+time.sleep(60)
+"""
+CORES = """
+import json, os
+print(json.dumps({"ready": {"cores": sorted(os.sched_getaffinity(0))}}), flush=True)
+"""
+DEAF = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('{"ready": {}}', flush=True)
+time.sleep(60)
+"""
 
 
 def python(text: str) -> list[str]:
@@ -66,9 +82,8 @@ def test_last_words_are_heard(tmp_path: Path) -> None:
 
 
 def test_leaving_the_stage_ends_processes_and_what_they_started(tmp_path: Path) -> None:
-    children = "import subprocess, sys, time\np = subprocess.Popen(['sleep', '60'])\nprint('{\"ready\": {\"pid\": %d}}' % p.pid, flush=True)\ntime.sleep(60)"
     with Stage(tmp_path) as stage:
-        actor = stage.start("server", python(children))
+        actor = stage.start("server", python(CHILD))
         assert stage.listen(lambda: actor.last("ready") is not None, 10)
         child = int((actor.last("ready") or {})["pid"])
         assert counters.session(actor.process.pid) == sorted([actor.process.pid, child])
@@ -89,17 +104,15 @@ def test_a_process_that_ends_by_itself_with_an_error_has_died_and_says_why(tmp_p
 
 def test_a_process_stays_on_its_cores(tmp_path: Path) -> None:
     (core,) = sorted(os.sched_getaffinity(0))[-1:]
-    told = "import os, json; print(json.dumps({'ready': {'cores': sorted(os.sched_getaffinity(0))}}), flush=True)"
     with Stage(tmp_path) as stage:
-        actor = stage.start("attacker", python(told), cores={core})
+        actor = stage.start("attacker", python(CORES), cores={core})
         stage.listen(lambda: actor.last("ready") is not None, 10)
         assert (actor.last("ready") or {})["cores"] == [core]
 
 
 def test_one_that_does_not_want_to_end_is_ended(tmp_path: Path) -> None:
-    deaf = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('{\"ready\": {}}', flush=True)\ntime.sleep(60)"
     with Stage(tmp_path) as stage:
-        actor = stage.start("server", python(deaf))
+        actor = stage.start("server", python(DEAF))
         stage.listen(lambda: actor.last("ready") is not None, 10)
         stage.end(actor, within_s=0.2)
         assert actor.process.returncode == -9

@@ -50,8 +50,8 @@ def cores() -> Cores:
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         raise UserError(
-            "Attacks need two cores, one for the server and one for the attacker, and this process may use one: "
-            "on one core the attacker would take from the server by computing alone."
+            "Attacks need two cores, one for the server and one for the attacker, and this process may use "
+            "one: on it the attacker would take from the server by computing alone."
         )
     return Cores(allowed[0], allowed[-1])
 
@@ -173,7 +173,7 @@ class _Playing:
         until_s = time.monotonic() + _READY_S
         while server.running and time.monotonic() < until_s:
             probe = self._client(_PROBE)
-            self._stage.listen(lambda probe=probe: not probe.running, _PROBE.limit_s + 5)  # type: ignore[misc]
+            self._stage.ended(probe, _PROBE.limit_s + 5)
             self._stage.end(probe)
             if any(it["outcome"] == OK for it in probe.all("request")):
                 return True

@@ -1,4 +1,4 @@
-"""Certificates for servers of a run: an authority of its own and a server's certificate by it, in a folder."""
+"""Certificates for servers of a run: an authority and a server's certificate by it, in a folder."""
 
 import subprocess
 from collections.abc import Mapping

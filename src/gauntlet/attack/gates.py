@@ -43,7 +43,8 @@ def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
     for said in outcome.seconds[1:]:
         offered = float(said.content.get("offered", 0))
         # What the server left no room for is its answer.
-        made = float(said.content.get("sent", 0)) + float(said.content.get("by_outcome", {}).get("blocked", 0))
+        blocked = said.content.get("by_outcome", {}).get("blocked", 0)
+        made = float(said.content.get("sent", 0)) + float(blocked)
         if made < min(SENT * offered, offered - 1):
             yield f"the attacker began {made:.0f} of {offered:.0f} in one second"
             return

@@ -116,11 +116,12 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending", more=_LARGE,
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending",
+        more=_LARGE,
     ),
     Kind(
-        "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3), RATE,
-        10_000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
+        RATE, 10_000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
     ),
     Kind(
         "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
@@ -141,8 +142,8 @@ _KINDS: Sequence[Kind] = (
         weakness="repeats-datagrams",
     ),
     Kind(
-        "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge", (H3,),
-        RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295",
+        "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge",
+        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295",
     ),
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",

@@ -1,4 +1,4 @@
-"""One's own server, or one of those that are here, under one attack after the other; and what came of each."""
+"""One's own server, or one of those that are here, under one attack after the other: what came of each."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +71,9 @@ class Found:
 def check(asked: Asked) -> None:
     """Raise UserError when more is asked for than is done, or over a protocol that no attack has."""
     if not 1 <= asked.seconds <= MOST_SECONDS:
-        raise UserError(f"--seconds: an attack lasts 1 to {MOST_SECONDS} s, and {asked.seconds} are asked for.")
+        raise UserError(
+            f"--seconds: an attack lasts 1 to {MOST_SECONDS} s, and {asked.seconds} are asked for."
+        )
     for kind in asked.kinds:
         dose, most = asked.doses[kind.dose], MOST_HELD if kind.dose == HELD else MOST_PER_S
         if dose is not None and not 0 < dose <= most:

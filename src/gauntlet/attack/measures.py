@@ -167,7 +167,7 @@ NUMBERS: Mapping[str, tuple[Kpi, Callable[[Outcome], float | None]]] = MappingPr
 )  # fmt: skip
 
 INVALID_RUN = _share(
-    INVALID, "Invalid runs", False, "1 where the run tells nothing (its numbers are then none), 0 where it does."
+    INVALID, "Invalid runs", False, "1 where the run tells nothing (and has no number), 0 where it does."
 )
 
 

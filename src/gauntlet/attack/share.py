@@ -16,8 +16,8 @@ from gauntlet.errors import UserError
 
 PERIOD_S = 0.005
 OF_A_CORE = 0.2
-"""What a server has of a core, unless said otherwise: so the attacker, on a core of its own, has several times
-what the server can take.
+"""What a server has of a core, unless said otherwise: so the attacker, on a core of its own, has several
+times what the server can take.
 """
 
 LEAST = 0.2

@@ -1,7 +1,7 @@
 """Processes of a run: started on their cores, heard line by line, and ended by whoever started them.
 
-What they tell is a JSON object a line, with one key that says what it is about:
-`{"ready": {...}}`, `{"request": {...}}`, `{"second": {...}}`, `{"done": {...}}` (docs/formats/attack-bench.md).
+What they tell is a JSON object a line, with one key that says what it is about: `{"ready": {...}}`,
+`{"request": {...}}`, `{"second": {...}}`, `{"done": {...}}` (docs/formats/attack-bench.md).
 """
 
 import contextlib
@@ -172,12 +172,16 @@ class Stage:
             else:
                 self._selector.unregister(key.fileobj)
 
+    def ended(self, actor: Actor, within_s: float) -> bool:
+        """Wait until a process ends by itself; whether it did, within this time."""
+        return self.listen(lambda: not actor.running, within_s)
+
     def end(self, actor: Actor, within_s: float = 5.0) -> None:
         """Ask a process and those that it started to end, hear its last words, and then end what is left."""
         if actor.running:
             actor.asked_to_end = True
             self._signal(actor, signal.SIGTERM)
-            self.listen(lambda: not actor.running, within_s)
+            self.ended(actor, within_s)
         self._signal(actor, signal.SIGKILL)
         actor.process.wait()
         self._drain(actor)

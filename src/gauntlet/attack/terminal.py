@@ -29,9 +29,10 @@ def _told(found: Found) -> Iterator[tuple[str, str]]:
     grown = attacked.process_growth_bytes, attacked.kernel_growth_bytes
     yield "memory", f"{grown[0] / 1e6:+.1f} MB in the process, {grown[1] / 1e6:+.1f} MB in its sockets"
     totals = attacked.attacker or {}
+    sent, offered, completed = (totals.get(name, 0) for name in ("sent", "offered", "completed"))
     yield "attacker", (
-        f"{totals.get('sent', 0)} begun of {totals.get('offered', 0)}, {totals.get('completed', 0)} completed, "
-        f"{totals.get('bytes_out', 0)} bytes sent, {totals.get('bytes_in', 0)} received"
+        f"{sent} begun of {offered}, {completed} completed, {totals.get('bytes_out', 0)} bytes sent, "
+        f"{totals.get('bytes_in', 0)} received"
     )
     own, other = attacked.server_cpu_a_handshake_s, attacked.attacker_cpu_a_handshake_s
     if own is not None and other is not None:
@@ -55,5 +56,7 @@ def _of(outcome: Outcome) -> str:
     held, throttled = outcome.run.of_a_core, outcome.throttled
     if held is None:
         return ""
-    waited = f", which it used up in {throttled.throttled} of {throttled.periods} periods" if throttled else ""
-    return f" of the {held:.0%} that it has{waited}"
+    has = f" of the {held:.0%} that it has"
+    if throttled is None:
+        return has
+    return f"{has}, which it used up in {throttled.throttled} of {throttled.periods} periods"

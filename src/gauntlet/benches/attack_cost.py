@@ -29,8 +29,8 @@ _SERVED = {NONE: (), TICKET: (), EARLY: ("--early-data",)}
 
 _CLIENT = (Client(400, 0.01, 5.0), Client(100, 0.01, 5.0))
 _FEW, _MANY = (Client(count, 0.2, 30.0) for count in (2, 22))
-"""Of two runs under callgrind, whose difference is that of twenty handshakes. With tickets the first of either
-is a full one.
+"""Of two runs under callgrind, whose difference is that of twenty handshakes. With tickets the first of
+either is a full one.
 """
 _REPETITIONS = (8, 3)
 
@@ -91,8 +91,8 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
 
 def row(outcome: Outcome, resumption: str) -> dict[str, Any]:
-    """What a handshake cost, of a run in which nothing else happened. A run whose client was to resume and did
-    not is invalid: what is told of a ticket or of 0-RTT shall be one that was used.
+    """What a handshake cost, of a run in which nothing else happened. A run whose client was to resume and
+    did not is invalid: what is told of a ticket or of 0-RTT shall be one that was used.
     """
     why = reasons(outcome)
     served = sum(it.took_s is not None for it in outcome.requests)
@@ -154,7 +154,8 @@ _WITH = "with a request for 1,000 bytes."
 
 BENCH = Bench(
     name="attack-cost",
-    about="What a handshake with one request costs server and client, by certificate, Retry, tickets and 0-RTT.",
+    about="What a handshake with one request costs server and client, by certificate, Retry, tickets and "
+    "0-RTT.",
     measures=(
         _kpi("server_cpu_a_handshake_s", "Server, a handshake", "µs", 1e6, f"Its computing time, {_WITH}"),
         _kpi("client_cpu_a_handshake_s", "Client, a handshake", "µs", 1e6, f"Its computing time, {_WITH}"),

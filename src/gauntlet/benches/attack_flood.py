@@ -146,8 +146,8 @@ def _plan(quick: bool) -> Plan:
 
 BENCH = Bench(
     name="attack-flood",
-    about="Honest clients, server and attacker under a flood of connections, by server, protocol, level, kind of "
-    "flood, certificate and defence.",
+    about="Honest clients, server and attacker under a flood of connections, by server, protocol, level, kind "
+    "of flood, certificate and defence.",
     measures=kpis(*_MEASURES),
     full=_plan(quick=False),
     quick=_plan(quick=True),

@@ -23,7 +23,7 @@ from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
 
 WAYS = ("handshake-stall", "header-drip")
-"""Connections whose handshake is not over, and those that are established; keys of `gauntlet.attack.kinds`."""
+"""Connections whose handshake is not over, and established ones; keys of `gauntlet.attack.kinds`."""
 
 _HELD = ((100, 200, 400, 800), (100, 500))
 _CLIENT = Client(5, 0.2, 5.0)

@@ -72,8 +72,8 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
 
 def row(outcome: Outcome, watched_s: float) -> dict[str, Any]:
-    """When requests are served as before again, after the end of the attack; as long as was watched where they
-    were not.
+    """When requests are served as before again, after the end of the attack; as long as was watched where
+    they were not.
     """
     why = reasons(outcome)
     began_s, ended_s = outcome.attack_began_s, outcome.attack_ended_s

@@ -98,12 +98,13 @@ def _plan(quick: bool) -> Plan:
 
 BENCH = Bench(
     name="attack-weaknesses",
-    about="Known weaknesses of servers: which attacks each withstands, beside the same server without the bound "
-    "that stops them.",
+    about="Known weaknesses of servers: which attacks each withstands, beside the same server without the "
+    "bound that stops them.",
     measures=(
         Kpi(
             "holds", "Attacks withstood", "%", 100.0, True,
-            "1 where the server kept what it has to (service, memory, state, amplification), 0 where it did not.",
+            "1 where the server kept what it has to (service, memory, state, amplification), 0 where it did "
+            "not.",
             most=1.0,
         ),
         *(it for it in kpis(*_MEASURES) if it is not INVALID_RUN),

@@ -8,6 +8,11 @@ import os
 import socket
 import sys
 import time
+from typing import Any
+
+
+def tell(kind: str, content: dict[str, Any]) -> None:
+    print(json.dumps({kind: content}), flush=True)
 
 
 def main() -> None:
@@ -52,9 +57,9 @@ def main() -> None:
         saturated = saturated or (second > 0 and told["sent"] < 0.99 * told["offered"])
         for name, count in told.items():
             total[name] += count
-        print(json.dumps({"second": {"t": second + 1, **told, "held": len(held), "late_max_ns": late_ns}}), flush=True)
+        tell("second", {"t": second + 1, **told, "held": len(held), "late_max_ns": late_ns})
     why = "it could not keep up" if saturated else ""
-    print(json.dumps({"done": {**total, "held_max": len(held), "saturated": saturated, "why": why}}), flush=True)
+    tell("done", {**total, "held_max": len(held), "saturated": saturated, "why": why})
 
 
 main()

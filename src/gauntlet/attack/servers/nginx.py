@@ -77,15 +77,15 @@ def program() -> Path:
     found = named or (str(built) if built.is_file() else shutil.which("nginx"))
     if found is None or not Path(found).is_file():
         raise UserError(
-            "nginx is not here, or not where GAUNTLET_NGINX says; in a working copy, `scripts/nginx.sh` builds it "
-            "(a minute)."
+            "nginx is not here, or not where GAUNTLET_NGINX says; in a working copy, `scripts/nginx.sh` builds "
+            "it (a minute)."
         )
     said = _said(Path(found))
     number = re.search(r"nginx/(\d+)\.(\d+)", said)
     if number is None or (int(number[1]), int(number[2])) < _LEAST or _MODULE not in said:
         raise UserError(
-            f"{found} has no HTTP/3 (it takes 1.25 and --with-{_MODULE}); in a working copy, `scripts/nginx.sh` "
-            "builds one that has (a minute)."
+            f"{found} has no HTTP/3 (it takes 1.25 and --with-{_MODULE}); in a working copy, "
+            "`scripts/nginx.sh` builds one that has (a minute)."
         )
     return Path(found)
 
