@@ -20,10 +20,11 @@ pytestmark = two_cores
 QUIET = Run(OWN, "h1", "p-256", Client(8, 0.1, 1.0), None, of_a_core=None)
 
 
-def attacked(rate: float = 40, seconds: int = 2, **more: object) -> Run:
-    """The same under a flood."""
-    flood = Attack(KINDS["flood"], rate, seconds)
-    return replace(QUIET, attack=flood, client_at_s=0.3, **more)  # type: ignore[arg-type]
+def attacked(of_a_core: float | None = None) -> Run:
+    """Twenty requests in two seconds under a flood of three."""
+    flood = Attack(KINDS["flood"], 40, 3)
+    client = Client(20, 0.1, 1.0)
+    return replace(QUIET, attack=flood, client=client, client_at_s=0.3, of_a_core=of_a_core)
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +50,8 @@ def test_a_flood_is_offered_begun_and_completed(tmp_path: Path) -> None:
     found = arena.play(attacked(), tmp_path)
     assert gates.reasons(found) == []
     assert found.attacker is not None
-    assert found.attacker["offered"] == found.attacker["sent"] == 80
-    assert found.counted["requests"] == 8 + found.attacker["completed"]
+    assert found.attacker["offered"] == found.attacker["sent"] == 120
+    assert found.counted["requests"] == 20 + found.attacker["completed"]
     assert found.told("offered") == pytest.approx(40)
     assert found.server_cpu_share is not None
 
@@ -59,7 +60,7 @@ def test_work_of_the_server_for_a_connection_is_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_WORK_S", "0.004")
-    found = arena.play(attacked(seconds=3), tmp_path)
+    found = arena.play(attacked(), tmp_path)
     assert found.server_cpu_a_handshake_s == pytest.approx(0.004, rel=0.5)
 
 
@@ -114,7 +115,7 @@ def test_programs_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPatch, 
 def test_a_server_has_no_more_than_its_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would take 40 x 20 ms in each second; a fifth of a core is all that it gets."""
     monkeypatch.setenv("FAKE_WORK_S", "0.02")
-    found = arena.play(attacked(seconds=3, of_a_core=0.2), tmp_path)
+    found = arena.play(attacked(of_a_core=0.2), tmp_path)
     assert found.server_cpu_share == pytest.approx(0.2, abs=0.06)
     assert found.throttled is not None
     assert found.throttled.throttled > found.throttled.periods / 2

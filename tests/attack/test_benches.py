@@ -98,9 +98,8 @@ def test_the_unit_of_levels_is_what_fills_the_share(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_WORK_S", "0.002")
-    monkeypatch.setattr(
-        attack_common.arena, "play", lambda run, folder: arena.play(replace(run, of_a_core=None), folder)
-    )
+    play = arena.play
+    monkeypatch.setattr(arena, "play", lambda run, folder: play(replace(run, of_a_core=None), folder))
     unit = attack_common.unit_per_s(told, Parts(tmp_path, {}), {})
     assert 0.2 / 0.004 < unit < 0.2 / 0.002
 
@@ -141,7 +140,8 @@ def test_a_server_that_served_nobody_before_tells_nothing() -> None:
 
 def holding(count: int, *, a_connection: int, queued: int) -> Any:
     """So many held, each of which takes so much."""
-    samples = [sample(100.0, 0.0), sample(105.0, 0.1, process=10_000_000 + count * a_connection, queued=count * queued)]
+    grown = sample(105.0, 0.1, process=10_000_000 + count * a_connection, queued=count * queued)
+    samples = [sample(100.0, 0.0), grown]
     totals = {"saturated": False, "held_max": count}
     return outcome(run("header-drip"), [0.01] * 10, samples=samples, attacker=totals)
 

@@ -73,7 +73,7 @@ def test_a_level_without_the_controller_is_passed_over(tmp_path: Path) -> None:
 
 def test_without_control_groups_there_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be held to a share of a core: no control group"):
-        share.check(tmp_path)
+        share.check(root=tmp_path)
 
 
 @pytest.mark.parametrize("of_a_core", [0.0, 0.1, 1.5])

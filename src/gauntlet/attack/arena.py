@@ -61,7 +61,7 @@ def ready(of_a_core: float | None = share.OF_A_CORE) -> None:
     programs.ready()
     cores()
     if of_a_core is not None:
-        share.check()
+        share.check(of_a_core)
 
 
 def play(run: Run, folder: Path | None = None) -> Outcome:

@@ -58,7 +58,9 @@ def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
 
 def _of_the_client(outcome: Outcome) -> Iterator[str]:
     asked, got = outcome.run.client.requests, len(outcome.requests)
-    if got != asked:
+    if got and not outcome.during_attack():
+        yield "no honest request began while the attack went on"
+    elif got != asked:
         told = [it for it in outcome.complaints if it.startswith("client")]
         yield f"the honest client told of {got} of {asked} requests" + (f" ({told[0]})" if told else "")
     elif outcome.client_cpu_s is not None:

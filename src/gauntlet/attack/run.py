@@ -140,8 +140,8 @@ class Outcome:
     def told(self, name: str) -> float | None:
         """What the attacker told of in the seconds of the window, a second; None where it told of none."""
         first, last = self.window_s
-        # A second is told of when it is over.
-        inside = [it.content for it in self.seconds if first + 0.9 <= it.at_s <= last + 0.1]
+        # A second is told of when it is over; it counts where its middle lies.
+        inside = [it.content for it in self.seconds if first <= it.at_s - 0.5 <= last]
         return sum(float(it.get(name, 0)) for it in inside) / len(inside) if inside else None
 
     @property
@@ -174,6 +174,12 @@ class Outcome:
         """The most connections that the attacker held at a time."""
         totals = self.attacker or {}
         return int(totals.get("held_max", totals.get("held", 0)))
+
+    @property
+    def dropped_packets(self) -> int:
+        """Packets that found a full queue at the server's sockets."""
+        counts = [it.sockets.dropped for it in self.samples]
+        return max(counts) - counts[0]
 
     @property
     def process_growth_bytes(self) -> int:

@@ -64,9 +64,9 @@ def share(of_a_core: float = OF_A_CORE, root: Path = Path("/")) -> Iterator[Shar
         _remove(made.folder)
 
 
-def check(root: Path = Path("/")) -> None:
-    """Raise UserError when this process cannot make a control group with a CPU quota."""
-    with share(root=root):
+def check(of_a_core: float = OF_A_CORE, root: Path = Path("/")) -> None:
+    """Raise UserError when this process cannot make a control group with such a quota."""
+    with share(of_a_core, root):
         pass
 
 

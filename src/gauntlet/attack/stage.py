@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from gauntlet.attack import counters
 from gauntlet.attack.share import Share
 from gauntlet.engine import cores as engine_cores
 
@@ -201,5 +202,6 @@ class Stage:
     @staticmethod
     def _signal(actor: Actor, what: signal.Signals) -> None:
         """To the session that was begun for it: the process and its children, nobody else."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(actor.process.pid, what)
+        for pid in counters.session(actor.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, what)

@@ -10,9 +10,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.stats import CensoredData, ecdf
-
 CONFIDENCE = 0.95
 
 
@@ -68,6 +65,9 @@ def curve(delays_s: Sequence[float | None], limit_s: float) -> Curve:
 
     Raises ValueError without a single request.
     """
+    # It takes a second to import, which only those wait for who ask for a curve.
+    from scipy.stats import CensoredData, ecdf
+
     if not delays_s:
         raise ValueError("a survival curve needs at least one request")
     served = [delay for delay in delays_s if delay is not None and delay <= limit_s]
@@ -94,4 +94,4 @@ def curve(delays_s: Sequence[float | None], limit_s: float) -> Curve:
 
 
 def _or(bound: float, share: float) -> float:
-    return float(share if np.isnan(bound) else bound)
+    return float(share if math.isnan(bound) else bound)

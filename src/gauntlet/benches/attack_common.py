@@ -1,6 +1,7 @@
 """What the benches of attacks have in common: names, order, the machine, and a run as a part that stays."""
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -129,10 +130,11 @@ def measure(
     for number, (repetition, condition) in enumerate(todo, 1):
         words = ", ".join(f"{name} {value}" for name, value in condition.items())
         tell(f"{number} of {len(todo)}: {words}")
-        name = "-".join(map(str, (*condition.values(), repetition))).replace("/", "-")
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(map(str, (*condition.values(), repetition))))
         found.append(parts.take(name, same, partial(_part, of, condition, repetition, samples)))
     whole = pa.concat_tables(found, promote_options="permissive")
-    table = whole.drop_columns([name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names])
+    raw = [name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names]
+    table = whole.drop_columns(raw)
     return Measured(table, machine(), {"runs": whole})
 
 
