@@ -52,9 +52,9 @@ def test_protocols_of_one_condition_come_one_after_the_other_in_drawn_order() ->
     assert Counter(repetition for repetition, _ in order) == dict.fromkeys(range(1, 5), len(asked))
     firsts = Counter()
     for one, other in zip(order, order[1:], strict=False):
-        same = {name: value for name, value in one[1].items() if name != "protocol"}
-        if one[0] == other[0] and same == {n: v for n, v in other[1].items() if n != "protocol"}:
-            firsts[one[1]["protocol"]] += 1
+        same = {name: value for name, value in one[1].items() if name != "over"}
+        if one[0] == other[0] and same == {n: v for n, v in other[1].items() if n != "over"}:
+            firsts[one[1]["over"]] += 1
     assert min(firsts["h2"], firsts["h3"]) > 10, "each is often the first"
     assert order == list(attack_common.in_turn(asked, 4, seed=7))
     assert order != list(attack_common.in_turn(asked, 4, seed=8))
@@ -64,7 +64,7 @@ def test_the_same_number_of_connections_is_held_over_each_protocol() -> None:
     held: dict[Any, set[Any]] = {}
     for it in attack_slow.conditions(quick=False):
         if it["way"] in ("handshake-stall", "header-drip"):
-            held.setdefault((it["server"], it["way"], it["held_asked"]), set()).add(it["protocol"])
+            held.setdefault((it["server"], it["way"], it["held_asked"]), set()).add(it["over"])
     assert all(protocols == {"h1", "h2", "h3"} for protocols in held.values())
 
 
@@ -73,13 +73,13 @@ def test_the_same_number_of_connections_is_held_over_each_protocol() -> None:
 def test_a_part_stays_and_a_run_becomes_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "OTHERS_OF_A_CORE", float("inf"))
     monkeypatch.setattr(gates, "CLIENT_OF_A_CORE", float("inf"))
-    asked = [{"server": "own", "protocol": protocol} for protocol in ("h1", "h2")]
+    asked = [{"server": "own", "over": protocol} for protocol in ("h1", "h2")]
     plain = Run(OWN, "h1", "p-256", Client(3, 0.05, 1.0), None, of_a_core=None)
     played = []
 
     def of(condition: Mapping[str, Any]) -> Mapping[str, Any]:
-        played.append(condition["protocol"])
-        run = replace(plain, protocol=condition["protocol"])
+        played.append(condition["over"])
+        run = replace(plain, protocol=condition["over"])
         return attack_common.played(run, ("served_share", "delay_median_s"))
 
     for _ in range(2):
@@ -194,8 +194,8 @@ def test_tickets_and_early_data_that_were_not_used_are_no_numbers(
 def test_each_control_stands_beside_the_attack_that_it_is_of() -> None:
     asked = attack_weaknesses.conditions(quick=False)
     own = [it for it in asked if it["server"] == "own"]
-    weak = {(it["attack"], it["protocol"]) for it in own if it["bound"] == attack_weaknesses.WEAKENED}
-    sound = {(it["attack"], it["protocol"]) for it in own if it["bound"] == attack_weaknesses.AS_IT_IS}
+    weak = {(it["attack"], it["over"]) for it in own if it["bound"] == attack_weaknesses.WEAKENED}
+    sound = {(it["attack"], it["over"]) for it in own if it["bound"] == attack_weaknesses.AS_IT_IS}
     assert weak < sound
     assert not any(it["bound"] == attack_weaknesses.WEAKENED for it in asked if it["server"] != "own")
 

@@ -19,7 +19,7 @@ from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE, PERIOD_S
 from gauntlet.attack.sockets import tells_objects
-from gauntlet.benches.contract import REPETITION, SAMPLES, Measured, Tell
+from gauntlet.benches.contract import REPETITION, SAMPLES, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.engine import cache_folder
 from gauntlet.errors import RunError, UserError
@@ -28,11 +28,17 @@ from gauntlet.space.machine import description
 
 LABELS: dict[str, dict[Any, str]] = {
     "server": {key: it.words for key, it in SERVERS.items()},
-    "protocol": {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"},
+    "over": {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"},
     "certificate": dict(KEYS),
     "defence": dict(DEFENCES),
 }
-assert LABELS["protocol"].keys() == PROTOCOLS.keys()
+assert LABELS["over"].keys() == PROTOCOLS.keys()
+
+
+def labels(plan: Plan, **own: Mapping[Any, str]) -> dict[str, Mapping[Any, str]]:
+    """How the values of a plan's factors read: those that several benches have, and its own."""
+    return {name: words for name, words in {**LABELS, **own}.items() if name in plan.factors}
+
 
 Condition = Mapping[str, Factor]
 
@@ -75,7 +81,7 @@ def machine() -> dict[str, Any]:
 
 
 def in_turn(
-    conditions: Sequence[Condition], repetitions: int, seed: int, *, beside: str = "protocol"
+    conditions: Sequence[Condition], repetitions: int, seed: int, *, beside: str = "over"
 ) -> Iterator[tuple[int, Condition]]:
     """Every condition in each repetition, in an order that is drawn: conditions that differ in `beside` alone
     come one after the other, in drawn order, so that what the machine does meanwhile meets them alike.

@@ -18,15 +18,7 @@ from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE
-from gauntlet.benches.attack_common import (
-    LABELS,
-    Condition,
-    facts,
-    measure,
-    played,
-    ready,
-    unit_per_s,
-)
+from gauntlet.benches.attack_common import Condition, facts, labels, measure, played, ready, unit_per_s
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 
@@ -78,7 +70,7 @@ def _condition(
 ) -> Condition:
     return {
         "server": server,
-        "protocol": protocol,
+        "over": protocol,
         "load": load,
         "variant": variant,
         "certificate": certificate,
@@ -111,7 +103,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         attack = Attack(kinds.KINDS[_KINDS[variant]], round(load * unit, 1), seconds) if load else None
         run = Run(
             SERVERS[str(condition["server"])],
-            str(condition["protocol"]),
+            str(condition["over"]),
             str(condition["certificate"]),
             client,
             attack,
@@ -153,9 +145,9 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
-    labels={
-        **LABELS,
-        "load": {0.0: "none", 0.5: "half", 1.0: "once", 1.5: "1.5 times", 2.0: "twice"},
-        "variant": {FULL: "full handshakes", INITIAL: "first flights only"},
-    },
+    labels=labels(
+        _plan(quick=False),
+        load={0.0: "none", 0.5: "half", 1.0: "once", 1.5: "1.5 times", 2.0: "twice"},
+        variant={FULL: "full handshakes", INITIAL: "first flights only"},
+    ),
 )

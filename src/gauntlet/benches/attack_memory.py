@@ -17,7 +17,7 @@ from gauntlet.attack.kinds import BUILT_UP_S
 from gauntlet.attack.measures import INVALID, INVALID_RUN
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import LABELS, Condition, certificates_folder, facts, measure, ready
+from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, ready
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -33,7 +33,7 @@ _REPETITIONS = (8, 3)
 def conditions(quick: bool) -> list[Condition]:
     """What is measured."""
     return [
-        {"server": server, "protocol": protocol, "way": way}
+        {"server": server, "over": protocol, "way": way}
         for server in (("own",) if quick else ("own", "nginx"))
         for way in (WAYS[1:] if quick else WAYS)
         for protocol in (("h2", "h3") if quick else ("h1", "h2", "h3"))
@@ -46,7 +46,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         runs = [
             Run(
                 SERVERS[str(condition["server"])],
-                str(condition["protocol"]),
+                str(condition["over"]),
                 P_256,
                 _CLIENT,
                 Attack(kind, held, BUILT_UP_S + 3),
@@ -112,8 +112,8 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
-    labels={
-        **LABELS,
-        "way": {"handshake-stall": "handshakes that stall", "header-drip": "established, headers in drops"},
-    },
+    labels=labels(
+        _plan(quick=False),
+        way={"handshake-stall": "handshakes that stall", "header-drip": "established, headers in drops"},
+    ),
 )

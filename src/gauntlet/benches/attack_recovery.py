@@ -11,10 +11,10 @@ from gauntlet.attack.measures import INVALID, INVALID_RUN
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches.attack_common import (
-    LABELS,
     Condition,
     certificates_folder,
     facts,
+    labels,
     measure,
     ready,
     unit_per_s,
@@ -40,7 +40,7 @@ _REPETITIONS = (8, 3)
 def conditions(quick: bool) -> list[Condition]:
     """What is measured."""
     return [
-        {"server": server, "protocol": protocol, "load": load}
+        {"server": server, "over": protocol, "load": load}
         for server in (("own",) if quick else ("own", "nginx"))
         for load in ((2.0,) if quick else (1.0, 2.0))
         for protocol in ("h2", "h3")
@@ -57,7 +57,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         rate = round(float(condition["load"]) * unit, 1)
         run = Run(
             SERVERS[str(condition["server"])],
-            str(condition["protocol"]),
+            str(condition["over"]),
             P_256,
             Client(requests, _INTERVAL_S, _LIMIT_S),
             Attack(kinds.KINDS["flood"], rate, flood_s),
@@ -128,5 +128,5 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
-    labels={**LABELS, "load": {1.0: "once", 2.0: "twice"}},
+    labels=labels(_plan(quick=False), load={1.0: "once", 2.0: "twice"}),
 )  # fmt: skip

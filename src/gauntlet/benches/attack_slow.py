@@ -13,7 +13,7 @@ from gauntlet.attack.kinds import BUILT_UP_S
 from gauntlet.attack.measures import kpis
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import LABELS, Condition, facts, measure, played, ready
+from gauntlet.benches.attack_common import Condition, facts, labels, measure, played, ready
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 
@@ -64,7 +64,7 @@ def conditions(quick: bool) -> list[Condition]:
 
 
 def _condition(server: str, protocol: str, way: str, held: int) -> Condition:
-    return {"server": server, "protocol": protocol, "way": way, "held_asked": held}
+    return {"server": server, "over": protocol, "way": way, "held_asked": held}
 
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
@@ -76,7 +76,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         attack = Attack(kinds.KINDS[way], held, seconds) if held else None
         run = Run(
             SERVERS[str(condition["server"])],
-            str(condition["protocol"]),
+            str(condition["over"]),
             P_256,
             client,
             attack,
@@ -112,9 +112,9 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
-    labels={
-        **LABELS,
-        "way": {
+    labels=labels(
+        _plan(quick=False),
+        way={
             NONE: "nothing",
             "handshake-stall": "handshakes that stall",
             "header-drip": "headers in drops",
@@ -122,5 +122,5 @@ BENCH = Bench(
             "window-starvation": "windows that stay shut",
             "ack-withholding": "acknowledgements that do not come",
         },
-    },
+    ),
 )

@@ -16,7 +16,7 @@ from gauntlet.attack.programs import weak_server
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_common
-from gauntlet.benches.attack_common import LABELS, Condition, certificates_folder, facts, measure
+from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -37,7 +37,7 @@ def conditions(quick: bool) -> list[Condition]:
     """Each attack over each protocol that it has, on each server, and its control."""
     chosen = [it for it in kinds.KINDS.values() if it.key != "flood" and (not quick or it.key in _QUICK)]
     return [
-        {"attack": it.key, "server": server, "protocol": protocol, "bound": bound}
+        {"attack": it.key, "server": server, "over": protocol, "bound": bound}
         for it in chosen
         for protocol in (("h3",) if quick else it.protocols)
         for server, bound in (
@@ -58,7 +58,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         kind = kinds.KINDS[str(condition["attack"])]
         run = Run(
             SERVERS[str(condition["server"])],
-            str(condition["protocol"]),
+            str(condition["over"]),
             P_256,
             _CLIENT,
             Attack(kind, kind.usual, _SECONDS),
@@ -114,5 +114,5 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=_ready,
-    labels=LABELS,
+    labels=labels(_plan(quick=False)),
 )  # fmt: skip
