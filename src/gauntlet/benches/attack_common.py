@@ -12,7 +12,7 @@ import pyarrow as pa
 from gauntlet.attack import arena, programs
 from gauntlet.attack.arena import cores
 from gauntlet.attack.certificates import KEYS, P_256
-from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.kinds import KINDS
 from gauntlet.attack.measures import row
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.contract import DEFENCES
@@ -26,21 +26,29 @@ from gauntlet.errors import RunError, UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.space.machine import description
 
+Condition = Mapping[str, Factor]
+
 LABELS: dict[str, dict[Any, str]] = {
     "server": {key: it.words for key, it in SERVERS.items()},
     "over": {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"},
     "certificate": dict(KEYS),
     "defence": dict(DEFENCES),
 }
-assert LABELS["over"].keys() == PROTOCOLS.keys()
+
+
+def planned(asked: Sequence[Condition], repetitions: int, **details: Any) -> Plan:
+    """The plan of these conditions, and what else decides how much is measured."""
+    return Plan(
+        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
+        repetitions,
+        {"conditions": [list(it.values()) for it in asked], **details},
+    )
 
 
 def labels(plan: Plan, **own: Mapping[Any, str]) -> dict[str, Mapping[Any, str]]:
     """How the values of a plan's factors read: those that several benches have, and its own."""
     return {name: words for name, words in {**LABELS, **own}.items() if name in plan.factors}
 
-
-Condition = Mapping[str, Factor]
 
 LISTS = {"delay_s": pa.float64(), "began_s": pa.float64(), "outcome": pa.string()}
 """Columns of a run's row that have a value for each honest request; they stay in `raw`."""

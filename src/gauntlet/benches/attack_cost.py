@@ -17,7 +17,7 @@ from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.contract import OFF, RETRY
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_common
-from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure
+from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.errors import UserError
@@ -134,15 +134,11 @@ _NOT_COUNTED: Mapping[str, None] = dict.fromkeys(("server_instructions", "client
 
 
 def _plan(quick: bool) -> Plan:
-    asked, client = conditions(quick), _CLIENT[quick]
-    return Plan(
-        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
+    return planned(
+        conditions(quick),
         _REPETITIONS[quick],
-        {
-            "conditions": [list(it.values()) for it in asked],
-            "requests": client.requests,
-            "counted": [_FEW.requests, _MANY.requests],
-        },
+        requests=_CLIENT[quick].requests,
+        counted=[_FEW.requests, _MANY.requests],
     )
 
 

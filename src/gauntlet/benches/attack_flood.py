@@ -18,7 +18,16 @@ from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE
-from gauntlet.benches.attack_common import Condition, facts, labels, measure, played, ready, unit_per_s
+from gauntlet.benches.attack_common import (
+    Condition,
+    facts,
+    labels,
+    measure,
+    planned,
+    played,
+    ready,
+    unit_per_s,
+)
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 
@@ -119,20 +128,16 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
 
 def _plan(quick: bool) -> Plan:
-    asked, client = conditions(quick), _CLIENT[quick]
-    names = list(asked[0])
-    return Plan(
-        {name: list(dict.fromkeys(it[name] for it in asked)) for name in names},
+    client = _CLIENT[quick]
+    return planned(
+        conditions(quick),
         _REPETITIONS[quick],
-        {
-            "conditions": [list(it.values()) for it in asked],
-            "requests": client.requests,
-            "interval_s": client.interval_s,
-            "limit_s": client.limit_s,
-            "ahead_s": _AHEAD_S,
-            "server_of_a_core": OF_A_CORE,
-            "unit": "full handshakes over HTTP/2 that fill the server's share",
-        },
+        requests=client.requests,
+        interval_s=client.interval_s,
+        limit_s=client.limit_s,
+        ahead_s=_AHEAD_S,
+        server_of_a_core=OF_A_CORE,
+        unit="full handshakes over HTTP/2 that fill the server's share",
     )
 
 

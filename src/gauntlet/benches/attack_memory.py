@@ -17,7 +17,15 @@ from gauntlet.attack.kinds import BUILT_UP_S
 from gauntlet.attack.measures import INVALID, INVALID_RUN
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, ready
+from gauntlet.benches.attack_common import (
+    Condition,
+    certificates_folder,
+    facts,
+    labels,
+    measure,
+    planned,
+    ready,
+)
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -83,12 +91,7 @@ _SLOPES = {
 
 
 def _plan(quick: bool) -> Plan:
-    asked = conditions(quick)
-    return Plan(
-        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
-        _REPETITIONS[quick],
-        {"conditions": [list(it.values()) for it in asked], "held": list(_HELD[quick])},
-    )
+    return planned(conditions(quick), _REPETITIONS[quick], held=list(_HELD[quick]))
 
 
 def _kpi(name: str, label: str, definition: str) -> Kpi:

@@ -16,6 +16,7 @@ from gauntlet.benches.attack_common import (
     facts,
     labels,
     measure,
+    planned,
     ready,
     unit_per_s,
 )
@@ -98,17 +99,13 @@ def row(outcome: Outcome, watched_s: float) -> dict[str, Any]:
 
 
 def _plan(quick: bool) -> Plan:
-    asked = conditions(quick)
-    return Plan(
-        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
+    return planned(
+        conditions(quick),
         _REPETITIONS[quick],
-        {
-            "conditions": [list(it.values()) for it in asked],
-            "quiet_s": _QUIET_S,
-            "flood_s": _FLOOD_S[quick],
-            "watched_s": _WATCHED_S[quick],
-            "interval_s": _INTERVAL_S,
-        },
+        quiet_s=_QUIET_S,
+        flood_s=_FLOOD_S[quick],
+        watched_s=_WATCHED_S[quick],
+        interval_s=_INTERVAL_S,
     )
 
 

@@ -13,7 +13,7 @@ from gauntlet.attack.kinds import BUILT_UP_S
 from gauntlet.attack.measures import kpis
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import Condition, facts, labels, measure, played, ready
+from gauntlet.benches.attack_common import Condition, facts, labels, measure, planned, played, ready
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 
@@ -90,17 +90,14 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
 
 def _plan(quick: bool) -> Plan:
-    asked, client = conditions(quick), _CLIENT[quick]
-    return Plan(
-        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
+    client = _CLIENT[quick]
+    return planned(
+        conditions(quick),
         _REPETITIONS[quick],
-        {
-            "conditions": [list(it.values()) for it in asked],
-            "requests": client.requests,
-            "interval_s": client.interval_s,
-            "limit_s": client.limit_s,
-            "built_up_s": BUILT_UP_S,
-        },
+        requests=client.requests,
+        interval_s=client.interval_s,
+        limit_s=client.limit_s,
+        built_up_s=BUILT_UP_S,
     )
 
 

@@ -16,7 +16,7 @@ from gauntlet.attack.programs import weak_server
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_common
-from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure
+from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -84,16 +84,8 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
 
 def _plan(quick: bool) -> Plan:
-    asked = conditions(quick)
-    return Plan(
-        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
-        _REPETITIONS,
-        {
-            "conditions": [list(it.values()) for it in asked],
-            "doses": {it.key: it.usual for it in kinds.KINDS.values()},
-            "seconds": _SECONDS,
-        },
-    )
+    doses = {it.key: it.usual for it in kinds.KINDS.values()}
+    return planned(conditions(quick), _REPETITIONS, doses=doses, seconds=_SECONDS)
 
 
 BENCH = Bench(
