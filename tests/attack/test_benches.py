@@ -117,7 +117,7 @@ def recovering(*later: float | None) -> Any:
 
 
 def test_recovery_is_when_five_in_a_row_are_served_as_before() -> None:
-    found = attack_recovery.row(recovering(0.5, 0.01, 0.5, 0.01, 0.02, 0.03, 0.04, 0.01), 20.0)
+    found = attack_recovery.row(recovering(0.5, 0.01, 0.5, 0.01, 0.02, 0.03, 0.03, 0.01), 20.0)
     assert found["recovery_time_s"] == pytest.approx(3.0)
     assert (found["recovered"], found[INVALID]) == (1.0, 0.0)
 

@@ -4,7 +4,7 @@ The study (key ATTACK) read the resident set of a server, in which TCP's state i
 kernel. Here both are the slope over the number of connections that are held, each number with a fresh server.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -78,12 +78,13 @@ def row(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     if why:
         return {**dict.fromkeys(_SLOPES), INVALID: 1.0, "why_invalid": "; ".join(dict.fromkeys(why))}
     slopes = {
-        name: float(np.polyfit(held, [of(outcome) for outcome in outcomes], 1)[0]) for name, of in _SLOPES.items()
+        name: float(np.polyfit(held, [of(outcome) for outcome in outcomes], 1)[0])
+        for name, of in _SLOPES.items()
     }
     return {**slopes, INVALID: 0.0, "why_invalid": ""}
 
 
-_SLOPES = {
+_SLOPES: Mapping[str, Callable[[Outcome], int]] = {
     "process_bytes_a_connection": lambda outcome: outcome.process_growth_bytes,
     "kernel_bytes_a_connection": lambda outcome: outcome.kernel_growth_bytes,
     "bytes_a_connection": lambda outcome: outcome.process_growth_bytes + outcome.kernel_growth_bytes,
