@@ -27,7 +27,7 @@ from gauntlet.errors import RunError, UserError
 
 _READY_S = 30.0
 """For how long a server may take to begin."""
-_PROBE = Client(requests=1, interval_s=0.0, limit_s=1.0)
+_PROBE = Client(requests=1, interval_s=1.0, limit_s=1.0)
 _SAMPLE_S = 0.5
 _PATIENCE_S = 20.0
 """Beyond what client and attacker are asked for; then they are ended."""
@@ -73,11 +73,12 @@ def play(run: Run, folder: Path | None = None) -> Outcome:
         here = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-attack-")))
         # A server's worker may be nobody.
         here.chmod(0o755)
-        stack.enter_context(_on(cores().server))
+        where = cores()
+        stack.enter_context(_on(where.server))
         held = None if run.of_a_core is None else stack.enter_context(share.share(run.of_a_core))
         chain = certificates.chain(run.certificate, (folder or here).resolve())
         stage = stack.enter_context(Stage(here))
-        return _Playing(run, stage, chain, held, here).outcome()
+        return _Playing(run, where, stage, chain, held, here).outcome()
 
 
 @contextmanager
@@ -94,13 +95,15 @@ def _on(core: int) -> Iterator[None]:
 class _Playing:
     """A run under way."""
 
-    def __init__(self, run: Run, stage: Stage, chain: Chain, held: Share | None, folder: Path) -> None:
+    def __init__(
+        self, run: Run, where: Cores, stage: Stage, chain: Chain, held: Share | None, folder: Path
+    ) -> None:
         self._run = run
         self._stage = stage
         self._chain = chain
         self._share = held
         self._folder = folder
-        self._cores = cores()
+        self._cores = where
         self._address = run.at or free()
         self._samples: list[Sample] = []
 
