@@ -41,7 +41,7 @@ def shaken(chain: Chain, name: str) -> dict[str, object]:
 
 @pytest.mark.skipif(not built(), reason="gauntlet-web-certificate is not built")
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
+@pytest.mark.parametrize("name", ["server.gauntlet.test", "127.0.0.1"])
 def test_a_client_that_trusts_the_authority_takes_the_certificate(key: str, name: str, tmp_path: Path) -> None:
     assert shaken(certificates.chain(key, tmp_path), name)
 

@@ -27,7 +27,7 @@ class Chain:
 
 def chain(kind: str, folder: Path) -> Chain:
     """The certificate of a server with a key of this kind, made where the folder has none yet; it is good for
-    `localhost`, 127.0.0.1 and ::1.
+    `server.gauntlet.test`, 127.0.0.1 and ::1.
     """
     own = folder / kind
     found = Chain(own / "ca.pem", own / "server.pem", own / "server.key")

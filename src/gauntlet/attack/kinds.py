@@ -64,20 +64,15 @@ class Kind:
     more: tuple[str, ...] = ()
     """Further arguments."""
 
-    @property
-    def tells_protocol(self) -> bool:
-        """Whether `gauntlet-attacker` is told the protocol; what is of QUIC alone knows it."""
-        return self.kind in ("flood", "slow", "rapid-reset", "header-expansion")
-
     def arguments(self, target: str, protocol: str, dose: float, seconds: int) -> list[str]:
         """What `gauntlet-attacker` is asked for."""
         variant = ["--variant", self.variant] if self.variant else []
-        over = ["--protocol", protocol] if self.tells_protocol else []
         amount = [f"--{self.dose}", f"{dose:g}"]
         if self.dose == HELD:
             amount += ["--rate", f"{max(1.0, dose / BUILT_UP_S):g}"]
         return [
-            self.kind, "--target", target, *over, *variant, *amount, "--seconds", str(seconds), *self.more,
+            self.kind, "--target", target, "--protocol", protocol, *variant, *amount,
+            "--seconds", str(seconds), *self.more,
         ]  # fmt: skip
 
 

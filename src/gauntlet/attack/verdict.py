@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gauntlet.attack import gates
-from gauntlet.attack.kinds import AMPLIFICATION, MEMORY, SERVICE, STATE
+from gauntlet.attack.kinds import AMPLIFICATION, H3, MEMORY, SERVICE, STATE
 from gauntlet.attack.requests import delays, served_share
 from gauntlet.attack.run import Outcome
 from gauntlet.attack.servers.contract import TIGHT_S
@@ -85,6 +85,8 @@ def _state(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
     assert attack is not None
     if not attacked.run.tight or attack.seconds < AGAIN * TIGHT_S or not attacked.held:
         return
+    if attack.kind.variant == "ack-withholding" and attacked.run.protocol != H3:
+        return  # Who hears nothing of TCP does not hear its end either.
     begun = float(totals.get("sent", 0))
     if begun < RENEWED * attacked.held:
         yield f"what was held stayed open for {attack.seconds} s ({begun:.0f} begun to hold {attacked.held})"

@@ -25,9 +25,8 @@ def configuration(wanted: Wanted) -> str:
     admin off
     auto_https off
     persist_config off
-    default_sni localhost
 {tight}}}
-https://{wanted.address} {{
+https://:{wanted.address.port} {{
     bind {wanted.address.host}
     tls {wanted.chain.certificate} {wanted.chain.key}
     respond / "{"." * PAGE_BYTES}"
