@@ -16,7 +16,9 @@ FAKES = Path(__file__).parent / "fakes"
 
 Programs = Callable[..., Path]
 
-two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="server and attacker need a core each")
+two_cores = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="server and attacker need a core each"
+)
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fakes = {SERVER: "server", CLIENT: "client", ATTACKER: "attacker", CERTIFICATE: "certificate"}
     for name, fake in fakes.items():
         program = folder / name
-        program.write_text(f"#!/bin/sh\nexec {sys.executable} {FAKES / fake}.py \"$@\"\n")
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKES / fake}.py "$@"\n')
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("GAUNTLET_ATTACK_PROGRAMS", str(folder))
     monkeypatch.setenv("GAUNTLET_CACHE", str(tmp_path / "cache"))

@@ -68,5 +68,3 @@ def outcome(asked: Run, delays_s: Sequence[float | None], **more: Any) -> Outcom
         instructions={},
     )
     return replace(made, **more)
-
-

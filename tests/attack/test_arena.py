@@ -72,7 +72,9 @@ def test_an_attacker_that_cannot_keep_up_makes_the_run_invalid(
     assert reason == "the attacker was the slower one: it could not keep up"
 
 
-def test_a_server_that_dies_is_broken_and_not_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_dies_is_broken_and_not_invalid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FAKE_DIES_AFTER", "10")
     found = arena.play(attacked(), tmp_path)
     assert found.died == "too many connections"

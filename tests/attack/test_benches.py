@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,8 @@ def test_protocols_of_one_condition_come_one_after_the_other_in_drawn_order() ->
     order = list(attack_common.in_turn(asked, 4, seed=7))
     assert len(order) == 4 * len(asked)
     assert Counter(repetition for repetition, _ in order) == dict.fromkeys(range(1, 5), len(asked))
-    firsts = Counter()
-    for one, other in zip(order, order[1:], strict=False):
+    firsts: Counter[Any] = Counter()
+    for one, other in pairwise(order):
         same = {name: value for name, value in one[1].items() if name != "over"}
         if one[0] == other[0] and same == {n: v for n, v in other[1].items() if n != "over"}:
             firsts[one[1]["over"]] += 1
@@ -94,9 +95,7 @@ def test_a_part_stays_and_a_run_becomes_a_row(tmp_path: Path, monkeypatch: pytes
 
 @two_cores
 @pytest.mark.usefixtures("programs")
-def test_the_unit_of_levels_is_what_fills_the_share(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_unit_of_levels_is_what_fills_the_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_WORK_S", "0.002")
     play = arena.play
     monkeypatch.setattr(arena, "play", lambda run, folder: play(replace(run, of_a_core=None), folder))

@@ -22,7 +22,10 @@ def built() -> bool:
 
 def shaken(chain: Chain, name: str) -> dict[str, object]:
     """A handshake in memory between two ends of OpenSSL; the certificate that the client has seen."""
-    server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context(cafile=chain.authority)
+    server, client = (
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER),
+        ssl.create_default_context(cafile=chain.authority),
+    )
     server.load_cert_chain(chain.certificate, chain.key)
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
     one = client.wrap_bio(down, up, server_hostname=name)
@@ -42,7 +45,9 @@ def shaken(chain: Chain, name: str) -> dict[str, object]:
 @pytest.mark.skipif(not built(), reason="gauntlet-web-certificate is not built")
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("name", ["server.gauntlet.test", "127.0.0.1"])
-def test_a_client_that_trusts_the_authority_takes_the_certificate(key: str, name: str, tmp_path: Path) -> None:
+def test_a_client_that_trusts_the_authority_takes_the_certificate(
+    key: str, name: str, tmp_path: Path
+) -> None:
     assert shaken(certificates.chain(key, tmp_path), name)
 
 

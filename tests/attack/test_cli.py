@@ -76,7 +76,12 @@ def test_a_server_that_holds(gauntlet: Gauntlet) -> None:
 def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
     answer = json.loads(gauntlet("attack", "run", "flood", *QUICK, "--json").stdout)
     (found,) = answer["found"]
-    assert (found["attack"], found["protocol"], found["rate"], found["verdict"]) == ("flood", "h1", 20.0, "held")
+    assert (found["attack"], found["protocol"], found["rate"], found["verdict"]) == (
+        "flood",
+        "h1",
+        20.0,
+        "held",
+    )
     assert found["attacked"]["served_share"] == 1.0
     assert found["attacker"]["completed"] == 40
     assert found["curve"]["unserved"][-1] == 0.0

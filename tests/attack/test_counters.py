@@ -10,7 +10,6 @@ from gauntlet.attack import counters, sockets
 from tests.engine import host
 
 
-
 def process(pid: int, session: int, **files: str) -> dict[str, str]:
     """Files of a process below /proc."""
     stat = f"{pid} (a (strange) name) S 1 {pid} {session} 0 -1 4194304"

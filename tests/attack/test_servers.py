@@ -94,7 +94,7 @@ def test_an_nginx_without_http_3_is_refused(tmp_path: Path, monkeypatch: pytest.
     old.write_text("#!/bin/sh\necho 'nginx version: nginx/1.22.1' >&2\n")
     old.chmod(0o755)
     monkeypatch.setenv("GAUNTLET_NGINX", str(old))
-    with pytest.raises(UserError, match=r"has no HTTP/3 .* scripts/nginx.sh"):
+    with pytest.raises(UserError, match=r"has no HTTP/3 .*`scripts/nginx.sh` builds"):
         nginx.program()
     monkeypatch.setenv("GAUNTLET_NGINX", str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=r"nginx is not here"):

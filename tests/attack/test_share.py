@@ -12,7 +12,6 @@ from gauntlet.attack.share import Throttled
 from gauntlet.errors import UserError
 from tests.engine import host
 
-
 BUSY = """
 import time
 end = time.monotonic() + 0.6

@@ -1,6 +1,7 @@
 """Survival curves: who is not served counts, and the mean up to the limit is what clients wait."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -63,5 +64,5 @@ def test_the_mean_up_to_the_limit_is_the_mean_of_what_clients_wait(delays: list[
 def test_a_curve_falls_and_stays_within_its_interval(delays: list[float | None]) -> None:
     steps = curve(delays, 10.0).steps
     shares = [1.0, *(step.unserved for step in steps)]
-    assert all(before > after for before, after in zip(shares, shares[1:], strict=False))
+    assert all(before > after for before, after in pairwise(shares))
     assert all(0 <= step.low <= step.unserved <= step.high <= 1 for step in steps)

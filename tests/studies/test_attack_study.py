@@ -15,7 +15,30 @@ from tests.studies.whole import check_panels, summary
 
 STUDY = study("attack")
 
-ASSERTED = (172, 174, 176, 178, 180, 182, 190, 192, 194, 198, 200, 202, 204, 208, 219, 221, 223, 225, 230, 231, 238, 240)
+ASSERTED = (
+    172,
+    174,
+    176,
+    178,
+    180,
+    182,
+    190,
+    192,
+    194,
+    198,
+    200,
+    202,
+    204,
+    208,
+    219,
+    221,
+    223,
+    225,
+    230,
+    231,
+    238,
+    240,
+)
 """Lines of section 5 with a sentence that says something."""
 
 
@@ -49,7 +72,11 @@ def test_every_experiment_and_bench_is_drawn() -> None:
 
 
 def test_every_line_of_section_5_is_claimed_or_listed_with_a_reason() -> None:
-    claimed = {line for it in ledger.load(STUDY.ledger) for line in lines(" ".join(re.findall(r"lines? ([\d ,toand]+)", it.where)))}
+    claimed = {
+        line
+        for it in ledger.load(STUDY.ledger)
+        for line in lines(" ".join(re.findall(r"lines? ([\d ,toand]+)", it.where)))
+    }
     text = (STUDY.home / "not-claimed.md").read_text()
     listed = {line for row in ROW.findall(text) for line in lines(row)}
     assert set(ASSERTED) - claimed - listed == set()
@@ -72,7 +99,9 @@ def test_what_its_own_logs_say_is_decided_by_formula(made_up: Summary) -> None:
     found = {it.claim.id: it for it in judging.judge(STUDY, made_up) if it.claim.kind is Kind.FORMULA}
     held = {name for name, it in found.items() if it.decision.verdict is Verdict.REPRODUCED}
     assert held == {"table-3-quic-is-accuracy", "table-3-tcp-is-accuracy"}
-    assert all(it.decision.verdict is Verdict.NOT_REPRODUCED for name, it in found.items() if name not in held)
+    assert all(
+        it.decision.verdict is Verdict.NOT_REPRODUCED for name, it in found.items() if name not in held
+    )
     assert all(it.claim.cause and it.claim.note for name, it in found.items() if name not in held)
 
 
@@ -97,7 +126,14 @@ def test_every_claim_can_be_decided_from_a_whole_run(made_up: Summary) -> None:
 
 def test_conditions_that_are_asked_for_are_measured() -> None:
     """A selection fits the factors by itself; here it has to be one of the conditions, too."""
-    from gauntlet.benches import attack_cost, attack_flood, attack_memory, attack_recovery, attack_slow, attack_weaknesses
+    from gauntlet.benches import (
+        attack_cost,
+        attack_flood,
+        attack_memory,
+        attack_recovery,
+        attack_slow,
+        attack_weaknesses,
+    )
 
     conditions = {
         "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,

@@ -78,7 +78,7 @@ def play(run: Run, folder: Path | None = None) -> Outcome:
         held = None if run.of_a_core is None else stack.enter_context(share.share(run.of_a_core))
         chain = certificates.chain(run.certificate, (folder or here).resolve())
         stage = stack.enter_context(Stage(here))
-        return _Playing(run, where, stage, chain, held, here).outcome()
+        return _Playing(run, where=where, stage=stage, chain=chain, held=held, folder=here).outcome()
 
 
 @contextmanager
@@ -96,7 +96,7 @@ class _Playing:
     """A run under way."""
 
     def __init__(
-        self, run: Run, where: Cores, stage: Stage, chain: Chain, held: Share | None, folder: Path
+        self, run: Run, *, where: Cores, stage: Stage, chain: Chain, held: Share | None, folder: Path
     ) -> None:
         self._run = run
         self._stage = stage
@@ -164,9 +164,7 @@ class _Playing:
         )
         if not self._serves(server, launch):
             why = server.complaint() if not server.running else f"nothing served at {self._address}"
-            raise RunError(
-                f"The server ({run.server.words}) did not begin within {_READY_S:.0f} s: {why}."
-            )
+            raise RunError(f"The server ({run.server.words}) did not begin within {_READY_S:.0f} s: {why}.")
         return server
 
     def _serves(self, server: Actor, launch: Launch) -> bool:
@@ -203,9 +201,7 @@ class _Playing:
     def _attacker(self) -> Actor:
         attack = self._run.attack
         assert attack is not None
-        arguments = attack.kind.arguments(
-            str(self._address), self._run.protocol, attack.dose, attack.seconds
-        )
+        arguments = attack.kind.arguments(str(self._address), self._run.protocol, attack.dose, attack.seconds)
         command = [str(programs.program(programs.ATTACKER)), *arguments]
         return self._stage.start("attacker", command, cores={self._cores.attacker})
 

@@ -66,7 +66,7 @@ def memory(pids: Iterable[int], root: Path = ROOT) -> Memory:
 
 
 def _kib(text: str) -> int:
-    return int(text.split()[0]) * 1024
+    return int(text.split(maxsplit=1)[0]) * 1024
 
 
 def busy_s(root: Path = ROOT) -> float:

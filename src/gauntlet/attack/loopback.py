@@ -51,7 +51,10 @@ def free(host: str = HOST) -> Address:
     """An address whose port nobody has, neither of TCP nor of UDP."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for _ in range(_ATTEMPTS):
-        with socket.socket(family, socket.SOCK_STREAM) as tcp, socket.socket(family, socket.SOCK_DGRAM) as udp:
+        with (
+            socket.socket(family, socket.SOCK_STREAM) as tcp,
+            socket.socket(family, socket.SOCK_DGRAM) as udp,
+        ):
             tcp.bind((host, 0))
             port = int(tcp.getsockname()[1])
             try:

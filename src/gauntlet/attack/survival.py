@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 CONFIDENCE = 0.95
 
@@ -55,8 +56,7 @@ class Curve:
         times = [0.0, *(step.time_s for step in self.steps), self.limit_s]
         shares = [1.0, *(step.unserved for step in self.steps)]
         return math.fsum(
-            share * (later - earlier)
-            for share, earlier, later in zip(shares, times, times[1:], strict=True)
+            share * (later - earlier) for share, (earlier, later) in zip(shares, pairwise(times), strict=True)
         )
 
 

@@ -30,9 +30,12 @@ def _told(found: Found) -> Iterator[tuple[str, str]]:
     yield "memory", f"{grown[0] / 1e6:+.1f} MB in the process, {grown[1] / 1e6:+.1f} MB in its sockets"
     totals = attacked.attacker or {}
     sent, offered, completed = (totals.get(name, 0) for name in ("sent", "offered", "completed"))
-    yield "attacker", (
-        f"{sent} begun of {offered}, {completed} completed, {totals.get('bytes_out', 0)} bytes sent, "
-        f"{totals.get('bytes_in', 0)} received"
+    yield (
+        "attacker",
+        (
+            f"{sent} begun of {offered}, {completed} completed, {totals.get('bytes_out', 0)} bytes sent, "
+            f"{totals.get('bytes_in', 0)} received"
+        ),
     )
     own, other = attacked.server_cpu_a_handshake_s, attacked.attacker_cpu_a_handshake_s
     if own is not None and other is not None:

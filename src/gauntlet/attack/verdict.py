@@ -46,11 +46,7 @@ def judged(attacked: Outcome, alone: Outcome | None) -> Verdict:
     assert attack is not None
     if attacked.died:
         return Verdict(BROKEN, (f"the server died: {attacked.died}",))
-    broken = [
-        words
-        for invariant in attack.kind.invariants
-        for words in _BROKEN[invariant](attacked, alone)
-    ]
+    broken = [words for invariant in attack.kind.invariants for words in _BROKEN[invariant](attacked, alone)]
     return Verdict(BROKEN if broken else HELD, tuple(broken))
 
 

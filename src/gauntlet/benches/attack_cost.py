@@ -53,9 +53,7 @@ def conditions(quick: bool) -> list[Condition]:
     ]
 
 
-def _condition(
-    protocol: str, certificate: str, defence: str = OFF, resumption: str = NONE
-) -> Condition:
+def _condition(protocol: str, certificate: str, defence: str = OFF, resumption: str = NONE) -> Condition:
     return {"over": protocol, "certificate": certificate, "defence": defence, "resumption": resumption}
 
 
@@ -86,7 +84,14 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         return {**found, **(_instructions(run) if counted and not found[INVALID] else _NOT_COUNTED)}
 
     return measure(
-        conditions(quick), _REPETITIONS[quick], seed, tell, parts, of=of, same=facts(), samples=client.requests
+        conditions(quick),
+        _REPETITIONS[quick],
+        seed,
+        tell,
+        parts,
+        of=of,
+        same=facts(),
+        samples=client.requests,
     )
 
 
@@ -156,15 +161,17 @@ BENCH = Bench(
         NUMBERS["server_cpu_a_handshake_s"][0],
         _kpi("client_cpu_a_handshake_s", "Client, a handshake", "ms", 1e3, f"Its computing time, {_WITH}"),
         _kpi("bytes_a_handshake", "Bytes, a handshake", "B", 1.0, f"Both ways, {_WITH}"),
-        _kpi("server_instructions", "Server, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"),
-        _kpi("client_instructions", "Client, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"),
+        _kpi(
+            "server_instructions", "Server, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"
+        ),
+        _kpi(
+            "client_instructions", "Client, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"
+        ),
         INVALID_RUN,
     ),
     full=_plan(quick=False),
     quick=_plan(quick=True),
     measure=_measure,
     ready=_ready,
-    labels=labels(
-        _plan(quick=False), resumption={NONE: "none", TICKET: "ticket", EARLY: "ticket and 0-RTT"}
-    ),
+    labels=labels(_plan(quick=False), resumption={NONE: "none", TICKET: "ticket", EARLY: "ticket and 0-RTT"}),
 )

@@ -71,11 +71,22 @@ _REPETITIONS = (8, 3)
 
 def _plain(servers: Sequence[str], loads: Sequence[float]) -> list[Condition]:
     """The study's comparison: both protocols at each level."""
-    return [_condition(server, protocol, load) for server in servers for load in loads for protocol in ("h2", "h3")]
+    return [
+        _condition(server, protocol, load)
+        for server in servers
+        for load in loads
+        for protocol in ("h2", "h3")
+    ]
 
 
 def _condition(
-    server: str, protocol: str, load: float, variant: str = FULL, certificate: str = P_256, defence: str = OFF
+    server: str,
+    protocol: str,
+    load: float,
+    *,
+    variant: str = FULL,
+    certificate: str = P_256,
+    defence: str = OFF,
 ) -> Condition:
     return {
         "server": server,
@@ -91,14 +102,15 @@ def conditions(quick: bool) -> list[Condition]:
     """What is measured: not every combination."""
     if quick:
         return _plain(("own",), (0.0, 0.5, 2.0))
-    return [
-        *_plain(("own", "nginx"), LOADS),
-        *(_condition("own", protocol, load, INITIAL) for load in (1.0, 2.0) for protocol in ("h2", "h3")),
-        *(_condition("own", "h3", load, INITIAL, P_256, RETRY) for load in (1.0, 2.0)),
-        *(_condition("own", "h3", load, FULL, P_256, RETRY) for load in (0.0, 1.0, 2.0)),
-        *(_condition("own", protocol, 2.0, FULL, P_256, LIMIT) for protocol in ("h2", "h3")),
-        *(_condition("own", protocol, load, FULL, "rsa-2048") for load in (0.5, 2.0) for protocol in ("h2", "h3")),
+    both = ("h2", "h3")
+    initials = [_condition("own", it, load, variant=INITIAL) for load in (1.0, 2.0) for it in both]
+    retry = [
+        *(_condition("own", "h3", load, variant=INITIAL, defence=RETRY) for load in (1.0, 2.0)),
+        *(_condition("own", "h3", load, defence=RETRY) for load in (0.0, 1.0, 2.0)),
     ]
+    limit = [_condition("own", it, 2.0, defence=LIMIT) for it in both]
+    rsa = [_condition("own", it, load, certificate="rsa-2048") for load in (0.5, 2.0) for it in both]
+    return [*_plain(("own", "nginx"), LOADS), *initials, *retry, *limit, *rsa]
 
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
@@ -143,8 +155,8 @@ def _plan(quick: bool) -> Plan:
 
 BENCH = Bench(
     name="attack-flood",
-    about="Honest clients, server and attacker under a flood of connections, by server, protocol, level, kind "
-    "of flood, certificate and defence.",
+    about="Honest clients, server and attacker under a flood of connections, by server, protocol, level, "
+    "kind of flood, certificate and defence.",
     measures=kpis(*_MEASURES),
     full=_plan(quick=False),
     quick=_plan(quick=True),

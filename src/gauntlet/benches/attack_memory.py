@@ -65,7 +65,14 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         return row([arena.play(run, certificates_folder()) for run in runs])
 
     return measure(
-        conditions(quick), _REPETITIONS[quick], seed, tell, parts, of=of, same=facts(), samples=len(_HELD[quick])
+        conditions(quick),
+        _REPETITIONS[quick],
+        seed,
+        tell,
+        parts,
+        of=of,
+        same=facts(),
+        samples=len(_HELD[quick]),
     )
 
 

@@ -85,7 +85,14 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         return played(run, _MEASURES)
 
     return measure(
-        conditions(quick), _REPETITIONS[quick], seed, tell, parts, of=of, same=facts(), samples=client.requests
+        conditions(quick),
+        _REPETITIONS[quick],
+        seed,
+        tell,
+        parts,
+        of=of,
+        same=facts(),
+        samples=client.requests,
     )
 
 

@@ -28,7 +28,8 @@ def attack() -> None:
 @attack.command("list", short_help="Say which attacks there are.")
 @click.option("--json", "json_", is_flag=True, help="Write the answer as JSON.")
 def list_(json_: bool) -> None:
-    """Say which attacks there are, over which protocols, what a server has to hold, and where each is described.
+    """Say which attacks there are, over which protocols, how much of each is usual, and where each is
+    described.
 
     \b
     Examples:
@@ -59,9 +60,13 @@ def list_(json_: bool) -> None:
 
 @attack.command(short_help="Attack a server and see whether it holds.")
 @click.argument("kinds", nargs=-1, metavar="[ATTACK]...")
-@click.option("--server", "command", metavar="CMD", help="What starts your own server; a command for the shell.")
 @click.option(
-    "--listen", metavar="ADDRESS:PORT", help="Where it listens (default: a free port of 127.0.0.1, as {port})."
+    "--server", "command", metavar="CMD", help="What starts your own server; a command for the shell."
+)
+@click.option(
+    "--listen",
+    metavar="ADDRESS:PORT",
+    help="Where it listens (default: a free port of 127.0.0.1, as {port}).",
 )
 @click.option(
     "--builtin", type=click.Choice(("own", "nginx", "caddy")), default="own", show_default=True,
@@ -124,7 +129,18 @@ def run(
     from gauntlet.cli.output import print_json
 
     asked = _asked(
-        kinds, command, listen, builtin, protocols, certificate, defence, weakness, rate, held, seconds, quota
+        names=kinds,
+        command=command,
+        listen=listen,
+        builtin=builtin,
+        protocols=protocols,
+        certificate=certificate,
+        defence=defence,
+        weakness=weakness,
+        rate=rate,
+        held=held,
+        seconds=seconds,
+        quota=quota,
     )
     laboratory.check(asked)
     found = []
@@ -145,6 +161,7 @@ def run(
 
 
 def _asked(
+    *,
     names: tuple[str, ...],
     command: str | None,
     listen: str | None,
@@ -180,7 +197,9 @@ def _asked(
     _refuse_what_it_lacks(server, defence, weakness, spoken)
     for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):
         if value is not None and not any(it.dose == dose for it in chosen):
-            raise UserError(f"{option}: none of these attacks is measured by it; `gauntlet attack list` says by what.")
+            raise UserError(
+                f"{option}: none of these attacks is measured by it; `gauntlet attack list` says by what."
+            )
     share = fraction(quota, "--quota")
     plain = Run(
         server,

@@ -31,7 +31,9 @@ class Built:
         found = None if named else shutil.which(name)
         if found:
             return Path(found)
-        where = f"{self.variable} is {named}, where it is not" if named else "it is neither built nor on the PATH"
+        where = (
+            f"{self.variable} is {named}, where it is not" if named else "it is neither built nor on the PATH"
+        )
         crates = " ".join(f"-p {crate}" for crate in self.crates)
         raise UserError(
             f"The program {name} is needed and {where}: in a working copy, "

@@ -17,7 +17,9 @@ def tell(kind: str, content: dict[str, Any]) -> None:
 
 def main() -> None:
     words = sys.argv[2:]
-    named = {word: words[at + 1] for at, word in enumerate(words) if word.startswith("--") and at + 1 < len(words)}
+    named = {
+        word: words[at + 1] for at, word in enumerate(words) if word.startswith("--") and at + 1 < len(words)
+    }
     host, _, port = named["--target"].rpartition(":")
     seconds, rate = int(named["--seconds"]), float(named.get("--rate", "20"))
     hold = int(float(named.get("--held", "0")))

@@ -31,7 +31,9 @@ def ask(n: int, due: int, host: str, port: int, limit_s: float) -> None:
         outcome = "reset"
     line = {"n": n, "due_ns": due, "start_ns": began, "connected_ns": connected, "first_byte_ns": None}
     with _LINES:
-        print(json.dumps({"request": {**line, "end_ns": time.monotonic_ns(), "outcome": outcome, "bytes": got}}))
+        print(
+            json.dumps({"request": {**line, "end_ns": time.monotonic_ns(), "outcome": outcome, "bytes": got}})
+        )
 
 
 def main() -> None:

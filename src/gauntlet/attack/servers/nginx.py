@@ -77,8 +77,8 @@ def program() -> Path:
     found = named or (str(built) if built.is_file() else shutil.which("nginx"))
     if found is None or not Path(found).is_file():
         raise UserError(
-            "nginx is not here, or not where GAUNTLET_NGINX says; in a working copy, `scripts/nginx.sh` builds "
-            "it (a minute)."
+            "nginx is not here, or not where GAUNTLET_NGINX says; in a working copy, `scripts/nginx.sh` "
+            "builds it (a minute)."
         )
     said = _said(Path(found))
     number = re.search(r"nginx/(\d+)\.(\d+)", said)
