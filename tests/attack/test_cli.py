@@ -14,7 +14,7 @@ from tests.cli.conftest import Gauntlet, gauntlet, refused
 
 __all__ = ["gauntlet"]
 
-QUICK = ("--protocol", "h1", "--seconds", "2", "--rate", "20", "--quota", "100%")
+QUICK = ("--protocol", "h1", "--seconds", "3", "--rate", "20", "--quota", "100%")
 
 
 @pytest.fixture
@@ -68,13 +68,15 @@ def test_a_server_that_holds(gauntlet: Gauntlet) -> None:
     assert result.exit_code == 0, result.output
     assert "flood over h1: held" in result.stdout
     assert re.search(r"honest clients +100.0% of \d+ requests served", result.stdout)
-    assert "40 begun of 40, 40 completed" in result.stdout
+    assert "60 begun of 60, 60 completed" in result.stdout
 
 
 @two_cores
 @pytest.mark.usefixtures("calm")
 def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
-    answer = json.loads(gauntlet("attack", "run", "flood", *QUICK, "--json").stdout)
+    result = gauntlet("attack", "run", "flood", *QUICK, "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
     (found,) = answer["found"]
     assert (found["attack"], found["protocol"], found["rate"], found["verdict"]) == (
         "flood",
@@ -83,7 +85,7 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
         "held",
     )
     assert found["attacked"]["served_share"] == 1.0
-    assert found["attacker"]["completed"] == 40
+    assert found["attacker"]["completed"] == 60
     assert found["curve"]["unserved"][-1] == 0.0
     assert len(found["curve_alone"]["time_s"]) == len(found["curve_alone"]["low"])
 

@@ -132,7 +132,7 @@ class _Playing:
             client_began_s=began_s(client.all("request"), client.began_s),
             client_cpu_s=float(done["cpu_ns"]) * _NS if done else None,
             client_late_s=float(done.get("late_max_ns", 0)) * _NS if done else 0.0,
-            attack_began_s=attacker.began_s if attacker else None,
+            attack_began_s=_began_s(attacker) if attacker else None,
             attack_ended_s=_ended_s(attacker, self._run) if attacker else None,
             seconds=[it for it in attacker.said if it.kind == "second"] if attacker else [],
             attacker=totals,
@@ -243,11 +243,17 @@ class _Playing:
         )
 
 
+def _began_s(attacker: Actor) -> float:
+    """When it began: a second before it told of the first one."""
+    first = next((it.at_s - 1 for it in attacker.said if it.kind == "second"), attacker.began_s)
+    return max(first, attacker.began_s)
+
+
 def _ended_s(attacker: Actor, run: Run) -> float:
     """When it began nothing more: after its time, or when it said its last."""
     assert run.attack is not None
     last_s = attacker.said[-1].at_s if attacker.said else attacker.began_s
-    return min(attacker.began_s + run.attack.seconds, last_s)
+    return min(_began_s(attacker) + run.attack.seconds, last_s)
 
 
 def _collected(actor: Actor) -> int:

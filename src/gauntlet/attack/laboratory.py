@@ -10,7 +10,6 @@ from gauntlet.attack.kinds import HELD, Kind
 from gauntlet.attack.measures import NUMBERS
 from gauntlet.attack.requests import delays, failed_share, served_share
 from gauntlet.attack.run import Attack, Client, Outcome, Run
-from gauntlet.attack.survival import Curve
 from gauntlet.attack.verdict import Verdict
 from gauntlet.errors import UserError
 
@@ -63,8 +62,8 @@ class Found:
             "alone": _numbers(self.alone),
             "attacker": dict(self.attacked.attacker or {}),
             "server": dict(self.attacked.counted),
-            "curve": _curve(delays(self.attacked.during_attack(), self.attacked.run.client.limit_s)),
-            "curve_alone": _curve(delays(self.alone.requests, self.alone.run.client.limit_s)),
+            "curve": _curve(self.attacked),
+            "curve_alone": _curve(self.alone),
         }
 
 
@@ -144,7 +143,12 @@ def _numbers(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def _curve(of: Curve) -> dict[str, Any]:
+def _curve(outcome: Outcome) -> dict[str, Any] | None:
+    """The survival curve of a run; None where nobody asked for anything meanwhile."""
+    asked = outcome.during_attack()
+    if not asked:
+        return None
+    of = delays(asked, outcome.run.client.limit_s)
     return {
         "requests": of.n,
         "served": of.served,

@@ -1,7 +1,7 @@
 """A server: takes a connection, works for a while, answers a line with a page. It tells what it counted.
 
 FAKE_WORK_S: how long it computes for each connection. FAKE_DIES_AFTER: after so many connections it ends with
-an error. FAKE_KEEPS: it keeps so many bytes for each connection. FAKE_SILENT: it does not tell that it listens.
+an error. FAKE_KEEPS: it keeps so many bytes of each connection. FAKE_SILENT: it does not say when it listens.
 """
 
 import json
