@@ -16,8 +16,6 @@ scripts/system-packages.sh gcc libc6-dev make libssl-dev dpkg-dev debian-archive
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# apt fetches as a user of its own.
-chmod 755 "$work"
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
 
 mapfile -t mirrors < <(
@@ -26,17 +24,25 @@ mapfile -t mirrors < <(
 mirror=${DEBIAN_MIRROR:-${mirrors[0]:-http://deb.debian.org/debian/}}
 echo "deb-src [signed-by=$keys] $mirror trixie main" >"$work/sources.list"
 apt=(
-    apt-get -qq -o Acquire::Retries=3
+    apt-get -qq -o Acquire::Retries=3 -o APT::Sandbox::User=root
     -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache"
 )
 echo "Fetching the source of nginx"
 "${apt[@]}" update
-(cd "$work/source" && "${apt[@]}" source --download-only nginx)
-(cd "$work/source" && dpkg-source --no-check --extract nginx_*.dsc tree >/dev/null)
+cd "$work/source"
+if "${apt[@]}" source --download-only nginx; then
+    dpkg-source --no-check --extract nginx_*.dsc tree >/dev/null
+else
+    # A mirror that is being brought up to date may lack what changed last.
+    echo "Debian's changes cannot be fetched now: upstream's source is taken as it is" >&2
+    "${apt[@]}" source --download-only --tar-only nginx
+    mkdir tree
+    tar -xf nginx_*.orig.tar.gz -C tree --strip-components=1
+fi
 
 echo "Building it"
-cd "$work/source/tree"
+cd tree
 # Without rules for URLs and without compression it needs neither PCRE nor zlib.
 ./configure --prefix="$out" --with-http_ssl_module --with-http_v2_module --with-http_v3_module \
     --without-http_rewrite_module --without-http_gzip_module --with-cc-opt=-O2 >"$work/configure.log" ||

@@ -26,6 +26,7 @@ def test_a_run_as_it_should_be_is_valid() -> None:
             "the attacker was the slower one: it used 97 % of a core",
         ),
         ({"attacker": None}, "the attacker did not come to its end"),
+        ({"attacker": {"saturated": False, "sent": 0}}, "the attacker began nothing"),
         (
             {"attacker": None, "complaints": ["attacker: 10.0.0.1 is refused"]},
             "attacker: 10.0.0.1 is refused",

@@ -39,6 +39,9 @@ def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
     if totals.get("saturated"):
         yield f"the attacker was the slower one: {totals.get('why') or 'it says no more'}"
         return
+    if totals.get("sent") == 0:
+        yield "the attacker began nothing: the server took none of its connections"
+        return
     # What it says of itself is held against what it told each second.
     for said in outcome.seconds[1:]:
         offered = float(said.content.get("offered", 0))
