@@ -37,7 +37,6 @@ worker_processes 1;
 pid {folder}/nginx.pid;
 error_log stderr warn;
 events {{ worker_connections 32768; }}
-worker_rlimit_nofile 65536;
 http {{
     access_log off;
     {temporary}
