@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from gauntlet.attack import certificates
-from gauntlet.attack.certificates import KEYS, Chain
+from gauntlet.attack.certificates import Chain
 from gauntlet.attack.programs import CERTIFICATE, program
 from gauntlet.errors import RunError, UserError
+
+KINDS_OF_OPENSSL = ("p-256", "rsa-2048", "rsa-4096")
+"""OpenSSL 3.0 reads no key of Ed25519 with its public half beside it (PKCS #8, version 2)."""
 
 
 def built() -> bool:
@@ -43,7 +46,7 @@ def shaken(chain: Chain, name: str) -> dict[str, object]:
 
 
 @pytest.mark.skipif(not built(), reason="gauntlet-web-certificate is not built")
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", KINDS_OF_OPENSSL)
 @pytest.mark.parametrize("name", ["server.gauntlet.test", "127.0.0.1"])
 def test_a_client_that_trusts_the_authority_takes_the_certificate(
     key: str, name: str, tmp_path: Path
