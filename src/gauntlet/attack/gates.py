@@ -42,7 +42,11 @@ def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
     if totals.get("sent") == 0:
         yield "the attacker began nothing: the server took none of its connections"
         return
-    # What it says of itself is held against what it told each second.
+    yield from _of_its_seconds(outcome)
+
+
+def _of_its_seconds(outcome: Outcome) -> Iterator[str]:
+    """What an attacker says of itself, held against what it told each second; the first reason alone."""
     for said in outcome.seconds[1:]:
         offered = float(said.content.get("offered", 0))
         # What the server left no room for is its answer.
