@@ -21,7 +21,7 @@ ROOMS = (
     {"packing"},
     {"playing", "rehearsal", "worker"},
     {"campaign", "figures"},
-    {"advice", "defences", "hazards", "residual", "space", "traffic"},
+    {"advice", "attack", "defences", "hazards", "residual", "space", "traffic"},
     {"benches", "report"},
     {"evidence_pack", "notebook"},
     {"studies"},

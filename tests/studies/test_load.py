@@ -10,7 +10,6 @@ from gauntlet import studies
 from gauntlet.errors import UserError
 from gauntlet.studies import reproduce
 from gauntlet.studies.model import Quick, Study
-from gauntlet.studies.registration import REGISTRATION
 from gauntlet.studies.summary import Summary
 from tests.cli.conftest import Gauntlet, refused
 from tests.experiment import factory as experiments
@@ -179,10 +178,9 @@ def test_a_published_study_is_trusted_by_its_folder_too_and_a_copy_of_it_is_not(
 
 @pytest.mark.parametrize("found", studies.studies().values(), ids=lambda it: it.key)
 def test_a_published_study_is_called_as_its_folder_and_has_a_summary(found: Study) -> None:
-    """One that is registered may still wait for its first full run, and has none until then."""
+    """One that waits for its first full run, registered or not, has none until then."""
     assert found.home.name == found.key
-    waits = (found.home / REGISTRATION).exists() and not found.summary.exists()
-    assert waits or Summary.load(found.summary).study == found.key
+    assert not found.summary.exists() or Summary.load(found.summary).study == found.key
 
 
 EXPERIMENT = experiments.text("x", about={"repetitions": 4})

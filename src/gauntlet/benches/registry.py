@@ -1,6 +1,12 @@
 """The benches that there are, by name."""
 
 from gauntlet.benches import (
+    attack_cost,
+    attack_flood,
+    attack_memory,
+    attack_recovery,
+    attack_slow,
+    attack_weaknesses,
     space_attacks,
     space_company,
     space_elsewhere,
@@ -29,6 +35,12 @@ _ALL: tuple[Bench, ...] = (
     space_elsewhere.SIZES,
     space_elsewhere.INSTRUCTIONS,
     traffic_sites.BENCH,
+    attack_flood.BENCH,
+    attack_slow.BENCH,
+    attack_cost.BENCH,
+    attack_memory.BENCH,
+    attack_recovery.BENCH,
+    attack_weaknesses.BENCH,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

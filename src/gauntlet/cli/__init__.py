@@ -8,6 +8,7 @@ import click
 from gauntlet import __version__
 from gauntlet.cli.advise import advise
 from gauntlet.cli.assess import assess
+from gauntlet.cli.attack import attack
 from gauntlet.cli.cache import cache
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
@@ -62,7 +63,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, advise, assess, evidence, residual, scenario, exec_, space, schema,
-    completion, kernel, cache, worker,
+    doctor, demo, run, report, reproduce, advise, assess, evidence, residual, scenario, exec_, space, attack,
+    schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

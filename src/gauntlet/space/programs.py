@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,32 +11,18 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from gauntlet.errors import RunError, UserError
+from gauntlet.engine.built import Built
+from gauntlet.errors import RunError
 
 BENCH = "flight-bench"
 MEMORY = "flight-memory"
 
-PROFILE = "measure"
-"""The build's profile: AWS-LC is compiled as it is used, which the others spare themselves."""
-
-_VARIABLE = "GAUNTLET_FLIGHT_PROGRAMS"
+_BUILT = Built("GAUNTLET_FLIGHT_PROGRAMS", ("flight-links",))
 
 
 def program(name: str) -> Path:
     """Path of a program: in GAUNTLET_FLIGHT_PROGRAMS, in the working copy's build, or on the PATH."""
-    named = os.environ.get(_VARIABLE)
-    folder = Path(named) if named else Path(__file__).parents[3] / "target" / PROFILE
-    built = folder / name
-    if built.is_file():
-        return built
-    found = None if named else shutil.which(name)
-    if found:
-        return Path(found)
-    where = f"{_VARIABLE} is {named}, where it is not" if named else "it is neither built nor on the PATH"
-    raise UserError(
-        f"The program {name} is needed and {where}: in a working copy, "
-        f"`cargo build --profile {PROFILE} -p flight-links` builds it."
-    )
+    return _BUILT.program(name)
 
 
 def core() -> int:

@@ -1,0 +1,77 @@
+"""What the kernel counts of a run's processes and sockets: computing time, memory, what others took.
+
+`root` is where /proc is looked for.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path("/")
+_NS = 1e-9
+
+
+def session(leader: int, root: Path = ROOT) -> list[int]:
+    """The processes of the session that this one leads: itself, and what it started (proc_pid_stat(5))."""
+    found = []
+    for stat in (root / "proc").glob("[0-9]*/stat"):
+        try:
+            text = stat.read_text()
+        except OSError:
+            continue
+        # The name, in brackets, may have spaces and brackets in it: what follows begins behind the last one.
+        fields = text[text.rindex(")") + 2 :].split()
+        if int(fields[3]) == leader:
+            found.append(int(stat.parent.name))
+    return sorted(found)
+
+
+def cpu_s(pids: Iterable[int], root: Path = ROOT) -> float:
+    """Seconds on a CPU of all threads of these processes, to the nanosecond (schedstat); those that are gone
+    count nothing.
+    """
+    spent_ns = 0
+    for pid in pids:
+        for file in (root / "proc" / str(pid) / "task").glob("[0-9]*/schedstat"):
+            try:
+                spent_ns += int(file.read_text().split()[0])
+            except (OSError, IndexError):
+                continue
+    return spent_ns * _NS
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory of processes in bytes."""
+
+    resident: int
+    """The resident sets, as `top` shows them."""
+    proportional: int
+    """The same with each shared page divided among those that share it."""
+
+
+def memory(pids: Iterable[int], root: Path = ROOT) -> Memory:
+    """Memory of these processes together; those that are gone have none."""
+    resident = proportional = 0
+    for pid in pids:
+        try:
+            text = (root / "proc" / str(pid) / "smaps_rollup").read_text()
+        except OSError:
+            continue
+        found = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        resident += _kib(found.get("Rss", "0"))
+        proportional += _kib(found.get("Pss", "0"))
+    return Memory(resident, proportional)
+
+
+def _kib(text: str) -> int:
+    return int(text.split(maxsplit=1)[0]) * 1024
+
+
+def busy_s(root: Path = ROOT) -> float:
+    """Seconds that all processes of the machine have spent on its CPUs, in user space and in the kernel (not
+    in interrupts, which belong to nobody).
+    """
+    fields = (root / "proc" / "stat").read_text().splitlines()[0].split()[1:4]
+    return sum(map(int, fields)) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,166 @@
+"""The attacks that there are: what each does, over which protocols, and what a server has to hold against it.
+
+Each is a standard's or an advisory's behaviour, played by `gauntlet-attacker` within bounds of rate, number
+and time. `weakness` names what Gauntlet's own server can be made to lack, so that the attack must succeed:
+the positive control, since an attack that never succeeds tells nothing of who withstands it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import unknown_key
+
+H1, H2, H3 = "h1", "h2", "h3"
+PROTOCOLS: Mapping[str, str] = MappingProxyType(
+    {
+        H1: "HTTP/1.1 over TLS and TCP",
+        H2: "HTTP/2 over TLS and TCP",
+        H3: "HTTP/3 over QUIC",
+    }
+)
+
+FLOOD = "flood"
+"""The one whose handshakes come to their end."""
+
+RATE, HELD = "rate", "held"
+"""How much of it there is: beginnings a second, or connections that are held open."""
+
+BUILT_UP_S = 5
+"""In so many seconds all that are to be held are there: their handshakes shall be no flood."""
+
+SERVICE, MEMORY, STATE, AMPLIFICATION = "service", "memory", "state", "amplification"
+INVARIANTS: Mapping[str, str] = MappingProxyType(
+    {
+        SERVICE: "honest clients are served, and about as fast",
+        MEMORY: "memory stays within a bound",
+        STATE: "what the attack opened is closed when its time is over (where time-outs are known)",
+        AMPLIFICATION: "at most three bytes leave for one that came before the address is validated",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One attack."""
+
+    key: str
+    about: str
+    kind: str
+    """What `gauntlet-attacker` calls it."""
+    protocols: tuple[str, ...]
+    dose: str
+    """RATE or HELD."""
+    usual: int
+    """So much of it, unless said otherwise."""
+    invariants: tuple[str, ...]
+    """What a server has to hold."""
+    source: str
+    """Where it is described."""
+    variant: str = ""
+    weakness: str = ""
+    """Of Gauntlet's own server; empty where the bound lies inside the library and cannot be taken away."""
+    more: tuple[str, ...] = ()
+    """Further arguments."""
+
+    def arguments(self, target: str, protocol: str, dose: float, seconds: int) -> list[str]:
+        """What `gauntlet-attacker` is asked for."""
+        variant = ["--variant", self.variant] if self.variant else []
+        amount = [f"--{self.dose}", f"{dose:g}"]
+        if self.dose == HELD:
+            amount += ["--rate", f"{max(1.0, dose / BUILT_UP_S):g}"]
+        return [
+            self.kind, "--target", target, "--protocol", protocol, *variant, *amount,
+            "--seconds", str(seconds), *self.more,
+        ]  # fmt: skip
+
+
+_RFC9000 = "RFC 9000, section 21"
+_ALL = (H1, H2, H3)
+_LARGE = ("--path", "/bytes/1048576")
+"""An answer that is longer than what any server should have waiting."""
+
+_KINDS: Sequence[Kind] = (
+    Kind(
+        FLOOD, "Connections with one request each, as fast as is said.", "flood", _ALL, RATE, 200,
+        (SERVICE, MEMORY), "Simpson and others 2024, section 4.1.1", variant="full", more=("--request",),
+    ),
+    Kind(
+        "flood-initial", "First flights whose senders never go on with the handshake, from many addresses.",
+        "flood", _ALL, RATE, 2000, (SERVICE, MEMORY), f"{_RFC9000}.2; QUICsand (IMC 2021)",
+        variant="initial-only", weakness="unbounded-handshakes", more=("--sources", "256"),
+    ),
+    Kind(
+        "handshake-stall", "Handshakes that are begun and never ended.", "slow", _ALL, HELD, 500,
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.2", variant="handshake-stall", weakness="no-handshake-timeout",
+    ),
+    Kind(
+        "header-drip", "Requests whose header comes byte by byte and never ends (slowloris).", "slow", _ALL,
+        HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6; slowloris", variant="header-drip",
+        weakness="no-header-timeout",
+    ),
+    Kind(
+        "body-drip", "Requests whose body comes byte by byte and never ends.", "slow", _ALL, HELD, 500,
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip", weakness="keeps-bodies",
+    ),
+    Kind(
+        "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
+        HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="window-starvation",
+        weakness="unbounded-sending", more=_LARGE,
+    ),
+    Kind(
+        "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending",
+        more=_LARGE,
+    ),
+    Kind(
+        "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
+        RATE, 10_000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+    ),
+    Kind(
+        "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
+        (SERVICE, MEMORY), f"{_RFC9000}.4; CVE-2025-4820", more=("--connections", "4"),
+    ),
+    Kind(
+        "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
+        RATE, 2000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410",
+    ),
+    Kind(
+        "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
+        (H2, H3), RATE, 200, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
+    ),
+    Kind(
+        "amplification", "First flights in another's name: how much the server sends whom it does not know.",
+        "amplification", (H3,), RATE, 20, (AMPLIFICATION,), "RFC 9000, section 8.1",
+        more=("--listen-ms", "3000"),
+        weakness="repeats-datagrams",
+    ),
+    Kind(
+        "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge",
+        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295",
+    ),
+    Kind(
+        "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",
+        "crypto-after-handshake", (H3,), RATE, 10_000, (SERVICE, MEMORY), "CVE-2024-1765",
+        weakness="unbounded-crypto",
+    ),
+    Kind(
+        "coalesced-initials", "Datagrams with first packets of several connections.", "coalesced-initials",
+        (H3,), RATE, 500, (SERVICE, MEMORY), "CVE-2025-54939", weakness="unbounded-incoming",
+    ),
+    Kind(
+        "zero-length", "Datagrams without any content.", "zero-length", (H3,), RATE, 2000,
+        (SERVICE, MEMORY), "CVE-2026-11352 (of a client)",
+    ),
+)  # fmt: skip
+
+KINDS: Mapping[str, Kind] = MappingProxyType({it.key: it for it in _KINDS})
+
+
+def kind(key: str) -> Kind:
+    """One attack by its name. Raises UserError with those that there are."""
+    if key not in KINDS:
+        words = unknown_key(key, KINDS).replace("keys", "attacks").replace("key", "attack")
+        raise UserError(f"{words[0].upper()}{words[1:]}")
+    return KINDS[key]

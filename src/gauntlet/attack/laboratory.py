@@ -1,0 +1,160 @@
+"""One's own server, or one of those that are here, under one attack after the other: what came of each."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gauntlet.attack import arena, verdict
+from gauntlet.attack.kinds import HELD, Kind
+from gauntlet.attack.measures import NUMBERS
+from gauntlet.attack.requests import delays, failed_share, served_share
+from gauntlet.attack.run import Attack, Client, Outcome, Run
+from gauntlet.attack.verdict import Verdict
+from gauntlet.errors import UserError
+
+Tell = Callable[[str], None]
+
+MOST_PER_S, MOST_HELD, MOST_SECONDS = 20_000, 20_000, 600
+"""What an attacker does at most, here as in `gauntlet-attacker`."""
+
+AHEAD_S = 1.0
+_INTERVAL_S = 0.1
+_LIMIT_S = 5.0
+_ALONE = Client(20, _INTERVAL_S, _LIMIT_S)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for: a run without its attack, and attacks."""
+
+    server: Run
+    """Server, protocol, certificate, defence, weakness and share of a core."""
+    kinds: Sequence[Kind]
+    protocols: Sequence[str]
+    doses: Mapping[str, float | None]
+    """How much, by what attacks are measured by (RATE, HELD); None: as much as is usual for each."""
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one attack over one protocol."""
+
+    kind: Kind
+    protocol: str
+    attacked: Outcome
+    alone: Outcome
+    verdict: Verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """As data: verdict, numbers of the attacked server and of the same left alone, and curves."""
+        attack = self.attacked.run.attack
+        assert attack is not None
+        return {
+            "attack": self.kind.key,
+            "protocol": self.protocol,
+            self.kind.dose: attack.dose,
+            "seconds": attack.seconds,
+            "verdict": self.verdict.verdict,
+            "why": list(self.verdict.why),
+            "attacked": _numbers(self.attacked),
+            "alone": _numbers(self.alone),
+            "attacker": dict(self.attacked.attacker or {}),
+            "server": dict(self.attacked.counted),
+            "curve": _curve(self.attacked),
+            "curve_alone": _curve(self.alone),
+        }
+
+
+def check(asked: Asked) -> None:
+    """Raise UserError when more is asked for than is done, or over a protocol that no attack has."""
+    if not 1 <= asked.seconds <= MOST_SECONDS:
+        raise UserError(
+            f"--seconds: an attack lasts 1 to {MOST_SECONDS} s, and {asked.seconds} are asked for."
+        )
+    for kind in asked.kinds:
+        dose, most = asked.doses[kind.dose], MOST_HELD if kind.dose == HELD else MOST_PER_S
+        if dose is not None and not 0 < dose <= most:
+            unit = "connections are held" if kind.dose == HELD else "beginnings a second are made"
+            raise UserError(f"--{kind.dose}: at most {most} {unit}, and {dose:g} are asked for.")
+        if not set(kind.protocols) & set(asked.protocols):
+            raise UserError(
+                f"The attack {kind.key} is there over {', '.join(kind.protocols)}, not over "
+                f"{', '.join(asked.protocols)}."
+            )
+    asked.server.server.ready()
+    arena.ready(asked.server.of_a_core)
+
+
+def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Found]:
+    """Each attack over each protocol that it has and that is asked for; the server without one first.
+
+    Raises what `gauntlet.attack.arena.play` does.
+    """
+    alone: dict[str, Outcome] = {}
+    for protocol in asked.protocols:
+        for kind in asked.kinds:
+            if protocol not in kind.protocols:
+                continue
+            if protocol not in alone:
+                tell(f"{protocol}: the server left alone")
+                quiet = replace(asked.server, protocol=protocol, client=_ALONE, attack=None)
+                alone[protocol] = arena.play(quiet, folder)
+            told = asked.doses[kind.dose]
+            dose = kind.usual if told is None else told
+            tell(f"{protocol}: {kind.key}, {dose:g} {'held' if kind.dose == HELD else 'a second'}")
+            requests = max(5, round((asked.seconds - AHEAD_S) / _INTERVAL_S))
+            run = replace(
+                asked.server,
+                protocol=protocol,
+                client=Client(requests, _INTERVAL_S, _LIMIT_S),
+                attack=Attack(kind, dose, asked.seconds),
+                client_at_s=AHEAD_S,
+            )
+            attacked = arena.play(run, folder)
+            yield Found(kind, protocol, attacked, alone[protocol], verdict.judged(attacked, alone[protocol]))
+
+
+_SHOWN = (
+    "delay_restricted_mean_s",
+    "delay_median_s",
+    "server_cpu_of_a_core",
+    "server_cpu_a_handshake_s",
+    "attacker_cpu_a_handshake_s",
+    "offered_per_s",
+    "sent_per_s",
+    "completed_per_s",
+    "process_growth_bytes",
+    "kernel_growth_bytes",
+)
+
+
+def _numbers(outcome: Outcome) -> Mapping[str, Any]:
+    of = outcome.during_attack()
+    if not of:
+        return {"requests": 0}
+    return {
+        "requests": len(of),
+        "served_share": served_share(of),
+        "failed_share": failed_share(of),
+        **{name: NUMBERS[name][1](outcome) for name in _SHOWN},
+        "others_of_a_core": outcome.others_of_a_core,
+    }
+
+
+def _curve(outcome: Outcome) -> dict[str, Any] | None:
+    """The survival curve of a run; None where nobody asked for anything meanwhile."""
+    asked = outcome.during_attack()
+    if not asked:
+        return None
+    of = delays(asked, outcome.run.client.limit_s)
+    return {
+        "requests": of.n,
+        "served": of.served,
+        "limit_s": of.limit_s,
+        "time_s": [it.time_s for it in of.steps],
+        "unserved": [it.unserved for it in of.steps],
+        "low": [it.low for it in of.steps],
+        "high": [it.high for it in of.steps],
+    }

@@ -1,0 +1,1 @@
+"""Servers that are attacked: one file a server, one line in `registry`."""

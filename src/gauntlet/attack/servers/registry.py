@@ -1,0 +1,11 @@
+"""The servers that there are, by name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gauntlet.attack.servers.caddy import CADDY
+from gauntlet.attack.servers.contract import Server
+from gauntlet.attack.servers.nginx import NGINX
+from gauntlet.attack.servers.own import OWN
+
+SERVERS: Mapping[str, Server] = MappingProxyType({it.key: it for it in (OWN, NGINX, CADDY)})

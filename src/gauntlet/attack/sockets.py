@@ -1,0 +1,119 @@
+"""Kernel memory of a server's sockets, which no resident set has: by sock_diag(7), socket by socket.
+
+What a connection costs the kernel is the object itself and what is queued in it. Of TCP each connection has a
+socket; all connections of QUIC share one, and their state is in the process.
+"""
+
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_SOCK_DIAG = 4
+"""NETLINK_SOCK_DIAG."""
+_BY_FAMILY = 20
+_REQUEST_DUMP = 0x301
+_DONE, _ERROR = 3, 2
+_SKMEMINFO = 7
+_ALL_STATES = 0xFFFFFFFF
+_HEADER = struct.Struct("=IHHII")
+_ASKED = struct.Struct("=BBBxI48x")
+_TOLD_BYTES = 72
+"""struct inet_diag_msg."""
+_PORT = struct.Struct("!H")
+_ATTRIBUTE = struct.Struct("=HH")
+_MEMORY = struct.Struct("=9I")
+"""SK_MEMINFO_RMEM_ALLOC to SK_MEMINFO_DROPS."""
+_PROTOCOLS = {socket.IPPROTO_TCP: "TCP", socket.IPPROTO_UDP: "UDP"}
+_BUFFER_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """The sockets of one local port."""
+
+    count: int
+    queued_bytes: int
+    """Packets that wait in them, and what they hold in reserve."""
+    object_bytes: int
+    """The sockets themselves; 0 where the kernel does not tell (/proc/slabinfo, for root)."""
+    dropped: int
+    """Packets that found a queue full."""
+
+    @property
+    def bytes(self) -> int:
+        """All memory that the kernel has for them."""
+        return self.queued_bytes + self.object_bytes
+
+
+def of_port(port: int, root: Path = Path("/")) -> Sockets:
+    """The sockets of this machine whose local port it is: of TCP and UDP, IPv4 and IPv6, in every state."""
+    sizes = _object_bytes(root)
+    count = queued = objects = dropped = 0
+    for family in (socket.AF_INET, socket.AF_INET6):
+        for protocol, name in _PROTOCOLS.items():
+            for message in _dump(family, protocol):
+                if _PORT.unpack_from(message, 4)[0] != port:
+                    continue
+                count += 1
+                objects += sizes.get(f"{name}v6" if family == socket.AF_INET6 else name, 0)
+                found = _memory(message)
+                if found is not None:
+                    received, _, _, _, reserved, written, options, backlog, lost = found
+                    queued += received + written + reserved + options + backlog
+                    dropped += lost
+    return Sockets(count, queued, objects, dropped)
+
+
+def tells_objects(root: Path = Path("/")) -> bool:
+    """Whether the kernel says here how large a socket itself is."""
+    return bool(_object_bytes(root))
+
+
+def _object_bytes(root: Path) -> dict[str, int]:
+    """Bytes of a socket of each kind, by the kernel's name of it (slabinfo(5))."""
+    try:
+        lines = (root / "proc" / "slabinfo").read_text().splitlines()
+    except OSError:
+        return {}
+    fields = (line.split() for line in lines)
+    return {it[0]: int(it[3]) for it in fields if len(it) > 3 and it[0] in ("TCP", "TCPv6", "UDP", "UDPv6")}
+
+
+def _dump(family: int, protocol: int) -> Iterator[bytes]:
+    """The messages about each socket of a protocol."""
+    asked = _ASKED.pack(family, protocol, 1 << (_SKMEMINFO - 1), _ALL_STATES)
+    whole = _HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST_DUMP, 1, 0) + asked
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as link:
+        link.bind((0, 0))
+        link.sendto(whole, (0, 0))
+        while True:
+            data = link.recv(_BUFFER_BYTES)
+            at = 0
+            while at + _HEADER.size <= len(data):
+                length, kind, _, _, _ = _HEADER.unpack_from(data, at)
+                if kind == _DONE:
+                    return
+                if kind == _ERROR:
+                    number = -struct.unpack_from("=i", data, at + _HEADER.size)[0]
+                    # A kernel without a module for this protocol has nothing to tell of it.
+                    if number in (0, 2):
+                        return
+                    raise OSError(number, os.strerror(number))
+                yield data[at + _HEADER.size : at + length]
+                at += (length + 3) & ~3
+
+
+def _memory(message: bytes) -> tuple[int, ...] | None:
+    """The numbers of SK_MEMINFO; None where a message has none (a connection that only begins or ends)."""
+    at = _TOLD_BYTES
+    while at + _ATTRIBUTE.size <= len(message):
+        length, kind = _ATTRIBUTE.unpack_from(message, at)
+        if length < _ATTRIBUTE.size:
+            return None
+        if kind == _SKMEMINFO and length >= _ATTRIBUTE.size + _MEMORY.size:
+            return _MEMORY.unpack_from(message, at + _ATTRIBUTE.size)
+        at += (length + 3) & ~3
+    return None

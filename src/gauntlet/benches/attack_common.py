@@ -1,0 +1,199 @@
+"""What the benches of attacks have in common: names, order, the machine, and a run as a part that stays."""
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gauntlet.attack import arena, programs
+from gauntlet.attack.arena import cores
+from gauntlet.attack.certificates import KEYS, P_256
+from gauntlet.attack.kinds import KINDS
+from gauntlet.attack.measures import row
+from gauntlet.attack.run import Attack, Client, Outcome, Run
+from gauntlet.attack.servers.contract import DEFENCES
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.attack.share import OF_A_CORE, PERIOD_S
+from gauntlet.attack.sockets import tells_objects
+from gauntlet.benches.contract import REPETITION, SAMPLES, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
+from gauntlet.engine import cache_folder
+from gauntlet.errors import RunError, UserError
+from gauntlet.experiment.runspec import Factor
+from gauntlet.space.machine import description
+
+Condition = Mapping[str, Factor]
+
+LABELS: dict[str, dict[Any, str]] = {
+    "server": {key: it.words for key, it in SERVERS.items()},
+    "over": {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"},
+    "certificate": dict(KEYS),
+    "defence": dict(DEFENCES),
+}
+
+
+def planned(asked: Sequence[Condition], repetitions: int, **details: Any) -> Plan:
+    """The plan of these conditions, and what else decides how much is measured."""
+    return Plan(
+        {name: list(dict.fromkeys(it[name] for it in asked)) for name in asked[0]},
+        repetitions,
+        {"conditions": [list(it.values()) for it in asked], **details},
+    )
+
+
+def labels(plan: Plan, **own: Mapping[Any, str]) -> dict[str, Mapping[Any, str]]:
+    """How the values of a plan's factors read: those that several benches have, and its own."""
+    return {name: words for name, words in {**LABELS, **own}.items() if name in plan.factors}
+
+
+LISTS = {"delay_s": pa.float64(), "began_s": pa.float64(), "outcome": pa.string()}
+"""Columns of a run's row that have a value for each honest request; they stay in `raw`."""
+
+
+def ready() -> None:
+    """Raise UserError when what every attack needs is not here."""
+    arena.ready()
+    SERVERS["own"].ready()
+
+
+def there(server: str) -> bool:
+    """Whether a server is here; without it its rows are left out."""
+    try:
+        SERVERS[server].ready()
+    except UserError:
+        return False
+    return True
+
+
+def facts() -> dict[str, Any]:
+    """What runs of one bench have to share: machine, programs, servers, and who computes where."""
+    where = cores()
+    return {
+        **description(),
+        "server_core": where.server,
+        "attacker_core": where.attacker,
+        "server_of_a_core": OF_A_CORE,
+        "quota_period_s": PERIOD_S,
+        "programs": programs.hashes(),
+        "servers": {key: it.version() for key, it in SERVERS.items() if there(key)},
+    }
+
+
+def machine() -> dict[str, Any]:
+    """The machine that the numbers are of."""
+    return {**facts(), "socket_objects_counted": tells_objects()}
+
+
+def in_turn(
+    conditions: Sequence[Condition], repetitions: int, seed: int, *, beside: str = "over"
+) -> Iterator[tuple[int, Condition]]:
+    """Every condition in each repetition, in an order that is drawn: conditions that differ in `beside` alone
+    come one after the other, in drawn order, so that what the machine does meanwhile meets them alike.
+    """
+    for repetition in range(1, repetitions + 1):
+        draw = random.Random(f"{seed}/{repetition}")
+        groups: dict[tuple[tuple[str, Factor], ...], list[Condition]] = {}
+        for condition in conditions:
+            key = tuple((name, value) for name, value in condition.items() if name != beside)
+            groups.setdefault(key, []).append(condition)
+        order = list(groups.values())
+        draw.shuffle(order)
+        for group in order:
+            draw.shuffle(group)
+            yield from ((repetition, condition) for condition in group)
+
+
+def certificates_folder() -> Path:
+    """Where the benches keep certificates, so that all runs have the same."""
+    return cache_folder() / "attack-certificates"
+
+
+def sample(outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
+    """The row of a run, with its honest requests as lists."""
+    return {
+        **row(outcome, tuple(names)),
+        "delay_s": [it.took_s for it in outcome.requests],
+        "began_s": [it.began_s for it in outcome.requests],
+        "outcome": [it.outcome for it in outcome.requests],
+    }
+
+
+def measure(
+    conditions: Sequence[Condition],
+    repetitions: int,
+    seed: int,
+    tell: Tell,
+    parts: Parts,
+    *,
+    of: Callable[[Condition], Mapping[str, Any]],
+    same: Mapping[str, Any],
+    samples: int,
+) -> Measured:
+    """Have every condition measured by `of` in every repetition, each a part that stays; `same` is what all
+    parts share. Conditions of servers that are not here are left out, and said to be.
+    """
+    asked = [it for it in conditions if there(str(it.get("server", "own")))]
+    for lacking in sorted({str(it["server"]) for it in conditions if it not in asked}):
+        tell(f"{SERVERS[lacking].words} is left out: {_why(lacking)}")
+    todo = list(in_turn(asked, repetitions, seed))
+    found = []
+    for number, (repetition, condition) in enumerate(todo, 1):
+        words = ", ".join(f"{name} {value}" for name, value in condition.items())
+        tell(f"{number} of {len(todo)}: {words}")
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(map(str, (*condition.values(), repetition))))
+        found.append(parts.take(name, same, partial(_part, of, condition, repetition, samples)))
+    whole = pa.concat_tables(found, promote_options="permissive")
+    raw = [name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names]
+    table = whole.drop_columns(raw)
+    return Measured(table, machine(), {"runs": whole})
+
+
+def _part(
+    of: Callable[[Condition], Mapping[str, Any]], condition: Condition, repetition: int, samples: int
+) -> pa.Table:
+    whole = {**condition, REPETITION: repetition, SAMPLES: samples, **of(condition)}
+    return pa.table({name: pa.array([value], _type(name, value)) for name, value in whole.items()})
+
+
+def _type(name: str, value: Any) -> pa.DataType | None:
+    """The type of a column: numbers that there are not are numbers too; None: as the value has it."""
+    if name in LISTS:
+        return pa.list_(LISTS[name])
+    return pa.float64() if value is None or isinstance(value, float) else None
+
+
+def _why(server: str) -> str:
+    try:
+        SERVERS[server].ready()
+    except UserError as error:
+        return str(error)
+    return "it is here now; type the same command again."
+
+
+def played(run: Run, names: Sequence[str]) -> dict[str, Any]:
+    """A run and its row."""
+    return sample(arena.play(run, certificates_folder()), names)
+
+
+_PROBE = Attack(KINDS["flood"], 20, 6)
+"""What a handshake costs is found by so few that nothing waits."""
+
+
+def unit_per_s(tell: Tell, parts: Parts, same: Mapping[str, Any]) -> float:
+    """Handshakes a second that fill the server's share of a core: the unit of levels. Gauntlet's own server
+    over HTTP/2 with a key of P-256, by what one costs it while nothing else happens.
+    """
+
+    def probe() -> pa.Table:
+        tell("What a handshake costs while nothing else happens: the unit of the levels.")
+        run = Run(SERVERS["own"], "h2", P_256, Client(10, 0.5, 5.0), _PROBE, client_at_s=1.0)
+        cost_s = arena.play(run, certificates_folder()).server_cpu_a_handshake_s
+        if not cost_s:
+            raise RunError("The server completed no handshake of a probe, so levels have no unit.")
+        return pa.table({"unit_per_s": [OF_A_CORE / cost_s]})
+
+    return float(parts.take("unit", same, probe).column("unit_per_s")[0].as_py())

@@ -1,0 +1,177 @@
+"""What a handshake costs server and client: computing time, bytes, and instructions by valgrind's callgrind,
+by the server's certificate, Retry, tickets and 0-RTT (crate `web`).
+
+Instructions do not depend on what else the machine does; computing time does, and on its clock.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gauntlet.attack import arena
+from gauntlet.attack.certificates import KEYS, P_256
+from gauntlet.attack.gates import reasons
+from gauntlet.attack.measures import INVALID, INVALID_RUN, NUMBERS
+from gauntlet.attack.run import Client, Outcome, Run
+from gauntlet.attack.servers.contract import OFF, RETRY
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.benches import attack_common
+from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
+from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
+from gauntlet.errors import UserError
+from gauntlet.metrics.kpi import Kpi
+
+NONE, TICKET, EARLY = "none", "ticket", "0-rtt"
+_RESUMED = {NONE: (), TICKET: ("--resume",), EARLY: ("--resume", "--early-data")}
+_SERVED = {NONE: (), TICKET: (), EARLY: ("--early-data",)}
+
+_CLIENT = (Client(400, 0.01, 5.0), Client(100, 0.01, 5.0))
+_FEW, _MANY = (Client(count, 0.2, 30.0) for count in (2, 22))
+"""Of two runs under callgrind, whose difference is that of twenty handshakes. With tickets the first of
+either is a full one.
+"""
+_REPETITIONS = (8, 3)
+
+
+def conditions(quick: bool) -> list[Condition]:
+    """What is measured: not every combination."""
+    plain = [
+        _condition(protocol, certificate)
+        for certificate in ((P_256, "rsa-2048") if quick else KEYS)
+        for protocol in ("h2", "h3")
+    ]
+    return [
+        *plain,
+        _condition("h3", P_256, defence=RETRY),
+        *(
+            _condition(protocol, P_256, resumption=resumption)
+            for resumption in ((EARLY,) if quick else (TICKET, EARLY))
+            for protocol in ("h2", "h3")
+        ),
+    ]
+
+
+def _condition(protocol: str, certificate: str, defence: str = OFF, resumption: str = NONE) -> Condition:
+    return {"over": protocol, "certificate": certificate, "defence": defence, "resumption": resumption}
+
+
+def _ready() -> None:
+    attack_common.ready()
+    if shutil.which("valgrind") is None:
+        raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
+
+
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    client = _CLIENT[quick]
+
+    def of(condition: Condition) -> Mapping[str, Any]:
+        resumption = str(condition["resumption"])
+        run = Run(
+            SERVERS["own"],
+            str(condition["over"]),
+            str(condition["certificate"]),
+            replace(client, more=_RESUMED[resumption]),
+            None,
+            defence=str(condition["defence"]),
+            of_a_core=None,
+            more=_SERVED[resumption],
+        )
+        found = row(arena.play(run, certificates_folder()), resumption)
+        # Those of RSA with 4,096 bits differ from those with 2,048 by the signature alone.
+        counted = not quick or condition["certificate"] == P_256
+        return {**found, **(_instructions(run) if counted and not found[INVALID] else _NOT_COUNTED)}
+
+    return measure(
+        conditions(quick),
+        _REPETITIONS[quick],
+        seed,
+        tell,
+        parts,
+        of=of,
+        same=facts(),
+        samples=client.requests,
+    )
+
+
+def row(outcome: Outcome, resumption: str) -> dict[str, Any]:
+    """What a handshake cost, of a run in which nothing else happened. A run whose client was to resume and
+    did not is invalid: what is told of a ticket or of 0-RTT shall be one that was used.
+    """
+    why = reasons(outcome)
+    served = sum(it.took_s is not None for it in outcome.requests)
+    resumed = float(outcome.counted.get("tickets_redeemed", 0))
+    early = float(outcome.counted.get("early_data", 0))
+    if resumption != NONE and resumed < 0.9 * len(outcome.requests):
+        why.append(f"{resumed:.0f} of {len(outcome.requests)} handshakes were resumed")
+    if resumption == EARLY and early < 0.9 * len(outcome.requests):
+        why.append(f"{early:.0f} of {len(outcome.requests)} requests came as early data")
+    if why or not served or outcome.client_cpu_s is None:
+        return {**dict.fromkeys(_OF_A_RUN), INVALID: 1.0, "why_invalid": "; ".join(why)}
+    server_s = outcome.samples[-1].cpu_s - outcome.samples[0].cpu_s
+    bytes_ = float(outcome.counted.get("bytes_in", 0)) + float(outcome.counted.get("bytes_out", 0))
+    return {
+        "server_cpu_a_handshake_s": server_s / served,
+        "client_cpu_a_handshake_s": outcome.client_cpu_s / served,
+        "bytes_a_handshake": bytes_ / served,
+        INVALID: 0.0,
+        "why_invalid": "",
+    }
+
+
+def _instructions(run: Run) -> dict[str, float]:
+    few, many = (
+        arena.play(
+            replace(run, counted=True, client=replace(client, more=run.client.more)), certificates_folder()
+        )
+        for client in (_FEW, _MANY)
+    )
+    further = _MANY.requests - _FEW.requests
+    return {
+        f"{who}_instructions": (many.instructions[who] - few.instructions[who]) / further
+        for who in ("server", "client")
+    }
+
+
+_OF_A_RUN = ("server_cpu_a_handshake_s", "client_cpu_a_handshake_s", "bytes_a_handshake")
+_NOT_COUNTED: Mapping[str, None] = dict.fromkeys(("server_instructions", "client_instructions"))
+
+
+def _plan(quick: bool) -> Plan:
+    return planned(
+        conditions(quick),
+        _REPETITIONS[quick],
+        requests=_CLIENT[quick].requests,
+        counted=[_FEW.requests, _MANY.requests],
+    )
+
+
+def _kpi(name: str, label: str, unit: str, factor: float, definition: str) -> Kpi:
+    return Kpi(name, label, unit, factor, False, definition)
+
+
+_WITH = "with a request for 1,000 bytes."
+
+BENCH = Bench(
+    name="attack-cost",
+    about="What a handshake with one request costs server and client, by certificate, Retry, tickets and "
+    "0-RTT.",
+    measures=(
+        NUMBERS["server_cpu_a_handshake_s"][0],
+        _kpi("client_cpu_a_handshake_s", "Client, a handshake", "ms", 1e3, f"Its computing time, {_WITH}"),
+        _kpi("bytes_a_handshake", "Bytes, a handshake", "B", 1.0, f"Both ways, {_WITH}"),
+        _kpi(
+            "server_instructions", "Server, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"
+        ),
+        _kpi(
+            "client_instructions", "Client, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"
+        ),
+        INVALID_RUN,
+    ),
+    full=_plan(quick=False),
+    quick=_plan(quick=True),
+    measure=_measure,
+    ready=_ready,
+    labels=labels(_plan(quick=False), resumption={NONE: "none", TICKET: "ticket", EARLY: "ticket and 0-RTT"}),
+)

@@ -1,0 +1,170 @@
+"""A flood of connections: who keeps serving, at what cost to the server and to the attacker (crates `web` and
+`attackers`).
+
+The study of QUIC and TLS/TCP under attacks (key ATTACK) named its levels after what it asked of a loop in a
+shell. Here a level is a multiple of what this machine's server can do: 1 is so many full handshakes a second
+over HTTP/2 as fill the server's share of a core, found by what one costs while nothing else happens. So a
+level of 2 is twice that for every server, protocol, certificate and defence alike, and how much of it was
+offered, begun and completed stands in the row.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gauntlet.attack import kinds
+from gauntlet.attack.certificates import P_256
+from gauntlet.attack.measures import kpis
+from gauntlet.attack.run import Attack, Client, Run
+from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.attack.share import OF_A_CORE
+from gauntlet.benches.attack_common import (
+    Condition,
+    facts,
+    labels,
+    measure,
+    planned,
+    played,
+    ready,
+    unit_per_s,
+)
+from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
+
+FULL, INITIAL = "full", "initial-only"
+_KINDS = {FULL: "flood", INITIAL: "flood-initial"}
+
+LOADS = (0.0, 0.5, 1.0, 1.5, 2.0)
+"""Five levels, as the study has them."""
+
+_MEASURES = (
+    "delay_of_served_mean_s",
+    "delay_restricted_mean_s",
+    "delay_median_s",
+    "unserved_after_100_ms_share",
+    "unserved_after_300_ms_share",
+    "unserved_after_1000_ms_share",
+    "unserved_after_3000_ms_share",
+    "served_share",
+    "failed_share",
+    "server_cpu_of_a_core",
+    "server_cpu_a_handshake_s",
+    "attacker_cpu_a_handshake_s",
+    "offered_per_s",
+    "sent_per_s",
+    "completed_per_s",
+    "bytes_for_a_byte",
+    "resident_bytes",
+    "process_growth_bytes",
+    "kernel_growth_bytes",
+    "dropped_packets",
+)
+
+_CLIENT = (Client(50, 0.5, 10.0), Client(20, 0.2, 4.0))
+"""In full as many requests as the study's, which were one second apart; quick."""
+
+_AHEAD_S = 2.0
+"""For how long the flood is there before the first honest request."""
+
+_REPETITIONS = (8, 3)
+
+
+def _plain(servers: Sequence[str], loads: Sequence[float]) -> list[Condition]:
+    """The study's comparison: both protocols at each level."""
+    return [
+        _condition(server, protocol, load)
+        for server in servers
+        for load in loads
+        for protocol in ("h2", "h3")
+    ]
+
+
+def _condition(
+    server: str,
+    protocol: str,
+    load: float,
+    *,
+    variant: str = FULL,
+    certificate: str = P_256,
+    defence: str = OFF,
+) -> Condition:
+    return {
+        "server": server,
+        "over": protocol,
+        "load": load,
+        "variant": variant,
+        "certificate": certificate,
+        "defence": defence,
+    }
+
+
+def conditions(quick: bool) -> list[Condition]:
+    """What is measured: not every combination."""
+    if quick:
+        return _plain(("own",), (0.0, 0.5, 2.0))
+    both = ("h2", "h3")
+    initials = [_condition("own", it, load, variant=INITIAL) for load in (1.0, 2.0) for it in both]
+    retry = [
+        *(_condition("own", "h3", load, variant=INITIAL, defence=RETRY) for load in (1.0, 2.0)),
+        *(_condition("own", "h3", load, defence=RETRY) for load in (0.0, 1.0, 2.0)),
+    ]
+    limit = [_condition("own", it, 2.0, defence=LIMIT) for it in both]
+    rsa = [_condition("own", it, load, certificate="rsa-2048") for load in (0.5, 2.0) for it in both]
+    return [*_plain(("own", "nginx"), LOADS), *initials, *retry, *limit, *rsa]
+
+
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    same = facts()
+    unit = unit_per_s(tell, parts, same)
+    client = _CLIENT[quick]
+
+    def of(condition: Condition) -> Mapping[str, Any]:
+        load, variant = float(condition["load"]), str(condition["variant"])
+        seconds = round(_AHEAD_S + client.sends_s) + 1
+        attack = Attack(kinds.KINDS[_KINDS[variant]], round(load * unit, 1), seconds) if load else None
+        run = Run(
+            SERVERS[str(condition["server"])],
+            str(condition["over"]),
+            str(condition["certificate"]),
+            client,
+            attack,
+            defence=str(condition["defence"]),
+            client_at_s=_AHEAD_S if attack else 0.0,
+        )
+        return played(run, _MEASURES)
+
+    return measure(
+        conditions(quick), _REPETITIONS[quick], seed, tell, parts,
+        of=of, same={**same, "unit_per_s": unit}, samples=client.requests,
+    )  # fmt: skip
+
+
+def _plan(quick: bool) -> Plan:
+    client = _CLIENT[quick]
+    return planned(
+        conditions(quick),
+        _REPETITIONS[quick],
+        requests=client.requests,
+        interval_s=client.interval_s,
+        limit_s=client.limit_s,
+        ahead_s=_AHEAD_S,
+        server_of_a_core=OF_A_CORE,
+        unit="full handshakes over HTTP/2 that fill the server's share",
+    )
+
+
+BENCH = Bench(
+    name="attack-flood",
+    about="Honest clients, server and attacker under a flood of connections, by server, protocol, level, "
+    "kind of flood, certificate and defence.",
+    measures=kpis(*_MEASURES),
+    full=_plan(quick=False),
+    quick=_plan(quick=True),
+    measure=_measure,
+    ready=ready,
+    labels=labels(
+        _plan(quick=False),
+        load={0.0: "none", 0.5: "half", 1.0: "once", 1.5: "1.5 times", 2.0: "twice"},
+        variant={FULL: "full handshakes", INITIAL: "first flights only"},
+    ),
+)

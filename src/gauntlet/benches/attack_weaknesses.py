@@ -1,0 +1,110 @@
+"""Known weaknesses of servers, attack by attack: who holds, and whether the attack works at all.
+
+Beside an attack on Gauntlet's own server stands its positive control: the same server with the one bound
+taken away that stops it, where that bound is the server's and not inside a library. An attack that the
+weakened server withstands too tells nothing of the others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gauntlet.attack import arena, kinds, verdict
+from gauntlet.attack.certificates import P_256
+from gauntlet.attack.measures import INVALID, INVALID_RUN, kpis, row
+from gauntlet.attack.programs import weak_server
+from gauntlet.attack.run import Attack, Client, Run
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.benches import attack_common
+from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
+from gauntlet.benches.contract import Bench, Measured, Plan, Tell
+from gauntlet.benches.parts import Parts
+from gauntlet.metrics.kpi import Kpi
+
+AS_IT_IS, WEAKENED = "as it is", "weakened"
+
+_CLIENT = Client(40, 0.2, 5.0)
+_ALONE = Client(10, 0.1, 5.0)
+_SECONDS = 10
+_REPETITIONS = 3
+"""What comes of them hangs little on chance."""
+
+_MEASURES = ("served_share", "delay_restricted_mean_s", "process_growth_bytes", "kernel_growth_bytes")
+_QUICK = ("handshake-stall", "amplification")
+
+
+def conditions(quick: bool) -> list[Condition]:
+    """Each attack over each protocol that it has, on each server, and its control."""
+    chosen = [it for it in kinds.KINDS.values() if it.key != "flood" and (not quick or it.key in _QUICK)]
+    return [
+        {"attack": it.key, "server": server, "over": protocol, "bound": bound}
+        for it in chosen
+        for protocol in (("h3",) if quick else it.protocols)
+        for server, bound in (
+            ("own", AS_IT_IS),
+            *((("own", WEAKENED),) if it.weakness else ()),
+            *(() if quick else (("nginx", AS_IT_IS), ("caddy", AS_IT_IS))),
+        )
+    ]
+
+
+def _ready() -> None:
+    attack_common.ready()
+    weak_server()
+
+
+def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    def of(condition: Condition) -> Mapping[str, Any]:
+        kind = kinds.KINDS[str(condition["attack"])]
+        run = Run(
+            SERVERS[str(condition["server"])],
+            str(condition["over"]),
+            P_256,
+            _CLIENT,
+            Attack(kind, kind.usual, _SECONDS),
+            weakness=kind.weakness if condition["bound"] == WEAKENED else "",
+            tight=True,
+            client_at_s=1.0,
+        )
+        attacked = arena.play(run, certificates_folder())
+        alone = arena.play(replace(run, client=_ALONE, attack=None, client_at_s=0.0), certificates_folder())
+        found = verdict.judged(attacked, alone)
+        invalid = found.verdict == verdict.INVALID
+        numbers = row(attacked, _MEASURES)
+        return {
+            "holds": None if invalid else float(found.verdict == verdict.HELD),
+            **(dict.fromkeys(_MEASURES) if invalid else {name: numbers[name] for name in _MEASURES}),
+            INVALID: float(invalid),
+            "why": "; ".join(found.why),
+        }
+
+    return measure(
+        conditions(quick), _REPETITIONS, seed, tell, parts, of=of, same=facts(), samples=_CLIENT.requests
+    )
+
+
+def _plan(quick: bool) -> Plan:
+    doses = {it.key: it.usual for it in kinds.KINDS.values()}
+    return planned(conditions(quick), _REPETITIONS, doses=doses, seconds=_SECONDS)
+
+
+BENCH = Bench(
+    name="attack-weaknesses",
+    about="Known weaknesses of servers: which attacks each withstands, beside the same server without the "
+    "bound that stops them.",
+    measures=(
+        Kpi(
+            "holds", "Attacks withstood", "%", 100.0, True,
+            "1 where the server kept what it has to (service, memory, state, amplification), 0 where it did "
+            "not.",
+            most=1.0,
+        ),
+        *(it for it in kpis(*_MEASURES) if it is not INVALID_RUN),
+        INVALID_RUN,
+    ),
+    full=_plan(quick=False),
+    quick=_plan(quick=True),
+    measure=_measure,
+    ready=_ready,
+    labels=labels(_plan(quick=False)),
+)  # fmt: skip

@@ -1,0 +1,228 @@
+"""`gauntlet attack`: servers of one's own under attack, on this machine's loopback."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gauntlet.attack.laboratory import Asked
+    from gauntlet.attack.servers.contract import Server
+
+
+@click.group(short_help="Attack a web server of your own, on this machine.")
+def attack() -> None:
+    """Attack a web server of your own, on this machine, and see whether it keeps serving.
+
+    An honest client asks for a page all the while. Every process is on loopback: other addresses are
+    refused, without a switch. What is sent is behaviour that standards and advisories describe, bounded in
+    rate, number and time.
+
+    \b
+    Examples:
+      gauntlet attack list
+      gauntlet attack run flood --protocol h3
+      gauntlet attack run --server './my-server --port {port} --cert {certificate} --key {key}'
+    """
+
+
+@attack.command("list", short_help="Say which attacks there are.")
+@click.option("--json", "json_", is_flag=True, help="Write the answer as JSON.")
+def list_(json_: bool) -> None:
+    """Say which attacks there are, over which protocols, how much of each is usual, and where each is
+    described.
+
+    \b
+    Examples:
+      gauntlet attack list
+      gauntlet attack list --json
+    """
+    from dataclasses import asdict
+
+    from gauntlet.attack.kinds import KINDS
+    from gauntlet.cli.output import console, print_json
+
+    if json_:
+        print_json([asdict(it) for it in KINDS.values()])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("attack", no_wrap=True)
+    table.add_column("over", no_wrap=True)
+    table.add_column("usual", no_wrap=True)
+    table.add_column("what it does")
+    table.add_column("source")
+    for it in KINDS.values():
+        usual = f"{it.usual} {'held' if it.dose == 'held' else 'a second'}"
+        table.add_row(it.key, " ".join(it.protocols), usual, it.about, it.source)
+    console().print(table)
+
+
+@attack.command(short_help="Attack a server and see whether it holds.")
+@click.argument("kinds", nargs=-1, metavar="[ATTACK]...")
+@click.option(
+    "--server", "command", metavar="CMD", help="What starts your own server; a command for the shell."
+)
+@click.option(
+    "--listen",
+    metavar="ADDRESS:PORT",
+    help="Where it listens (default: a free port of 127.0.0.1, as {port}).",
+)
+@click.option(
+    "--builtin", type=click.Choice(("own", "nginx", "caddy")), default="own", show_default=True,
+    help="Without --server: which server.",
+)  # fmt: skip
+@click.option(
+    "--protocol", "protocols", multiple=True, type=click.Choice(("h1", "h2", "h3")),
+    help="Can be repeated (default: h2 and h3).",
+)  # fmt: skip
+@click.option(
+    "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
+    show_default=True, help="The key of the certificate that is made for the server.",
+)  # fmt: skip
+@click.option("--defence", type=click.Choice(("off", "retry", "limit")), default="off", show_default=True)
+@click.option("--weakness", default="", metavar="NAME", help="A bound that the built-in server shall lack.")
+@click.option("--rate", type=float, metavar="PER_S", help="Beginnings a second (default: as the list says).")
+@click.option("--held", type=int, metavar="N", help="Connections held (default: as the list says).")
+@click.option("--seconds", type=int, default=10, show_default=True, help="How long each attack lasts.")
+@click.option(
+    "--quota", default="20%", show_default=True, metavar="SHARE",
+    help="What the server may take of a core, by a control group; 100%: all, without one.",
+)  # fmt: skip
+@click.option("--json", "json_", is_flag=True, help="Write everything as JSON, with survival curves.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    *,
+    kinds: tuple[str, ...],
+    command: str | None,
+    listen: str | None,
+    builtin: str,
+    protocols: tuple[str, ...],
+    certificate: str,
+    defence: str,
+    weakness: str,
+    rate: float | None,
+    held: int | None,
+    seconds: int,
+    quota: str,
+    json_: bool,
+) -> None:
+    """Attack a server, one ATTACK after the other (none: all), and say of each whether the server held.
+
+    In CMD, {port}, {address}, {host}, {certificate}, {key} and {protocol} are replaced: the server has to
+    listen there, for TCP or UDP as the protocol has it, with that certificate. It is started anew for every
+    attack and ended after it. `held`: honest requests were served about as before, and memory stayed
+    bounded; `broken`: not; `invalid`: the run tells nothing, since attacker, client or machine was at its
+    limit. Ends with 1 when something was broken or invalid.
+
+    \b
+    Examples:
+      gauntlet attack run flood --protocol h2 --protocol h3 --rate 400
+      gauntlet attack run handshake-stall header-drip --held 1000 --seconds 20 --json
+      gauntlet attack run amplification --certificate rsa-4096
+      gauntlet attack run rapid-reset --builtin nginx
+      gauntlet attack run --server 'caddy run --config my/Caddyfile' --listen 127.0.0.1:8443
+    """
+    from gauntlet.attack import laboratory, terminal
+    from gauntlet.attack.verdict import HELD
+    from gauntlet.cli.output import print_json
+
+    asked = _asked(
+        names=kinds,
+        command=command,
+        listen=listen,
+        builtin=builtin,
+        protocols=protocols,
+        certificate=certificate,
+        defence=defence,
+        weakness=weakness,
+        rate=rate,
+        held=held,
+        seconds=seconds,
+        quota=quota,
+    )
+    laboratory.check(asked)
+    found = []
+    for one in laboratory.attacks(asked, lambda words: click.echo(words, err=True)):
+        found.append(one)
+        if not json_:
+            click.echo("\n".join(terminal.lines(one)))
+    if json_:
+        server = asked.server.server
+        print_json(
+            {
+                "server": {"name": server.words, "version": server.version()},
+                "of_a_core": asked.server.of_a_core,
+                "found": [it.to_json() for it in found],
+            }
+        )
+    ctx.exit(0 if all(it.verdict.verdict == HELD for it in found) else 1)
+
+
+def _asked(
+    *,
+    names: tuple[str, ...],
+    command: str | None,
+    listen: str | None,
+    builtin: str,
+    protocols: tuple[str, ...],
+    certificate: str,
+    defence: str,
+    weakness: str,
+    rate: float | None,
+    held: int | None,
+    seconds: int,
+    quota: str,
+) -> "Asked":
+    """What the options ask for. Raises UserError where they do not go together."""
+    from gauntlet.attack.kinds import HELD, KINDS, RATE, kind
+    from gauntlet.attack.laboratory import AHEAD_S, Asked
+    from gauntlet.attack.loopback import address
+    from gauntlet.attack.run import Client, Run
+    from gauntlet.attack.servers import command as own_command
+    from gauntlet.attack.servers.registry import SERVERS
+    from gauntlet.errors import UserError
+    from gauntlet.units import fraction
+
+    spoken = protocols or ("h2", "h3")
+    chosen = [kind(name) for name in dict.fromkeys(names)] or [
+        it for it in KINDS.values() if set(it.protocols) & set(spoken)
+    ]
+    if listen is not None and command is None:
+        raise UserError("--listen goes with --server; a built-in server listens at a port that is free.")
+    if command is not None and (defence != "off" or weakness):
+        raise UserError("--defence and --weakness are of the built-in servers; leave them out with --server.")
+    server = own_command.server(command, spoken) if command is not None else SERVERS[builtin]
+    _refuse_what_it_lacks(server, defence, weakness, spoken)
+    for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):
+        if value is not None and not any(it.dose == dose for it in chosen):
+            raise UserError(
+                f"{option}: none of these attacks is measured by it; `gauntlet attack list` says by what."
+            )
+    share = fraction(quota, "--quota")
+    plain = Run(
+        server,
+        spoken[0],
+        certificate,
+        Client(1, AHEAD_S, AHEAD_S),
+        None,
+        defence=defence,
+        weakness=weakness,
+        tight=command is None,
+        of_a_core=None if share == 1 else share,
+        at=None if listen is None else address(listen),
+    )
+    return Asked(plain, chosen, spoken, {RATE: rate, HELD: held}, seconds)
+
+
+def _refuse_what_it_lacks(server: "Server", defence: str, weakness: str, protocols: tuple[str, ...]) -> None:
+    """Raise UserError for a defence or a weakness that a server does not have over one of the protocols."""
+    from gauntlet.errors import UserError
+
+    for protocol in protocols:
+        if protocol not in server.defences.get(defence, ()):
+            there = ", ".join(f"{name} ({' '.join(over)})" for name, over in server.defences.items())
+            raise UserError(f"{server.words} has no defence {defence} over {protocol}; it has {there}.")
+    if weakness and server.key != "own":
+        raise UserError(f"--weakness is of Gauntlet's own server, and {server.words} is asked for.")

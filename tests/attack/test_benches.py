@@ -1,0 +1,206 @@
+"""Benches of attacks: which conditions, in which order, and the rows that runs become."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.attack import arena, gates
+from gauntlet.attack.measures import INVALID
+from gauntlet.attack.run import Client, Run
+from gauntlet.attack.servers.own import OWN
+from gauntlet.benches import (
+    attack_common,
+    attack_cost,
+    attack_flood,
+    attack_memory,
+    attack_recovery,
+    attack_slow,
+    attack_weaknesses,
+)
+from gauntlet.benches.parts import Parts
+from tests.attack.conftest import two_cores
+from tests.attack.factory import outcome, request, run, sample
+
+ALL = (attack_flood, attack_slow, attack_cost, attack_memory, attack_recovery, attack_weaknesses)
+
+
+def told(_: str) -> None:
+    """Nobody to be told."""
+
+
+@pytest.mark.parametrize("bench", ALL, ids=lambda it: it.BENCH.name)
+def test_conditions_are_the_plans_and_none_stands_twice(bench: Any) -> None:
+    for quick in (False, True):
+        plan, asked = bench.BENCH.plan(quick), bench.conditions(quick)
+        assert len({tuple(it.items()) for it in asked}) == len(asked)
+        for condition in asked:
+            assert list(condition) == list(plan.factors)
+            assert all(value in plan.factors[name] for name, value in condition.items())
+    assert {tuple(it.items()) for it in bench.conditions(True)} <= {
+        tuple(it.items()) for it in bench.conditions(False)
+    }
+
+
+def test_protocols_of_one_condition_come_one_after_the_other_in_drawn_order() -> None:
+    asked = attack_flood.conditions(quick=False)
+    order = list(attack_common.in_turn(asked, 4, seed=7))
+    assert len(order) == 4 * len(asked)
+    assert Counter(repetition for repetition, _ in order) == dict.fromkeys(range(1, 5), len(asked))
+    firsts: Counter[Any] = Counter()
+    for one, other in pairwise(order):
+        same = {name: value for name, value in one[1].items() if name != "over"}
+        if one[0] == other[0] and same == {n: v for n, v in other[1].items() if n != "over"}:
+            firsts[one[1]["over"]] += 1
+    assert min(firsts["h2"], firsts["h3"]) > 10, "each is often the first"
+    assert order == list(attack_common.in_turn(asked, 4, seed=7))
+    assert order != list(attack_common.in_turn(asked, 4, seed=8))
+
+
+def test_the_same_number_of_connections_is_held_over_each_protocol() -> None:
+    held: dict[Any, set[Any]] = {}
+    for it in attack_slow.conditions(quick=False):
+        if it["way"] in ("handshake-stall", "header-drip"):
+            held.setdefault((it["server"], it["way"], it["held_asked"]), set()).add(it["over"])
+    assert all(protocols == {"h1", "h2", "h3"} for protocols in held.values())
+
+
+@two_cores
+@pytest.mark.usefixtures("programs")
+def test_a_part_stays_and_a_run_becomes_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "OTHERS_OF_A_CORE", float("inf"))
+    monkeypatch.setattr(gates, "CLIENT_OF_A_CORE", float("inf"))
+    asked = [{"server": "own", "over": protocol} for protocol in ("h1", "h2")]
+    plain = Run(OWN, "h1", "p-256", Client(3, 0.05, 1.0), None, of_a_core=None)
+    played = []
+
+    def of(condition: Mapping[str, Any]) -> Mapping[str, Any]:
+        played.append(condition["over"])
+        run = replace(plain, protocol=condition["over"])
+        return attack_common.played(run, ("served_share", "delay_median_s"))
+
+    for _ in range(2):
+        parts = Parts(tmp_path / "parts", {})
+        found = attack_common.measure(asked, 1, 3, told, parts, of=of, same={"a": 1}, samples=3)
+        assert [row["served_share"] for row in found.table.to_pylist()] == [1.0, 1.0]
+        assert "delay_s" not in found.table.column_names
+        assert [len(it) for it in found.raw["runs"]["delay_s"].to_pylist()] == [3, 3]
+    assert sorted(played) == ["h1", "h2"], "parts that are there are not measured again"
+    assert parts.found == 2
+
+
+@two_cores
+@pytest.mark.usefixtures("programs")
+def test_the_unit_of_levels_is_what_fills_the_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WORK_S", "0.002")
+    play = arena.play
+    monkeypatch.setattr(arena, "play", lambda run, folder: play(replace(run, of_a_core=None), folder))
+    unit = attack_common.unit_per_s(told, Parts(tmp_path, {}), {})
+    assert 0.2 / 0.004 < unit < 0.2 / 0.002
+
+
+# --- recovery
+
+
+def recovering(*later: float | None) -> Any:
+    """A flood from second 3 to second 5 over a client that asks once a second; 0.01 s before it."""
+    delays = [0.01, 0.01, 0.01, None, None, *later]
+    asked = run(seconds=2)
+    return outcome(
+        asked, delays, attack_began_s=103.0, attack_ended_s=105.0, seconds=[], attacker={"saturated": False}
+    )
+
+
+def test_recovery_is_when_five_in_a_row_are_served_as_before() -> None:
+    found = attack_recovery.row(recovering(0.5, 0.01, 0.5, 0.01, 0.02, 0.03, 0.03, 0.01), 20.0)
+    assert found["recovery_time_s"] == pytest.approx(3.0)
+    assert (found["recovered"], found[INVALID]) == (1.0, 0.0)
+
+
+def test_one_that_does_not_recover_counts_with_as_long_as_was_watched() -> None:
+    found = attack_recovery.row(recovering(*[0.5] * 10), 20.0)
+    assert (found["recovery_time_s"], found["recovered"]) == (20.0, 0.0)
+
+
+def test_a_server_that_served_nobody_before_tells_nothing() -> None:
+    asked = recovering(*[0.01] * 8)
+    late = [replace(it, took_s=None) if it.began_s < 3 else it for it in asked.requests]
+    found = attack_recovery.row(replace(asked, requests=late), 20.0)
+    assert (found["recovery_time_s"], found[INVALID]) == (None, 1.0)
+    assert found["why_invalid"] == "no request was served before the flood"
+
+
+# --- memory
+
+
+def holding(count: int, *, a_connection: int, queued: int) -> Any:
+    """So many held, each of which takes so much."""
+    grown = sample(105.0, 0.1, process=10_000_000 + count * a_connection, queued=count * queued)
+    samples = [sample(100.0, 0.0), grown]
+    totals = {"saturated": False, "held_max": count}
+    return outcome(run("header-drip"), [0.01] * 10, samples=samples, attacker=totals)
+
+
+def test_memory_of_a_connection_is_the_slope() -> None:
+    found = attack_memory.row([holding(n, a_connection=5000, queued=700) for n in (100, 200, 400)])
+    assert found["process_bytes_a_connection"] == pytest.approx(5000)
+    assert found["kernel_bytes_a_connection"] == pytest.approx(700)
+    assert found["bytes_a_connection"] == pytest.approx(5700)
+
+
+def test_without_two_numbers_of_connections_there_is_no_slope() -> None:
+    found = attack_memory.row([holding(64, a_connection=5000, queued=0)] * 2)
+    assert (found["bytes_a_connection"], found[INVALID]) == (None, 1.0)
+    assert found["why_invalid"] == "64 connections were held in each run"
+
+
+# --- cost
+
+
+def counted(**counts: int) -> Any:
+    """Ten requests without an attack, for which the server computed 1 s."""
+    return outcome(run(None), [0.01] * 10, counted={"bytes_in": 30_000, "bytes_out": 50_000, **counts})
+
+
+def test_a_handshake_costs_what_was_computed_over_how_many_there_were() -> None:
+    found = attack_cost.row(counted(), "none")
+    assert found["server_cpu_a_handshake_s"] == pytest.approx(0.1)
+    assert found["client_cpu_a_handshake_s"] == pytest.approx(0.01)
+    assert found["bytes_a_handshake"] == 8000.0
+
+
+@pytest.mark.parametrize(
+    ("resumption", "counts", "why"),
+    [
+        ("ticket", {"tickets_redeemed": 3}, "3 of 10 handshakes were resumed"),
+        ("0-rtt", {"tickets_redeemed": 9, "early_data": 2}, "2 of 10 requests came as early data"),
+        ("0-rtt", {"tickets_redeemed": 9, "early_data": 9}, ""),
+        ("none", {}, ""),
+    ],
+)
+def test_tickets_and_early_data_that_were_not_used_are_no_numbers(
+    resumption: str, counts: dict[str, int], why: str
+) -> None:
+    found = attack_cost.row(counted(**counts), resumption)
+    assert (found[INVALID], found["why_invalid"]) == (float(bool(why)), why)
+    assert (found["server_cpu_a_handshake_s"] is None) == bool(why)
+
+
+def test_each_control_stands_beside_the_attack_that_it_is_of() -> None:
+    asked = attack_weaknesses.conditions(quick=False)
+    own = [it for it in asked if it["server"] == "own"]
+    weak = {(it["attack"], it["over"]) for it in own if it["bound"] == attack_weaknesses.WEAKENED}
+    sound = {(it["attack"], it["over"]) for it in own if it["bound"] == attack_weaknesses.AS_IT_IS}
+    assert weak < sound
+    assert not any(it["bound"] == attack_weaknesses.WEAKENED for it in asked if it["server"] != "own")
+
+
+def test_a_row_of_a_request_that_was_not_served_is_none_in_the_list() -> None:
+    found = attack_common.sample(outcome(run(None), [0.1, None]), ("served_share",))
+    assert found["delay_s"] == [0.1, None]
+    assert found["outcome"] == ["ok", "timeout"]
+    assert request(0.0, 0.1).outcome == "ok"

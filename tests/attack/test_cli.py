@@ -1,0 +1,115 @@
+"""`gauntlet attack`: what it takes, what it refuses, and its answer, with stand-ins for the programs."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from gauntlet.attack import gates
+from gauntlet.attack.kinds import KINDS
+from tests.attack.conftest import FAKES, two_cores
+from tests.cli.conftest import Gauntlet, gauntlet, refused
+
+__all__ = ["gauntlet"]
+
+QUICK = ("--protocol", "h1", "--seconds", "3", "--rate", "20", "--quota", "100%")
+
+
+@pytest.fixture
+def calm(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that are there, and a machine that may do something else."""
+    monkeypatch.setattr(gates, "OTHERS_OF_A_CORE", float("inf"))
+    monkeypatch.setattr(gates, "CLIENT_OF_A_CORE", float("inf"))
+    monkeypatch.setattr(gates, "LATE_S", 5.0)
+
+
+def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
+    shown = gauntlet("attack", "list")
+    assert shown.exit_code == 0
+    assert all(key in shown.stdout for key in KINDS)
+    found = json.loads(gauntlet("attack", "list", "--json").stdout)
+    assert [it["key"] for it in found] == list(KINDS)
+
+
+@pytest.mark.parametrize("listen", ["192.0.2.1:443", "10.0.0.1:443", "0.0.0.0:443", "localhost:443"])
+def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: str) -> None:
+    result = gauntlet("attack", "run", "flood", "--server", "true", "--listen", listen)
+    refused(result, 2, "--listen", "loopback")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("flod",), "did you mean 'flood'?"),
+        (("flood", "--rate", "20001"), "at most 20000 beginnings a second"),
+        (("handshake-stall", "--held", "20001"), "at most 20000 connections are held"),
+        (("flood", "--seconds", "601"), "1 to 600 s"),
+        (("flood", "--held", "5"), "none of these attacks is measured by it"),
+        (("amplification", "--protocol", "h2"), "is there over h3, not over h2"),
+        (("flood", "--listen", "127.0.0.1:1"), "--listen goes with --server"),
+        (("flood", "--server", "x", "--weakness", "y"), "are of the built-in servers"),
+        (("flood", "--builtin", "nginx", "--defence", "limit"), "nginx has no defence limit over h2"),
+        (("flood", "--builtin", "nginx", "--weakness", "y"), "is of Gauntlet's own server"),
+        (("flood", "--quota", "5%"), "from 20% to 100% of a core"),
+        (("flood", "--quota", "1"), "--quota"),
+    ],
+)
+@pytest.mark.usefixtures("calm")
+def test_what_cannot_be_done_is_one_sentence(gauntlet: Gauntlet, words: tuple[str, ...], told: str) -> None:
+    refused(gauntlet("attack", "run", *words), 2, told)
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_a_server_that_holds(gauntlet: Gauntlet) -> None:
+    result = gauntlet("attack", "run", "flood", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "flood over h1: held" in result.stdout
+    assert re.search(r"honest clients +100.0% of \d+ requests served", result.stdout)
+    assert "60 begun of 60, 60 completed" in result.stdout
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
+    result = gauntlet("attack", "run", "flood", *QUICK, "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    (found,) = answer["found"]
+    assert (found["attack"], found["protocol"], found["rate"], found["verdict"]) == (
+        "flood",
+        "h1",
+        20.0,
+        "held",
+    )
+    assert found["attacked"]["served_share"] == 1.0
+    assert found["attacker"]["completed"] == 60
+    assert found["curve"]["unserved"][-1] == 0.0
+    assert len(found["curve_alone"]["time_s"]) == len(found["curve_alone"]["low"])
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = f"exec {sys.executable} {FAKES / 'server.py'} --listen {{address}} --protocol {{protocol}}"
+    assert gauntlet("attack", "run", "flood", "--server", command, *QUICK).exit_code == 0
+    monkeypatch.setenv("FAKE_DIES_AFTER", "30")
+    broken = gauntlet("attack", "run", "flood", "--server", command, *QUICK)
+    assert broken.exit_code == 1
+    assert "flood over h1: BROKEN" in broken.stdout
+    assert "the server died: too many connections" in broken.stdout
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_an_invalid_run_is_said_to_tell_nothing(gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_MOST_PER_S", "5")
+    result = gauntlet("attack", "run", "flood", *QUICK)
+    assert result.exit_code == 1
+    assert "invalid: this run tells nothing" in result.stdout
+    assert "it could not keep up" in result.stdout
+    assert "a handshake" not in result.stdout

@@ -1,0 +1,85 @@
+"""What the kernel counts: sessions, memory and sockets, from its files and from its own mouth."""
+
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gauntlet.attack import counters, sockets
+from tests.engine import host
+
+
+def process(pid: int, session: int, **files: str) -> dict[str, str]:
+    """Files of a process below /proc."""
+    stat = f"{pid} (a (strange) name) S 1 {pid} {session} 0 -1 4194304"
+    return {f"proc/{pid}/stat": stat, **{f"proc/{pid}/{name}": text for name, text in files.items()}}
+
+
+def test_a_session_is_who_was_started_in_it(tmp_path: Path) -> None:
+    files = {**process(10, 10), **process(11, 10), **process(12, 12)}
+    assert counters.session(10, host.write(tmp_path, files)) == [10, 11]
+
+
+def test_computing_time_is_of_all_threads_to_the_nanosecond(tmp_path: Path) -> None:
+    files = {
+        "proc/10/task/10/schedstat": "1500000000 30 7\n",
+        "proc/10/task/14/schedstat": "250000001 30 7\n",
+        "proc/11/task/11/schedstat": "5 0 1\n",
+    }
+    assert counters.cpu_s([10, 11, 99], host.write(tmp_path, files)) == 1.750000006
+
+
+def test_memory_is_added_up_over_processes(tmp_path: Path) -> None:
+    text = "55d0-7ffe ---p 00000000 00:00 0 [rollup]\nRss:  2000 kB\nPss:  1500 kB\n"
+    files = {f"proc/{pid}/smaps_rollup": text for pid in (10, 11)}
+    found = counters.memory([10, 11, 12], host.write(tmp_path, files))
+    assert (found.resident, found.proportional) == (4_096_000, 3_072_000)
+
+
+def test_what_processes_take_is_without_interrupts(tmp_path: Path) -> None:
+    root = host.write(tmp_path, {"proc/stat": "cpu  100 20 30 900 5 70 80 0 0 0\ncpu0 1 1 1\n"})
+    assert counters.busy_s(root) == 1.5
+
+
+def test_sockets_of_a_port_are_counted_and_what_waits_in_them() -> None:
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=16))
+        port = int(listener.getsockname()[1])
+        assert sockets.of_port(port).count == 1
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(5)]
+        served = [stack.enter_context(listener.accept()[0]) for _ in clients]
+        idle = sockets.of_port(port)
+        assert idle.count == 6, "the listener and the server's ends, not those of the clients"
+        for client in clients:
+            client.sendall(b"." * 20_000)
+        served[-1].setblocking(True)
+        assert served[-1].recv(1) == b"."
+        full = sockets.of_port(port)
+        assert full.queued_bytes >= idle.queued_bytes + 4 * 20_000
+        assert full.bytes == full.queued_bytes + full.object_bytes
+
+
+def test_packets_that_found_a_full_queue_are_counted() -> None:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client,
+    ):
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        server.bind(("127.0.0.1", 0))
+        port = int(server.getsockname()[1])
+        for _ in range(50):
+            client.sendto(b"." * 1200, ("127.0.0.1", port))
+        found = sockets.of_port(port)
+        if found.count == 0:
+            pytest.skip("this kernel does not tell of sockets of UDP (udp_diag)")
+        assert 0 < found.dropped < 50
+
+
+def test_the_size_of_a_socket_is_the_kernels(tmp_path: Path) -> None:
+    table = "slabinfo - version: 2.1\nTCP 10 20 2368 13 8 : tunables 0 0 0\nUDP 5 5 1344 1 1\nother 1 1 1\n"
+    root = host.write(tmp_path, {"proc/slabinfo": table})
+    assert sockets.tells_objects(root)
+    assert not sockets.tells_objects(tmp_path / "nowhere")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert sockets.of_port(int(listener.getsockname()[1]), root).object_bytes == 2368

@@ -1,0 +1,164 @@
+"""When a run tells nothing, and what a server has to hold."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gauntlet.attack import gates, verdict
+from gauntlet.attack.measures import INVALID, NUMBERS, row
+from gauntlet.attack.verdict import BROKEN, HELD
+from tests.attack.factory import MB, outcome, request, run, sample, second
+
+SERVED = [0.01] * 10
+
+
+def test_a_run_as_it_should_be_is_valid() -> None:
+    assert gates.reasons(outcome(run(), SERVED)) == []
+    assert gates.reasons(outcome(run(None), SERVED)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"attacker": {"saturated": True, "why": "it used 97 % of a core"}},
+            "the attacker was the slower one: it used 97 % of a core",
+        ),
+        ({"attacker": None}, "the attacker did not come to its end"),
+        ({"attacker": {"saturated": False, "sent": 0}}, "the attacker began nothing"),
+        (
+            {"attacker": None, "complaints": ["attacker: 10.0.0.1 is refused"]},
+            "attacker: 10.0.0.1 is refused",
+        ),
+        ({"seconds": [second(101.0), second(102.0, sent=90)]}, "the attacker began 90 of 100 in one second"),
+        ({"seconds": [second(101.0), second(102.0, late_max_ns=300_000_000)]}, "something 0.30 s late"),
+        ({"seconds": [second(101.0), second(102.0, cpu_ns=950_000_000)]}, "took 95% of its core"),
+        ({"requests": [request(0.0, 0.1)]}, "the honest client told of 1 of 10 requests"),
+        ({"client_cpu_s": 8.0}, "the honest client took 80% of its core"),
+        ({"client_late_s": 0.25}, "the honest client began a request 0.25 s late"),
+        ({"others_of_a_core": 0.6}, "something else on this machine took 60% of a core"),
+    ],
+)
+def test_what_makes_a_run_invalid(changes: dict[str, Any], words: str) -> None:
+    (reason,) = gates.reasons(outcome(run(), SERVED, **changes))
+    assert words in reason
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        [second(101.0, sent=10), second(102.0)],
+        [second(101.0), second(102.0, sent=40, by_outcome={"blocked": 60})],
+        [second(101.0), second(102.0, sent=99)],
+    ],
+)
+def test_the_first_second_and_what_the_server_left_no_room_for_are_no_fault(seconds: list[Any]) -> None:
+    assert gates.reasons(outcome(run(), SERVED, seconds=seconds)) == []
+
+
+def test_an_invalid_run_has_no_number_and_says_why() -> None:
+    found = row(outcome(run(), SERVED, attacker=None), tuple(NUMBERS))
+    assert found[INVALID] == 1.0
+    assert all(found[name] is None for name in NUMBERS)
+    assert found["why_invalid"] == "the attacker did not come to its end"
+
+
+def test_the_numbers_of_a_run() -> None:
+    delays: list[float | None] = [0.1] * 8 + [None] * 2
+    found = row(outcome(run(), delays), tuple(NUMBERS))
+    assert found[INVALID] == 0.0
+    assert found["served_share"] == 0.8
+    assert found["failed_share"] == 0.0
+    assert found["delay_of_served_mean_s"] == pytest.approx(0.1)
+    assert found["delay_restricted_mean_s"] == pytest.approx(0.8 * 0.1 + 0.2 * 5.0)
+    assert found["delay_median_s"] == pytest.approx(0.1)
+    assert found["unserved_after_1000_ms_share"] == pytest.approx(0.2)
+    assert found["server_cpu_of_a_core"] == pytest.approx(0.1)
+    # 100 of the attacker and 0.8 honest ones in each second.
+    assert found["server_cpu_a_handshake_s"] == pytest.approx(0.1 / 100.8)
+    assert found["attacker_cpu_a_handshake_s"] == pytest.approx(0.002)
+    assert (found["offered_per_s"], found["completed_per_s"]) == (100.0, 100.0)
+
+
+def test_refused_requests_are_told_from_those_that_ran_out_of_time() -> None:
+    asked = [request(0.0, 0.1), request(1.0, None, "refused"), request(2.0, None, "timeout")]
+    found = outcome(run(), [0.1] * 3)
+    numbers = row(replace(found, requests=asked), ("served_share", "failed_share"))
+    assert numbers["served_share"] == numbers["failed_share"] == pytest.approx(1 / 3)
+
+
+def test_first_flights_are_no_handshakes() -> None:
+    found = row(outcome(run("flood-initial"), SERVED), tuple(NUMBERS))
+    assert found["server_cpu_a_handshake_s"] is None
+    assert found["attacker_cpu_a_handshake_s"] is None
+    assert found["server_cpu_of_a_core"] == pytest.approx(0.1)
+
+
+def test_only_requests_of_the_attack_count() -> None:
+    """It ends after four seconds, and the requests after that were served at once."""
+    found = outcome(run(seconds=4), [None] * 5 + [0.01] * 5)
+    assert len(found.during_attack()) == 5
+    assert row(found, ("served_share",))["served_share"] == 0.0
+
+
+# --- held or broken
+
+
+def alone(delay_s: float = 0.01) -> Any:
+    """The same server without an attack."""
+    return outcome(run(None), [delay_s] * 10)
+
+
+def test_a_server_that_serves_as_before_holds() -> None:
+    found = verdict.judged(outcome(run(), SERVED), alone())
+    assert (found.verdict, found.why) == (HELD, ())
+
+
+@pytest.mark.parametrize(
+    ("delays", "words"),
+    [
+        ([0.01] * 8 + [None] * 2, "80% of honest requests were served"),
+        ([0.5] * 10, "500 ms instead of 10 ms"),
+    ],
+)
+def test_a_server_that_does_not_serve_is_broken(delays: list[float | None], words: str) -> None:
+    found = verdict.judged(outcome(run(), delays), alone())
+    assert found.verdict == BROKEN
+    assert words in found.why[0]
+
+
+def test_ten_times_of_next_to_nothing_is_no_harm() -> None:
+    assert verdict.judged(outcome(run(), [0.15] * 10), alone(0.001)).verdict == HELD
+
+
+@pytest.mark.parametrize(("held", "expected"), [(0, BROKEN), (1000, HELD)])
+def test_memory_may_grow_by_so_much_for_each_connection_that_is_held(held: int, expected: str) -> None:
+    samples = [sample(100.0, 0.0), sample(105.0, 0.5, process=80 * MB, queued=20 * MB)]
+    totals = {"saturated": False, "held_max": held, "sent": 100 + 10 * held}
+    found = verdict.judged(outcome(run(), SERVED, samples=samples, attacker=totals), alone())
+    assert found.verdict == expected
+    assert not found.why or "memory grew by 90 MB, and 64 MB are allowed" in found.why[0]
+
+
+@pytest.mark.parametrize(("sent", "expected"), [(510, BROKEN), (1500, HELD)])
+def test_time_outs_that_do_not_act_are_noticed_where_they_are_known(sent: int, expected: str) -> None:
+    totals = {"saturated": False, "held_max": 500, "sent": sent}
+    stalled = outcome(run("handshake-stall", tight=True), SERVED, attacker=totals)
+    assert verdict.judged(stalled, alone()).verdict == expected
+    unknown = replace(stalled, run=replace(stalled.run, tight=False))
+    assert verdict.judged(unknown, alone()).verdict == HELD
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(3.0, HELD), (3.6, BROKEN)])
+def test_three_bytes_for_one_are_allowed(factor: float, expected: str) -> None:
+    totals = {"saturated": False, "factor_max": factor}
+    found = verdict.judged(outcome(run("amplification"), SERVED, attacker=totals), alone())
+    assert found.verdict == expected
+
+
+def test_a_server_that_died_is_broken_and_a_run_that_tells_nothing_is_neither() -> None:
+    died = verdict.judged(outcome(run(), SERVED, died="out of memory"), alone())
+    assert (died.verdict, died.why) == (BROKEN, ("the server died: out of memory",))
+    nothing = verdict.judged(outcome(run(), SERVED), outcome(run(None), SERVED, others_of_a_core=1.0))
+    assert nothing.verdict == verdict.INVALID

@@ -1,0 +1,153 @@
+"""Servers: what they are started with, and that nginx and Caddy take it, where they are."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gauntlet.attack import certificates
+from gauntlet.attack.certificates import Chain
+from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.loopback import free
+from gauntlet.attack.servers import caddy, command, nginx
+from gauntlet.attack.servers.contract import DEFENCES, RETRY, Server, Wanted
+from gauntlet.attack.servers.own import OWN
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.errors import UserError
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> Wanted:
+    """A server over HTTP/3 in a folder of its own."""
+    folder = tmp_path / "server"
+    folder.mkdir()
+    names = (tmp_path / name for name in ("ca.pem", "server.pem", "server.key"))
+    return Wanted("h3", free(), Chain(*names), folder)
+
+
+def after(words: list[str], option: str) -> str:
+    """What stands behind an option."""
+    return words[words.index(option) + 1]
+
+
+@pytest.mark.usefixtures("programs")
+def test_the_own_server_is_told_everything(wanted: Wanted) -> None:
+    words = OWN.launch(replace(wanted, defence=RETRY, tight=True, more=("--early-data",))).command
+    assert after(words, "--protocol") == "h3"
+    assert after(words, "--listen") == str(wanted.address)
+    assert after(words, "--retry") == "always"
+    assert after(words, "--header-timeout-ms") == "2000"
+    assert words[-1] == "--early-data"
+    assert "--retry" not in OWN.launch(wanted).command
+
+
+def test_a_weakness_takes_the_server_that_was_built_for_it(wanted: Wanted, programs: Path) -> None:
+    weak = replace(wanted, weakness="no-header-timeout")
+    with pytest.raises(UserError, match="--features weak"):
+        OWN.launch(weak)
+    (programs / "gauntlet-web-server-weak").write_text("")
+    words = OWN.launch(weak).command
+    assert words[0].endswith("gauntlet-web-server-weak")
+    assert after(words, "--weakness") == "no-header-timeout"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "there", "absent"),
+    [
+        ("h1", ["ssl;", "http2 off;", "http3 off;"], [" quic;"]),
+        ("h2", ["ssl;", "http2 on;", "http3 off;"], [" quic;"]),
+        ("h3", [" quic;", "http3 on;", "http2 off;"], [" ssl;"]),
+    ],
+)
+def test_nginx_listens_for_one_protocol(
+    wanted: Wanted, protocol: str, there: list[str], absent: list[str]
+) -> None:
+    text = nginx.configuration(replace(wanted, protocol=protocol))
+    assert all(word in text for word in there)
+    assert not any(word in text for word in absent)
+    assert f"listen {wanted.address}" in text
+
+
+def test_nginx_has_retry_and_time_outs_on_request(wanted: Wanted) -> None:
+    plain = nginx.configuration(wanted)
+    asked = nginx.configuration(replace(wanted, defence=RETRY, tight=True))
+    assert "quic_retry off;" in plain and "quic_retry on;" in asked
+    assert "client_header_timeout 2s;" in asked and "client_header_timeout" not in plain
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_nginx_takes_its_configuration(wanted: Wanted, protocol: str) -> None:
+    try:
+        nginx.program()
+        chain = certificates.chain("p-256", wanted.folder.parent)
+    except UserError as error:
+        pytest.skip(str(error))
+    asked = replace(wanted, protocol=protocol, chain=chain, defence=RETRY, tight=True)
+    launch = nginx.NGINX.launch(asked)
+    done = subprocess.run([*launch.command, "-t"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_nginx_without_http_3_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = tmp_path / "nginx"
+    old.write_text("#!/bin/sh\necho 'nginx version: nginx/1.22.1' >&2\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("GAUNTLET_NGINX", str(old))
+    with pytest.raises(UserError, match=r"has no HTTP/3 .*`scripts/nginx.sh` builds"):
+        nginx.program()
+    monkeypatch.setenv("GAUNTLET_NGINX", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=r"nginx is not here"):
+        nginx.program()
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_caddy_takes_its_configuration(wanted: Wanted, tight: bool) -> None:
+    text = caddy.configuration(replace(wanted, tight=tight))
+    assert f"https://:{wanted.address.port} " in text
+    assert ("read_header 2s" in text) == tight
+    assert text.count("{") == text.count("}")
+    try:
+        caddy.CADDY.ready()
+        chain = certificates.chain("p-256", wanted.folder.parent)
+    except UserError as error:
+        pytest.skip(str(error))
+    launch = caddy.CADDY.launch(replace(wanted, chain=chain))
+    file = launch.command[-1]
+    validate = [*launch.command[: launch.command.index("run")], "validate", "--adapter", "caddyfile"]
+    done = subprocess.run([*validate, "--config", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_in_a_command_are_replaced_as_words_of_the_shell(wanted: Wanted, tmp_path: Path) -> None:
+    odd = replace(wanted.chain, key=tmp_path / "a key's file")
+    text = command.named("serve --port {port} --key {key} '{protocol}' {other}", replace(wanted, chain=odd))
+    assert text.startswith(f"serve --port {wanted.address.port} --key '")
+    assert text.endswith("'h3' {other}")
+    done = subprocess.run(
+        ["sh", "-c", command.named("echo {key}", replace(wanted, chain=odd))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == str(odd.key)
+
+
+@pytest.mark.parametrize("server", SERVERS.values(), ids=lambda it: it.key)
+def test_a_server_has_defences_over_protocols_that_it_speaks(server: Server) -> None:
+    assert set(server.defences) <= set(DEFENCES)
+    for over in server.defences.values():
+        assert set(over) <= set(server.protocols) <= set(PROTOCOLS)
+
+
+def test_attacks_say_what_they_are() -> None:
+    for it in KINDS.values():
+        assert it.about.endswith(".") and it.source and it.invariants
+        assert set(it.protocols) <= set(PROTOCOLS)
+        words = it.arguments("127.0.0.1:1", it.protocols[0], it.usual, 10)
+        assert words[0] == it.kind
+        assert after(words, f"--{it.dose}") == str(it.usual)
+        assert after(words, "--target") == "127.0.0.1:1"
+
+
+def test_what_is_held_is_built_up_in_five_seconds() -> None:
+    words = KINDS["header-drip"].arguments("127.0.0.1:1", "h1", 500, 10)
+    assert (after(words, "--held"), after(words, "--rate")) == ("500", "100")

@@ -1,0 +1,151 @@
+"""The study of QUIC and TLS over TCP under attack: its section 5, sentence by sentence, and its figures."""
+
+import re
+
+import pytest
+
+from gauntlet.figures.kind import Chart
+from gauntlet.studies import judging, ledger, study
+from gauntlet.studies.decide import Verdict
+from gauntlet.studies.ledger import Kind
+from gauntlet.studies.model import Figure
+from gauntlet.studies.summary import Summary
+from tests.studies.test_lines import ROW, lines
+from tests.studies.whole import check_panels, summary
+
+STUDY = study("attack")
+
+ASSERTED = (
+    172,
+    174,
+    176,
+    178,
+    180,
+    182,
+    190,
+    192,
+    194,
+    198,
+    200,
+    202,
+    204,
+    208,
+    219,
+    221,
+    223,
+    225,
+    230,
+    231,
+    238,
+    240,
+)
+"""Lines of section 5 with a sentence that says something."""
+
+
+@pytest.fixture(scope="module")
+def made_up() -> Summary:
+    return summary(STUDY)
+
+
+@pytest.mark.parametrize("figure", STUDY.figures, ids=lambda figure: figure.key)
+def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
+    panels = figure.draw(made_up)
+    check_panels(panels)
+    for panel in panels:
+        if not isinstance(panel, Chart):
+            assert any(re.match(r"\d", cell) for row in panel.rows for cell in row[1:])
+
+
+@pytest.mark.parametrize("key", ["1", "2", "3", "4"])
+def test_figures_stand_in_three_columns(key: str, made_up: Summary) -> None:
+    (figure,) = (it for it in STUDY.figures if it.key == key)
+    first = figure.draw(made_up)[0]
+    assert not isinstance(first, Chart)
+    heads = " ".join(first.header)
+    assert all(word in heads for word in ("published", "method again", "corrected"))
+
+
+def test_every_experiment_and_bench_is_drawn() -> None:
+    files = {path.stem for path in (STUDY.home / "experiments").glob("*.toml")}
+    assert files == {experiment.name for experiment in STUDY.experiments}
+    assert set(STUDY.parts) == {name for figure in STUDY.figures for name in figure.experiments}
+
+
+def test_every_line_of_section_5_is_claimed_or_listed_with_a_reason() -> None:
+    claimed = {
+        line
+        for it in ledger.load(STUDY.ledger)
+        for line in lines(" ".join(re.findall(r"lines? ([\d ,toand]+)", it.where)))
+    }
+    text = (STUDY.home / "not-claimed.md").read_text()
+    listed = {line for row in ROW.findall(text) for line in lines(row)}
+    assert set(ASSERTED) - claimed - listed == set()
+
+
+def test_claims_that_the_list_names_are_there() -> None:
+    text = (STUDY.home / "not-claimed.md").read_text()
+    named = set(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", text))
+    assert named
+    assert named <= {it.id for it in ledger.load(STUDY.ledger)}
+
+
+def test_there_are_claims_and_hypotheses_enough() -> None:
+    claims = ledger.load(STUDY.ledger)
+    assert sum(it.kind is Kind.MEASURED for it in claims) >= 40
+    assert sum(it.where.startswith("beyond the study") for it in claims) >= 15
+
+
+def test_what_its_own_logs_say_is_decided_by_formula(made_up: Summary) -> None:
+    found = {it.claim.id: it for it in judging.judge(STUDY, made_up) if it.claim.kind is Kind.FORMULA}
+    held = {name for name, it in found.items() if it.decision.verdict is Verdict.REPRODUCED}
+    assert held == {"table-3-quic-is-accuracy", "table-3-tcp-is-accuracy"}
+    assert all(
+        it.decision.verdict is Verdict.NOT_REPRODUCED for name, it in found.items() if name not in held
+    )
+    assert all(it.claim.cause and it.claim.note for name, it in found.items() if name not in held)
+
+
+def test_a_corrected_claim_has_its_sentence_by_the_studys_method() -> None:
+    """The corrected one never rests on the study's server or on the mean over those that were served."""
+    by_id = {it.id: it for it in ledger.load(STUDY.ledger)}
+    for name, claim in by_id.items():
+        if not name.endswith("-corrected"):
+            continue
+        where = by_id.get(name.removesuffix("-corrected"))
+        assert where is None or where.where == claim.where, name
+        for rule in claim.rules:
+            assert "delay_of_served_mean_s" not in str(rule), name
+
+
+def test_every_claim_can_be_decided_from_a_whole_run(made_up: Summary) -> None:
+    """With three repetitions of everything no claim may say that what it needs was not run."""
+    for judged in judging.judge(STUDY, made_up):
+        parts = judged.decision.parts or (judged.decision,)
+        assert all(part.value is not None for part in parts), judged.claim.id
+
+
+def test_conditions_that_are_asked_for_are_measured() -> None:
+    """A selection fits the factors by itself; here it has to be one of the conditions, too."""
+    from gauntlet.benches import (
+        attack_cost,
+        attack_flood,
+        attack_memory,
+        attack_recovery,
+        attack_slow,
+        attack_weaknesses,
+    )
+
+    conditions = {
+        "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,
+        "recovery": attack_recovery, "weaknesses": attack_weaknesses,
+    }  # fmt: skip
+    for claim in ledger.load(STUDY.ledger):
+        for rule in claim.rules:
+            for name, selection in rule.selections():
+                if name not in conditions:
+                    continue
+                asked = {key: value for key, value in selection.items() if key != "experiment"}
+                assert any(
+                    all(it[key] == value for key, value in asked.items())
+                    for it in conditions[name].conditions(False)
+                ), (claim.id, selection)
