@@ -1,4 +1,4 @@
-"""A hook of MkDocs: notebooks become pages, and links into the sources their paths."""
+"""A hook of MkDocs: notebooks become pages, links into the sources their paths, parts of files blocks."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+_PART_OF_A_FILE = re.compile(r"^(\s*```\w+) fragment$", re.MULTILINE)
 _LINK = re.compile(r"\[([^]]+)\]\(((?:\.\./)*[\w./-]+)(#[\w-]+)?\)")
 
 
@@ -27,7 +28,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 def on_page_markdown(text: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links to notebooks lead to their pages. What is linked outside of the site is named: the site has no
-    sources to show. A link to nothing stays, and the build refuses it.
+    sources to show. A link to nothing stays, and the build refuses it. What a test reads behind a block's
+    language (`fragment`) the site's Markdown takes for text.
     """
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
@@ -40,7 +42,7 @@ def on_page_markdown(text: str, *, page: Page, config: MkDocsConfig, files: File
             return f"{link[1]} (`{target.relative_to(docs.parent)}`)"
         return link[0]
 
-    return _LINK.sub(site, text)
+    return _LINK.sub(site, _PART_OF_A_FILE.sub(r"\1", text))
 
 
 def markdown_of(notebook: Path) -> str:

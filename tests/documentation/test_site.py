@@ -77,6 +77,13 @@ def test_every_link_leads_somewhere_and_nothing_comes_from_elsewhere(site: Path)
     assert dead == []
 
 
+def test_no_block_of_code_is_taken_for_text(site: Path) -> None:
+    # Fences that stand in code are shown as such; in text they are fences that Markdown did not know.
+    for file in site.rglob("*.html"):
+        text = re.sub(r"<(code|pre)\b.*?</\1>", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert "```" not in text, file.name
+
+
 def test_the_notebook_and_the_api_are_pages(site: Path) -> None:
     notebook = (site / "guide" / "notebook.html").read_text(encoding="utf-8")
     assert "Results in a notebook" in notebook
