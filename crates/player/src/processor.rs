@@ -1,29 +1,20 @@
-//! The processor of a node: which flows work on it, and what the record says of it.
+//! The processor of a node: which flows work on it.
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use transports::{Processor, ProcessorUsage, Workplace};
+use transports::{Processor, Workplace};
 use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
 use crate::flows::Flow;
 use crate::ground::Time;
 use crate::plan::Run;
+use crate::record::ProcessorResult;
 
 /// The processor of a run's server.
 pub struct NodeProcessor {
     node: String,
     processor: Arc<Processor>,
-}
-
-/// What the record says of it.
-#[derive(Debug, Serialize)]
-pub struct ProcessorResult {
-    /// Its node.
-    pub node: String,
-    #[serde(flatten)]
-    usage: ProcessorUsage,
 }
 
 impl NodeProcessor {

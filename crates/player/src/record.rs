@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use netlab::{InPathCounters, LinkChange, LinkCounters, RelayCounters, TapCounters};
 use serde::Serialize;
+use transports::ProcessorUsage;
 use workload::FlowResult;
 
 use crate::failure::{Failure, Result};
 use crate::kernel_counters::KernelCounters;
 use crate::plan::Drop;
-use crate::processor::ProcessorResult;
 
 /// The folder of a record for qlog files.
 pub const QLOG: &str = "qlog";
@@ -67,6 +67,15 @@ pub struct Record {
     /// What the processor of the plan's node did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorResult>,
+}
+
+/// What the processor of a node did.
+#[derive(Debug, Serialize)]
+pub struct ProcessorResult {
+    /// Its node.
+    pub node: String,
+    #[serde(flatten)]
+    pub usage: ProcessorUsage,
 }
 
 /// What became of a packet that was to vanish.

@@ -16,11 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use socket2::Socket;
 
 use crate::clock::Clock;
-use crate::kernel::tcp_info;
-use crate::session::Session;
 
 /// What work costs, in nanoseconds of the processor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -179,7 +176,7 @@ impl Workplace {
     }
 
     /// Whether packets cost anything.
-    fn counts_packets(&self) -> bool {
+    pub(crate) fn counts_packets(&self) -> bool {
         self.processor.costs.packet_ns > 0
     }
 
@@ -199,52 +196,6 @@ impl Workplace {
         let packets = work.packets + self.owed_packets.swap(0, Ordering::Relaxed);
         let packets = if self.counts_packets() { packets } else { 0 };
         self.processor.work(Work { packets, ..work })
-    }
-}
-
-/// The work that a session over a socket of the kernel's makes. The end that connects has none.
-pub(crate) struct SessionWork {
-    workplace: Option<Arc<Workplace>>,
-    opened: bool,
-    /// Packets that were charged, of those that the kernel counts.
-    packets: u64,
-}
-
-impl SessionWork {
-    /// That of the end that listens.
-    pub(crate) fn of_listener(session: &Session) -> Self {
-        Self { workplace: session.ctx.processor.clone(), opened: false, packets: 0 }
-    }
-
-    /// That of the end that connects.
-    pub(crate) fn none() -> Self {
-        Self { workplace: None, opened: false, packets: 0 }
-    }
-
-    /// Bytes were read: the first ones open the session.
-    pub(crate) fn read(&mut self, socket: &Socket) {
-        let Some(workplace) = self.workplace.clone() else { return };
-        let packets = self.new_packets(&workplace, socket);
-        if std::mem::replace(&mut self.opened, true) {
-            workplace.packets(packets);
-        } else {
-            workplace.sessions(1, packets);
-        }
-    }
-
-    /// The socket has room again, which it had not.
-    pub(crate) fn has_room(&mut self, socket: &Socket) {
-        let Some(workplace) = self.workplace.clone() else { return };
-        workplace.packets(self.new_packets(&workplace, socket));
-    }
-
-    /// What came and left since this was asked last.
-    fn new_packets(&mut self, workplace: &Workplace, socket: &Socket) -> u64 {
-        if !workplace.counts_packets() {
-            return 0;
-        }
-        let packets = tcp_info::packets(socket);
-        packets - std::mem::replace(&mut self.packets, packets).min(packets)
     }
 }
 

@@ -7,11 +7,27 @@ use transports::secure::RecordMap;
 use transports::{DeliveryInstants, Signal, SocketSample};
 
 use crate::exchange::Exchange;
-use crate::outcome::WarmUp;
 use crate::verdicts::Judged;
 
 /// Marks a message that never arrived, or whose instant is not known yet.
 pub(crate) const NEVER: i64 = i64::MIN;
+
+/// An instant in ns as the record has it.
+pub(crate) fn seconds(t_ns: i64) -> f64 {
+    t_ns as f64 / 1e9
+}
+
+/// A session that a sender opened before that of its flow, and over which no message went. Times in seconds from the start
+/// of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// When the sender began.
+    pub started_s: f64,
+    /// When it could have sent.
+    pub established_s: Option<f64>,
+    /// When it knew that the receiver had ended the session too.
+    pub finished_s: Option<f64>,
+}
 
 /// The sender's notes.
 #[derive(Debug, Default, Serialize, Deserialize)]

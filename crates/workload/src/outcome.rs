@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use transports::DeliveryInstants;
 
+use crate::ledger::{WarmUp, seconds};
 use crate::spec::FlowSpec;
 
 /// One element of `flows` in `record.json`; times in seconds from the start of the run.
@@ -70,18 +71,6 @@ pub struct FlowResult {
     pub warm_up: Option<WarmUp>,
 }
 
-/// A session that a sender opened before that of its flow, and over which no message went. Times in seconds from the start
-/// of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct WarmUp {
-    /// When the sender began.
-    pub started_s: f64,
-    /// When it could have sent.
-    pub established_s: Option<f64>,
-    /// When it knew that the receiver had ended the session too.
-    pub finished_s: Option<f64>,
-}
-
 /// How a flow ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
@@ -124,11 +113,6 @@ pub struct Summary {
     pub counts: BTreeMap<String, u64>,
     /// As in [`FlowResult`].
     pub warm_up: Option<WarmUp>,
-}
-
-/// An instant in ns as the record has it.
-pub(crate) fn seconds(t_ns: i64) -> f64 {
-    t_ns as f64 / 1e9
 }
 
 impl FlowResult {

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use transports::{Arrival, Failure, Session, Stack};
 
-use crate::ledger::{Received, ServerResult};
+use crate::ledger::{Received, ServerResult, WarmUp, seconds};
 use crate::one_session::{End, receive_over};
-use crate::outcome::{WarmUp, seconds};
 
 /// The sending half of the session before.
 ///

@@ -13,6 +13,11 @@ use super::stores::Stores;
 use crate::clock::seconds_to_ns;
 use crate::random::Random;
 
+/// How often something is done where nothing says it.
+pub(crate) fn one() -> u16 {
+    1
+}
+
 /// What becomes of the packet that a rule looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {

@@ -15,9 +15,13 @@ use crate::time::Instant;
 const PREFIX_BYTES: usize = 8;
 /// Flags octet: the packet had PSH.
 const FLAG_PUSH: u8 = 0x08;
+/// Packets on their way and waiting that make the end of a transfer short: among more of them losses are too many for
+/// sums, so that a repetition is needed all the same.
+pub(super) const TAIL_PACKETS: usize = 64;
+
 /// Packets of which the receiver keeps a copy: as many as our senders encode at the end of a transfer, as the encoded packets
 /// follow all of them.
-const KEPT_PACKETS: usize = super::out_data::TAIL_PACKETS;
+const KEPT_PACKETS: usize = TAIL_PACKETS;
 
 /// Packets of a group, at least: one encoded packet for two.
 const LEAST_GROUP: u32 = 2;

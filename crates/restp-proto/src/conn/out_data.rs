@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::fec::TAIL_PACKETS;
 use super::multipath::Stored;
 use super::output::{AckNumber, Outgoing};
 use super::path::Timer;
@@ -15,10 +16,6 @@ use crate::wire::{ErrorBits, Fec, Flags};
 /// Packets that carry an acknowledgement although nobody needs one, so that the loss of the third acknowledgement of a
 /// handshake does not cost a round trip.
 pub(super) const CONFIRMING_PACKETS: u64 = 16;
-
-/// Packets on their way and waiting that make the end of a transfer short: among more of them losses are too many for
-/// sums, so that a repetition is needed all the same.
-pub(super) const TAIL_PACKETS: usize = 64;
 
 impl Connection {
     /// Repeats the oldest lost packet of path `index` if it is no longer than `room`.

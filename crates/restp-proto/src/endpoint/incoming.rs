@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::budget::Answer;
 use super::linger::Late;
+use super::stranger::Stranger;
 use super::table::Key;
 use super::{Endpoint, Stateless};
 use crate::conn::handshake::Refusal;
@@ -17,15 +18,6 @@ use crate::wire::{
     Arq, Decoded, Fec, Flags, Flow, Header, JoinStep, MpJoin, Multipath, Packet, PayloadCheck, Protection,
     Sequence, Version,
 };
-
-/// A datagram that belongs to no connection yet.
-pub(super) struct Stranger<'a> {
-    pub now: Instant,
-    pub key: Key,
-    pub ecn: Ecn,
-    pub decoded: &'a Decoded<'a>,
-    pub datagram: &'a [u8],
-}
 
 impl Endpoint {
     /// Takes a datagram that arrived on `path` with the ECN field `ecn`.

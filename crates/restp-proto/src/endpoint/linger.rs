@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use super::MOVABLE_PER_PORTS;
-use super::incoming::Stranger;
-use super::table::{Key, SecretState};
+use super::stranger::Stranger;
+use super::table::{Key, MOVABLE_PER_PORTS, SecretState};
 use crate::path::PathAddr;
 use crate::protected::Seal;
 use crate::time::Instant;

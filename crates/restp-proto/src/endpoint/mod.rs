@@ -7,6 +7,7 @@ mod handles;
 mod incoming;
 mod linger;
 mod opening;
+mod stranger;
 mod streams;
 mod table;
 
@@ -38,14 +39,10 @@ use half_open::HalfOpen;
 pub(crate) use half_open::Share;
 use linger::Linger;
 pub(crate) use linger::{Farewell, Remains};
-use table::{Key, SecretState, Table};
+use table::{Key, MOVABLE_PER_PORTS, SecretState, Table};
 
 /// Length of one slot of the coarse clock in initial numbers: two slots bound how old an answer may be.
 const ISN_SLOT: Duration = Duration::from_secs(64);
-
-/// Connections with the same pair of ports that can be found after their peer moved. A pair is shared only by peers
-/// at different addresses that chose the same port, so few are enough.
-const MOVABLE_PER_PORTS: usize = 16;
 
 /// A port on which peers may connect.
 struct Listener {

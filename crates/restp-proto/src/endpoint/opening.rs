@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::budget::Answer;
-use super::incoming::Stranger;
+use super::stranger::Stranger;
 use super::table::Key;
 use super::{Endpoint, ISN_SLOT, Listener, Share};
 use crate::cc::INITIAL_WINDOW;

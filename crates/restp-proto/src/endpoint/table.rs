@@ -13,6 +13,10 @@ use crate::event::ConnId;
 use crate::path::PathAddr;
 use crate::time::Instant;
 
+/// Connections with the same pair of ports that can be found after their peer moved. A pair is shared only by peers
+/// at different addresses that chose the same port, so few are enough.
+pub(super) const MOVABLE_PER_PORTS: usize = 16;
+
 /// Identity of a path on the wire: outer addresses and inner ports (answer K3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {

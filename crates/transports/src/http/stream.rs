@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::tasks::Waits;
 use crate::error::{Failure, OrFailure};
+use crate::kernel::work::SessionWork;
 use crate::peers::{connect_failure, same_end};
-use crate::processor::SessionWork;
 use crate::session::Session;
 
 /// A transport of the kernel's over which HTTP goes.

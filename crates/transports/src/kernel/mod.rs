@@ -6,3 +6,4 @@ pub(crate) mod path_mtu;
 pub(crate) mod socket;
 pub(crate) mod stream;
 pub(crate) mod tcp_info;
+pub(crate) mod work;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use socket2::Socket;
 
 use super::socket::accept;
+use super::work::SessionWork;
 use crate::error::{Failure, OrFailure};
 use crate::peers::broken;
-use crate::processor::SessionWork;
 use crate::session::{Guarded, Session, bound_receive};
 use crate::sys::batch;
 use crate::transport::DeliveryInstants;

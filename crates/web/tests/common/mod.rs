@@ -22,9 +22,9 @@ use web::certificates::{Kind, make};
 use web::protocol::Protocol;
 use web::tls::{ClientTls, SERVER_NAME};
 
-/// Certificates of a test, made anew.
+/// Certificates of a test, made anew, in a folder that no other crate of the workspace writes to.
 pub fn certificates(test: &str, kind: Kind) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web").join(test);
     make(kind, SERVER_NAME).expect("a certificate").write(&folder).expect("a place for files");
     folder
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::in_path::action::{Action, Extra, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Extra, Hand, Kind, duration_ns, one};
 
 pub(super) const DUPLICATE: Kind = Kind {
     name: "duplicate",
@@ -29,10 +29,6 @@ struct Params {
     /// From each copy to the next.
     #[serde(default)]
     interval_s: f64,
-}
-
-fn one() -> u16 {
-    1
 }
 
 struct Duplicate {

@@ -4,8 +4,7 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-use super::one;
-use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, Store, duration_ns};
+use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, Store, duration_ns, one};
 use crate::in_path::fields::{Fields, made};
 use crate::in_path::frame::Frame;
 use crate::in_path::hex;

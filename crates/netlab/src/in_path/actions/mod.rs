@@ -39,11 +39,6 @@ pub(crate) const REGISTRY: &[Kind] = &[
     swap_connection_ids::SWAP_CONNECTION_IDS,
 ];
 
-/// How often something is done where nothing says it.
-fn one() -> u16 {
-    1
-}
-
 /// The action of a rule, and its kind.
 pub(crate) fn build(
     deed: &Map<String, Value>,

@@ -4,8 +4,7 @@
 
 use serde::Deserialize;
 
-use super::one;
-use crate::in_path::action::{Action, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Hand, Kind, duration_ns, one};
 use crate::in_path::checksums;
 use crate::in_path::fields::replace_payload;
 use crate::in_path::forged;

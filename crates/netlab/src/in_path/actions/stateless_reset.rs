@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-use super::one;
-use crate::in_path::action::{Action, Hand, Kind, duration_ns};
+use crate::in_path::action::{Action, Hand, Kind, duration_ns, one};
 use crate::in_path::forged;
 use crate::in_path::packet::{Headers, UDP};
 use crate::random::Random;
