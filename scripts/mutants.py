@@ -53,10 +53,15 @@ class Mutant:
         return path.read_text().count(self.find) if path.exists() else 0
 
     @property
+    def build(self) -> list[str]:
+        """What compiles its test."""
+        where = [self.crate, "--lib"] if self.target == "lib" else [self.tests_in, "--test", self.target]
+        return ["cargo", "test", "-q", "-p", *where, "--no-run"]
+
+    @property
     def command(self) -> list[str]:
         """What plays its test."""
-        where = [self.crate, "--lib"] if self.target == "lib" else [self.tests_in, "--test", self.target]
-        return ["cargo", "test", "-q", "-p", *where, "--", self.test]
+        return [*self.build[:-1], "--", self.test]
 
 
 def mutants(crate: str) -> list[Mutant]:
@@ -97,26 +102,34 @@ def play(mutant: Mutant) -> str | None:
     original = path.read_text()
     path.write_text(original.replace(mutant.find, mutant.replace))
     environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILD)}
-    try:
-        run = subprocess.run(
-            mutant.command,
+
+    def run(command: list[str], timeout_s: float | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
             cwd=COPY,
             env=environment,
             check=False,
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=timeout_s,
         )
+
+    try:
+        # Compiled first, however long that takes: only the test itself may run into the limit.
+        built = run(mutant.build)
+        if built.returncode != 0:
+            return f"it does not compile:\n{built.stderr[-2000:]}"
+        played = run(mutant.command, 900)
     except subprocess.TimeoutExpired:
         # A test that never ends has noticed something, too.
         return None
     finally:
         path.write_text(original)
-    if "test result: FAILED" in run.stdout:
+    if "test result: FAILED" in played.stdout:
         return None
-    if "test result: ok. 0 passed" in run.stdout:
+    if "test result: ok. 0 passed" in played.stdout:
         return f"there is no test {mutant.test} in {mutant.target}"
-    return "it survives" if run.returncode == 0 else f"it does not compile:\n{run.stderr[-2000:]}"
+    return "it survives" if played.returncode == 0 else f"it ends in another way:\n{played.stderr[-2000:]}"
 
 
 def main() -> int:

@@ -81,9 +81,11 @@ fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
 }
 
-/// Key files in a folder of the tests.
+/// Key files in a folder of these tests: all crates share what is above it.
 fn keys(name: &str, up: &str, down: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("flight");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(name);
     std::fs::write(&path, format!("up {}\ndown {}\n", up.repeat(32), down.repeat(32))).expect("a file");
     path.display().to_string()
 }

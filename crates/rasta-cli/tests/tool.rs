@@ -119,9 +119,9 @@ fn lines_go_over_tcp_and_the_end_of_input_closes() {
     assert_eq!(messages, ["73657420726f757465203132", "6c6f636b20706f696e742033"]);
 }
 
-/// Certificates in a folder of the test's own.
+/// Certificates in a folder of the test's own; all crates share what is above `rasta-cli`.
 fn certificates(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("rasta-cli").join(name);
     std::fs::create_dir_all(&folder).expect("a folder for the test");
     let made = rcgen::generate_simple_self_signed(["rail.test".into()]).expect("a name");
     let write = |file: &str, tag: &str, octets: &[u8]| {

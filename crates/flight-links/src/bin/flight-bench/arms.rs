@@ -1,5 +1,7 @@
 //! What is compared: securities with their suites.
 
+use std::io::{self, Write};
+
 use flight_links::arrangement::Arrangement;
 use flight_links::suite::{Cipher, Provider, Security, Suite};
 
@@ -80,9 +82,11 @@ pub fn arms(named: &[Security], cipher: Option<Cipher>) -> Result<Vec<Arm>, Stri
 
 /// Prints what the libraries refuse, a line a combination.
 pub fn refusals() -> Outcome {
+    let mut out = io::stdout().lock();
     for suite in Suite::all() {
-        if let Err(error) = suite.check() {
-            println!("{suite}: {error}");
+        if let Err(refusal) = suite.check() {
+            writeln!(out, "{suite}: {refusal}")
+                .map_err(|error| format!("the list could not be written: {error}"))?;
         }
     }
     Ok(())
