@@ -185,3 +185,18 @@ def test_certificates_at_both_ends_are_another_protocol(tmp_path: Path) -> None:
         ("tcp-mtls", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
         ("tcp-tls", "deletion"): "without freshness check 300 of 300 trials unnoticed",
     }
+
+
+def test_early_data_are_another_protocol(tmp_path: Path) -> None:
+    """Their trials stand beside the row of QUIC with 0-RTT, those of no early data beside that of QUIC."""
+    over_quic = row("prevented", 400, protocol="quic-quinn-cubic")
+    afterwards = {**over_quic, "threat": "repetition-afterwards", "verdict": "undetected", "distinct": 3}
+    experiments = {"quic-0rtt": part(over_quic, afterwards), "threats": part({**over_quic, "distinct": 300})}
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    assert tried(data.default(), tmp_path / "summary") == {
+        ("quic", "deletion"): "without freshness check 0 of 300 trials unnoticed (at most 0.994 %)",
+        ("quic-0rtt", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
+        ("quic-0rtt", "repetition"): (
+            "once the session was over without freshness check 3 of 3 trials unnoticed"
+        ),
+    }

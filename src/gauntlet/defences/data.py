@@ -89,6 +89,7 @@ class _Protocol(Strict):
     ticks: list[str] = Field(default_factory=list)
     tried_as: str | None = None
     both_sides: bool = False
+    early_data: bool = False
     has: dict[str, Having] = Field(default_factory=dict)
     meets: dict[str, Meeting] = Field(default_factory=dict)
 
@@ -130,6 +131,8 @@ class Protocol:
     """The transport of experiments by which it is tried; None: by none."""
     both_sides: bool = False
     """Whether the client shows a certificate too when it is tried."""
+    early_data: bool = False
+    """Whether it is tried with data in the first flight of a session that resumes another."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,7 @@ def load(path: Path) -> Defences:
             {**meets, **given.meets},
             given.tried_as,
             given.both_sides,
+            given.early_data,
         )
         _check(made.has, file.defences, f"{path}: {given.name}, has")
         _check(made.meets, file.threats, f"{path}: {given.name}, meets")

@@ -18,11 +18,13 @@ _ACTS = {
     "delay": ("delay", "delay-short"),
     "insertion": ("insertion", "insertion-unseen"),
     "masquerade": ("masquerade", "masquerade-unseen"),
+    "repetition": ("repetition", "repetition-afterwards"),
 }
 """By threat: the acts of the study's experiments where there are several."""
 _AS_SENDER = "-as-sender"
 _WORDS = {
     "-two-bits": "of two bits ",
+    "-afterwards": "once the session was over ",
     "-repaired": "with the checksum of TCP, UDP or SCTP made right ",
     "-short": "of 1 s ",
     "-unseen": "by who does not see the path ",
@@ -60,16 +62,17 @@ def tried(of: Defences, summary: Path | None = None) -> dict[tuple[str, str], st
 
 
 def _rows(summary: Summary, experiment: str) -> list[dict[str, Any]]:
-    """Its trials, with whether both ends showed certificates."""
-    both = "both-sides" in experiment
+    """Its trials, with whether both ends showed certificates and whether early data were meant."""
+    said = {"both_sides": "both-sides" in experiment, "early_data": "0rtt" in experiment}
     try:
-        return [{**row, "both_sides": both} for row in summary.trials(experiment).to_pylist()]
+        return [{**row, **said} for row in summary.trials(experiment).to_pylist()]
     except NotMeasured:
         return []
 
 
 def _is_of(row: Mapping[str, Any], protocol: Protocol) -> bool:
-    return bool(row["protocol"] == protocol.tried_as and row["both_sides"] == protocol.both_sides)
+    asked = protocol.tried_as, protocol.both_sides, protocol.early_data
+    return (row["protocol"], row["both_sides"], row["early_data"]) == asked
 
 
 def _told(experiments: Iterable[Iterable[Mapping[str, Any]]], act: str, *, freshness: bool) -> str:
