@@ -81,6 +81,25 @@ def test_whatever_can_be_played_is_let_through(machine: guest.Machine) -> None:
     tried(specs, machine)
 
 
+MALLORY = '[[in_path]]\nplace = "train"\n[[in_path.rule]]\nname = "r"\nmatch = { direction = "up" }\n'
+"""A node beside the client, and a rule for what the client sends."""
+
+
+def test_a_flow_that_a_rule_ends_can_be_played(machine: guest.Machine) -> None:
+    """An echo ends the sessions of a page at their beginning: it was refused for what it is played for."""
+    echo = MALLORY + 'do = { action = "reflect", keep = true }\n'
+    tried(runs(["tls-cubic"], PAGE + 'http = "2"\n', echo), machine)
+
+
+def test_a_rule_that_does_nothing_yet_is_read(machine: guest.Machine) -> None:
+    with pytest.raises(UserError) as refused:
+        nothing = MALLORY + 'do = { action = "alter", within = "payload", bits = 0 }\n'
+        tried(runs(["udp"], CBR, nothing), machine)
+    sentence = str(refused.value)
+    assert sentence.startswith("own.toml: [[in_path]] in-path, rule 'r': "), sentence
+    assert "0 for `bits`" in sentence
+
+
 def test_an_optional_stack_is_there_or_said_to_be_missing(machine: guest.Machine) -> None:
     try:
         tried(runs(["tcp-cubic", "quic-quiche-cubic"], BULK), machine)

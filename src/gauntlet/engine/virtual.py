@@ -23,6 +23,9 @@ messages, and few enough packets (40) that a rehearsal costs no more than making
 _ENDED = "the limit of"
 """In the reason of every flow that its run's limit ended: such a flow could have been played."""
 
+_UNMET_S = 1.0
+"""When rules of in-path nodes begin to act in a rehearsal: when it is long over."""
+
 _REHEARSED_BYTES = 4 << 20
 """Of plans that one guest rehearses: it holds them all in its memory at once."""
 
@@ -110,11 +113,24 @@ def _portions(runs: Sequence[dict[str, Any]], size_bytes: int) -> Iterator[list[
 
 
 def _begun(run: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The first moment of a run: its own flows, all at once, and its settings, over a plain line."""
+    """The first moment of a run: its own flows, all at once, and its settings, over a plain line.
+
+    Rules of in-path nodes are read and do nothing: a flow that a rule ends can be played, and its end is what
+    the run is for.
+    """
     shaped = {entry["link"] for entry in run["timeline"] if "rate_bps" in entry}
     rates = [{"at_s": 0.0, "link": link, "rate_bps": _RATE_BPS} for link in sorted(shaped)]
     flows = [{**flow, "start_s": 0.0} for flow in run["flows"] if flow["stack"] != _EXTERNAL]
-    return {**run, "id": name, "limit_s": _ENDED_AFTER_S, "timeline": rates, "flows": flows}
+    nodes = [{**node, "rules": [_unmet(rule) for rule in node["rules"]]} for node in run.get("in_path", ())]
+    begun = {**run, "id": name, "limit_s": _ENDED_AFTER_S, "timeline": rates, "flows": flows}
+    return {**begun, "in_path": nodes} if nodes else begun
+
+
+def _unmet(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule for packets, or a call of the clock, that come too late."""
+    match = rule["match"]
+    key = "at_s" if "at_s" in match else "from_s"
+    return {**rule, "match": {**match, key: max(match.get(key, 0.0), _UNMET_S)}}
 
 
 def _refusal(record: Mapping[str, Any]) -> str | None:
