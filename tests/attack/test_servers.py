@@ -2,6 +2,7 @@
 
 import subprocess
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,9 @@ def test_a_weakness_takes_the_server_that_was_built_for_it(wanted: Wanted, progr
     words = OWN.launch(weak).command
     assert words[0].endswith("gauntlet-web-server-weak")
     assert after(words, "--weakness") == "no-header-timeout"
+    both = OWN.launch(replace(wanted, weakness="keeps-bodies+no-idle-timeout")).command
+    named = [word for before, word in pairwise(both) if before == "--weakness"]
+    assert named == ["keeps-bodies", "no-idle-timeout"]
 
 
 @pytest.mark.parametrize(

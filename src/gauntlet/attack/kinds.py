@@ -60,7 +60,9 @@ class Kind:
     """Where it is described."""
     variant: str = ""
     weakness: str = ""
-    """Of Gauntlet's own server; empty where the bound lies inside the library and cannot be taken away."""
+    """Of Gauntlet's own server, several joined by `+`; empty where the bound lies inside the library and
+    cannot be taken away.
+    """
     more: tuple[str, ...] = ()
     """Further arguments."""
 
@@ -88,8 +90,8 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "flood-initial", "First flights whose senders never go on with the handshake, from many addresses.",
-        "flood", _ALL, RATE, 2000, (SERVICE, MEMORY), f"{_RFC9000}.2; QUICsand (IMC 2021)",
-        variant="initial-only", weakness="unbounded-handshakes", more=("--sources", "256"),
+        "flood", _ALL, RATE, 200, (SERVICE, MEMORY), f"{_RFC9000}.2; QUICsand (IMC 2021)",
+        variant="initial-only", weakness="no-handshake-timeout", more=("--sources", "256"),
     ),
     Kind(
         "handshake-stall", "Handshakes that are begun and never ended.", "slow", _ALL, HELD, 500,
@@ -102,12 +104,13 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "body-drip", "Requests whose body comes byte by byte and never ends.", "slow", _ALL, HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip", weakness="keeps-bodies",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip",
+        weakness="keeps-bodies+no-idle-timeout",
     ),
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="window-starvation",
-        weakness="unbounded-sending", more=_LARGE,
+        weakness="no-idle-timeout", more=_LARGE,
     ),
     Kind(
         "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
@@ -131,6 +134,11 @@ _KINDS: Sequence[Kind] = (
         (H2, H3), RATE, 200, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
     ),
     Kind(
+        "long-settings", "One frame of settings that never ends, which a server may read whole.",
+        "long-settings", (H3,), RATE, 10_000, (SERVICE, MEMORY), "RFC 9114, section 10.5",
+        weakness="unbounded-control+no-header-timeout",
+    ),
+    Kind(
         "amplification", "First flights in another's name: how much the server sends whom it does not know.",
         "amplification", (H3,), RATE, 20, (AMPLIFICATION,), "RFC 9000, section 8.1",
         more=("--listen-ms", "3000"),
@@ -143,11 +151,11 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",
         "crypto-after-handshake", (H3,), RATE, 10_000, (SERVICE, MEMORY), "CVE-2024-1765",
-        weakness="unbounded-crypto",
+        weakness="unbounded-crypto+no-header-timeout",
     ),
     Kind(
         "coalesced-initials", "Datagrams with first packets of several connections.", "coalesced-initials",
-        (H3,), RATE, 500, (SERVICE, MEMORY), "CVE-2025-54939", weakness="unbounded-incoming",
+        (H3,), RATE, 200, (SERVICE, MEMORY), "CVE-2025-54939", weakness="no-handshake-timeout",
     ),
     Kind(
         "zero-length", "Datagrams without any content.", "zero-length", (H3,), RATE, 2000,
