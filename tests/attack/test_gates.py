@@ -159,6 +159,13 @@ def test_who_acknowledges_nothing_hears_no_end_so_the_server_is_asked(ended: int
     assert verdict.judged(replace(deaf, counted={}), alone()).verdict == HELD
 
 
+@pytest.mark.parametrize(("protocol", "expected"), [("h1", HELD), ("h2", BROKEN)])
+def test_a_window_that_is_shut_keeps_the_end_out_over_http_1(protocol: str, expected: str) -> None:
+    totals = {"saturated": False, "held_max": 500, "sent": 500}
+    starved = run("window-starvation", tight=True, protocol=protocol)
+    assert verdict.judged(outcome(starved, SERVED, attacker=totals), alone()).verdict == expected
+
+
 @pytest.mark.parametrize(("factor", "expected"), [(3.0, HELD), (3.6, BROKEN)])
 def test_three_bytes_for_one_are_allowed(factor: float, expected: str) -> None:
     totals = {"saturated": False, "factor_max": factor}

@@ -9,7 +9,7 @@ import pytest
 
 from gauntlet.attack import certificates
 from gauntlet.attack.certificates import Chain
-from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.kinds import KINDS, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
 from gauntlet.attack.servers import caddy, command, nginx
 from gauntlet.attack.servers.contract import DEFENCES, RETRY, Server, Wanted
@@ -145,6 +145,7 @@ def test_a_server_has_defences_over_protocols_that_it_speaks(server: Server) -> 
 def test_attacks_say_what_they_are() -> None:
     for it in KINDS.values():
         assert it.about.endswith(".") and it.source and it.invariants
+        assert it.timed or STATE not in it.invariants, "the state is held against tight time-outs"
         assert set(it.protocols) <= set(PROTOCOLS)
         words = it.arguments("127.0.0.1:1", it.protocols[0], it.usual, 10)
         assert words[0] == it.kind
