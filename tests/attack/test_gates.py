@@ -150,6 +150,22 @@ def test_time_outs_that_do_not_act_are_noticed_where_they_are_known(sent: int, e
     assert verdict.judged(unknown, alone()).verdict == HELD
 
 
+@pytest.mark.parametrize(("ended", "expected"), [(100, BROKEN), (450, HELD)])
+def test_who_acknowledges_nothing_hears_no_end_so_the_server_is_asked(ended: int, expected: str) -> None:
+    totals = {"saturated": False, "held_max": 500, "sent": 500}
+    counted = {"refused": {"idle_timeout": ended, "connections": 0}}
+    deaf = outcome(run("ack-withholding", tight=True), SERVED, attacker=totals, counted=counted)
+    assert verdict.judged(deaf, alone()).verdict == expected
+    assert verdict.judged(replace(deaf, counted={}), alone()).verdict == HELD
+
+
+@pytest.mark.parametrize(("protocol", "expected"), [("h1", HELD), ("h2", BROKEN)])
+def test_a_window_that_is_shut_keeps_the_end_out_over_http_1(protocol: str, expected: str) -> None:
+    totals = {"saturated": False, "held_max": 500, "sent": 500}
+    starved = run("window-starvation", tight=True, protocol=protocol)
+    assert verdict.judged(outcome(starved, SERVED, attacker=totals), alone()).verdict == expected
+
+
 @pytest.mark.parametrize(("factor", "expected"), [(3.0, HELD), (3.6, BROKEN)])
 def test_three_bytes_for_one_are_allowed(factor: float, expected: str) -> None:
     totals = {"saturated": False, "factor_max": factor}

@@ -2,13 +2,14 @@
 
 import subprocess
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from gauntlet.attack import certificates
 from gauntlet.attack.certificates import Chain
-from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.kinds import KINDS, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
 from gauntlet.attack.servers import caddy, command, nginx
 from gauntlet.attack.servers.contract import DEFENCES, RETRY, Server, Wanted
@@ -50,6 +51,9 @@ def test_a_weakness_takes_the_server_that_was_built_for_it(wanted: Wanted, progr
     words = OWN.launch(weak).command
     assert words[0].endswith("gauntlet-web-server-weak")
     assert after(words, "--weakness") == "no-header-timeout"
+    both = OWN.launch(replace(wanted, weakness="keeps-bodies+no-idle-timeout")).command
+    named = [word for before, word in pairwise(both) if before == "--weakness"]
+    assert named == ["keeps-bodies", "no-idle-timeout"]
 
 
 @pytest.mark.parametrize(
@@ -141,6 +145,7 @@ def test_a_server_has_defences_over_protocols_that_it_speaks(server: Server) -> 
 def test_attacks_say_what_they_are() -> None:
     for it in KINDS.values():
         assert it.about.endswith(".") and it.source and it.invariants
+        assert it.timed or STATE not in it.invariants, "the state is held against tight time-outs"
         assert set(it.protocols) <= set(PROTOCOLS)
         words = it.arguments("127.0.0.1:1", it.protocols[0], it.usual, 10)
         assert words[0] == it.kind

@@ -78,7 +78,7 @@ pub struct Limits {
     /// Requests of a connection that its client gave up before the answer was handed over.
     pub cancelled_requests: u64,
     /// Requests of an HTTP/2 connection that were reset before the server looked at them.
-    pub pending_resets: Option<usize>,
+    pub pending_resets: usize,
     /// What comes on one of HTTP/3's own streams (control, QPACK).
     pub control_octets: u64,
     /// Streams of HTTP/3's own that a client may open. Three are needed (RFC 9114, section 6.2).
@@ -122,7 +122,7 @@ impl Default for Limits {
             header_octets: 16 << 10,
             body_octets: 0,
             cancelled_requests: 200,
-            pending_resets: Some(20),
+            pending_resets: 20,
             control_octets: 64 << 10,
             control_streams: 8,
             send_octets: 128 << 10,

@@ -60,9 +60,15 @@ class Kind:
     """Where it is described."""
     variant: str = ""
     weakness: str = ""
-    """Of Gauntlet's own server; empty where the bound lies inside the library and cannot be taken away."""
+    """Of Gauntlet's own server, several joined by `+`; empty where the bound lies inside the library and
+    cannot be taken away.
+    """
     more: tuple[str, ...] = ()
     """Further arguments."""
+    timed: bool = False
+    """Whether time-outs are what stops it. Against others a server has its usual ones, lest it close the
+    connection for being slow that carries the attack.
+    """
 
     def arguments(self, target: str, protocol: str, dose: float, seconds: int) -> list[str]:
         """What `gauntlet-attacker` is asked for."""
@@ -88,31 +94,34 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "flood-initial", "First flights whose senders never go on with the handshake, from many addresses.",
-        "flood", _ALL, RATE, 2000, (SERVICE, MEMORY), f"{_RFC9000}.2; QUICsand (IMC 2021)",
-        variant="initial-only", weakness="unbounded-handshakes", more=("--sources", "256"),
+        "flood", _ALL, RATE, 200, (SERVICE, MEMORY), f"{_RFC9000}.2; QUICsand (IMC 2021)",
+        variant="initial-only", weakness="no-handshake-timeout",
+        more=("--sources", "256", "--hold-ms", "10000"), timed=True,
     ),
     Kind(
         "handshake-stall", "Handshakes that are begun and never ended.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.2", variant="handshake-stall", weakness="no-handshake-timeout",
+        timed=True,
     ),
     Kind(
         "header-drip", "Requests whose header comes byte by byte and never ends (slowloris).", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6; slowloris", variant="header-drip",
-        weakness="no-header-timeout",
+        weakness="no-header-timeout", timed=True,
     ),
     Kind(
         "body-drip", "Requests whose body comes byte by byte and never ends.", "slow", _ALL, HELD, 500,
-        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip", weakness="keeps-bodies",
+        (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip",
+        weakness="keeps-bodies+no-idle-timeout", timed=True,
     ),
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="window-starvation",
-        weakness="unbounded-sending", more=_LARGE,
+        weakness="no-idle-timeout", more=_LARGE, timed=True,
     ),
     Kind(
         "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending",
-        more=_LARGE,
+        more=_LARGE, timed=True,
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
@@ -128,7 +137,13 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
-        (H2, H3), RATE, 200, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
+        (H2, H3), RATE, 800, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
+        more=("--connections", "8"),
+    ),
+    Kind(
+        "long-settings", "One frame of settings that never ends, which a server may read whole.",
+        "long-settings", (H3,), RATE, 10_000, (SERVICE, MEMORY), "RFC 9114, section 10.5",
+        weakness="unbounded-control", more=("--connections", "4"),
     ),
     Kind(
         "amplification", "First flights in another's name: how much the server sends whom it does not know.",
@@ -147,7 +162,8 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "coalesced-initials", "Datagrams with first packets of several connections.", "coalesced-initials",
-        (H3,), RATE, 500, (SERVICE, MEMORY), "CVE-2025-54939", weakness="unbounded-incoming",
+        (H3,), RATE, 200, (SERVICE, MEMORY), "CVE-2025-54939", weakness="no-handshake-timeout",
+        timed=True,
     ),
     Kind(
         "zero-length", "Datagrams without any content.", "zero-length", (H3,), RATE, 2000,

@@ -110,6 +110,7 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
                 protocol=protocol,
                 client=Client(requests, _INTERVAL_S, _LIMIT_S),
                 attack=Attack(kind, dose, asked.seconds),
+                tight=asked.server.tight and kind.timed,
                 client_at_s=AHEAD_S,
             )
             attacked = arena.play(run, folder)

@@ -57,7 +57,9 @@ class Run:
     defence: str = OFF
     weakness: str = ""
     tight: bool = False
-    """Whether the server is to close soon what is slow (`gauntlet.attack.servers.contract.TIGHT_S`)."""
+    """Whether the server is to close soon what is slow (`gauntlet.attack.servers.contract.TIGHT_S`): under
+    attacks that time-outs stop.
+    """
     of_a_core: float | None = OF_A_CORE
     """What the server may take of a core; None: all of it."""
     client_at_s: float = 0.0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gauntlet.attack import gates
-from gauntlet.attack.kinds import AMPLIFICATION, H3, MEMORY, SERVICE, STATE
+from gauntlet.attack.kinds import AMPLIFICATION, H1, MEMORY, SERVICE, STATE, Kind
 from gauntlet.attack.requests import delays, served_share
 from gauntlet.attack.run import Outcome
 from gauntlet.attack.servers.contract import TIGHT_S
@@ -24,6 +24,8 @@ AGAIN = 3
 """An attack has to last so many time-outs for it to be told whether they act."""
 RENEWED = 1.5
 """So many connections at least are then begun for each that is held."""
+ENDED = 0.5
+"""Or a server that counts has ended this share of them."""
 AMPLIFIED = 3.0
 """RFC 9000, section 8.1."""
 
@@ -76,23 +78,37 @@ def _memory(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
 
 
 def _state(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
-    """A server with time-outs of `TIGHT_S` closes what is slow, and the attacker has to begin it anew."""
+    """A server with time-outs of `TIGHT_S` closes what is slow, and the attacker has to begin it anew. One
+    that counts says itself how many it ended, which an attacker does not always hear.
+    """
     attack, totals = attacked.run.attack, attacked.attacker or {}
     assert attack is not None
     if not attacked.run.tight or attack.seconds < AGAIN * TIGHT_S or not attacked.held:
         return
-    if attack.kind.variant == "ack-withholding" and attacked.run.protocol != H3:
-        return  # Who hears nothing of TCP does not hear its end either.
     begun = float(totals.get("sent", 0))
-    if begun < RENEWED * attacked.held:
+    refused: Mapping[str, int] | None = attacked.counted.get("refused")
+    if refused is None:
+        unheard = not _hears(attack.kind, attacked.run.protocol)
+    else:
+        ended = sum(count for limit, count in refused.items() if limit.endswith("_timeout"))
+        unheard = ended >= ENDED * begun
+    if begun < RENEWED * attacked.held and not unheard:
         yield f"what was held stayed open for {attack.seconds} s ({begun:.0f} begun to hold {attacked.held})"
+
+
+def _hears(kind: Kind, protocol: str) -> bool:
+    """Whether an attacker hears that its connection was ended. Not where it acknowledges nothing: over TCP it
+    hears nothing, and the end that quinn sends waits behind what congestion control holds back. Nor where its
+    window is shut, but for HTTP/2 and QUIC, which have windows of their own.
+    """
+    return kind.variant != "ack-withholding" and (kind.variant, protocol) != ("window-starvation", H1)
 
 
 def _amplification(attacked: Outcome, alone: Outcome | None) -> Iterator[str]:
     totals = attacked.attacker or {}
     factor = float(totals.get("factor_max") or 0)
     if factor > AMPLIFIED:
-        yield f"{factor:.1f} bytes left for one that came"
+        yield f"{factor:.2f} bytes left for one that came"
 
 
 _BROKEN: Mapping[str, Callable[[Outcome, Outcome | None], Iterator[str]]] = {

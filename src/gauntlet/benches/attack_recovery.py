@@ -27,7 +27,7 @@ from gauntlet.metrics.kpi import Kpi
 _QUIET_S = 3.0
 """Before the flood: what the client's delay is without it."""
 _FLOOD_S = (10, 4)
-_WATCHED_S = (20.0, 8.0)
+_WATCHED_S = (20.0, 5.0)
 """After the flood, in full and quick."""
 _INTERVAL_S = 0.1
 _LIMIT_S = 2.0

@@ -63,7 +63,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             _CLIENT,
             Attack(kind, kind.usual, _SECONDS),
             weakness=kind.weakness if condition["bound"] == WEAKENED else "",
-            tight=True,
+            tight=kind.timed,
             client_at_s=1.0,
         )
         attacked = arena.play(run, certificates_folder())

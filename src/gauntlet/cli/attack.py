@@ -81,7 +81,10 @@ def list_(json_: bool) -> None:
     show_default=True, help="The key of the certificate that is made for the server.",
 )  # fmt: skip
 @click.option("--defence", type=click.Choice(("off", "retry", "limit")), default="off", show_default=True)
-@click.option("--weakness", default="", metavar="NAME", help="A bound that the built-in server shall lack.")
+@click.option(
+    "--weakness", default="", metavar="NAME",
+    help="A bound that the built-in server shall lack; several are joined by +.",
+)  # fmt: skip
 @click.option("--rate", type=float, metavar="PER_S", help="Beginnings a second (default: as the list says).")
 @click.option("--held", type=int, metavar="N", help="Connections held (default: as the list says).")
 @click.option("--seconds", type=int, default=10, show_default=True, help="How long each attack lasts.")

@@ -166,10 +166,16 @@ async fn serve<L: Load>(
 
 /// A connection over QUIC with HTTP/3's first words said, confirmed by the server.
 pub async fn open_quic(context: &Context, stated: &Stated) -> Result<QuicSession, Outcome> {
+    let mut session = open_silent(context, stated).await?;
+    request::control(&mut session)?;
+    Ok(session)
+}
+
+/// A connection over QUIC that the server has confirmed, and on which nothing is said yet.
+pub async fn open_silent(context: &Context, stated: &Stated) -> Result<QuicSession, Outcome> {
     let deadline = Instant::now() + context.timeout;
     let mut session = QuicSession::open(context, context.sources.take(), stated)?;
     session.until(deadline, |client| client.is_confirmed()).await?;
-    request::control(&mut session)?;
     Ok(session)
 }
 

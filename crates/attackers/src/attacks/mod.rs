@@ -11,6 +11,7 @@ pub mod coalesced_initials;
 pub mod crypto_after_handshake;
 pub mod flood;
 pub mod header_expansion;
+pub mod long_settings;
 pub mod optimistic_ack;
 pub mod path_challenge;
 pub mod rapid_reset;
@@ -56,6 +57,7 @@ kinds! {
     PathChallenge: path_challenge::PathChallenge,
     CryptoAfterHandshake: crypto_after_handshake::CryptoAfterHandshake,
     HeaderExpansion: header_expansion::HeaderExpansion,
+    LongSettings: long_settings::LongSettings,
     Amplification: amplification::Amplification,
     CoalescedInitials: coalesced_initials::CoalescedInitials,
     ZeroLength: zero_length::ZeroLength,

@@ -24,6 +24,14 @@ pub fn control() -> Vec<u8> {
     out
 }
 
+/// The same, of SETTINGS whose payload is still to come.
+#[must_use]
+pub fn control_head(octets: u64) -> Vec<u8> {
+    let mut out = vec![0x00];
+    put_frame_head(&mut out, SETTINGS, octets);
+    out
+}
+
 /// Appends a frame.
 pub fn put_frame(out: &mut Vec<u8>, kind: u64, payload: &[u8]) {
     put_frame_head(out, kind, payload.len() as u64);
@@ -97,6 +105,7 @@ mod tests {
         let expected = b"\x01\x0c\0\0\xd1\xd7\x51\x01/\x50\x03one";
         assert_eq!(get("one", "/"), expected);
         assert_eq!(control(), [0, 4, 0]);
+        assert_eq!(control_head(100), [0, 4, 0x40, 100]);
         let mut field = Vec::new();
         put_literal(&mut field, "x-name", "v");
         assert_eq!(field, b"\x26x-name\x01v");

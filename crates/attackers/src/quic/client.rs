@@ -111,6 +111,8 @@ pub struct Client {
     timer: Timer,
     timer_from: Instant,
     granted: Granted,
+    /// What was granted by stream since, of streams that this end opened for one direction.
+    granted_uni: BTreeMap<u64, u64>,
     opened_bidi: u64,
     opened_uni: u64,
     /// Octets sent on all streams.
@@ -161,6 +163,7 @@ impl Client {
             timer: Timer::default(),
             timer_from: now,
             granted: Granted::default(),
+            granted_uni: BTreeMap::new(),
             opened_bidi: 0,
             opened_uni: 0,
             sent_octets: 0,
@@ -234,7 +237,16 @@ impl Client {
         octets <= self.granted.max_stream_data && self.sent_octets + octets <= self.granted.max_data
     }
 
-    /// Sends octets on a stream, and its end. Whether the server has room is for [`Self::allows`] to ask.
+    /// Whether the server has room for so many octets more on a stream of one direction.
+    #[must_use]
+    pub fn allows_on(&self, id: u64, octets: usize) -> bool {
+        let octets = octets as u64;
+        let most = self.granted_uni.get(&id).copied().unwrap_or(self.granted.max_stream_data_uni);
+        self.sent_on(id) + octets <= most && self.sent_octets + octets <= self.granted.max_data
+    }
+
+    /// Sends octets on a stream, and its end. Whether the server has room is for [`Self::allows`] and
+    /// [`Self::allows_on`] to ask.
     pub fn send(&mut self, id: u64, data: &[u8], fin: bool) {
         let offset = self.offsets.entry(id).or_default();
         let mut chunks = data.chunks(CHUNK_OCTETS).peekable();
@@ -521,6 +533,10 @@ impl Client {
                     }
                 }
                 Frame::MaxData(most) => self.granted.max_data = self.granted.max_data.max(most),
+                Frame::MaxStreamData { id, most } if id % 4 == 2 => {
+                    let known = self.granted_uni.entry(id).or_default();
+                    *known = most.max(*known);
+                }
                 Frame::MaxStreamsBidi(most) => {
                     self.granted.max_streams_bidi = self.granted.max_streams_bidi.max(most);
                 }
@@ -545,6 +561,7 @@ impl Client {
                 Frame::Padding
                 | Frame::PathResponse(_)
                 | Frame::Ping
+                | Frame::MaxStreamData { .. }
                 | Frame::RetireConnectionId { .. }
                 | Frame::StopSending { .. }
                 | Frame::Other => {}

@@ -81,6 +81,13 @@ pub enum Frame<'a> {
     MaxStreamsUni(u64),
     /// More octets may be sent on all streams.
     MaxData(u64),
+    /// More octets may be sent on a stream.
+    MaxStreamData {
+        /// Of the stream.
+        id: u64,
+        /// So many in all.
+        most: u64,
+    },
     /// A further connection ID of the peer.
     NewConnectionId {
         /// Its number.
@@ -162,7 +169,8 @@ pub fn read<'a>(reader: &mut Reader<'a>) -> Option<Frame<'a>> {
             let _limit = reader.varint()?;
             Frame::Other
         }
-        MAX_STREAM_DATA | STREAM_DATA_BLOCKED => {
+        MAX_STREAM_DATA => Frame::MaxStreamData { id: reader.varint()?, most: reader.varint()? },
+        STREAM_DATA_BLOCKED => {
             let _id = reader.varint()?;
             let _limit = reader.varint()?;
             Frame::Other
@@ -379,7 +387,8 @@ mod tests {
         assert_eq!(one(&[0x12, 9]), Some(Frame::MaxStreamsBidi(9)));
         assert_eq!(one(&[0x13, 9]), Some(Frame::MaxStreamsUni(9)));
         assert_eq!(one(&[0x10, 9]), Some(Frame::MaxData(9)));
-        assert_eq!(one(&[0x11, 0, 9]), Some(Frame::Other));
+        assert_eq!(one(&[0x11, 2, 9]), Some(Frame::MaxStreamData { id: 2, most: 9 }));
+        assert_eq!(one(&[0x15, 0, 9]), Some(Frame::Other));
         assert_eq!(one(&[0x07, 2, 1, 1]), Some(Frame::Other));
         assert_eq!(one(&[0x1c, 0x0a, 0x02, 2, b'n', b'o']), Some(Frame::ConnectionClose { code: 10 }));
         assert_eq!(

@@ -79,6 +79,8 @@ pub struct Granted {
     pub max_data: u64,
     /// Octets on a stream of both directions that this end opens.
     pub max_stream_data: u64,
+    /// Octets on a stream of one direction that this end opens.
+    pub max_stream_data_uni: u64,
     /// Streams of both directions that this end may open.
     pub max_streams_bidi: u64,
     /// Streams of one direction that this end may open.
@@ -98,6 +100,7 @@ impl Granted {
             let granted = match id {
                 INITIAL_MAX_DATA => &mut granted.max_data,
                 INITIAL_MAX_STREAM_DATA_BIDI_REMOTE => &mut granted.max_stream_data,
+                INITIAL_MAX_STREAM_DATA_UNI => &mut granted.max_stream_data_uni,
                 INITIAL_MAX_STREAMS_BIDI => &mut granted.max_streams_bidi,
                 INITIAL_MAX_STREAMS_UNI => &mut granted.max_streams_uni,
                 _ => continue,
@@ -114,8 +117,15 @@ mod tests {
 
     #[test]
     fn what_is_granted_is_read_and_the_rest_passed_over() {
-        let encoded = [0x04, 2, 0x40, 0x64, 0x08, 1, 3, 0x40, 0x99, 3, 1, 2, 3, 0x06, 1, 9, 0x09, 1, 5];
-        let granted = Granted { max_data: 100, max_stream_data: 9, max_streams_bidi: 3, max_streams_uni: 5 };
+        let encoded =
+            [0x04, 2, 0x40, 0x64, 0x08, 1, 3, 0x40, 0x99, 3, 1, 2, 3, 0x06, 1, 9, 0x07, 1, 8, 0x09, 1, 5];
+        let granted = Granted {
+            max_data: 100,
+            max_stream_data: 9,
+            max_stream_data_uni: 8,
+            max_streams_bidi: 3,
+            max_streams_uni: 5,
+        };
         assert_eq!(Granted::decode(&encoded), Some(granted));
         assert_eq!(Granted::decode(&encoded[..2]), None);
     }

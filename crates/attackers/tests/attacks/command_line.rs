@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "flood",
     "slow",
     "rapid-reset",
@@ -11,6 +11,7 @@ const KINDS: [&str; 11] = [
     "path-challenge",
     "crypto-after-handshake",
     "header-expansion",
+    "long-settings",
     "amplification",
     "coalesced-initials",
     "zero-length",

@@ -1,5 +1,7 @@
 //! Frames and streams at a rate, on connections that stay.
 
+use std::time::Duration;
+
 use attackers::http::h2;
 
 use crate::peers::{self, Over, Peer};
@@ -101,6 +103,42 @@ async fn handshake_data_leaves_a_hole_and_quinn_closes() {
     let (peer, log) = quinn("crypto-after-handshake", "").await;
     assert!(closed(&log, "closed_0xd") > 0, "CRYPTO_BUFFER_EXCEEDED: {}", log.done);
     assert!(peer.frames(|frames| frames.crypto) > 10);
+}
+
+/// quinn's window of a stream.
+const WINDOW_OCTETS: u64 = 1_250_000;
+
+#[tokio::test]
+async fn settings_go_on_while_the_server_reads() {
+    let peer = peers::quic(false, true);
+    let seen = peer.seen.clone();
+    let reader = tokio::spawn(async move {
+        let connection = loop {
+            if let Some(connection) = seen.lock().unwrap().quic.first() {
+                break connection.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        };
+        let mut control = connection.accept_uni().await.unwrap();
+        let mut said = Vec::new();
+        while let Ok(Some(piece)) = control.read_chunk(1 << 16, true).await {
+            said.extend_from_slice(&piece.bytes);
+        }
+        said
+    });
+    let log = attack("long-settings", peer.address, "--rate 8000 --seconds 0.3").await;
+    let said = reader.await.unwrap();
+    assert!(said.starts_with(&[0, 4, 0xc0, 0, 1, 0, 0, 0, 0, 0]), "{:?}", &said[..16]);
+    assert!(said.len() as u64 > WINDOW_OCTETS && log.ended("ok") * 1000 > WINDOW_OCTETS, "{}", log.done);
+    assert_eq!(log.ended("ok") + log.ended("blocked"), 2400, "{}", log.done);
+}
+
+#[tokio::test]
+async fn settings_stop_where_nobody_reads() {
+    let peer = peers::quic(false, true);
+    let log = attack("long-settings", peer.address, "--rate 8000 --seconds 0.3").await;
+    // Ten octets of head are in the window too.
+    assert_eq!((log.ended("ok"), log.ended("blocked")), (1249, 1151), "{}", log.done);
 }
 
 #[tokio::test]

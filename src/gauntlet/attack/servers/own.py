@@ -16,7 +16,7 @@ _TIGHT = tuple(
 
 
 def _launch(wanted: Wanted) -> Launch:
-    weak = ["--weakness", wanted.weakness] if wanted.weakness else []
+    weak = [word for name in wanted.weakness.split("+") if name for word in ("--weakness", name)]
     return Launch(
         [
             str(weak_server() if weak else program(SERVER)),
