@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,18 @@ FAKES = Path(__file__).parent / "fakes"
 
 Programs = Callable[..., Path]
 
-two_cores = pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < 2, reason="server and attacker need a core each"
-)
+CORES = os.sched_getaffinity(0)
+
+two_cores = pytest.mark.skipif(len(CORES) < 2, reason="server and attacker need a core each")
+
+
+@pytest.fixture(autouse=True)
+def _all_cores() -> Iterator[None]:
+    """Server and attacker need a core each; where tests run side by side, those with guests keep to one."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CORES)
+    yield
+    os.sched_setaffinity(0, before)
 
 
 @pytest.fixture
