@@ -47,8 +47,6 @@ pub(super) fn listen(
         // Where the kernel has another one and does not allow this, the first line says which it is.
         let _ = SockRef::from(&socket).set_tcp_congestion(CONGESTION_CONTROL);
         let congestion_control = SockRef::from(&socket).tcp_congestion()?;
-        // What a client does not take would stay in the kernel for minutes after the server has closed the connection.
-        SockRef::from(&socket).set_tcp_user_timeout(limits.idle_timeout)?;
         socket.bind(address)?;
         let name = String::from_utf8_lossy(&congestion_control).trim_end_matches('\0').to_owned();
         Ok((socket.listen(limits.backlog)?, name))
