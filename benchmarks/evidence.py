@@ -133,13 +133,8 @@ def _write_logs(run: Path, plan: Mapping[str, Any], messages: Sequence[int]) -> 
     parquet.write(pa.Table.from_pylist(sent), run / layout.MESSAGES)
     parquet.write(pa.Table.from_pylist(list(_judged(plan, sent))), run / layout.SAFETY)
     if rules:
-        matched = sorted(
-            (
-                {"node": 0, "t_ns": _acts_ns(plan, rule), "event": "matched", "rule": number}
-                for number, rule in enumerate(rules)
-            ),
-            key=lambda row: row["t_ns"],
-        )
+        acts = sorted((_acts_ns(plan, rule), number) for number, rule in enumerate(rules))
+        matched = [{"node": 0, "t_ns": t_ns, "event": "matched", "rule": number} for t_ns, number in acts]
         parquet.write(pa.Table.from_pylist(matched), run / layout.IN_PATH)
 
 
@@ -157,13 +152,17 @@ def _acts_ns(plan: Mapping[str, Any], rule: Mapping[str, Any]) -> int:
     """When the message passes that a rule is about."""
     conditions = rule["match"]
     if "at_s" in conditions:
-        return round(conditions["at_s"] * 1e9)
+        return round(float(conditions["at_s"]) * 1e9)
     if "message" in conditions:
-        flow, number = int(conditions["message"]["flow"].removeprefix("f")), conditions["message"]["number"]
+        flow, number = (
+            int(conditions["message"]["flow"].removeprefix("f")),
+            int(conditions["message"]["number"]),
+        )
     else:
         nth = conditions["nth"]
-        flow, number = conditions["source_port"] - FIRST_SOURCE_PORT, nth[0] if isinstance(nth, list) else nth
-    return round(plan["flows"][flow]["start_s"] * 1e9) + (number - 1) * _S + 1000
+        flow = int(conditions["source_port"]) - FIRST_SOURCE_PORT
+        number = int(nth[0] if isinstance(nth, list) else nth)
+    return round(float(plan["flows"][flow]["start_s"]) * 1e9) + (number - 1) * _S + 1000
 
 
 if __name__ == "__main__":
