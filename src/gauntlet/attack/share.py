@@ -81,7 +81,7 @@ def _make(of_a_core: float, root: Path) -> Share:
         try:
             if level.version == 2 and not _offers_cpu(level.folder):
                 continue
-            folder = level.folder / f"gauntlet-{os.getpid()}-{time.monotonic_ns()}"
+            folder = level.folder / f"gauntlet-attack-{os.getpid()}-{time.monotonic_ns()}"
             folder.mkdir()
         except OSError as error:
             reasons.append(f"{level.folder}: {error.strerror}")
