@@ -59,6 +59,14 @@ def check_panels(panels: Sequence[Panel]) -> None:
             assert {len(row) for row in panel.rows} == {len(panel.header)}
 
 
+def check_measured(panels: Sequence[Panel]) -> None:
+    """The same of a figure whose tables say numbers."""
+    check_panels(panels)
+    for panel in panels:
+        if not isinstance(panel, Chart):
+            assert any(re.match(r"\d", cell) for row in panel.rows for cell in row[1:])
+
+
 def usual(protocol: str, factors: Mapping[str, Any], repetition: int) -> dict[str, Any]:
     """KPIs that no test depends on, different for each protocol and repetition."""
     rank = 1 + ("tcp-cubic", "tcp-bbr", "sctp", "udp").index(protocol) if protocol in _RANKED else 5

@@ -1,6 +1,6 @@
 """`gauntlet attack`: servers of one's own under attack, on this machine's loopback."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -94,23 +94,7 @@ def list_(json_: bool) -> None:
 )  # fmt: skip
 @click.option("--json", "json_", is_flag=True, help="Write everything as JSON, with survival curves.")
 @click.pass_context
-def run(
-    ctx: click.Context,
-    *,
-    kinds: tuple[str, ...],
-    command: str | None,
-    listen: str | None,
-    builtin: str,
-    protocols: tuple[str, ...],
-    certificate: str,
-    defence: str,
-    weakness: str,
-    rate: float | None,
-    held: int | None,
-    seconds: int,
-    quota: str,
-    json_: bool,
-) -> None:
+def run(ctx: click.Context, /, *, json_: bool, **options: Any) -> None:
     """Attack a server, one ATTACK after the other (none: all), and say of each whether the server held.
 
     In CMD, {port}, {address}, {host}, {certificate}, {key} and {protocol} are replaced: the server has to
@@ -131,20 +115,7 @@ def run(
     from gauntlet.attack.verdict import HELD
     from gauntlet.cli.output import print_json
 
-    asked = _asked(
-        names=kinds,
-        command=command,
-        listen=listen,
-        builtin=builtin,
-        protocols=protocols,
-        certificate=certificate,
-        defence=defence,
-        weakness=weakness,
-        rate=rate,
-        held=held,
-        seconds=seconds,
-        quota=quota,
-    )
+    asked = _asked(**options)
     laboratory.check(asked)
     found = []
     for one in laboratory.attacks(asked, lambda words: click.echo(words, err=True)):
@@ -165,7 +136,7 @@ def run(
 
 def _asked(
     *,
-    names: tuple[str, ...],
+    kinds: tuple[str, ...],
     command: str | None,
     listen: str | None,
     builtin: str,
@@ -189,7 +160,7 @@ def _asked(
     from gauntlet.units import fraction
 
     spoken = protocols or ("h2", "h3")
-    chosen = [kind(name) for name in dict.fromkeys(names)] or [
+    chosen = [kind(name) for name in dict.fromkeys(kinds)] or [
         it for it in KINDS.values() if set(it.protocols) & set(spoken)
     ]
     if listen is not None and command is None:
