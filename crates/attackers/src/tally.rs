@@ -1,5 +1,6 @@
 //! What is counted by the second, and whether the attacker itself was the bottleneck.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -39,9 +40,9 @@ pub struct Counts {
     /// Octets of UDP or TCP payload from it.
     pub bytes_in: u64,
     /// Ends of starts by [`Outcome::key`].
-    pub by_outcome: BTreeMap<String, u64>,
+    pub by_outcome: BTreeMap<Cow<'static, str>, u64>,
     /// Ends of connections that many starts are made on, by [`Outcome::key`].
-    pub connections_ended: BTreeMap<String, u64>,
+    pub connections_ended: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Counts {
@@ -172,13 +173,13 @@ impl Tally {
         } else {
             now.failed += 1
         }
-        *now.by_outcome.entry(outcome.key().into_owned()).or_default() += 1;
+        *now.by_outcome.entry(outcome.key()).or_default() += 1;
     }
 
     /// A connection that starts were made on has ended.
     pub fn connection_ended(&self, outcome: Outcome) {
         let mut now = self.now.borrow_mut();
-        *now.connections_ended.entry(outcome.key().into_owned()).or_default() += 1;
+        *now.connections_ended.entry(outcome.key()).or_default() += 1;
     }
 
     /// Octets went to the server.
@@ -196,12 +197,6 @@ impl Tally {
     pub fn hold(self: &Rc<Self>) -> Gauge {
         self.held_most.set(self.held_most.get().max(self.held.get() + 1));
         Gauge::new(self, |tally| &tally.held)
-    }
-
-    /// Connections that are held now.
-    #[must_use]
-    pub fn held(&self) -> u64 {
-        self.held.get()
     }
 
     /// Something is under way until what is returned is dropped.
@@ -309,7 +304,7 @@ mod tests {
     #[test]
     fn what_the_server_left_no_room_for_is_its_answer() {
         let mut blocked = counts(1000, 10);
-        blocked.by_outcome.insert("blocked".to_owned(), 990);
+        blocked.by_outcome.insert("blocked".into(), 990);
         assert_eq!(saturation(&blocked, false, SECOND), None);
     }
 
@@ -319,7 +314,7 @@ mod tests {
         assert!(saturation(&late, true, SECOND).unwrap().contains("100 ms late"));
         assert_eq!(saturation(&Counts { late_max_ns: 100_000_000, ..counts(1, 1) }, true, SECOND), None);
         let mut local = counts(10, 10);
-        local.by_outcome.insert("local".to_owned(), 1);
+        local.by_outcome.insert("local".into(), 1);
         assert!(saturation(&local, true, SECOND).unwrap().contains("1 starts found no port"));
     }
 

@@ -15,10 +15,7 @@ use crate::plan::Run;
 /// One sentence: what is asked contradicts itself, or the kernel refuses.
 pub fn set(run: &Run, flows: &[Flow], network: &Network) -> Result<()> {
     if run.offload {
-        let flows = run.flows.iter().flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]);
-        let hosts: BTreeSet<&str> =
-            flows.chain(run.programs.iter().map(|program| program.node.as_str())).collect();
-        hosts.iter().try_for_each(|host| {
+        run.hosts().into_iter().try_for_each(|host| {
             check_damage(run, host)?;
             Ok::<_, Failure>(network.set_offload(host)?)
         })?;

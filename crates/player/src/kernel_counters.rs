@@ -1,7 +1,7 @@
 //! What the kernel of a node counted of packets that it took, refused or answered: the counters of nstat(8), whose names
 //! they have (Linux `Documentation/networking/snmp_counter.rst`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use netlab::{Network, Node};
 use serde::Serialize;
@@ -27,10 +27,7 @@ const NO_COUNTERS: &[&str] =
 /// # Errors
 /// A node is unknown.
 pub fn of_hosts(run: &Run, network: &Network) -> Result<Vec<KernelCounters>> {
-    let flows = run.flows.iter().flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]);
-    let programs = run.programs.iter().map(|program| program.node.as_str());
-    let hosts: BTreeSet<&str> = flows.chain(programs).collect();
-    hosts
+    run.hosts()
         .into_iter()
         .map(|host| {
             let counters = of(network.node(host)?).unwrap_or_default();

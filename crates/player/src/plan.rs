@@ -315,6 +315,17 @@ impl Run {
         flows.chain(programs).fold(1.0, f64::max).min(self.limit_s)
     }
 
+    /// Its hosts: every node that a flow or a program names.
+    pub fn hosts(&self) -> BTreeSet<&str> {
+        let flows = self.flows.iter().flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]);
+        flows.chain(self.programs.iter().map(|program| program.node.as_str())).collect()
+    }
+
+    /// When it ends at the latest, in nanoseconds from its start.
+    pub fn limit_ns(&self) -> i64 {
+        (self.limit_s * 1e9) as i64
+    }
+
     /// Nodes whose programs may talk to each other: each one that is waited for, with each other one.
     pub fn program_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.programs.iter().filter(|program| program.wait).flat_map(move |program| {

@@ -245,7 +245,7 @@ fn context(
     let spec = &run.flows[index];
     Ok(Context {
         clock: time.transports_clock(),
-        limit_ns: (run.limit_s * 1e9) as i64,
+        limit_ns: run.limit_ns(),
         seed: flow_seed(run.seed, index),
         source: SocketAddr::new(address(network, &spec.from)?, source_port(index)),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),

@@ -41,8 +41,7 @@ impl NodeProcessor {
                 flow.id, flow.stack
             ));
         }
-        let limit_ns = (run.limit_s * 1e9) as i64;
-        let processor = Arc::new(Processor::new(time.transports_clock(), limit_ns, spec.costs()));
+        let processor = Arc::new(Processor::new(time.transports_clock(), run.limit_ns(), spec.costs()));
         Ok(Some(NodeProcessor { node: node.clone(), processor }))
     }
 

@@ -166,8 +166,8 @@ impl Workplace {
     }
 
     /// The first bytes of so many sessions came, in so many packets.
-    pub(crate) fn sessions(&self, handshakes: u64, packets: u64) -> i64 {
-        self.work(Work { handshakes, packets, ..Work::default() })
+    pub(crate) fn sessions(&self, handshakes: u64, packets: u64) {
+        self.work(Work { handshakes, packets, ..Work::default() });
     }
 
     /// A request came: returns when it is to be answered.

@@ -162,9 +162,10 @@ impl Session {
         self.state().failure.clone()
     }
 
-    /// A request came at `came_ns`: returns when the processor of the end that listens has done what it takes to answer.
-    pub fn serve_request(&self, came_ns: i64) -> i64 {
-        self.ctx.processor.as_ref().map_or(came_ns, |workplace| workplace.request())
+    /// A request came: returns when the processor of the end that listens has done what it takes to answer, with the time
+    /// then; `None` where computing costs nothing.
+    pub fn serve_request(&self) -> Option<i64> {
+        self.ctx.processor.as_ref().map(|workplace| workplace.request())
     }
 
     /// Says that everything has been handed over.

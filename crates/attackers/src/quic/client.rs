@@ -662,6 +662,14 @@ impl Client {
 mod tests {
     use super::*;
 
+    /// A client that has sent nothing yet.
+    fn opening(now: Instant) -> Client {
+        let config = crate::tls::client(None, "h3").unwrap();
+        let ids = (ConnectionId::of([1; 8]), ConnectionId::of([2; 8]));
+        let name = "localhost".try_into().unwrap();
+        Client::new(&config, &name, ids, &Stated::default(), now).unwrap()
+    }
+
     #[test]
     fn a_stream_is_complete_with_all_its_octets() {
         let mut stream = Receive::default();
@@ -676,11 +684,8 @@ mod tests {
 
     #[test]
     fn the_first_datagram_is_a_padded_initial_and_goes_out_again_when_unanswered() {
-        let config = crate::tls::client(None, "h3").unwrap();
-        let ids = (ConnectionId::of([1; 8]), ConnectionId::of([2; 8]));
         let now = Instant::now();
-        let name = "localhost".try_into().unwrap();
-        let mut client = Client::new(&config, &name, ids, &Stated::default(), now).unwrap();
+        let mut client = opening(now);
         let mut datagram = Vec::new();
         assert!(client.transmit(now, &mut datagram));
         assert_eq!((datagram.len(), datagram[0] & 0xf0), (DATAGRAM_OCTETS, 0xc0));
@@ -696,11 +701,8 @@ mod tests {
 
     #[test]
     fn a_retry_is_answered_with_its_token() {
-        let config = crate::tls::client(None, "h3").unwrap();
-        let ids = (ConnectionId::of([1; 8]), ConnectionId::of([2; 8]));
         let now = Instant::now();
-        let name = "localhost".try_into().unwrap();
-        let mut client = Client::new(&config, &name, ids, &Stated::default(), now).unwrap();
+        let mut client = opening(now);
         let mut datagram = Vec::new();
         client.transmit(now, &mut datagram);
         let mut retry = vec![0xf0, 0, 0, 0, 1, 8, 1, 1, 1, 1, 1, 1, 1, 1, 4, 9, 9, 9, 9];

@@ -14,8 +14,8 @@ use crate::clock::seconds_to_ns;
 use crate::random::Random;
 
 /// How often something is done where nothing says it.
-pub(crate) fn one() -> u16 {
-    1
+pub(crate) fn one<T: From<u8>>() -> T {
+    T::from(1)
 }
 
 /// What becomes of the packet that a rule looks at.

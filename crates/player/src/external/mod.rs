@@ -60,7 +60,7 @@ impl External {
         let surroundings = Surroundings::new(run, index, &stack, network, &ground.scratch())?;
         surroundings.make_folders(&stack)?;
         let (server_node, client_node) = stack.nodes(&spec);
-        let limit_ns = (run.limit_s * 1e9) as i64;
+        let limit_ns = run.limit_ns();
         let (ready, is_ready) = channel();
         let (client_over, is_over) = channel();
 

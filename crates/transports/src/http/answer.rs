@@ -39,7 +39,7 @@ pub(super) fn check_found(status: StatusCode) -> Result<(), Failure> {
 /// The answer to a request: the object of this path, or that there is none. It is there when a processor of the server
 /// has done what it takes.
 pub(super) fn answer(site: &dyn Site, session: &Session, path: &str) -> Response<Answer> {
-    session.serve_request(0);
+    session.serve_request();
     let content = site.find(path);
     let size_bytes = content.as_ref().map_or(0, |content| content.left_bytes());
     let status = if content.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };

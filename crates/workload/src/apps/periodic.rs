@@ -153,7 +153,7 @@ impl Periodic {
     fn receive(&self, end: &mut End<'_>, service: Service, received: &mut Received) -> Result<(), Failure> {
         let session = end.session;
         let payload = Payload::new(session.ctx.seed, self.message_bytes);
-        let served = |came_ns| session.serve_request(came_ns);
+        let served = |came_ns| session.serve_request().unwrap_or(came_ns);
         let mut inbox = Inbox::new(&payload, service, &served);
         let clock = &session.ctx.clock;
         while service != Service::Datagrams || !self.datagrams_are_over(session, received)? {

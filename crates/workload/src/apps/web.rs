@@ -137,7 +137,7 @@ impl OneSession for Web {
             end.report(arrival, received);
             while received.bytes >= (answered + 1) * size {
                 received.note_next(received.last_ns);
-                session.serve_request(0);
+                session.serve_request();
                 let Some(size_bytes) = objects.get(answered as usize) else {
                     return Err(Failure::new(format!(
                         "request {answered} asks for an object that there is not"

@@ -1,7 +1,7 @@
 //! Long answers of which nothing is acknowledged after their first octets: the server keeps what it sent, and sends it
 //! again and again.
 
-use super::hold::{Hold, attend};
+use super::hold::Hold;
 use crate::attacks::request;
 use crate::attacks::start::by;
 use crate::context::Protocol;
@@ -37,9 +37,5 @@ pub async fn over_quic(hold: &Hold<'_>) -> Result<(), Outcome> {
     session.until(hold.deadline(), |client| client.stream_octets > 0).await?;
     session.client.acks = Acks::Withheld;
     let _held = hold.counted();
-    while let Some(next) = hold.next() {
-        attend(&mut session, next).await?;
-        session.client.ping();
-    }
-    attend(&mut session, hold.end()).await
+    hold.ping(&mut session).await
 }

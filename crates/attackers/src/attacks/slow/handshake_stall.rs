@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::hold::{Hold, attend};
+use super::hold::Hold;
 use crate::attacks::start::by;
 use crate::outcome::Outcome;
 use crate::quic::QuicSession;
@@ -46,9 +46,5 @@ pub async fn over_quic(hold: &Hold<'_>) -> Result<(), Outcome> {
     session.client.never_finish();
     session.until(hold.deadline(), |client| client.has_handshake_keys()).await?;
     let _held = hold.counted();
-    while let Some(next) = hold.next() {
-        attend(&mut session, next).await?;
-        session.client.ping();
-    }
-    attend(&mut session, hold.end()).await
+    hold.ping(&mut session).await
 }

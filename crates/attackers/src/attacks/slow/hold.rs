@@ -57,6 +57,18 @@ impl Hold<'_> {
         session.until(self.deadline(), |client| client.is_confirmed()).await?;
         Ok(session)
     }
+
+    /// Holds a connection over QUIC to the end, with a ping whenever it is to say something.
+    ///
+    /// # Errors
+    /// How the server ended it.
+    pub async fn ping(&self, session: &mut QuicSession) -> Result<(), Outcome> {
+        while let Some(next) = self.next() {
+            attend(session, next).await?;
+            session.client.ping();
+        }
+        attend(session, self.end()).await
+    }
 }
 
 /// Hears what a server says over TLS while its connection is held.

@@ -1,6 +1,6 @@
 //! Long answers that are asked for and given no room: the server has to keep them.
 
-use super::hold::{Ear, Hold, attend};
+use super::hold::{Ear, Hold};
 use crate::attacks::request;
 use crate::http::{h1, h2};
 use crate::outcome::Outcome;
@@ -46,9 +46,5 @@ pub async fn over_h3(hold: &Hold<'_>) -> Result<(), Outcome> {
     let mut session = hold.quic(&stated).await?;
     request::begin(&mut session, &hold.context.host, hold.context.long_path())?;
     let _held = hold.counted();
-    while let Some(next) = hold.next() {
-        attend(&mut session, next).await?;
-        session.client.ping();
-    }
-    attend(&mut session, hold.end()).await
+    hold.ping(&mut session).await
 }

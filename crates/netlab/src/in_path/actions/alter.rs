@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::in_path::action::{Action, Checksums, Hand, Kind};
+use crate::in_path::action::{Action, Checksums, Hand, Kind, one};
 use crate::in_path::place::Within;
 use crate::random::Random;
 
@@ -38,10 +38,6 @@ struct Params {
     at_bit: Option<usize>,
     #[serde(default = "leave")]
     checksums: Checksums,
-}
-
-fn one() -> usize {
-    1
 }
 
 fn leave() -> Checksums {
