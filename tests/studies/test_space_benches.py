@@ -126,8 +126,8 @@ def test_a_back_end_has_code_and_data() -> None:
 
 def test_an_architecture_has_code_data_and_instructions() -> None:
     of = {"architecture": "armv7", "block": 0}
-    (row,) = space_elsewhere.table_of_sizes(
-        pa.Table.from_pylist([of | {"code_octets": 5000, "data_octets": 70}])
+    (row,) = space_sizes.table(
+        pa.Table.from_pylist([of | {"code_octets": 5000, "data_octets": 70}]), "architecture"
     ).to_pylist()
     assert (row["architecture"], row["code_bytes"], row["data_bytes"]) == ("armv7", 5000, 70)
     (row,) = space_elsewhere.table_of_instructions(

@@ -10,8 +10,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from gauntlet.attack.run import Client, Outcome, Run, Sample
 from gauntlet.attack.servers.contract import Launch, Wanted
 from gauntlet.attack.share import Share
 from gauntlet.attack.stage import Actor, Stage
+from gauntlet.engine.cores import on
 from gauntlet.errors import RunError, UserError
 
 _READY_S = 30.0
@@ -74,22 +74,12 @@ def play(run: Run, folder: Path | None = None) -> Outcome:
         # A server's worker may be nobody.
         here.chmod(0o755)
         where = cores()
-        stack.enter_context(_on(where.server))
+        # Here this process mostly sleeps: it shall take nothing from the attacker.
+        stack.enter_context(on({where.server}))
         held = None if run.of_a_core is None else stack.enter_context(share.share(run.of_a_core))
         chain = certificates.chain(run.certificate, (folder or here).resolve())
         stage = stack.enter_context(Stage(here))
         return _Playing(run, where=where, stage=stage, chain=chain, held=held, folder=here).outcome()
-
-
-@contextmanager
-def _on(core: int) -> Iterator[None]:
-    """This process on one core, where it mostly sleeps: it shall take nothing from the attacker."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 class _Playing:

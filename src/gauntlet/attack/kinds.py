@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
-from gauntlet.experiment.strict import unknown_key
 
 H1, H2, H3 = "h1", "h2", "h3"
 PROTOCOLS: Mapping[str, str] = MappingProxyType(
@@ -31,14 +30,10 @@ BUILT_UP_S = 5
 """In so many seconds all that are to be held are there: their handshakes shall be no flood."""
 
 SERVICE, MEMORY, STATE, AMPLIFICATION = "service", "memory", "state", "amplification"
-INVARIANTS: Mapping[str, str] = MappingProxyType(
-    {
-        SERVICE: "honest clients are served, and about as fast",
-        MEMORY: "memory stays within a bound",
-        STATE: "what the attack opened is closed when its time is over (where time-outs are known)",
-        AMPLIFICATION: "at most three bytes leave for one that came before the address is validated",
-    }
-)
+"""What a server has to hold: honest clients are served, and about as fast; memory stays within a bound; what
+the attack opened is closed when its time is over (where time-outs are known); at most three bytes leave for
+one that came before the address is validated.
+"""
 
 
 @dataclass(frozen=True)
@@ -177,6 +172,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType({it.key: it for it in _KINDS})
 def kind(key: str) -> Kind:
     """One attack by its name. Raises UserError with those that there are."""
     if key not in KINDS:
+        from gauntlet.experiment.strict import unknown_key
+
         words = unknown_key(key, KINDS).replace("keys", "attacks").replace("key", "attack")
         raise UserError(f"{words[0].upper()}{words[1:]}")
     return KINDS[key]

@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _SOCK_DIAG = 4
@@ -72,8 +73,9 @@ def tells_objects(root: Path = Path("/")) -> bool:
     return bool(_object_bytes(root))
 
 
+@cache
 def _object_bytes(root: Path) -> dict[str, int]:
-    """Bytes of a socket of each kind, by the kernel's name of it (slabinfo(5))."""
+    """Bytes of a socket of each kind, by the kernel's name of it (slabinfo(5)); always the same."""
     try:
         lines = (root / "proc" / "slabinfo").read_text().splitlines()
     except OSError:

@@ -83,11 +83,6 @@ def facts() -> dict[str, Any]:
     }
 
 
-def machine() -> dict[str, Any]:
-    """The machine that the numbers are of."""
-    return {**facts(), "socket_objects_counted": tells_objects()}
-
-
 def in_turn(
     conditions: Sequence[Condition], repetitions: int, seed: int, *, beside: str = "over"
 ) -> Iterator[tuple[int, Condition]]:
@@ -149,7 +144,7 @@ def measure(
     whole = pa.concat_tables(found, promote_options="permissive")
     raw = [name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names]
     table = whole.drop_columns(raw)
-    return Measured(table, machine(), {"runs": whole})
+    return Measured(table, {**same, "socket_objects_counted": tells_objects()}, {"runs": whole})
 
 
 def _part(

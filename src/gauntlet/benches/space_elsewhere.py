@@ -5,7 +5,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from gauntlet.benches import grouped
+from gauntlet.benches import grouped, space_sizes
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.experiment.runspec import Factor
@@ -34,19 +34,7 @@ def _sizes(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         tell(f"Code and data for {it.name}.")
         found.append({"architecture": it.name, grouped.BLOCK: 0, **size(it, built(it, tell))})
     samples = pa.Table.from_pylist(found)
-    return Measured(table_of_sizes(samples), _machine(), {"sizes": samples})
-
-
-def table_of_sizes(samples: pa.Table) -> pa.Table:
-    """A row for each architecture."""
-    return grouped.rows(
-        samples,
-        {"architecture": lambda row: row["architecture"]},
-        {
-            "code_bytes": lambda of: float(of[0]["code_octets"]),
-            "data_bytes": lambda of: float(of[0]["data_octets"]),
-        },
-    )
+    return Measured(space_sizes.table(samples, "architecture"), _machine(), {"sizes": samples})
 
 
 def _instructions(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:

@@ -26,11 +26,11 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     return Measured(table(samples), machine(), {"sizes": samples})
 
 
-def table(samples: pa.Table) -> pa.Table:
-    """A row for each back end."""
+def table(samples: pa.Table, of_each: str = "back_end") -> pa.Table:
+    """A row for each back end, or whatever else sizes are told of."""
     return grouped.rows(
         samples,
-        {"back_end": lambda row: row["back_end"]},
+        {of_each: lambda row: row[of_each]},
         {
             "code_bytes": lambda of: float(of[0]["code_octets"]),
             "data_bytes": lambda of: float(of[0]["data_octets"]),

@@ -1,8 +1,10 @@
-"""The cores of the host that guests may use, and processes that end with the one that started them."""
+"""Cores of the host for guests and programs, and processes that end with the one that started them."""
 
 import ctypes
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gauntlet.engine import cgroup
 
@@ -13,6 +15,17 @@ def usable_cores() -> list[int]:
     """Host cores for guests: those that this process may run on, as many as its share of CPU time feeds."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[: cgroup.whole_cores(cgroup.limits().cores, len(allowed))]
+
+
+@contextmanager
+def on(cores: set[int]) -> Iterator[None]:
+    """This thread, and what it starts meanwhile, on these cores only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def die_with_parent(with_signal: int = signal.SIGTERM) -> None:

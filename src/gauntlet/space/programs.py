@@ -4,14 +4,13 @@ import csv
 import io
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from gauntlet.engine.built import Built
+from gauntlet.engine.cores import on
 from gauntlet.errors import RunError
 
 BENCH = "flight-bench"
@@ -32,27 +31,16 @@ def core() -> int:
     return max(os.sched_getaffinity(0))
 
 
-@contextmanager
-def _on(cores: set[int]) -> Iterator[None]:
-    """This thread, and what it starts meanwhile, on these cores only."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
 def rows(name: str, arguments: list[str]) -> pa.Table:
     """What a program prints as comma-separated values; standard error is the user's to see. It stays on one
     core, and who reads it on the others, where there are any.
     """
     command = [str(program(name)), *arguments]
     its = {core()}
-    with _on(its):
+    with on(its):
         running = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
-        with _on(os.sched_getaffinity(0) - its or its):
+        with on(os.sched_getaffinity(0) - its or its):
             printed, _ = running.communicate()
     finally:
         running.kill()

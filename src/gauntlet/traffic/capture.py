@@ -1,6 +1,7 @@
 """From the capture of a run to the packet sequences of its visits."""
 
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,11 @@ def visits(run: Run) -> Sequences:
     """
     found, packets = [], []
     session = int(run.factors["repetition"])
+    observed_once = cache(partial(observed, run))
     for place, (flow, planned) in enumerate(zip(run.record["flows"], run.spec["flows"], strict=True)):
         if flow["app"] != "page" or flow["outcome"] != "ok":
             continue
-        seen = observed(run, planned["direction"])
+        seen = observed_once(planned["direction"])
         own = seen.server_port == int(flow["source"].rpartition(":")[2])
         if not own.any():
             raise RunError(f"the capture of run {run.id} has no packet of its flow {flow['id']}")

@@ -7,9 +7,6 @@ from pathlib import Path
 from gauntlet.attack.servers.contract import OFF, Launch, Server, Wanted
 from gauntlet.errors import UserError
 
-NAMES = ("address", "host", "port", "certificate", "key", "protocol")
-"""What stands in braces in a command is replaced."""
-
 
 def named(command: str, wanted: Wanted) -> str:
     """The command with the names replaced, each as one word of the shell."""
