@@ -140,6 +140,7 @@ fn counters() -> Vec<Vector> {
         1,
     );
     let all = make("mask-all", "every bit of the headers is authenticated", &|a| a.mask = "all".into(), 7);
+    let none = make("no-window", "without a window every number is taken, and again", &|a| a.window = 0, 1);
 
     for place in [partial, both, padded, all] {
         let sent = protected(&vectors[place], &vec![frame.clone(); 4]);
@@ -160,6 +161,8 @@ fn counters() -> Vec<Vector> {
         steps.extend(sent.iter().map(|octets| process(octets.clone(), None)));
         steps.extend(sent.iter().map(|octets| process(octets.clone(), Some("replay"))));
     }
+    let sent = protected(&vectors[none], &vec![frame.clone(); 2]);
+    vectors[none].steps = [1, 0, 0, 1].map(|number| process(sent[number].clone(), None)).into();
     let sent = protected(&vectors[window], &vec![frame.clone(); 12]);
     let outcomes = [(5, false), (4, true), (10, false), (9, true), (4, false), (8, false), (10, true)];
     vectors[window].steps = outcomes
