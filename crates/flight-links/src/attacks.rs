@@ -30,7 +30,7 @@ axis! {
     AnswerAsStranger = "answer as a stranger",
     /// He reads a recorded command.
     Read = "read",
-    /// He changes an octet of a command under way.
+    /// He changes an octet of a command under way, and puts right what stands over it without a key.
     Change = "change",
     /// He sends a recorded command to space again.
     Replay = "replay",
@@ -227,6 +227,7 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
             for mut datagram in datagrams {
                 let place = datagram.len() * 3 / 4;
                 datagram[place] ^= 1;
+                put_right(security, &mut datagram);
                 let _ = pair.space.process(&datagram, pair.now);
             }
             while let Some(output) = pair.space.poll() {
@@ -267,6 +268,15 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
             }
             Ok(Some(early_twice(&party, &secret)?))
         }
+    }
+}
+
+/// The error control field of a frame (FECF), which anybody can compute: what is left to refuse a change is the key.
+fn put_right(security: Security, datagram: &mut [u8]) {
+    if let Security::SdlsGcm | Security::SdlsGcmAwsLc | Security::SdlsCmac = security
+        && let Some((frame, check)) = datagram.split_last_chunk_mut()
+    {
+        *check = sdls::check::fecf(frame).to_be_bytes();
     }
 }
 
