@@ -246,7 +246,11 @@ fn a_session_is_taken_up_and_early_messages_arrive_with_the_first_flight() {
         let arrangement = arrangement(security, suite);
         opened(&arrangement);
         let (pair, _) = opened(&arrangement);
-        assert_eq!(pair.ground.state(), State::Established { early: true }, "{security}, and nothing was sent");
+        assert_eq!(
+            pair.ground.state(),
+            State::Established { early: true },
+            "{security}, and nothing was sent"
+        );
         let mut pair = arrangement.open(&mut ()).expect("both ends can be made");
         pair.ground.apply(&message(64), pair.now).expect("it leaves at once");
         let traffic = pair.settle(&mut ());

@@ -501,14 +501,8 @@ fn aos_header(aos: &Aos, changed: Changed, sent: &[u8]) -> Vec<Step> {
 
 fn uslp_header(uslp: &Uslp, changed: Changed) -> Vec<Step> {
     let with = |uslp: Uslp, code| encode(Frame::Uslp(uslp), code);
-    let truncated = Uslp {
-        truncated: true,
-        count_octets: 0,
-        count: 0,
-        insert: String::new(),
-        ocf: None,
-        ..uslp.clone()
-    };
+    let truncated =
+        Uslp { truncated: true, count_octets: 0, count: 0, insert: String::new(), ocf: None, ..uslp.clone() };
     let mut steps = vec![
         changed(5, 1, "frame-length-field"),
         changed(6, 0x20, "frame-invalid"),
