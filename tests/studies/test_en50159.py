@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gauntlet.defences import data
-from gauntlet.evidence.verdict import INVALID, NOT_NOTICED, SIGNALLED
+from gauntlet.evidence.verdict import INVALID, NOT_NOTICED, SIGNALLED, UNDISTURBED
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
@@ -29,8 +29,8 @@ NOT_FORGED = frozenset({"sctp", "sctp-tls", "restp", "restp-protected", "rasta",
 """Over these the node makes no packet that a receiver would look at."""
 PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "en50159.md").read_text(encoding="utf-8")
 TRANSPORTS = {
-    "UDP": "udp", "TCP": "tcp-cubic", "TLS over TCP": "tls-cubic", "SCTP": "sctp", "TLS over SCTP": "tls-sctp",
-    "QUIC": "quic-quinn-cubic",
+    "UDP": "udp", "TCP": "tcp-cubic", "TLS over TCP": "tls-cubic", "SCTP": "sctp",
+    "TLS over SCTP": "tls-sctp", "QUIC": "quic-quinn-cubic",
 }  # fmt: skip
 ANY = ""
 """Of a harm: whichever it is."""
@@ -218,6 +218,13 @@ def test_the_page_counts_what_transports_let_through() -> None:
                 # Of UDP, which sends nothing again, a number is no answer there.
                 if column != "UDP" or not name.startswith("late"):
                     assert said == (words if every else "–"), (name, column, act)
+
+
+def test_the_page_says_that_nobody_gave_an_alarm_where_nothing_happened() -> None:
+    control = [row for name, row in played() if name == "control"]
+    assert {row["verdict"] for row in control} == {UNDISTURBED}
+    assert {row["distinct"] for row in control} == {100}
+    assert f"in all 100 sessions of each of {len(control)} cells of `control`" in PAGE
 
 
 def test_the_page_says_how_many_findings_the_claims_are() -> None:
