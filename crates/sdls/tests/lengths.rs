@@ -138,3 +138,41 @@ fn a_truncated_frame_needs_a_channel_that_has_them() {
     assert_eq!(frame.encode(&without), Err(error.clone()));
     assert_eq!(UslpFrame::decode(&frame.encode(&with).unwrap(), &without), Err(error));
 }
+
+/// A channel whose parameters name a length that no telemetry frame has: writing and reading say so alike. AOS takes the
+/// length that its channel names.
+#[test]
+fn telemetry_frames_have_at_most_2048_octets() {
+    let tm = |frame: usize| TmFrame {
+        spacecraft: 5,
+        channel: 1,
+        master_count: 8,
+        channel_count: 9,
+        status: DataStatus::Packets { first_header: 0 },
+        secondary: None,
+        data: vec![7; frame - 6],
+        ocf: None,
+    };
+    let parameters = |frame| TmParameters { frame, fecf: false };
+    let longest = tm(2048).encode(&parameters(2048)).unwrap();
+    assert_eq!(TmFrame::decode(&longest, &parameters(2048)), Ok(tm(2048)));
+    let error =
+        FrameError::OutOfRange { kind: FrameKind::Tm, field: "the frame length", value: 2049, largest: 2048 };
+    assert_eq!(tm(2049).encode(&parameters(2049)), Err(error.clone()));
+    for octets in [&longest, &[&longest[..], &[7]].concat()] {
+        assert_eq!(TmFrame::decode(octets, &parameters(2049)), Err(error.clone()), "{} octets", octets.len());
+    }
+
+    let aos = AosFrame {
+        spacecraft: 5,
+        channel: 1,
+        count: 9,
+        replay: false,
+        cycle: None,
+        insert: Vec::new(),
+        data: vec![7; 2049 - 6],
+        ocf: None,
+    };
+    let parameters = AosParameters { frame: 2049, fhec: false, insert_zone: 0, ocf: false, fecf: false };
+    assert_eq!(AosFrame::decode(&aos.encode(&parameters).unwrap(), &parameters), Ok(aos));
+}

@@ -439,6 +439,28 @@ fn headers() -> Vec<Vector> {
         .collect()
 }
 
+/// A telemetry channel whose frames would have an octet more than the protocol's longest; even a short frame is not read.
+fn too_long_a_channel() -> Vector {
+    let (_, channel, frame) = protocol(1, b"text", 0, false);
+    let (suite, refused) = (1, "frame-out-of-range");
+    let mut vector = vector(
+        "tm-longest".into(),
+        "no frame is written or read on a channel whose frames would have more than 2,048 octets",
+        Link::Tm { frame: 2049, fecf: false },
+        suite_key(suite, 7),
+        association(suite, channel),
+    );
+    let octets = "000000001800".to_owned();
+    let code = || Some(refused.into());
+    vector.steps = vec![
+        encode(frame.clone(), refused),
+        Step::Apply { spi: SPI, frame, expect: Expect { gives: None, refused: code() } },
+        Step::Decode { octets: octets.clone(), expect: Expect { gives: None, refused: code() } },
+        process(octets, Some(refused)),
+    ];
+    vector
+}
+
 type Changed<'a> = &'a dyn Fn(usize, u8, &str) -> Step;
 
 /// A frame that link security does not apply to, given to the sender, and its octets given to the receiver.
@@ -526,6 +548,7 @@ pub fn file() -> File {
         refusals(),
         vec![wrong_padding()],
         headers(),
+        vec![too_long_a_channel()],
         super::procedures::vectors(),
     ]
     .concat();
