@@ -169,7 +169,7 @@ def silent(name: str, words: str) -> None:
 def summarised(study: Study, out: Path, *, quick: bool = False) -> Summary:
     """The summary of the bench alone."""
     todo = reproduce.bench_tasks(study, quick=quick)
-    reproduce.measure(todo, out, command=["gauntlet"], tell=silent)
+    reproduce.measure(todo, out, command=["gauntlet", "--out", str(out)], tell=silent)
     return reproduce.summarise(study, [], out, todo)
 
 
@@ -239,6 +239,7 @@ def test_a_summary_keeps_the_bench(study: Study, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "summary" / MANIFEST).read_text())
     assert manifest["benches"]["cost"]["machine"] == {"processor": "Some CPU"}
     assert manifest["benches"]["cost"]["samples"] == 2 * 2 * 10 * 20
+    assert manifest["benches"]["cost"]["command"] == ["gauntlet", "--out", "out"]
     read = Summary.load(tmp_path / "summary", study.home)
     assert (read.experiments, read.benches) == ((), ("cost",))
     assert judging.verdicts(study, judging.judge(study, read)) == verdicts

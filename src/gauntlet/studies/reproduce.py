@@ -260,7 +260,10 @@ def bench_part(part: Measurement, kept: Kept) -> Part:
     table = table.append_column("run", pa.array(of_row, pa.string()))
     for name, value in said.items():
         table = table.append_column(name, pa.array([value] * table.num_rows))
-    return Part({**kept.about, "factors": bench.full.whole, "labels": bench.words}, {BENCH: table})
+    # A summary is published: of a folder on this machine it names the last part.
+    command = [Path(word).name if Path(word).is_absolute() else word for word in kept.about["command"]]
+    manifest = {**kept.about, "command": command, "factors": bench.full.whole, "labels": bench.words}
+    return Part(manifest, {BENCH: table})
 
 
 def check_ledger(study: Study, claims: Sequence[Claim]) -> None:
