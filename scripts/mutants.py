@@ -32,7 +32,7 @@ class Mutant:
 
     crate: str
     tests_in: str
-    """The package of the tests in files of their own; tests of the library are the crate's."""
+    """The package of the tests in files of their own; tests of the library are in the one named as the folder."""
     rule: str
     file: str
     """From the crate's folder."""
