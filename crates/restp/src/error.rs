@@ -178,7 +178,8 @@ mod tests {
     #[test]
     fn the_kind_of_an_io_error_says_what_to_do_about_it() {
         use io::ErrorKind::{
-            AddrInUse, ConnectionRefused, InvalidData, InvalidInput, PermissionDenied, QuotaExceeded, TimedOut,
+            AddrInUse, ConnectionRefused, InvalidData, InvalidInput, PermissionDenied, QuotaExceeded,
+            TimedOut,
         };
         for (error, kind) in [
             (Error::Connect(ConnectError::InUse), AddrInUse),

@@ -136,8 +136,7 @@ async fn paths_of_a_transfer(outgoing: &Connection, incoming: &Connection) -> us
         }
         received
     };
-    let ((), received) =
-        timeout(HANGS, async { tokio::join!(sending, receiving) }).await.expect("it hangs");
+    let ((), received) = timeout(HANGS, async { tokio::join!(sending, receiving) }).await.expect("it hangs");
     assert!(received == sent);
     let used = outgoing.path_stats().iter().filter(|(_, stats)| stats.delivered_bytes > 0).count();
     tokio::try_join!(outgoing.finish(), incoming.finish()).unwrap();

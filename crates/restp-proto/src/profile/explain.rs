@@ -108,7 +108,9 @@ fn framing(framing: Framing, ordering: Ordering) -> &'static str {
 fn error_detection(crc: bool, protection: Protection) -> &'static str {
     match (crc, protection) {
         // R-PROT-6
-        (_, Protection::Protected) => "Every packet is authenticated: nothing changed or corrupt is delivered.",
+        (_, Protection::Protected) => {
+            "Every packet is authenticated: nothing changed or corrupt is delivered."
+        }
         (true, _) => "Header and payload are checked (CRC-16, CRC-32C); nothing corrupt is delivered.",
         (false, _) => "No error detection of its own.",
     }

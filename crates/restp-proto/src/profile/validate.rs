@@ -433,6 +433,9 @@ mod tests {
     // R-COMP-2, R-STR-1
     fn explain_speaks_of_no_framing_where_there_are_streams() {
         let text = Profile::file_arq().with_streams().validate().unwrap().explain();
-        assert!(text.contains("a stream has no message boundaries") && !text.contains("Coalescing"), "{text}");
+        assert!(
+            text.contains("a stream has no message boundaries") && !text.contains("Coalescing"),
+            "{text}"
+        );
     }
 }

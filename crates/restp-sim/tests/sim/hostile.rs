@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use restp_proto::wire::{
-    Arq, Cong, Cookie, ErrorBits, Flags, Flow, Header, JoinStep, MpJoin, Multipath, Order,
-    Packet as Wire, PathMode, Report, SackBlock, SackBlocks, Sequence,
+    Arq, Cong, Cookie, ErrorBits, Flags, Flow, Header, JoinStep, MpJoin, Multipath, Order, Packet as Wire,
+    PathMode, Report, SackBlock, SackBlocks, Sequence,
 };
 use restp_proto::{
     CloseReason, ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile,
