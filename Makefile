@@ -121,8 +121,8 @@ advisories:
 	cargo deny check advisories
 
 # Nothing is uploaded. Members without `publish = false`; a crate that another needs is taken from its package, too.
-# It does not see that a name is taken: `rasta` and `flight` are other projects' on crates.io (`cargo info rasta`), and
-# these two packages need other names before they can be published.
+# It does not see that a name is taken: `rasta` and `flight` are other projects' on crates.io (`cargo info rasta`), so
+# these two packages begin with `gauntlet-`.
 publish-check:
 	cargo publish --workspace --dry-run --allow-dirty
 
