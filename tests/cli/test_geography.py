@@ -65,3 +65,14 @@ def test_a_heuristic_that_finds_fewer_says_so(gauntlet: Gauntlet) -> None:
 )
 def test_what_cannot_be_is_one_sentence(gauntlet: Gauntlet, arguments: tuple[str, ...], words: str) -> None:
     refused(gauntlet("geography", *arguments), 2, words)
+
+
+def test_heuristics_are_held_against_the_exact_search(gauntlet: Gauntlet) -> None:
+    command = ("geography", "compare", "nobel-eu", "--stretch-hops", "2")
+    data = json.loads(gauntlet(*command, "--json").stdout)
+    assert [(it["method"], it["pairs"]) for it in data] == [("iwpsp", 378), ("mlw", 378)]
+    for it in data:
+        assert 0 < it["found"] <= it["there"] < 378
+        assert it["longer"] >= 0
+    shown = gauntlet(*command).stdout
+    assert all(str(it["found"]) in shown for it in data)

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.geography import exact, iwpsp, methods, mlw, packaged
+from gauntlet.geography import compared, exact, iwpsp, methods, mlw, packaged
 from gauntlet.geography.network import Network, Path
 from gauntlet.geography.separation import Separation
 from gauntlet.geography.wanted import Wanted
@@ -140,3 +140,22 @@ def test_no_way_and_no_set_are_sentences() -> None:
     assert iwpsp.paths(parts, "a", "c", Wanted(1, 0.0)) == []
     assert mlw.paths(parts, "a", "c", Wanted(1, 0.0)) == []
     assert exact.paths(parts, "a", "c", Wanted(1, 0.0)) == []
+
+
+def test_heuristics_are_counted_where_there_is_something_to_find() -> None:
+    made = drawn(3, nodes=7, share=0.3)
+    wanted = Wanted(2, 150.0, stretch_hops=3)
+    sums = {pair: best(made, *pair, wanted) for pair in combinations(made.nodes, 2)}
+    there = {pair: least for pair, least in sums.items() if least is not None}
+    assert 0 < len(there) < len(sums)
+    for it in compared.compare(made, wanted):
+        ways = {pair: HEURISTICS[it.method](made, *pair, wanted) for pair in there}
+        above = [
+            sum(map(made.length_km, ways[pair])) / least - 1
+            for pair, least in there.items()
+            if len(ways[pair]) == 2
+        ]
+        assert (it.pairs, it.there, it.found) == (21, len(there), len(above))
+        assert it.longer == pytest.approx(sum(above) / len(above))
+    (nothing, _) = compared.compare(made, Wanted(2, 1e5, stretch_hops=3))
+    assert (nothing.there, nothing.found, nothing.longer) == (0, 0, None)

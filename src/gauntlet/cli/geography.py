@@ -7,7 +7,7 @@ import click
 if TYPE_CHECKING:
     from gauntlet.geography.network import Network
 
-_METHODS = ("iwpsp", "mlw", "exact", "disjoint")
+_METHODS = ("iwpsp", "mlw", "exact", "farthest", "disjoint")
 _APART_KM = 100.0
 
 
@@ -75,7 +75,7 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
     type=click.Choice(_METHODS),
     default="iwpsp",
     show_default=True,
-    help="Two heuristics of GeoDivRP, the least sum of lengths, or node-disjoint paths wherever they lie.",
+    help="Two heuristics of GeoDivRP, the least sum of lengths, the farthest apart, or node-disjoint paths.",
 )
 @click.option("--apart-km", type=float, help=f"The least distance of two paths (default: {_APART_KM:g}).")
 @click.option("--stretch-hops", type=int, help="Hops that a path may have beyond the shortest one's.")
@@ -135,6 +135,31 @@ def paths(
     console().print(terminal.paths(found, down))
     if len(found) < count:
         click.echo(f"\nThe heuristic {method} finds {len(found)} of {count} paths.")
+
+
+@geography.command(short_help="Hold the heuristics against the exact search.")
+@click.argument("network")
+@click.option("--count", default=2, show_default=True, help="How many paths.")
+@click.option("--apart-km", default=_APART_KM, show_default=True, help="The least distance of two paths.")
+@click.option("--stretch-hops", default=4, show_default=True, help="Hops beyond those of the shortest path.")
+@click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
+def compare(*, network: str, count: int, apart_km: float, stretch_hops: int, json_: bool) -> None:
+    """Hold the heuristics against the exact search, between all nodes of NETWORK.
+
+    \b
+    Examples:
+      gauntlet geography compare nobel-eu
+      gauntlet geography compare os3e --count 3 --apart-km 50 --json
+    """
+    from gauntlet.cli.output import console, print_json
+    from gauntlet.geography import compared, packaged, terminal
+    from gauntlet.geography.wanted import Wanted
+
+    found = compared.compare(packaged.load(network), Wanted(count, apart_km, stretch_hops))
+    if json_:
+        print_json([it.to_json() for it in found])
+    else:
+        console().print(terminal.compared(found))
 
 
 def _head(network: "Network") -> dict[str, object]:

@@ -1,20 +1,28 @@
 """The ways to find several paths, by name, and what is to be known of the paths that they find."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.geography import disjoint, exact, iwpsp, mlw
+from gauntlet.geography import disjoint, exact
+from gauntlet.geography.compared import HEURISTICS, Method
 from gauntlet.geography.network import Network, Path
 from gauntlet.geography.separation import Separation
 from gauntlet.geography.wanted import Wanted
 
-GEODIVERSE: Mapping[str, Callable[[Network, str, str, Wanted], list[Path]]] = MappingProxyType(
-    {"iwpsp": iwpsp.paths, "mlw": mlw.paths, "exact": exact.paths}
+
+def _farthest(network: Network, source: str, target: str, wanted: Wanted) -> list[Path]:
+    return exact.farthest_apart(network, source, target, wanted)[1]
+
+
+GEODIVERSE: Mapping[str, Method] = MappingProxyType(
+    {**HEURISTICS, "exact": exact.paths, "farthest": _farthest}
 )
-"""Those that keep a distance: two heuristics, and the least sum of lengths that there is."""
+"""Those that keep a distance: two heuristics, the least sum of lengths that there is, and the paths that are
+farthest apart.
+"""
 DISJOINT = "disjoint"
 """Node-disjoint paths of the least sum of lengths, wherever they lie."""
 METHODS = (*GEODIVERSE, DISJOINT)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from gauntlet.geography.challenges.intervals import Intervals
 from gauntlet.geography.challenges.outages import Outages
+from gauntlet.geography.compared import Compared
 from gauntlet.geography.fibre import delay_s
 from gauntlet.geography.methods import Described
 from gauntlet.geography.network import Network
@@ -49,6 +50,16 @@ def paths(found: Sequence[Described], down: Outages | None) -> RenderableType:
             str(number), str(it.hops), f"{it.length_km:.0f}", f"{1e3 * it.delay_s:.2f}", apart, *when
         )
     return Group(table, Text(), *_ways(found))
+
+
+def compared(found: Sequence[Compared]) -> RenderableType:
+    """Heuristics beside the exact search."""
+    table = _table("method", "pairs", "there", "found", "longer")
+    for it in found:
+        longer = "–" if it.longer is None else f"{100 * it.longer:.1f} %"
+        table.add_row(it.method, str(it.pairs), str(it.there), str(it.found), longer)
+    words = "there: pairs of nodes that have such paths; longer: than the least sum, on average."
+    return Group(table, Text(), Text(words, style="dim"))
 
 
 def _ways(found: Sequence[Described]) -> Iterator[RenderableType]:
