@@ -67,9 +67,9 @@ def keeps(of: Network, wanted: Wanted, paths: list[Path]) -> bool:
 def within(of: Network, wanted: Wanted, paths: Sequence[Path], shortest: Path) -> bool:
     """Whether paths keep stretch and skew."""
     delays = [of.delay_s(path) for path in paths]
-    return (
-        wanted.stretch_hops is None or max(map(len, paths)) <= len(shortest) + wanted.stretch_hops
-    ) and (wanted.skew_s is None or max(delays) - min(delays) <= wanted.skew_s)
+    return (wanted.stretch_hops is None or max(map(len, paths)) <= len(shortest) + wanted.stretch_hops) and (
+        wanted.skew_s is None or max(delays) - min(delays) <= wanted.skew_s
+    )
 
 
 def best(of: Network, source: str, target: str, wanted: Wanted) -> float | None:
@@ -77,9 +77,7 @@ def best(of: Network, source: str, target: str, wanted: Wanted) -> float | None:
     paths = list(all_paths(of, source, target))
     shortest = min(paths, key=of.length_km)
     separation = Separation(of, source, target)
-    apart = {
-        pair for pair in combinations(paths, 2) if separation.km(*pair) >= wanted.apart_km
-    }
+    apart = {pair for pair in combinations(paths, 2) if separation.km(*pair) >= wanted.apart_km}
     return min(
         (
             sum(map(of.length_km, several))

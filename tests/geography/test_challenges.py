@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.geography import packaged, sphere
+from gauntlet.geography import disjoint, packaged, sphere
 from gauntlet.geography.challenges import profiles
 from gauntlet.geography.challenges.attack import MEASURES, Attack
 from gauntlet.geography.challenges.cascade import Cascade
@@ -16,16 +16,16 @@ from gauntlet.geography.challenges.circle import Circle, Stage
 from gauntlet.geography.challenges.intervals import Intervals, covers
 from gauntlet.geography.challenges.outages import Outages, merged, outages
 from gauntlet.geography.challenges.storm import Fix, Storm
-from gauntlet.geography.network import Network
+from gauntlet.geography.compared import HEURISTICS
+from gauntlet.geography.network import Network, Path
 from gauntlet.geography.sphere import Place
+from gauntlet.geography.wanted import Wanted
 
 from .made import drawn, network
 
 DEGREE_KM = math.radians(1) * sphere.EARTH_RADIUS_KM
 
-LINE = network(
-    {"a": (0, 0), "b": (0, 2), "c": (0, 5), "d": (0, 9)}, [("a", "b"), ("b", "c"), ("c", "d")]
-)
+LINE = network({"a": (0, 0), "b": (0, 2), "c": (0, 5), "d": (0, 9)}, [("a", "b"), ("b", "c"), ("c", "d")])
 """On the equator, so that degrees of longitude are distances."""
 
 
@@ -251,3 +251,17 @@ def test_nashville_is_hit_three_times_and_more_of_the_network_each_time() -> Non
     assert 0 < nodes[0] < nodes[1] < nodes[2]
     assert 0 < links[0] < links[1] < links[2]
     assert found.at(50) == ([], [])
+
+
+def test_disjoint_paths_all_fail_around_nashville_and_one_that_keeps_its_distance_does_not() -> None:
+    """What the dissertation shows, over the network that stands in for its own and with chosen radii."""
+    made = packaged.load("us-fibre")
+    ends = ("Oklahoma City", "Washington DC")
+    down = profiles.outages("nashville", made)
+
+    def failed(paths: list[Path]) -> list[int]:
+        return [sum(covers(down.of_path(path), moment_s) for path in paths) for moment_s in (30, 70, 110)]
+
+    assert failed(disjoint.paths(made, *ends, 3)) == [1, 2, 3]
+    for heuristic in HEURISTICS.values():
+        assert failed(heuristic(made, *ends, Wanted(3, 50.0))) == [0, 2, 2]

@@ -20,8 +20,7 @@ def test_each_path_is_as_far_from_those_before_it_as_a_path_can_be(seed: int) ->
     for place in range(1, len(found)):
         before = [path for path, _ in found[:place]]
         km = {
-            path: min(separation.km(path, other) for other in before)
-            for path in all_paths(made, "n0", "n3")
+            path: min(separation.km(path, other) for other in before) for path in all_paths(made, "n0", "n3")
         }
         most = max(km.values())
         assert found[place][1] == pytest.approx(most)

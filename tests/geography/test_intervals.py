@@ -1,5 +1,7 @@
 """Sets of moments: unions and intersections against moments one by one."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +17,7 @@ def test_unions_have_the_moments_of_either(first: Pairs, second: Pairs) -> None:
     found = union(first, second)
     for moment in MOMENTS:
         assert covers(found, moment) == any(start <= moment < end for start, end in [*first, *second])
-    assert all(one[1] < other[0] for one, other in zip(found, found[1:], strict=False))
+    assert all(one[1] < other[0] for one, other in pairwise(found))
     assert all(start < end for start, end in found)
 
 

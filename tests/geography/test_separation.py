@@ -1,7 +1,7 @@
 """Distances of paths: by the definition, on a street grid, and as what keeps a path off links."""
 
 import math
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def by_definition_km(of: Network, first: Path, second: Path) -> float:
 
     def one_way(nodes: Path, links: Path) -> float:
         found = [math.inf]
-        for node, (start, end) in product(nodes[1:-1], zip(links, links[1:], strict=False)):
+        for node, (start, end) in product(nodes[1:-1], pairwise(links)):
             vectors = [of.nodes[name].vector[None] for name in (node, start, end)]
             found.append(float(sphere.to_arcs_km(*vectors)[0, 0]))
         return min(found)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from gauntlet.geography.network import Network
 
 _METHODS = ("iwpsp", "mlw", "exact", "farthest", "disjoint")
-_APART_KM = 100.0
+_APART_KM = 50.0
 
 
 @click.group(short_help="Show networks on a map, and paths through them that fail apart.")

@@ -48,9 +48,7 @@ def paths(network: Network, source: str, target: str, wanted: Wanted) -> list[Pa
     return found
 
 
-def _by_waypoints(
-    network: Network, source: str, target: str, links_off: NDArray[np.bool_]
-) -> Iterator[Path]:
+def _by_waypoints(network: Network, source: str, target: str, links_off: NDArray[np.bool_]) -> Iterator[Path]:
     """Ways by a waypoint, the shortest first; before them a link from end to end, which needs none."""
     if target in network.graph[source]:
         yield (source, target)

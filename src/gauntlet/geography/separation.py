@@ -30,10 +30,10 @@ class Separation:
         found = to_path[network.ends_of].min(axis=1)
         inner = [network.place_of[node] for node in path[1:-1]]
         if inner:
-            return np.minimum(found, network.to_links_km[inner].min(axis=0))
-        # A link from end to end is as far from itself as nothing is.
+            found = np.minimum(found, network.to_links_km[inner].min(axis=0))
+        # A link from end to end has no node that would say so.
         found[own] = 0.0
-        return found
+        return np.asarray(found)
 
     def km(self, first: Path, second: Path) -> float:
         """Between two paths."""

@@ -18,9 +18,7 @@ def networks(known: Sequence[tuple[str, Network]]) -> RenderableType:
     """The packaged networks."""
     table = _table("name", "network", "nodes", "links", "source")
     for name, network in known:
-        table.add_row(
-            name, network.name, str(len(network.nodes)), str(len(network.links)), network.source
-        )
+        table.add_row(name, network.name, str(len(network.nodes)), str(len(network.links)), network.source)
     return table
 
 

@@ -64,10 +64,7 @@ class Circle:
         return outages(
             network,
             {name: union(self._when(km)) for name, km in zip(network.nodes, to_nodes_km, strict=True)},
-            {
-                link.ends: union(self._when(km))
-                for link, km in zip(network.links, to_links_km, strict=True)
-            },
+            {link.ends: union(self._when(km)) for link, km in zip(network.links, to_links_km, strict=True)},
         )
 
     def _when(self, distance_km: np.float64) -> Iterator[Interval]:

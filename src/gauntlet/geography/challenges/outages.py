@@ -62,9 +62,7 @@ def outages(
 def merged(network: Network, several: list[Outages]) -> Outages:
     """Of challenges that come together or one after another."""
     nodes = {name: union(*(it.nodes.get(name, ()) for it in several)) for name in network.nodes}
-    links = {
-        link.ends: union(*(it.links.get(link.ends, ()) for it in several)) for link in network.links
-    }
+    links = {link.ends: union(*(it.links.get(link.ends, ()) for it in several)) for link in network.links}
     return outages(network, nodes, links)
 
 

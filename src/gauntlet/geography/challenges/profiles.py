@@ -18,9 +18,7 @@ from gauntlet.geography.challenges.storm import Fix, Storm
 from gauntlet.geography.network import Network
 from gauntlet.geography.sphere import Place
 
-NASHVILLE = Circle(
-    Place(36.16, -86.78), (Stage(20, 40, 100.0), Stage(60, 80, 300.0), Stage(100, 120, 500.0))
-)
+NASHVILLE = Circle(Place(36.16, -86.78), (Stage(20, 40, 100.0), Stage(60, 80, 300.0), Stage(100, 120, 500.0)))
 """The study's cascading profile: moments and middle are its own, the radii are chosen."""
 
 MIDWEST = Storm(
