@@ -78,6 +78,18 @@ def test_a_storm_along_the_line_passes_its_nodes() -> None:
     assert found.at(12.0) == ([], [("c", "d")])
 
 
+def test_a_storm_half_round_the_earth_reaches_what_lies_behind_its_beginning() -> None:
+    """One degree a second from 85 degrees west to 84 east; at its end it is 16 degrees short of the node."""
+    behind = network({"x": (0, 100), "y": (0, 110)}, [("x", "y")])
+    storm = Storm((Fix(0, Place(0, -85), 27 * DEGREE_KM), Fix(169, Place(0, 84), 1.0)))
+    found = storm.outages(behind)
+    assert found.nodes == {
+        "x": (pytest.approx((158, 169)),),
+        "y": (pytest.approx((168, 169)),),
+    }
+    assert found.links[("x", "y")] == (pytest.approx((158, 169)),)
+
+
 def test_a_storm_across_a_link_takes_it_and_not_its_nodes() -> None:
     storm = Storm((Fix(0, Place(-5, 7), DEGREE_KM), Fix(10, Place(5, 7), DEGREE_KM)))
     found = storm.outages(LINE)
