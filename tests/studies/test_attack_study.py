@@ -56,7 +56,7 @@ def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
             assert any(re.match(r"\d", cell) for row in panel.rows for cell in row[1:])
 
 
-@pytest.mark.parametrize("key", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("key", ["1", "2", "3", "4", "5", "table-3"])
 def test_figures_stand_in_three_columns(key: str, made_up: Summary) -> None:
     (figure,) = (it for it in STUDY.figures if it.key == key)
     first = figure.draw(made_up)[0]
