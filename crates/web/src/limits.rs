@@ -142,9 +142,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// When QUIC itself takes a silent connection for dead: later than every time-out of the server, which counts what
-    /// it ends.
-    pub fn quic_idle_timeout(&self) -> Option<Duration> {
+    /// When the transport itself gives a connection up, QUIC a silent one and the kernel one that takes nothing: later
+    /// than every time-out of the server, which counts what it ends.
+    pub fn transport_timeout(&self) -> Option<Duration> {
         let longest = self.handshake_timeout?.max(self.header_timeout?).max(self.idle_timeout?);
         Some(longest + Duration::from_secs(1))
     }
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn quic_outlives_every_timeout_of_the_server() {
+    fn the_transport_outlives_every_timeout_of_the_server() {
         let limits = Limits::default();
-        let quic = limits.quic_idle_timeout().expect("all time-outs are set");
+        let transport = limits.transport_timeout().expect("all time-outs are set");
         for own in [limits.handshake_timeout, limits.header_timeout, limits.idle_timeout] {
-            assert!(quic > own.expect("it is set"));
+            assert!(transport > own.expect("it is set"));
         }
-        assert_eq!(Limits { idle_timeout: None, ..limits }.quic_idle_timeout(), None);
+        assert_eq!(Limits { idle_timeout: None, ..limits }.transport_timeout(), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ const NO_ERROR: VarInt = VarInt::from_u32(0x100);
 /// # Errors
 /// A sentence: a time-out is longer than QUIC can say.
 fn transport(limits: &Limits) -> Result<TransportConfig, Refusal> {
-    let idle = limits.quic_idle_timeout().map(IdleTimeout::try_from).transpose();
+    let idle = limits.transport_timeout().map(IdleTimeout::try_from).transpose();
     let idle = idle.map_err(|_| Refusal::new("a time-out is longer than QUIC can say"))?;
     let mut transport = TransportConfig::default();
     transport

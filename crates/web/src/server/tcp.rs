@@ -48,7 +48,7 @@ pub(super) fn listen(
         let _ = SockRef::from(&socket).set_tcp_congestion(CONGESTION_CONTROL);
         let congestion_control = SockRef::from(&socket).tcp_congestion()?;
         // What a client does not take would stay in the kernel for minutes after the server has closed the connection.
-        SockRef::from(&socket).set_tcp_user_timeout(limits.idle_timeout)?;
+        SockRef::from(&socket).set_tcp_user_timeout(limits.transport_timeout())?;
         socket.bind(address)?;
         let name = String::from_utf8_lossy(&congestion_control).trim_end_matches('\0').to_owned();
         Ok((socket.listen(limits.backlog)?, name))
