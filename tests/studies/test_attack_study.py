@@ -52,7 +52,7 @@ def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
     check_measured(figure.draw(made_up))
 
 
-@pytest.mark.parametrize("key", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("key", ["1", "2", "3", "4", "5", "table-3"])
 def test_figures_stand_in_three_columns(key: str, made_up: Summary) -> None:
     (figure,) = (it for it in STUDY.figures if it.key == key)
     first = figure.draw(made_up)[0]
