@@ -109,6 +109,8 @@ class Outcome:
     """What client and attacker say where they failed."""
     others_of_a_core: float
     """What everything else on this machine took meanwhile, in cores."""
+    retransmitted_segments: int
+    """TCP segments that were sent again meanwhile, whoever sent them."""
     throttled: Throttled | None
     instructions: Mapping[str, int]
     """Of server and client, where they were counted."""
