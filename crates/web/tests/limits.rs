@@ -242,6 +242,23 @@ async fn so_many_handshakes_may_be_in_flight() {
 }
 
 #[tokio::test]
+async fn with_retry_nothing_is_kept_of_clients_that_do_not_answer() {
+    for (retry, kept) in [("off", 5), ("always", 0)] {
+        let mut server = Server::start("retry-helps", Protocol::H3, &["--retry", retry]);
+        let endpoint = server.endpoint();
+        let mut deaf = Vec::new();
+        for _ in 0..5 {
+            deaf.push(initial_only(&endpoint, server.address).await);
+        }
+        let now = server.until("five first flights", |now| {
+            now["handshakes_in_flight"] == kept && now["retries_sent"] == 5 - kept
+        });
+        let octets = |name: &str| now[name].as_u64().expect(name);
+        assert_eq!(octets("bytes_out") < octets("bytes_in"), kept == 0, "{now}");
+    }
+}
+
+#[tokio::test]
 async fn retry_begins_above_its_number_of_handshakes_in_flight() {
     let mut server = Server::start("retry-above", Protocol::H3, &["--retry", "above=0"]);
     assert_eq!(server.ask(&[]).outcome(), "ok");
