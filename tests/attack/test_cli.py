@@ -5,10 +5,15 @@ import re
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from gauntlet.attack import gates
-from gauntlet.attack.kinds import KINDS
+from gauntlet.attack.certificates import KEYS
+from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.servers.contract import DEFENCES
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.cli import attack
 from tests.attack.conftest import FAKES, two_cores
 from tests.cli.conftest import Gauntlet, gauntlet, refused
 
@@ -31,6 +36,17 @@ def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
     assert all(key in shown.stdout for key in KINDS)
     found = json.loads(gauntlet("attack", "list", "--json").stdout)
     assert [it["key"] for it in found] == list(KINDS)
+
+
+def test_options_offer_what_there_is() -> None:
+    """They stand in the command besides, so that it need not load what it may not use."""
+    offered = {it.name: set(it.type.choices) for it in attack.run.params if isinstance(it.type, click.Choice)}
+    assert offered == {
+        "builtin": set(SERVERS),
+        "protocols": set(PROTOCOLS),
+        "certificate": set(KEYS),
+        "defence": set(DEFENCES),
+    }
 
 
 @pytest.mark.parametrize("listen", ["192.0.2.1:443", "10.0.0.1:443", "0.0.0.0:443", "localhost:443"])
