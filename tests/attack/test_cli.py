@@ -13,7 +13,7 @@ from gauntlet.attack.certificates import KEYS
 from gauntlet.attack.kinds import KINDS, PROTOCOLS
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.cli import attack
+from gauntlet.cli.attack import run
 from tests.attack.conftest import FAKES, two_cores
 from tests.cli.conftest import Gauntlet, gauntlet, refused
 
@@ -40,7 +40,7 @@ def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
 
 def test_options_offer_what_there_is() -> None:
     """They stand in the command besides, so that it need not load what it may not use."""
-    offered = {it.name: set(it.type.choices) for it in attack.run.params if isinstance(it.type, click.Choice)}
+    offered = {it.name: set(it.type.choices) for it in run.params if isinstance(it.type, click.Choice)}
     assert offered == {
         "builtin": set(SERVERS),
         "protocols": set(PROTOCOLS),
