@@ -108,6 +108,16 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
 
 @two_cores
 @pytest.mark.usefixtures("calm")
+def test_the_answer_is_kept_as_a_page_and_as_data(gauntlet: Gauntlet) -> None:
+    result = gauntlet("attack", "run", "flood", *QUICK, "--out", "kept")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.endswith("Kept in kept.\n")
+    assert json.loads(Path("kept/attacks.json").read_text())["found"][0]["verdict"] == "held"
+    assert "1 of 1 attack held, 0 broken, 0 invalid." in Path("kept/report.html").read_text()
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
 def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
     gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
