@@ -65,6 +65,8 @@ def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: s
         (("flood", "--held", "5"), "none of these attacks is measured by it"),
         (("amplification", "--protocol", "h2"), "is there over h3, not over h2"),
         (("flood", "--listen", "127.0.0.1:1"), "--listen goes with --server"),
+        (("flood", "--long", "/x"), "--long goes with --server"),
+        (("flood", "--server", "x", "--long", "y"), "a path that begins with /"),
         (("flood", "--server", "x", "--weakness", "y"), "are of the built-in servers"),
         (("flood", "--builtin", "nginx", "--defence", "limit"), "nginx has no defence limit over h2"),
         (("flood", "--builtin", "nginx", "--weakness", "y"), "is of Gauntlet's own server"),
@@ -128,6 +130,19 @@ def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
     assert broken.exit_code == 1
     assert "flood over h1: BROKEN" in broken.stdout
     assert "the server died: too many connections" in broken.stdout
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_an_attack_on_a_long_answer_tells_nothing_of_a_server_that_has_none(gauntlet: Gauntlet) -> None:
+    short = ("--protocol", "h1", "--seconds", "3", "--held", "5", "--quota", "100%", "--json")
+    result = gauntlet("attack", "run", "window-starvation", *short)
+    assert result.exit_code == 1
+    (found,) = json.loads(result.stdout)["found"]
+    assert found["verdict"] == "invalid"
+    assert found["why"] == [
+        "nothing as long as 500000 bytes is at /bytes/1048576, which this attack asks for"
+    ]
 
 
 @two_cores

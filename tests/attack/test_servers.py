@@ -10,11 +10,11 @@ import pytest
 
 from gauntlet.attack import certificates
 from gauntlet.attack.certificates import Chain
-from gauntlet.attack.kinds import KINDS, PROTOCOLS, STATE
+from gauntlet.attack.kinds import KINDS, LONG_BYTES, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
 from gauntlet.attack.programs import ATTACKER, program
 from gauntlet.attack.servers import caddy, command, nginx
-from gauntlet.attack.servers.contract import DEFENCES, RETRY, Server, Wanted
+from gauntlet.attack.servers.contract import DEFENCES, PAGE_BYTES, RETRY, Server, Wanted, write_files
 from gauntlet.attack.servers.own import OWN
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.errors import UserError
@@ -95,6 +95,13 @@ def test_nginx_takes_its_configuration(wanted: Wanted, protocol: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_servers_of_files_have_the_page_and_the_long_answers(tmp_path: Path) -> None:
+    write_files(tmp_path / "files")
+    found = {it.name: it.stat().st_size for it in (tmp_path / "files").rglob("*") if it.is_file()}
+    assert found == {"index.html": PAGE_BYTES, **{str(length): length for length in LONG_BYTES}}
+    assert {it.long_bytes for it in KINDS.values() if it.variant == "ack-withholding"} <= set(LONG_BYTES)
+
+
 def test_an_nginx_without_http_3_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "nginx"
     old.write_text("#!/bin/sh\necho 'nginx version: nginx/1.22.1' >&2\n")
@@ -153,6 +160,7 @@ def test_attacks_say_what_they_are() -> None:
         assert words[0] == it.kind
         assert after(words, f"--{it.dose}") == str(it.usual)
         assert after(words, "--target") == "127.0.0.1:1"
+        assert it.long_bytes == 0 or after(words, "--path") == f"/bytes/{it.long_bytes}"
 
 
 def test_what_a_control_lacks_is_what_the_server_can_be_made_to_lack() -> None:

@@ -194,7 +194,9 @@ class _Playing:
     def _attacker(self) -> Actor:
         attack = self._run.attack
         assert attack is not None
-        arguments = attack.kind.arguments(str(self._address), self._run.protocol, attack.dose, attack.seconds)
+        arguments = attack.kind.arguments(
+            str(self._address), self._run.protocol, attack.dose, attack.seconds, self._run.long_path
+        )
         command = [str(programs.program(programs.ATTACKER)), *arguments]
         return self._stage.start("attacker", command, cores={self._cores.attacker})
 

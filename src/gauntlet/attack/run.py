@@ -64,6 +64,8 @@ class Run:
     """What the server may take of a core; None: all of it."""
     client_at_s: float = 0.0
     attack_at_s: float = 0.0
+    long_path: str = ""
+    """Where the server has a long answer, for attacks that do not take it; empty: where those here have it."""
     at: Address | None = None
     """Where the server listens; None: at a port that is free."""
     more: tuple[str, ...] = ()

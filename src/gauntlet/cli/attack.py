@@ -72,6 +72,11 @@ def list_(json_: bool) -> None:
     help="Where it listens (default: a free port of 127.0.0.1, as {port}).",
 )
 @click.option(
+    "--long", "long_path", default="", metavar="PATH",
+    help="Where your server has an answer of 1 MB or more, for attacks that do not take it (default: "
+    "/bytes/1048576 and /bytes/10000000).",
+)  # fmt: skip
+@click.option(
     "--builtin", type=click.Choice(("own", "nginx", "caddy")), default="own", show_default=True,
     help="Without --server: which server.",
 )  # fmt: skip
@@ -165,6 +170,7 @@ def _asked(
     kinds: tuple[str, ...],
     command: str | None,
     listen: str | None,
+    long_path: str,
     builtin: str,
     protocols: tuple[str, ...],
     certificate: str,
@@ -191,6 +197,8 @@ def _asked(
     ]
     if listen is not None and command is None:
         raise UserError("--listen goes with --server; a built-in server listens at a port that is free.")
+    if long_path and (command is None or not long_path.startswith("/")):
+        raise UserError("--long goes with --server, and is a path that begins with /.")
     if command is not None and (defence != "off" or weakness):
         raise UserError("--defence and --weakness are of the built-in servers; leave them out with --server.")
     server = own_command.server(command, spoken) if command is not None else SERVERS[builtin]
@@ -211,6 +219,7 @@ def _asked(
         weakness=weakness,
         tight=command is None,
         of_a_core=None if share == 1 else share,
+        long_path=long_path,
         at=None if listen is None else address(listen),
     )
     return Asked(plain, chosen, spoken, {RATE: rate, HELD: held}, seconds)
