@@ -30,6 +30,13 @@ ALL = (
 )
 
 
+def drawn(all_of_them: Sequence[Found]) -> str:
+    """What the curves are drawn from."""
+    data = re.search(r'id="page-data">(.*?)</script>', attacked.html(all_of_them, ABOUT), re.DOTALL)
+    assert data is not None
+    return json.dumps(json.loads(data[1])["figures"]["curves"])
+
+
 def test_each_attack_has_its_verdict_and_why() -> None:
     text = Page(attacked.html(ALL, ABOUT)).text
     assert "1 of 3 attacks held, 1 broken, 1 invalid." in text
@@ -39,20 +46,14 @@ def test_each_attack_has_its_verdict_and_why() -> None:
 
 
 def test_a_run_that_tells_nothing_has_no_number_and_no_curve() -> None:
-    text = attacked.html(ALL, ABOUT)
-    data = re.search(r'id="page-data">(.*?)</script>', text, re.DOTALL)
-    assert data is not None
-    drawn = json.dumps(json.loads(data[1])["figures"]["curves"])
-    assert "flood over h3" in drawn and "header-drip over h3" in drawn
-    assert "flood-initial over h3" not in drawn
-    assert Page(text).text.count("–") >= 7
+    assert "flood over h3" in drawn(ALL) and "header-drip over h3" in drawn(ALL)
+    assert "flood-initial over h3" not in drawn(ALL)
+    assert Page(attacked.html(ALL, ABOUT)).text.count("–") >= 7
     nothing = attacked.html(ALL[2:], ABOUT)
     assert "chart-curves" not in nothing and "0 of 1 attack held, 0 broken, 1 invalid." in nothing
 
 
 def test_who_is_not_served_stays_in_the_curve_to_the_limit() -> None:
-    hit = ALL[1].attacked
-    steps = list(attacked._steps(attacked._curve(hit)))
-    assert steps[0][1:] == (1.0, 1.0, 1.0)
-    assert steps[-1][0] == hit.run.client.limit_s
-    assert steps[-1][1] == 0.2
+    """Of ten requests two were not served within 5 s."""
+    assert "header-drip over h3,attacked,5000,0.2," in drawn(ALL)
+    assert "header-drip over h3,left alone,5000,0," in drawn(ALL)
