@@ -74,7 +74,7 @@ class Kind:
     def arguments(
         self, target: str, protocol: str, dose: float, seconds: int, long_path: str = ""
     ) -> list[str]:
-        """What `gauntlet-attacker` is asked for; `long_path`: where the server has a long answer, unless where
+        """What `gauntlet-attacker` is asked for; `long_path`: where a server has a long answer, if not where
         the servers here have it.
         """
         variant = ["--variant", self.variant] if self.variant else []

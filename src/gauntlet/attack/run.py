@@ -65,7 +65,7 @@ class Run:
     client_at_s: float = 0.0
     attack_at_s: float = 0.0
     long_path: str = ""
-    """Where the server has a long answer, for attacks that do not take it; empty: where those here have it."""
+    """Where the server has a long answer, for attacks that do not take it; empty: where all here have it."""
     at: Address | None = None
     """Where the server listens; None: at a port that is free."""
     more: tuple[str, ...] = ()

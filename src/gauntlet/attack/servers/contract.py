@@ -25,8 +25,6 @@ PAGE_BYTES = 1000
 """What `/` has, of every server here."""
 
 
-
-
 def write_files(folder: Path) -> None:
     """Page and long answers of a server that serves files: the same as Gauntlet's own makes."""
     long = folder / "bytes"
