@@ -115,7 +115,7 @@ INITIAL = {"within": "payload", "offset": 0, "hex": "c000000001", "mask": "f0fff
 def test_sessions_that_a_retry_broke_keep_no_others_waiting(play: Play, tmp_path: Path, stack: str) -> None:
     """What the server has of a broken session stays half open for its idle time-out. Those behind quinn's
     were kept waiting, and one got its handle when it was over, which was a panic of the player."""
-    match = {**UP, "protocol": "udp", "bytes": [INITIAL], "every": 3}
+    match = {**UP, "protocol": "udp", "bytes": [INITIAL], "probability": 0.2}
     run = _run("run", stack, match, {"action": "retry"})
     fresh = {"message_size_bytes": 350, "interval_s": 1.0, "duration_s": 19.5, "connection": "fresh"}
     run["flows"][0].update(app="periodic", app_params=fresh)
