@@ -369,7 +369,29 @@ impl Guarded {
     }
 }
 
+/// The last part of a wait, a two hundredth: the kernel may end a poll later than it was to by a thousandth of its length
+/// (select_estimate_accuracy in fs/select.c).
+const SLEPT_SHARE: i64 = 200;
+
 impl Guarded {
+    /// Waits until there is something to read, or the other side has ended its half or broken off: then there is `true`.
+    /// At `until_ns` there is `false`.
+    pub(crate) fn wait_until_readable(&self, until_ns: i64) -> Result<bool, Failure> {
+        const DOING: &str = "the sender was between two messages";
+        let session = &self.session;
+        let clock = &session.ctx.clock;
+        let now_ns = clock.now_ns();
+        if now_ns >= until_ns {
+            return Ok(false);
+        }
+        let polled_ns = until_ns - (until_ns - now_ns) / SLEPT_SHARE;
+        let ready = session.wait_any(&[self.fd()], libc::POLLIN, now_ns, polled_ns, DOING)?;
+        if !ready {
+            clock.sleep_until(until_ns);
+        }
+        Ok(ready)
+    }
+
     /// As [`crate::Connection::wait_until_writable`].
     pub(crate) fn wait_until_writable(&self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.session.wait(self, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")

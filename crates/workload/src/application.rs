@@ -35,6 +35,11 @@ pub trait Application: Send + Sync {
         false
     }
 
+    /// Whether a session that broke is followed by another one between the same ends and ports.
+    fn opens_again(&self) -> bool {
+        false
+    }
+
     /// How long before the flow's start its sending half is to be at work.
     fn lead_ns(&self) -> i64 {
         0

@@ -62,6 +62,7 @@ mod log;
 mod one_session;
 mod outcome;
 mod payload;
+mod reopening;
 mod report;
 mod spec;
 mod verdicts;
