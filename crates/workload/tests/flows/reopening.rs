@@ -80,9 +80,9 @@ fn a_session_that_was_broken_off_is_followed_by_one_that_begins_with_the_next_me
     assert_eq!((after[0].verdict.as_str(), after[0].genuine), ("gap", Some(true)));
     assert!(after[1..].iter().all(|row| row.verdict == "accepted"), "{after:?}");
     assert_eq!(after[after.len() - 1].number, Some(7));
-    // It goes on at the interval and sends nothing in a hurry.
+    // It goes on at the interval, which the first message may have missed by a little, and sends nothing in a hurry.
     let sent: Vec<_> = after.iter().map(|row| row.stamp_ns.expect("it bears one")).collect();
-    assert!(sent[0] >= reopened[0].1 && sent[1] - sent[0] >= 50_000_000, "{sent:?}");
+    assert!(sent[0] >= reopened[0].1 && sent[1] - sent[0] >= 40_000_000, "{sent:?}");
     assert_eq!(report.result.sent_messages, 8);
 }
 
