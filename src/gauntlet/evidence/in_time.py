@@ -19,4 +19,4 @@ def in_time(trial: Trial) -> bool | None:
     interval_ns = round(trial.run.plan["flows"][trial.flow]["app_params"]["interval_s"] * 1e9)
     had_ns = [event.t_ns for event in course.events if event.accepted and event.t_ns < signal.t_ns]
     since_ns = max(had_ns, default=course.acted_ns - interval_ns)
-    return signal.t_ns <= since_ns + interval_ns + course.bound_ns
+    return bool(signal.t_ns <= since_ns + interval_ns + course.bound_ns)

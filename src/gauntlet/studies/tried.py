@@ -152,7 +152,7 @@ def _cells(experiments: Mapping[str, Iterable[Mapping[str, Any]]], act: str) -> 
 
 
 def _outcome(row: Mapping[str, Any]) -> Outcome:
-    early = row.get("told_in_time")
+    early = 0 if row["accepted_before"] else row.get("told_in_time")
     return Outcome(
         verdict=row["verdict"],
         trials=row["distinct"],
@@ -160,7 +160,7 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
         by=row["by"] or None,
         accepted_before=row["accepted_before"],
         told_after_s=row["told_after_s"],
-        told_in_time=None if early is None else early / row["trials"],
+        told_in_time=early / row["trials"] if row["by"] and early is not None else None,
     )
 
 
