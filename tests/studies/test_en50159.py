@@ -19,15 +19,13 @@ from gauntlet.experiment.threats import NONE
 from gauntlet.studies import ledger, studies
 from gauntlet.studies.model import Experiment
 from gauntlet.studies.summary import Summary
-from gauntlet.studies.tried import acts_of, tried
+from gauntlet.studies.tried import acts_of, cells, tried
 
 STUDY = studies()["en50159"]
 FEWEST = 1000
 """Trials that a cell has to have though two of its runs say nothing."""
 TRIED = [it for it in data.default().protocols if it.tried_as]
-NOT_FORGED = frozenset(
-    {"sctp", "sctp-tls", "restp", "restp-no-crc", "restp-protected", "rasta", "rasta-tls"}
-)
+NOT_FORGED = frozenset({"sctp", "sctp-tls", "restp", "restp-no-crc", "restp-protected", "rasta", "rasta-tls"})
 """Over these the node makes no packet that a receiver would look at."""
 PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "en50159.md").read_text(encoding="utf-8")
 TRANSPORTS = {
@@ -178,7 +176,7 @@ def test_an_experiment_is_told_by_its_name_from_those_of_other_rows(experiment: 
 
 def test_beside_a_cell_stand_trials_that_were_played_and_no_others() -> None:
     there = {(row["protocol"], "both-sides" in name, "0rtt" in name) for name, row in played()}
-    told = {protocol for protocol, _ in tried(data.default(), STUDY.summary)}
+    told = {protocol for protocol, _ in tried(cells(data.default(), STUDY.summary))}
     assert told == {it.id for it in TRIED if (it.tried_as, it.both_sides, it.early_data) in there}
 
 
@@ -211,8 +209,8 @@ def test_the_page_counts_what_transports_let_through() -> None:
     (_, *columns), _, *rows = _table("| unnoticed |")
     assert columns == list(TRANSPORTS)
     assert [name for name, *_ in rows] == list(UNNOTICED)
-    for name, *cells in rows:
-        for column, said in zip(columns, cells, strict=True):
+    for name, *said_of in rows:
+        for column, said in zip(columns, said_of, strict=True):
             for experiment, act, harm in UNNOTICED[name]:
                 every = came_to(experiment, TRANSPORTS[column], act)
                 through = counted(row for row in every if let_through(row, harm))
