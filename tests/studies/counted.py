@@ -29,6 +29,7 @@ def row(
         "trials": trials,
         "distinct": trials if distinct is None else distinct,
         "told_after_s": None,
+        "told_in_time": None,
     }
 
 

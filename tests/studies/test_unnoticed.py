@@ -91,3 +91,13 @@ def test_a_transport_notices_what_it_tells_before_the_application_acts(
     found = decide(tmp_path, told, at_most=0.01, noticed_by="transport")
     assert found.value == value
     assert found.verdict == (Verdict.NOT_REPRODUCED if value else Verdict.REPRODUCED)
+
+
+def test_what_the_application_refused_was_let_through_whichever_harm_is_asked(tmp_path: Path) -> None:
+    """It refused the changed message by its form, so it suffered no change: the message is missing."""
+    refused = {**row("detected and signalled", 400, harms="missing"), "by": "application"}
+    asked = {"harms": ["changed"], "at_most": 0.01}
+    assert decide(tmp_path, refused, **asked).value == 0.0
+    assert decide(tmp_path, refused, **asked, noticed_by="transport").value == 1.0
+    told = {**refused, "by": "transport"}
+    assert decide(tmp_path, told, **asked, noticed_by="transport").value == 0.0
