@@ -1,4 +1,4 @@
-"""Bursts of wrong bits that a CRC takes for right: none up to its own length, and exact shares of longer ones."""
+"""Bursts of wrong bits that a CRC takes for right: none up to its length, exact shares of longer ones."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -12,9 +12,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "residual-error.md").read_text(enco
 
 
 def passing(generator: int, length: int, start: int) -> Fraction:
-    """The share of bursts that pass, each pattern for itself: first and last bit are wrong, those between them
-    as may be.
-    """
+    """The share of bursts that pass, each pattern for itself: first and last bit are wrong."""
     patterns = range(1 << max(0, length - 2))
     ends = 1 | 1 << (length - 1)
     wrong = [(ends | pattern << 1) << start for pattern in patterns]

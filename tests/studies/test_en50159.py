@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from gauntlet.defences import data
-from gauntlet.evidence.verdict import INVALID, NOT_NOTICED, SIGNALLED, UNDISTURBED
+from gauntlet.evidence.verdict import DROPPED, INVALID, LATE, NOT_NOTICED, SIGNALLED, UNDETECTED, UNDISTURBED
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
 from gauntlet.experiment.threats import NONE
 from gauntlet.studies import ledger, studies
 from gauntlet.studies.model import Experiment
+from gauntlet.studies.rules.unnoticed import interval
 from gauntlet.studies.summary import Summary
 from gauntlet.studies.tried import acts_of, cells, tried
 
@@ -146,6 +147,19 @@ def test_acts_that_stand_beside_the_cells_are_those_that_are_played() -> None:
     assert {act for threat in data.default().threats for act in acts_of(threat.id)} == played
 
 
+def test_of_early_data_the_first_message_is_meant_and_when_it_goes_is_drawn() -> None:
+    starts, numbers = [], set()
+    for spec in runs("quic-0rtt"):
+        if (spec.link.threat, spec.factors["freshness"]) != ("deletion", False):
+            continue
+        plan = plan_run(spec)
+        starts += [flow["start_s"] for flow in plan["flows"]]
+        numbers |= {rule["match"]["nth"] for rule in plan["in_path"][0]["rules"]}
+    assert len(set(starts)) == len(starts) == 1050
+    assert numbers == {1}
+    assert "of `quic-0rtt` the first message is always meant" in PAGE
+
+
 def test_trials_of_a_cell_are_drawn_apart() -> None:
     """When a session begins and which message is meant differ from trial to trial."""
     cell = [
@@ -218,6 +232,83 @@ def test_the_page_counts_what_transports_let_through() -> None:
                 # Of UDP, which sends nothing again, a number is no answer there.
                 if column != "UDP" or not name.startswith("late"):
                     assert said == (words if every else "–"), (name, column, act)
+
+
+Where = tuple[str, str, str]
+"""Experiment, protocol and act."""
+RASTA, RASTA_TLS = ("threats", "rasta"), ("both-sides", "rasta-tls")
+SCTP_TLS: Where = ("threats", "tls-sctp", "corruption-repaired")
+COUNTS: list[tuple[str, list[tuple[Where, dict[str, Any]]]]] = [
+    ("Of one of the 20 the application's check of form told, so over TCP `gauntlet assess` counts {}",
+     [(("threats", "tcp-cubic", "corruption-two-bits"), {"verdict": UNDETECTED})]),
+    ("In records of TLS, with other draws, {} and {} had passed TCP's sum, of RaSTA over TLS {},",
+     [((name, protocol, "corruption-two-bits"), {"by": "transport"})
+      for name, protocol in (("both-sides", "tls-cubic"), ("threats", "tls-cubic"), RASTA_TLS)]),
+    ("{} of 1,050 messages of TLS over SCTP were missing and {} late, nobody told",
+     [(SCTP_TLS, {"verdict": DROPPED}), (SCTP_TLS, {"verdict": LATE})]),
+    ("T_max told of 2 s in {} of 1,050 trials", [((*RASTA_TLS, "delay"), {"by": "transport"})]),
+    ("(0 of {} unnoticed; 0 of {} in `threats`",
+     [(("rasta-delay", "rasta", "delay"), {"by": "transport"}), ((*RASTA, "delay"), {"by": "transport"})]),
+    ("and of 1 s (0 of {})", [(("rasta-delay", "rasta", "delay-short"), {"by": "transport"})]),
+    ("was acted on unnoticed in {} of 1,050 trials, as over SCTP and ResTP with CRC",
+     [(("forged-as-sender", "rasta", "masquerade-as-sender"), {"verdict": UNDETECTED})]),
+    ("ended it over TLS in {} of 1,050 trials, and over RaSTA over TLS in {};",
+     [(("threats", "tls-cubic", "corruption-repaired"), {"by": "transport"}),
+      ((*RASTA_TLS, "corruption-repaired"), {"by": "transport"})]),
+]  # fmt: skip
+"""By the page's words: what is counted, without freshness check."""
+
+
+@pytest.mark.parametrize(("words", "counts"), COUNTS, ids=[words for words, _ in COUNTS])
+def test_the_page_has_the_counts_of_the_summary(
+    words: str, counts: list[tuple[Where, dict[str, Any]]]
+) -> None:
+    numbers = [
+        counted(row for row in came_to(*where) if all(row[key] == it for key, it in of.items()))
+        for where, of in counts
+    ]
+    assert words.format(*(f"{number:,}" for number in numbers)) in PAGE
+
+
+def test_the_page_says_what_two_bits_are_by_calculation_and_within_what() -> None:
+    rows = came_to("threats", "tcp-cubic", "corruption-two-bits")
+    passed = counted(row for row in rows if let_through(row, "changed"))
+    low, high = interval(passed, 1050, 0.05)
+    share = 100 * passed / 1050
+    assert f"It was {passed} ({share:.1f} % [{100 * low:.2f} to {100 * high:.2f}])" in PAGE
+
+
+def test_the_page_says_how_much_changed_content_the_senders_freshness_check_leaves() -> None:
+    left = {
+        counted(row for row in came_to("as-sender", protocol, "corruption-as-sender", freshness=True)
+                if row["verdict"] == UNDETECTED)
+        for protocol in ("tls-cubic", "tls-sctp", "quic-quinn-cubic", "restp-protected")
+    }  # fmt: skip
+    assert [f"of which {count} of 1,050 remain" in PAGE for count in left] == [True]
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        ("T_max told of 2 s in 1,050 of 1,050 trials, after {} s", [(*RASTA_TLS, "delay")]),
+        (
+            "there the gap told after {} s, as for a lost one",
+            [
+                (*RASTA, "delay"),
+                (*RASTA, "deletion"),
+                ("rasta-delay", "rasta", "delay"),
+                ("rasta-delay", "rasta", "delay-short"),
+            ],
+        ),
+        (
+            "it told loss, exchange and damage after {} to {} s and made them good",
+            [(*RASTA, act) for act in ("deletion", "re-sequencing", "corruption", "corruption-repaired")],
+        ),
+    ],
+)
+def test_the_page_has_the_times_of_the_summary(words: str, where: list[Where]) -> None:
+    told = {f"{row['told_after_s']:.1f}" for it in where for row in came_to(*it)}
+    assert words.format(*sorted(told)) in PAGE
 
 
 def test_the_page_says_that_nobody_gave_an_alarm_where_nothing_happened() -> None:
