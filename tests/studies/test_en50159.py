@@ -270,7 +270,7 @@ def test_the_page_has_the_counts_of_the_summary(
     assert words.format(*(f"{number:,}" for number in numbers)) in PAGE
 
 
-def test_the_page_says_what_two_bits_are_by_calculation_and_within_what() -> None:
+def test_the_page_has_the_interval_of_two_bits() -> None:
     rows = came_to("threats", "tcp-cubic", "corruption-two-bits")
     passed = counted(row for row in rows if let_through(row, "changed"))
     low, high = interval(passed, 1050, 0.05)

@@ -140,7 +140,7 @@ def test_the_table_has_every_row_of_the_summary_and_fits_a_terminal(tmp_path: Pa
         "  no   prevented                   400",
         "deletion (threats)",
         "  no   silently dropped          1,050                       missing",
-        "  yes  signalled by application  1,030 0.42 s    50 %        missing",
+        "  yes  signalled by application  1,030 0.42 s  50.0 %        missing",
         "       invalid                      20",
         "control",
         "  no   undisturbed                 100",
