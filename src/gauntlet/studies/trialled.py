@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.evidence import is_new
+from gauntlet.evidence.in_time import in_time
 from gauntlet.evidence.trials import trials_of
 from gauntlet.evidence.verdict import INVALID
 from gauntlet.experiment.threats import APP
@@ -21,14 +22,16 @@ fresh message over a further one, and when, from that act: the middle and the lo
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
     """The factors of a cell, `COLUMNS`, `trials` (how many), `distinct` (how many of them are no copies of
-    another; none is counted of invalid ones) and `told_after_s` (the middle of the times from
-    the threat's first act to the first signal). Where a sender opens a further session once one has broken,
-    also `RECOVERY`. None where nobody sends safety messages.
+    another; none is counted of invalid ones), `told_after_s` (the middle of the times from
+    the threat's first act to the first signal) and `told_in_time` (of how many trials the first signal was in
+    time). Where a sender opens a further session once one has broken, also `RECOVERY`. None where nobody sends
+    safety messages.
     """
     counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
     distinct: Counter[tuple[tuple[str, Any], ...]] = Counter()
     seen: dict[tuple[tuple[str, Any], ...], set[int]] = defaultdict(set)
     told: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
+    early: Counter[tuple[tuple[str, Any], ...]] = Counter()
     stopped: Counter[tuple[tuple[str, Any], ...]] = Counter()
     recovered: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
     reopens = False
@@ -45,7 +48,9 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             if it.verdict != INVALID:
                 # Copies of each other come to the same, so they are always in one row.
                 distinct[key] += is_new(trial.identity, seen[key])
-            told[key] += [it.delay_s] if it.delay_s is not None else []
+            if it.delay_s is not None:
+                told[key].append(it.delay_s)
+                early[key] += bool(in_time(trial))
             if trial.reopens:
                 reopens = True
                 stopped[key] += trial.stop is not None
@@ -59,6 +64,7 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
                 "trials": count,
                 "distinct": distinct[key],
                 "told_after_s": float(np.median(told[key])) if told[key] else None,
+                "told_in_time": early[key] if told[key] else None,
                 **(_recovery(stopped[key], recovered[key]) if reopens else {}),
             }
             for key, count in counted.items()
