@@ -6,6 +6,7 @@ use netlab::Network;
 use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
+use crate::flows::Flow;
 use crate::plan::{FIRST_PORT, FIRST_SOURCE_PORT};
 
 /// What is added to the ports of a run's first flow; its plan was checked to have at most
@@ -17,6 +18,29 @@ fn number(index: usize) -> u16 {
 /// The port from which a flow's sender sends.
 pub fn source_port(index: usize) -> u16 {
     FIRST_SOURCE_PORT + number(index)
+}
+
+/// The ports of each flow's further sessions, behind those from which flows send.
+///
+/// # Errors
+/// There are not as many.
+pub fn further_ports(flows: &[Flow]) -> Result<Vec<Vec<u16>>> {
+    let mut next = u32::from(FIRST_SOURCE_PORT) + flows.len() as u32;
+    let mut ports = Vec::with_capacity(flows.len());
+    for flow in flows {
+        let end = next.saturating_add(flow.further_sessions());
+        ports.push((next..end).map_while(|port| u16::try_from(port).ok()).collect());
+        next = end;
+    }
+    let most = u32::from(u16::MAX) + 1;
+    if next > most {
+        return Err(Failure::new(format!(
+            "its flows may have {} further sessions, and there are ports for {}; give them fewer with `reopen_most`",
+            next - u32::from(FIRST_SOURCE_PORT) - flows.len() as u32,
+            most - u32::from(FIRST_SOURCE_PORT) - flows.len() as u32
+        )));
+    }
+    Ok(ports)
 }
 
 /// The port at which a flow's session is waited for.

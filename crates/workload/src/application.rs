@@ -35,9 +35,9 @@ pub trait Application: Send + Sync {
         false
     }
 
-    /// Whether a session that broke is followed by another one between the same ends and ports.
-    fn opens_again(&self) -> bool {
-        false
+    /// How many further sessions there may be, each behind one that broke.
+    fn further_sessions(&self) -> u32 {
+        0
     }
 
     /// How long before the flow's start its sending half is to be at work.

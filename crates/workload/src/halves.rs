@@ -42,7 +42,7 @@ fn open_session(flow: &Flow, mut ctx: Context) -> io::Result<Session> {
         // The kernel keeps a port that was used for a while, so each session takes another one.
         ctx.source.set_port(0);
     }
-    if flow.app.opens_again() {
+    if flow.app.further_sessions() > 0 {
         // A stream in the capture is that of one session.
         ctx.wire = false;
     }

@@ -1,5 +1,5 @@
-//! Further sessions of a flow whose session broke: its sender waits for a stated time and opens the next one between the
-//! same ends and ports, so often at most. Each end learns of the end as it would without a laboratory: by what its own
+//! Further sessions of a flow whose session broke: its sender waits for a stated time and opens the next one from a port
+//! of its own, so often at most. Each end learns of the end as it would without a laboratory: by what its own
 //! transport tells it.
 //!
 //! ```text
@@ -54,12 +54,17 @@ pub(crate) fn send_over_sessions(
                 return Err(failure);
             }
             let now_ns = session.ctx.clock.now_ns();
+            // Nothing stands where everything has been handed over.
+            if !left(&result.sent) {
+                return Err(failure);
+            }
             result.judged.push(Judged::event(ENDED, now_ns, format!("session {number}")));
-            if number > reopening.most || !left(&result.sent) {
+            if number > reopening.most {
                 return Err(failure);
             }
             result.judged.push(Judged::event("session", now_ns, failure.to_string()));
             session.pause_until(now_ns + reopening.after_ns)?;
+            session.begin_further();
         }
         Ok(())
     });

@@ -87,7 +87,7 @@ impl FlowReport {
         };
         // Where each message has a session of its own, one that fails is its own outcome and not the flow's; and where
         // another session follows, what the one before had not delivered is lost.
-        let several = flow.app.opens_many_sessions() || flow.app.opens_again();
+        let several = flow.app.opens_many_sessions() || flow.app.further_sessions() > 0;
         let service = if several { Service::Datagrams } else { flow.stack.service() };
         let failure = session
             .failure()

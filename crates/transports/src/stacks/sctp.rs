@@ -245,8 +245,9 @@ const LONGEST_MESSAGE_BYTES: usize = (1 << 14) + 256 + 5;
 
 impl StreamCarrier for Sctp {
     fn at_source(&self, session: &Session) -> Result<Socket, Failure> {
-        let socket = self.open(session.ctx.source)?;
-        self.add_homes(&socket, session.ctx.source, &session.ctx.source_further)?;
+        let source = session.source();
+        let socket = self.open(source)?;
+        self.add_homes(&socket, source, &session.ctx.source_further)?;
         Ok(socket)
     }
 

@@ -162,8 +162,8 @@ impl Application for Safety {
         check_count("safety", "duration_s", self.count)
     }
 
-    fn opens_again(&self) -> bool {
-        self.reopening.is_some()
+    fn further_sessions(&self) -> u32 {
+        self.reopening.map_or(0, |reopening| reopening.most)
     }
 
     fn lead_ns(&self) -> i64 {
