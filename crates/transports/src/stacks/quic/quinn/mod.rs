@@ -35,7 +35,6 @@ use super::credentials::{Credentials, PROTOCOL, TlsOptions};
 use super::driver::Driver;
 use super::idle_timeout;
 use super::socket::UdpSocket;
-use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
 use crate::params::{Buffers, nanoseconds, parse_params};

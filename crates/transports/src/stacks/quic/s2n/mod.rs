@@ -32,7 +32,6 @@ use super::credentials::{Credentials, TlsOptions};
 use super::driver::Driver;
 use super::idle_timeout;
 use super::socket::UdpSocket;
-use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::params::{Buffers, parse_params};
 use crate::secure::{Fault, SERVER_NAME};
