@@ -117,9 +117,9 @@ pub(crate) fn receive_over_sessions(
     let mut failed_ns = None;
     loop {
         let counts = std::mem::take(&mut result.counts);
-        let served = listener.accept().and_then(|mut connection| {
-            receive_over(connection.as_mut(), session, result, receive)
-        });
+        let served = listener
+            .accept()
+            .and_then(|mut connection| receive_over(connection.as_mut(), session, result, receive));
         for (name, many) in counts {
             *result.counts.entry(name).or_default() += many;
         }

@@ -408,7 +408,9 @@ impl Connection for SctpConnection {
                 Ok(0) => return Err(ended_by_the_other_side()),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == ErrorKind::NotConnected => return Err(ended_by_the_other_side()),
+                Err(error) if error.kind() == ErrorKind::NotConnected => {
+                    return Err(ended_by_the_other_side());
+                }
                 Err(error) => return Err(self.broken("waiting for the next message", &error)),
             }
         }

@@ -73,7 +73,10 @@ fn a_session_that_was_broken_off_is_followed_by_one_that_begins_with_the_next_me
     // Each end was told by its own transport.
     let told: Vec<_> = events(&report, "session").into_iter().map(|(what, _)| what).collect();
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told.contains(&"the sender ended the session after 50 of the 160 bytes of a message"), "{told:?}");
+    assert!(
+        told.contains(&"the sender ended the session after 50 of the 160 bytes of a message"),
+        "{told:?}"
+    );
     let messages: Vec<_> = report.judged.iter().filter(|row| row.event == "message").collect();
     let (before, after) = messages.split_at(messages.partition_point(|row| row.t_ns < ended[0].1));
     assert_eq!(before.iter().map(|row| row.number).collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);

@@ -112,11 +112,14 @@ impl Channels for Datagrams {
                         return Err(failure);
                     }
                     let peer = channel.peer;
-                    if let Some(from) = datagram.from.filter(|from| same_end(&(*from).into(), peer)) {
-                        // What is left of a session before comes in, but is not answered.
-                        if channel.to.is_none_or(|to| self.session.is_as_late(from.port(), to.port())) {
-                            channel.to = Some(from);
-                        }
+                    // What is left of a session before comes from where the channel no longer is.
+                    let to = channel.to;
+                    let present = |from: &SocketAddr| {
+                        to.is_none_or(|to| self.session.is_as_late(from.port(), to.port()))
+                    };
+                    let ours = datagram.from.filter(|from| same_end(&(*from).into(), peer));
+                    if let Some(from) = ours.filter(present) {
+                        channel.to = Some(from);
                         take(number, datagram.bytes);
                     }
                 }
