@@ -45,7 +45,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Stop:
-    """A session that was over before everything was sent."""
+    """A session that was over when its sender had messages left. One that breaks later stops nothing."""
 
     ended_ns: int
     """When its sender gave it up."""
