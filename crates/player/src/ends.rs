@@ -61,3 +61,45 @@ pub fn address(network: &Network, node: &str) -> Result<IpAddr> {
         Failure::new(format!("node \"{node}\" has no address, so nothing can be sent from or to it"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn flows(reopen_most: &[Option<u32>]) -> Vec<Flow> {
+        let flow = |most: &Option<u32>| {
+            let mut params =
+                json!({"kind": "movement-authority", "interval_s": 1.0, "duration_s": 4.0, "bound_s": 0.5});
+            if let Some(most) = most {
+                params["reopen_after_s"] = Value::from(1.0);
+                params["reopen_most"] = Value::from(*most);
+            }
+            let spec = json!({"id": "f", "stack": "tcp", "stack_params": {"congestion_control": "cubic"},
+                              "app": "safety", "app_params": params, "from": "a", "to": "b", "start_s": 0.0});
+            let spec: FlowSpec =
+                serde_json::from_value(spec).expect("the flow of the tests is written correctly");
+            Flow::check(&spec).expect("it makes sense")
+        };
+        reopen_most.iter().map(flow).collect()
+    }
+
+    #[test]
+    fn each_further_session_has_a_port_that_no_other_session_has() {
+        let found = further_ports(&flows(&[Some(2), None, Some(1)])).expect("there are as many");
+        assert_eq!(found, [vec![40_003, 40_004], vec![], vec![40_005]]);
+    }
+
+    #[test]
+    fn as_many_as_there_are_ports_and_no_more() {
+        let found = further_ports(&flows(&[Some(25_535)])).expect("there are as many");
+        assert_eq!((found[0].len(), found[0].last()), (25_535, Some(&65_535)));
+        let failure = further_ports(&flows(&[Some(25_536)])).expect_err("one is lacking");
+        assert_eq!(
+            failure.to_string(),
+            "its flows may have 25536 further sessions, and there are ports for 25535; give them fewer with \
+             `reopen_most`"
+        );
+    }
+}

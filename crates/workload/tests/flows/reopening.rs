@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 use transports::Context;
-use workload::{FlowReport, join, prepare_apart};
+use workload::{FlowReport, join, join_alone, prepare_apart};
 
 use crate::common::{context, flow, ok, reason, run};
 use crate::places::free_place;
@@ -27,10 +27,12 @@ fn events<'a>(report: &'a FlowReport, event: &str) -> Vec<(&'a str, i64)> {
 }
 
 /// Stands between sender and receiver: passes so many octets of the first connection on and breaks it off, and then all of
-/// the second one.
-fn pass_on(between: TcpListener, to: SocketAddr, first_octets: usize) {
+/// the second one. From which ports the two came.
+fn pass_on(between: TcpListener, to: SocketAddr, first_octets: usize) -> Vec<u16> {
+    let mut ports = Vec::new();
     for most in [first_octets, usize::MAX] {
-        let (mut sender, _) = between.accept().expect("the sender connects");
+        let (mut sender, from) = between.accept().expect("the sender connects");
+        ports.push(from.port());
         let mut receiver = TcpStream::connect(to).expect("the receiver listens");
         let (mut passed, mut buffer) = (0, [0; 4096]);
         while passed < most {
@@ -45,6 +47,7 @@ fn pass_on(between: TcpListener, to: SocketAddr, first_octets: usize) {
             passed += taken;
         }
     }
+    ports
 }
 
 #[test]
@@ -54,16 +57,19 @@ fn a_session_that_was_broken_off_is_followed_by_one_that_begins_with_the_next_me
     let between = TcpListener::bind(free_place()).expect("a place is free");
     // Whoever stands between connects from a place of its own.
     let far = Context { source: (Ipv4Addr::UNSPECIFIED, 0).into(), ..near.clone() };
-    let near = Context { destination: between.local_addr().expect("it is bound"), ..near };
+    let further_ports = vec![free_place().port()];
+    let ports = [near.source.port(), further_ports[0]];
+    let near = Context { destination: between.local_addr().expect("it is bound"), further_ports, ..near };
     let check = || spec.check().expect("a flow of the tests makes sense");
     let (server, _) = prepare_apart(check(), far.clone()).expect("descriptors are left");
     let (_, client) = prepare_apart(check(), near).expect("descriptors are left");
     let report = std::thread::scope(|scope| {
         let receiving = scope.spawn(|| server.run());
         server.session().wait_until_listening().expect("it listens");
-        scope.spawn(|| pass_on(between, far.destination, 3 * MESSAGE_BYTES + 50));
+        let passing = scope.spawn(|| pass_on(between, far.destination, 3 * MESSAGE_BYTES + 50));
         let sent = client.run_alone();
         let received = receiving.join().expect("the receiver does not panic");
+        assert_eq!(passing.join().expect("nobody else connects"), ports);
         join((server.clone(), received), (client.clone(), sent))
     });
     ok(&report);
@@ -87,6 +93,28 @@ fn a_session_that_was_broken_off_is_followed_by_one_that_begins_with_the_next_me
     let sent: Vec<_> = after.iter().map(|row| row.stamp_ns.expect("it bears one")).collect();
     assert!(sent[0] >= reopened[0].1 && sent[1] - sent[0] >= 40_000_000, "{sent:?}");
     assert_eq!(report.result.sent_messages, 8);
+}
+
+#[test]
+fn a_session_that_breaks_when_nothing_is_left_to_be_sent_is_no_end() {
+    let params = authorities(json!({"duration_s": 0.05}));
+    let spec = flow("tcp", json!({"congestion_control": "cubic"}), "safety", params);
+    let near = context();
+    let between = TcpListener::bind(free_place()).expect("a place is free");
+    let near = Context { destination: between.local_addr().expect("it is bound"), ..near };
+    let check = spec.check().expect("a flow of the tests makes sense");
+    let (_, client) = prepare_apart(check, near).expect("descriptors are left");
+    let report = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut sender, _) = between.accept().expect("the sender connects");
+            // Closed with an octet that nobody has read, a connection is reset.
+            sender.read_exact(&mut [0; MESSAGE_BYTES - 1]).expect("its one message comes");
+        });
+        let sent = client.run_alone();
+        join_alone((client.clone(), sent))
+    });
+    let told: Vec<_> = report.judged.iter().map(|row| row.event.as_str()).collect();
+    assert_eq!(told, ["session"], "{:?}", report.judged);
 }
 
 #[test]
