@@ -55,8 +55,8 @@ class Claims:
 
     @cached_property
     def ports(self) -> Ports:
-        """Those of its packets; programs choose theirs, and more than one, as MPTCP does for further subflows.
-        Of a sender that opens further sessions each has its own."""
+        """Those of its packets; programs choose theirs, and more than one, as MPTCP does for further
+        subflows. Of a sender that opens further sessions each has its own."""
         if self.stack == "external":
             return Ports(None, None)
         source, destination = (_port(self.told[end]) for end in ("source", "destination"))

@@ -38,8 +38,8 @@ class Cell:
     stops: int = 0
     """Trials in which a session ended once the threat had acted."""
     recoveries_s: list[float] = field(default_factory=list)
-    """Of these, from the threat's first act until the application had a fresh message again; those in which it
-    never had are not among them."""
+    """Of these, from the threat's first act until the application had a fresh message again; those in which
+    it never had are not among them."""
 
     @property
     def control(self) -> bool:

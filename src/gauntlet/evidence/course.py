@@ -50,8 +50,8 @@ class Stop:
     ended_ns: int
     """When its sender gave it up."""
     recovered_ns: int | None
-    """When the application had the first fresh message over a further session: as it was sent, within the bound
-    and not had before. None: it never did."""
+    """When the application had the first fresh message over a further session: as it was sent, within the
+    bound and not had before. None: it never did."""
 
 
 @dataclass(frozen=True)

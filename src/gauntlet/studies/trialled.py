@@ -16,16 +16,16 @@ from gauntlet.results.reader import Results
 COLUMNS = ("verdict", "harms", "by", "accepted_before")
 """What a trial came to (`gauntlet.evidence.verdict`); harms are joined by commas."""
 RECOVERY = ("stopped", "recovered", "recovered_after_s", "recovered_within_s")
-"""In how many of them a session ended once the threat had acted, after how many of these the application had a
-fresh message over a further one, and when, from that act: the middle and the longest of the times."""
+"""In how many of them a session ended once the threat had acted, after how many of these the application had
+a fresh message over a further one, and when, from that act: the middle and the longest of the times."""
 
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
     """The factors of a cell, `COLUMNS`, `trials` (how many), `distinct` (how many of them are no copies of
     another; none is counted of invalid ones), `told_after_s` (the middle of the times from
     the threat's first act to the first signal) and `told_in_time` (of how many trials the first signal was in
-    time). Where a sender opens a further session once one has broken, also `RECOVERY`. None where nobody sends
-    safety messages.
+    time). Where a sender opens a further session once one has broken, also `RECOVERY`. None where nobody
+    sends safety messages.
     """
     counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
     distinct: Counter[tuple[tuple[str, Any], ...]] = Counter()
