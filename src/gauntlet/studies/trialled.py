@@ -18,16 +18,16 @@ COLUMNS = ("verdict", "harms", "by", "accepted_before")
 
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
-    """The factors of a cell, `COLUMNS`, `trials` (how many), `distinct` (how many of them are no copies of
-    another; none is counted of invalid ones), `told_after_s` (the middle of the times from
-    the threat's first act to the first signal) and `told_in_time` (of how many trials the first signal was in
-    time). None where nobody sends safety messages.
+    """The factors of a cell, `COLUMNS`, `trials` (how many), `told_in_time` (in how many of them the
+    first signal was in time; None where nobody was told), `distinct` (how many of them are no copies of
+    another; none is counted of invalid ones) and `told_after_s` (the middle of the times from
+    the threat's first act to the first signal). None where nobody sends safety messages.
     """
     counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    early: Counter[tuple[tuple[str, Any], ...]] = Counter()
     distinct: Counter[tuple[tuple[str, Any], ...]] = Counter()
     seen: dict[tuple[tuple[str, Any], ...], set[int]] = defaultdict(set)
     told: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
-    early: Counter[tuple[tuple[str, Any], ...]] = Counter()
     for run in results.runs():
         if run.id not in wanted or not run.ok or not any(flow["app"] == APP for flow in run.spec["flows"]):
             continue
@@ -38,12 +38,11 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             came = (it.verdict, ", ".join(it.harms), it.by or "", it.accepted_before)
             key = tuple({**factors, **dict(zip(COLUMNS, came, strict=True))}.items())
             counted[key] += 1
+            early[key] += bool(in_time(trial))
             if it.verdict != INVALID:
                 # Copies of each other come to the same, so they are always in one row.
                 distinct[key] += is_new(trial.identity, seen[key])
-            if it.delay_s is not None:
-                told[key].append(it.delay_s)
-                early[key] += bool(in_time(trial))
+            told[key] += [it.delay_s] if it.delay_s is not None else []
     if not counted:
         return None
     return pa.Table.from_pylist(
@@ -51,9 +50,9 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             {
                 **dict(key),
                 "trials": count,
+                "told_in_time": early[key] if told[key] else None,
                 "distinct": distinct[key],
                 "told_after_s": float(np.median(told[key])) if told[key] else None,
-                "told_in_time": early[key] if told[key] else None,
             }
             for key, count in counted.items()
         ]
