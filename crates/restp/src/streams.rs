@@ -3,6 +3,7 @@
 //! A profile with [`Ordering::Streams`](crate::profile::Ordering::Streams) at both ends gives a connection streams in the
 //! place of messages.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
