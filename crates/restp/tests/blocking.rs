@@ -69,7 +69,10 @@ fn a_path_is_opened_and_its_events_come_without_a_runtime() {
     }
     let limit = Duration::from_millis(20);
     outgoing.set_read_timeout(Some(limit));
-    assert!(matches!(outgoing.next_event(), Err(Error::TimedOut(after)) if after == limit), "nothing happens");
+    assert!(
+        matches!(outgoing.next_event(), Err(Error::TimedOut(after)) if after == limit),
+        "nothing happens"
+    );
     outgoing.abort();
     assert_eq!(outgoing.next_event().unwrap(), None);
 }
