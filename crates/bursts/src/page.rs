@@ -236,7 +236,7 @@ mod tests {
         let grid = Grid::registered();
         let cells = grid.cells();
         let later = cells.iter().find(|cell| cell.size_bytes != cells[0].size_bytes).unwrap();
-        let tries = |stack: &str, cell: Cell, seconds: [Option<f64>; 3]| {
+        let tries = |stack: &'static str, cell: Cell, seconds: [Option<f64>; 3]| {
             (1..).zip(seconds).map(move |(seed, seconds)| Transfer {
                 stack: stack.into(),
                 cell,
