@@ -98,6 +98,36 @@ fn a_report_of_what_was_never_sent_is_ignored() {
     }
 }
 
+// R-ACK-7, R-ERR-1
+#[test]
+fn of_a_greedy_report_sixteen_blocks_are_looked_at() {
+    // The first report shows that nothing but the place is wrong with the block of the second.
+    for (place, believed) in [(15, true), (16, false)] {
+        let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+        let (there, back) = pair.links[0];
+        let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 200);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        pair.net.add_rule(back, DropRule::first(3, has_payload));
+        for _ in 0..3 {
+            pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
+        }
+        pair.net.run_for(MS * 8);
+        // Each of a hundred blocks costs a walk over what it names. All but one name the last packet.
+        let last = newest_number(&of_server);
+        let block = |number| SackBlock { left: number, right: number }.to_wire();
+        let mut blocks = vec![block(last); 100];
+        blocks[place] = block(last.wrapping_sub(1));
+        let blocks = blocks.leak();
+        pair.net.inject(forged(&of_client, |packet| packet.report = Report::Sack(SackBlocks::new(blocks))));
+        pair.net.run_for(Duration::from_secs(20));
+        let got: usize = pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum();
+        // What is believed to have arrived is not sent again.
+        assert_eq!(got, if believed { 1000 } else { 2000 }, "place {place}");
+    }
+}
+
 // H2, R-MP-3
 #[test]
 fn a_join_whose_proof_is_wrong_becomes_no_path() {
