@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from gauntlet.defences import data
-from gauntlet.evidence.verdict import DROPPED, INVALID, LATE, NOT_NOTICED, PREVENTED, SIGNALLED, UNDETECTED, UNDISTURBED
+from gauntlet.evidence.verdict import (
+    DROPPED,
+    INVALID,
+    LATE,
+    NOT_NOTICED,
+    PREVENTED,
+    SIGNALLED,
+    UNDETECTED,
+    UNDISTURBED,
+)
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
@@ -259,12 +268,14 @@ COUNTS: list[tuple[str, list[tuple[Where, dict[str, Any]]]]] = [
     ("ended it over TLS in {} of 1,050 trials, and over RaSTA over TLS in {};",
      [(("threats", "tls-cubic", "corruption-repaired"), {"by": "transport"}),
       ((*RASTA_TLS, "corruption-repaired"), {"by": "transport"})]),
-    ("of two bits {} of 1,050 were acted on unnoticed, and {} more only the application's check of form found",
+    ("{} of 1,050 were acted on unnoticed, and {} more only the application's check of form found",
      [((*NO_CRC, "corruption-two-bits"), {"verdict": UNDETECTED}),
       ((*NO_CRC, "corruption-two-bits"), {"by": "application"})]),
     ("where the sum was made right {}, and {} more (of {} ResTP told, and {} came right all the same)",
      [((*NO_CRC, "corruption-repaired"), of)
-      for of in ({"verdict": UNDETECTED}, {"by": "application"}, {"by": "transport"}, {"verdict": PREVENTED})]),
+      for of in (
+          {"verdict": UNDETECTED}, {"by": "application"}, {"by": "transport"}, {"verdict": PREVENTED}
+      )]),
 ]  # fmt: skip
 """By the page's words: what is counted, without freshness check."""
 
