@@ -142,9 +142,24 @@ def test_the_table_has_every_row_of_the_summary_and_fits_a_terminal(tmp_path: Pa
         "  no   silently dropped          1,050                       missing",
         "  yes  signalled by application  1,030 0.42 s  50.0 %        missing",
         "       invalid                      20",
-        "control",
+        "no threat (threats)",
         "  no   undisturbed                 100",
         "",
     ]
     assert lines[lines.index("UDP: what trials came to") + 1] == "not tried."
     assert "no safety integrity level" in " ".join(lines)
+
+
+def test_the_table_names_the_experiment_of_each_control(tmp_path: Path) -> None:
+    """Rows of two experiments under one heading read as one cell."""
+    alone = {**row("undisturbed", 100), "threat": "none"}
+    checked = {**row("undisturbed", 1049, freshness=True), "threat": "none"}
+    experiments = {"control": part(alone), "control-thousand": part(checked)}
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    lines = printed(tmp_path, "sctp")
+    assert [" ".join(line.split()) for line in lines[2 : lines.index("")]] == [
+        "no threat (control)",
+        "no undisturbed 100",
+        "no threat (control-thousand)",
+        "yes undisturbed 1,049",
+    ]

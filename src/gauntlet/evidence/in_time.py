@@ -7,6 +7,8 @@ from gauntlet.evidence.verdict import SIGNALLED, Verdict
 
 def in_time(trial: Trial) -> bool | None:
     """`told_in_time` of a trial."""
+    if trial.verdict.verdict != SIGNALLED:
+        return None
     interval_s = trial.run.plan["flows"][trial.flow]["app_params"]["interval_s"]
     return told_in_time(trial.course, trial.verdict, round(interval_s * 1e9))
 

@@ -21,17 +21,17 @@ a fresh message over a further one, and when, from that act: the middle and the 
 
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
-    """The factors of a cell, `COLUMNS`, `trials` (how many), `distinct` (how many of them are no copies of
-    another; none is counted of invalid ones), `told_after_s` (the middle of the times from
-    the threat's first act to the first signal) and `told_in_time` (of how many trials the first signal was in
-    time). Where a sender opens a further session once one has broken, also `RECOVERY`. None where nobody
-    sends safety messages.
+    """The factors of a cell, `COLUMNS`, `trials` (how many), `told_in_time` (in how many of them the
+    first signal was in time; None where nobody was told), `distinct` (how many of them are no copies of
+    another; none is counted of invalid ones) and `told_after_s` (the middle of the times from
+    the threat's first act to the first signal). Where a sender opens a further session once one has broken,
+    also `RECOVERY`. None where nobody sends safety messages.
     """
     counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    early: Counter[tuple[tuple[str, Any], ...]] = Counter()
     distinct: Counter[tuple[tuple[str, Any], ...]] = Counter()
     seen: dict[tuple[tuple[str, Any], ...], set[int]] = defaultdict(set)
     told: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
-    early: Counter[tuple[tuple[str, Any], ...]] = Counter()
     stopped: Counter[tuple[tuple[str, Any], ...]] = Counter()
     recovered: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
     reopens = False
@@ -45,12 +45,11 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             came = (it.verdict, ", ".join(it.harms), it.by or "", it.accepted_before)
             key = tuple({**factors, **dict(zip(COLUMNS, came, strict=True))}.items())
             counted[key] += 1
+            early[key] += bool(in_time(trial))
             if it.verdict != INVALID:
                 # Copies of each other come to the same, so they are always in one row.
                 distinct[key] += is_new(trial.identity, seen[key])
-            if it.delay_s is not None:
-                told[key].append(it.delay_s)
-                early[key] += bool(in_time(trial))
+            told[key] += [it.delay_s] if it.delay_s is not None else []
             if trial.reopens:
                 reopens = True
                 stopped[key] += trial.stop is not None
@@ -62,9 +61,9 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             {
                 **dict(key),
                 "trials": count,
+                "told_in_time": early[key] if told[key] else None,
                 "distinct": distinct[key],
                 "told_after_s": float(np.median(told[key])) if told[key] else None,
-                "told_in_time": early[key] if told[key] else None,
                 **(_recovery(stopped[key], recovered[key]) if reopens else {}),
             }
             for key, count in counted.items()

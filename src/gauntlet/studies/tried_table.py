@@ -71,7 +71,8 @@ def _table(cells: Iterable[Cell]) -> Table:
 
 def _heading(cell: Cell) -> str:
     """The act, and where it was played."""
-    return "control" if cell.act == NONE else f"{cell.act} ({cell.experiment})"
+    act = "no threat" if cell.act == NONE else cell.act
+    return f"{act} ({cell.experiment})"
 
 
 def _outcome(it: Outcome) -> Iterator[str]:
