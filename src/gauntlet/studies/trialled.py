@@ -16,8 +16,9 @@ from gauntlet.results.reader import Results
 COLUMNS = ("verdict", "harms", "by", "accepted_before")
 """What a trial came to (`gauntlet.evidence.verdict`); harms are joined by commas."""
 RECOVERY = ("stopped", "recovered", "recovered_after_s", "recovered_within_s")
-"""In how many of them a session ended once the threat had acted, after how many of these the application had
-a fresh message over a further one, and when, from that act: the middle and the longest of the times."""
+"""In how many of them, copies left out, a session ended once the threat had acted, after how many of these
+the application had a fresh message over a further one, and when, from that act: the middle and the longest of
+the times."""
 
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
@@ -46,13 +47,14 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             key = tuple({**factors, **dict(zip(COLUMNS, came, strict=True))}.items())
             counted[key] += 1
             early[key] += bool(in_time(trial))
-            if it.verdict != INVALID:
-                # Copies of each other come to the same, so they are always in one row.
-                distinct[key] += is_new(trial.identity, seen[key])
             told[key] += [it.delay_s] if it.delay_s is not None else []
-            if trial.reopens:
-                reopens = True
-                stopped[key] += trial.stop is not None
+            reopens |= trial.reopens
+            # Copies of each other come to the same, so they are always in one row.
+            if it.verdict == INVALID or not is_new(trial.identity, seen[key]):
+                continue
+            distinct[key] += 1
+            if trial.stop is not None:
+                stopped[key] += 1
                 recovered[key] += [trial.recovery_s] if trial.recovery_s is not None else []
     if not counted:
         return None
