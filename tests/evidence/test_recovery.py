@@ -75,7 +75,7 @@ class _Known(Trial):
     """A trial whose course is given."""
 
     def __init__(self, course: Course, *, threat: str = "changed", trusted: bool = True) -> None:
-        plan = {"id": "f0", "app_params": {"reopen_after_s": 1.0}}
+        plan = {"id": "f0", "app_params": {"interval_s": 1.0, "reopen_after_s": 1.0}}
         run = SimpleNamespace(
             trusted=trusted,
             ok=True,
