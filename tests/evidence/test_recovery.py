@@ -1,4 +1,4 @@
-"""What a stop costs: from the threat's act until the application has a fresh message over a further session."""
+"""What a stop costs: from the threat's act until a further session brings the application a fresh message."""
 
 from types import SimpleNamespace
 from typing import Any, cast

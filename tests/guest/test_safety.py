@@ -223,11 +223,18 @@ def test_the_same_seed_gives_the_same_bytes(play: Play, tmp_path: Path) -> None:
 REOPENED = """
 experiment = { name = "reopened", repetitions = 1 }
 scenario = { name = "constant", rate = "2Mbit/s", delay = "20ms" }
-workload = { app = "safety", kind = "movement-authority", interval = "1s", bound = "500ms", duration = "8s", reopen_after = "1s" }
 threat = [
     { name = "gone", kind = "deletion", message = 3, attacker = "random-fault" },
     { name = "changed", kind = "corruption", message = 3, checksums = "repair" },
 ]
+
+[workload]
+app = "safety"
+kind = "movement-authority"
+interval = "1s"
+bound = "500ms"
+duration = "8s"
+reopen_after = "1s"
 
 [matrix]
 protocols = ["tcp-cubic", "tls-cubic", "tls-sctp", "quic-quinn-cubic", "rasta-tls"]
@@ -239,9 +246,7 @@ threat = ["none", "gone", "changed"]
 def test_a_session_that_damage_broke_is_opened_again_and_the_time_until_a_fresh_message_is_known(
     tmp_path: Path,
 ) -> None:
-    played = {
-        (trial.threat, trial.factors["protocol"]): trial for trial in played_trials(REOPENED, tmp_path)
-    }
+    played = {(trial.threat, trial.factors["protocol"]): trial for trial in played_trials(REOPENED, tmp_path)}
     broken = {("changed", protocol) for protocol in (TLS, "tls-sctp", "rasta-tls")}
     assert {place for place, trial in played.items() if trial.stop is not None} == broken
     for trial in played.values():

@@ -359,6 +359,43 @@ def test_the_page_says_that_nobody_gave_an_alarm_in_a_thousand_sessions_either()
     assert all({row["freshness"] for row in rows} == {0, 1} for rows in nothing.values())
 
 
+ENDED = {
+    "TLS over TCP, damage": ("availability", "tls-cubic", "corruption-repaired"),
+    "TLS over TCP, both ends, damage": ("availability-both-sides", "tls-cubic", "corruption-repaired"),
+    "TLS over TCP, masquerade": ("availability-forged", "tls-cubic", "masquerade"),
+    "TLS over SCTP, damage": ("availability", "tls-sctp", "corruption-repaired"),
+    "RaSTA over TLS, both ends, damage": ("availability-both-sides", "rasta-tls", "corruption-repaired"),
+    "RaSTA over TLS, both ends, delay": ("availability-both-sides", "rasta-tls", "delay"),
+    "RaSTA over UDP, delay": ("availability", "rasta", "delay"),
+}
+"""By row of the page's table of stops: its cell."""
+
+
+def test_the_page_says_how_many_sessions_ended_and_for_how_long() -> None:
+    _, _, *rows = _table("| of 1,050 |")
+    assert [name for name, *_ in rows] == list(ENDED)
+    for name, stopped, again, middle_s, longest_s in rows:
+        cell = came_to(*ENDED[name], freshness=True)
+        assert counted(cell) == 1050
+        (most, *_) = sorted(cell, key=lambda row: -row["stopped"])
+        times = [row["recovered_within_s"] for row in cell if row["recovered"]]
+        assert [stopped, again, middle_s, longest_s] == [
+            f"{sum(row['stopped'] for row in cell):,}",
+            f"{sum(row['recovered'] for row in cell):,}",
+            f"{most['recovered_after_s']:.2f} s",
+            f"{max(times):.2f} s",
+        ], name
+
+
+def test_no_session_of_another_cell_ended() -> None:
+    others = {
+        (name, row["protocol"], row["threat"])
+        for name, row in played()
+        if name.startswith("availability") and row["stopped"]
+    }
+    assert others == set(ENDED.values())
+
+
 def test_the_page_says_how_many_runs_are_trusted() -> None:
     manifest = json.loads((STUDY.home / "summary" / "manifest.json").read_text())["experiments"]
     planned, trusted = (sum(it[key] for it in manifest.values()) for key in ("planned", "trusted"))
@@ -447,7 +484,13 @@ def test_the_page_says_how_many_findings_the_claims_are() -> None:
     }
     again = {"table-7-tcp-tls-masquerade", "table-7-quic-masquerade", "table-7-udp-corruption-two-bits"}
     guesses = {it.id for it in claims if it.id.endswith("-unseen") and "-udp-" not in it.id}
-    left = Counter(verdicts[it.id]["verdict"] for it in claims if it.id not in put_together | again | guesses)
+    seen_before = {it.id for it in claims if "recovered" in it.canonical}
+    assert len(seen_before) == 3
+    left = Counter(
+        verdicts[it.id]["verdict"]
+        for it in claims
+        if it.id not in put_together | again | guesses | seen_before
+    )
     assert left == {"reproduced": 41, "not reproduced": 22}
     assert "41 stand for themselves" in PAGE and "one sample (two bits over UDP and TCP): 22." in PAGE
 

@@ -192,7 +192,10 @@ def test_the_table_names_the_experiment_of_each_control(tmp_path: Path) -> None:
 
 def test_stops_stand_below_what_they_are_of(tmp_path: Path) -> None:
     nothing = {"stopped": 0, "recovered": 0, "recovered_after_s": None, "recovered_within_s": None}
-    rows = signalled(40, harms="missing", freshness=True, **STOPS), row("prevented", 2, freshness=True) | nothing
+    rows = (
+        signalled(40, harms="missing", freshness=True, **STOPS),
+        row("prevented", 2, freshness=True) | nothing,
+    )
     summary(*rows).write(tmp_path / "summary", {})
     lines = printed(tmp_path, "sctp")
     assert [" ".join(line.split()) for line in lines[2 : lines.index("")]] == [

@@ -57,8 +57,8 @@ class FlowSpec:
     """Of safety messages: so long before its start a session without messages is opened, which the flow's own
     resumes; None: there is none."""
     reopen_after_s: float | None = None
-    """Of safety messages: how long the sender of a session that broke waits before it opens the next one; None:
-    there is one session."""
+    """Of safety messages: how long the sender of a session that broke waits before it opens the next one;
+    None: there is one session."""
     reopen_most: int | None = None
     """Of safety messages: so many further sessions at most; None: as many as usual."""
     session: int | None = None

@@ -217,7 +217,9 @@ def _told(those: Iterable[Cell]) -> Iterator[str]:
         if len({words for _, words in came}) == 1 < len(came):
             said = [f"{came[0][1]} with freshness check and without"]
         else:
-            said = [f"{words} {'with' if cell.freshness else 'without'} freshness check" for cell, words in came]
+            said = [
+                f"{words} {'with' if cell.freshness else 'without'} freshness check" for cell, words in came
+            ]
         form = sum(cell.told_by_form for cell in cells)
         told = [f"without it form or identities told the application in {form:,}"] if form else []
         yield " ".join(filter(None, (which, whose(act), "; ".join([*said, *told]))))

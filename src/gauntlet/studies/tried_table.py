@@ -58,7 +58,9 @@ def _in_short(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iter
     for protocol in protocols:
         table.add_row(Text(protocol.name, style="bold"))
         rows = [
-            row for threat in of.threats for row in _rows(threat.name, cells.get((protocol.id, threat.id), ()))
+            row
+            for threat in of.threats
+            for row in _rows(threat.name, cells.get((protocol.id, threat.id), ()))
         ]
         for row in rows or [(NOT_TRIED,)]:
             table.add_row(f"  {row[0]}", *row[1:])

@@ -39,11 +39,13 @@ class Counting(Bounded):
         return [row for row in context.summary.trials(self.experiment).to_pylist() if self._meant(row)]
 
     def share(
-        self, context: Context, successes: int, of: int, noun: str, what: str, left_out: Mapping[str, int]
+        self, context: Context, counts: tuple[int, int], noun: str, what: str, left_out: Mapping[str, int]
     ) -> Decision:
-        """Whether so many of some, told by their `noun`, lie within the bounds. `what` says for people of
-        what the share is; `left_out`, by name, what is not counted. Raises NotMeasured when it is of none.
+        """Whether the first of two `counts` of the second, told by their `noun`, lies within the bounds.
+        `what` says for people of what the share is; `left_out`, by name, what is not counted. Raises
+        NotMeasured when it is of none.
         """
+        successes, of = counts
         if not of:
             named = ", ".join(f"{name} = {value}" for name, value in self.of.items()) or "anything"
             raise NotMeasured(f"No {noun} of {self.experiment} with {named} is among these results.")

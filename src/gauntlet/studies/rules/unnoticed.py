@@ -36,9 +36,8 @@ class Rule(Counting):
         count = sum(row["distinct"] for row in said)
         unnoticed = sum(row["distinct"] for row in said if self._went_unnoticed(row))
         left_out = {"invalid": invalid, "copies": sum(row["trials"] for row in said) - count}
-        return self.share(
-            context, unnoticed, count, "trial", f"Trials that {self._nobody} noticed", left_out
-        )
+        what = f"Trials that {self._nobody} noticed"
+        return self.share(context, (unnoticed, count), "trial", what, left_out)
 
     def under(self, context: Context) -> list[str]:
         """See `Counting.under`."""
