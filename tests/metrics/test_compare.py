@@ -1,6 +1,6 @@
 """The comparison of protocols: its error rate by simulation; ties, failures and few repetitions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -193,14 +193,20 @@ def test_holm_by_hand() -> None:
 
 
 def words(
-    values: dict[str, list[float]], matters: float, *, higher_is_better: bool = False, **told: object
+    values: Mapping[str, Sequence[float]],
+    matters: float,
+    *,
+    completed: Mapping[str, float] | None = None,
+    deterministic: Sequence[str] = (),
 ) -> dict[str, str]:
     """How each protocol stands, its values by repetition."""
     given = {
         name: {number: Observation(value) for number, value in enumerate(each, 1)}
         for name, each in values.items()
     }
-    found = against_best(given, higher_is_better, matters=matters, **told)  # type: ignore[arg-type]
+    found = against_best(
+        given, higher_is_better=False, completed=completed, deterministic=deterministic, matters=matters
+    )
     return {name: it.word for name, it in found.items()}
 
 
