@@ -47,6 +47,8 @@ def spec(*flows: dict[str, Any]) -> dict[str, Any]:
         {"interval_s": 0.5},
         {"count": 3},
         {"connection": "fresh"},
+        {"judge": {"kpi": "delay_p99_s", "at_most": 1.0}},
+        {"background": True},
         {"rate_bps": 16000},
     ],
     ids=lambda other: next(iter(other)),

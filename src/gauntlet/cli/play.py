@@ -56,6 +56,7 @@ def play(file: Path, wishes: Wishes) -> int:
     specs, about = expand(experiment), experiment.about
     # What the report would refuse is refused before anything is played.
     services.of_experiment(experiment.text, str(file))
+    _check_asked(experiment, specs)
     if wishes.classes is not None:
         services.load(wishes.classes)
     out = wishes.out or Path("results") / about.name
@@ -93,6 +94,20 @@ def play(file: Path, wishes: Wishes) -> int:
     if wishes.open:
         open_in_browser(page)
     return EXIT_FAILED if outcome.failed else 0
+
+
+def _check_asked(experiment: "Experiment", specs: Sequence["RunSpec"]) -> None:
+    """Raises UserError where the report could not answer what is asked."""
+    from gauntlet.errors import UserError
+    from gauntlet.metrics import asked
+
+    judges = {
+        flow.name or flow.app: flow.judge for spec in specs for flow in spec.flows if flow.judge is not None
+    }
+    try:
+        asked.check(judges, experiment.about.answer_by)
+    except UserError as error:
+        raise UserError(f"{experiment.source}: {error}") from None
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:

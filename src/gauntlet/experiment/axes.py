@@ -167,7 +167,8 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
     if isinstance(written, dict):
         text = json.dumps(written, sort_keys=True, default=str)
         slug = _slug("-".join(f"{key}-{value}" for key, value in sorted(written.items())))
-        return AxisValue(written, text, slug, text)
+        words = ", ".join(f"{key.replace('_', ' ')} {_words(value)}" for key, value in written.items())
+        return AxisValue(written, text, slug, words)
     raise UserError(f"{where}: {written} cannot be a value of an axis; give text, a number or true or false.")
 
 
@@ -188,6 +189,11 @@ def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
         rate = units.rate_bps(written, where)
         return rate, units.format_rate(rate)
     return None
+
+
+def _words(value: Any) -> str:
+    """A value within a table for people: 18.4 ms."""
+    return units.spaced(value) if isinstance(value, str) else str(value)
 
 
 def _slug(text: str) -> str:

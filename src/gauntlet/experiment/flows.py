@@ -173,6 +173,8 @@ def _flow(
         options=options,
         external=_external(section, protocol, options),
         name=section.name,
+        judge=None if section.judge is None else section.judge.to_json(),
+        background=section.background or None,
     )
 
 

@@ -116,6 +116,8 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
     if file.workload is None and not file.flow:
         raise UserError('nothing is sent; add [workload] with an app, such as "cbr" or "bulk".')
     flows = [file.workload] if file.workload is not None else file.flow
+    if all(flow.get("background") is True for flow in flows):
+        raise UserError("every flow is in the background, so there is nothing to answer; judge one of them.")
     sections = {
         "scenario": file.scenario,
         "link": file.link,

@@ -69,6 +69,10 @@ class FlowSpec:
     """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""
     name: str | None = None
     """What reports call it; None: its application and direction."""
+    judge: Mapping[str, Any] | None = None
+    """What the report holds it against (judge.py), in base units; None: nothing."""
+    background: bool | None = None
+    """Whether nothing is answered about it; None: no."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
-        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat")
+        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat", "judge", "background")
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

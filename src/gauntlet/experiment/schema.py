@@ -21,6 +21,7 @@ from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
 from gauntlet.experiment.in_path import InPathSection
+from gauntlet.experiment.judge import Judge
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -99,6 +100,10 @@ class ExperimentSection(Strict):
     title: str = ""
     question: str = ""
     """What the report is to answer, in the user's words."""
+    answer_by: str = ""
+    """The KPI by which flows without a `judge` of their own are judged; empty: the one of their application."""
+    matters: Share = 0.0
+    """Two protocols that differ by less, as a share of the better mean, are called equal."""
     seed: int = Field(default=1, ge=0, lt=2**53)
     repetitions: int = Field(default=10, ge=1, le=MAX_REPETITIONS)
     limit: Duration | None = None
@@ -180,6 +185,10 @@ class FlowSection(Strict):
 
     name: Name | None = None
     """What reports call it; None: its application and direction."""
+    judge: Judge | None = None
+    """What is asked of it, which the report answers first."""
+    background: bool | None = None
+    """Whether it is there for the others' sake and nothing is answered about it; None: no."""
     app: Annotated[str, AfterValidator(_known_app)]
     rate: RateOrMax | None = None
     duration: Duration | None = None
@@ -313,6 +322,8 @@ class FlowSection(Strict):
             raise ValueError(
                 f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
             )
+        if self.background and self.judge is not None:
+            raise ValueError("a flow in the background is not judged; leave 'judge' or 'background' out.")
         if self.connections is not None and self.http != "1.1":
             raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
         return self
@@ -374,4 +385,6 @@ LINK_KEYS = tuple(LinkSection.model_fields)
 """Keys that [matrix] takes bare, besides those of a flow."""
 SERVER_KEYS = tuple(ServerSection.model_fields)
 """Keys that [matrix] takes behind `server.`."""
-FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key != "name")
+OF_REPORTS = ("name", "judge", "background")
+"""Keys of a flow that say how its numbers are told; no axis varies them, and no run depends on them."""
+FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in OF_REPORTS)

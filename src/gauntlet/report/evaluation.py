@@ -14,8 +14,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from gauntlet import units
+from gauntlet.errors import UserError
 from gauntlet.experiment.threats import APP
 from gauntlet.figures.style import OF_SUBJECT, Style, styles
+from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.compare import Standing, against_best
 from gauntlet.metrics.flow import UNSUPPORTED
 from gauntlet.metrics.flow_rows import JUDGED_BY, TRANSFERS, completed
@@ -32,6 +35,7 @@ from gauntlet.metrics.observation import (
 from gauntlet.metrics.registry import registry
 from gauntlet.report.channel import Channel, channel_of
 from gauntlet.report.factors import NOT_CONDITIONS, Condition, Factor, factors_of
+from gauntlet.report.samples import Samples
 from gauntlet.report.subjects import is_greedy, slug, subjects_of
 from gauntlet.results.reader import Results
 
@@ -153,17 +157,17 @@ class Cell:
         return Observation((low.value + high.value) / 2) if both else high
 
 
-Asked = ParamSpec("Asked")
+Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
 def _kept(
-    method: Callable[Concatenate["Evaluation", Asked], Found],
-) -> Callable[Concatenate["Evaluation", Asked], Found]:
+    method: Callable[Concatenate["Evaluation", Given], Found],
+) -> Callable[Concatenate["Evaluation", Given], Found]:
     """A method that finds each of its answers once: tables, figures and sentences ask for them again."""
     name = f"_{method.__name__}_found"
 
-    def once(self: "Evaluation", /, *args: Asked.args, **kwargs: Asked.kwargs) -> Found:
+    def once(self: "Evaluation", /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
         found = self.__dict__.setdefault(name, {})
         place = (args, *kwargs.items())
         if place not in found:
@@ -203,7 +207,8 @@ class Evaluation:
 
     def titled(self, title: str) -> str:
         """A title that says whose it is."""
-        return f"{self.subject}: {title}" if self.subject else title
+        aside = " (background)" * self.background
+        return f"{self.subject}{aside}: {title}" if self.subject else title
 
     @property
     def whole(self) -> Sequence[Style]:
@@ -218,7 +223,9 @@ class Evaluation:
             rows = [row for row in self.rows if row.subject == subject]
             mine = {row.protocol for row in rows}
             looks = [style for style in self.styles if style.key in mine]
-            found.append(replace(self, rows=rows, styles=looks, subject=subject, of_all=tuple(self.styles)))
+            part = replace(self, rows=rows, styles=looks, subject=subject, of_all=tuple(self.styles))
+            part.__dict__["samples"] = self.samples
+            found.append(part)
         return found
 
     @property
@@ -230,10 +237,42 @@ class Evaluation:
     @property
     def question(self) -> str:
         """What the experiment asks, as its file puts it; empty when it does not."""
+        return str(self._about.get("question", ""))
+
+    @property
+    def matters(self) -> float:
+        """The share of the best mean below which a difference does not matter to who asks."""
         try:
-            return str(tomllib.loads(self.results.experiment).get("experiment", {}).get("question", ""))
+            return units.fraction(self._about.get("matters", 0.0))
+        except UserError:
+            return 0.0
+
+    @cached_property
+    def _about(self) -> Mapping[str, Any]:
+        """[experiment] of the file; empty where that cannot be read."""
+        try:
+            about = tomllib.loads(self.results.experiment).get("experiment", {})
         except tomllib.TOMLDecodeError:
-            return ""
+            return {}
+        return about if isinstance(about, dict) else {}
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The quantiles that results keep; of the whole evaluation, not of each part again."""
+        return Samples(self.results, frozenset(row.run for row in self.rows if row.trusted))
+
+    @cached_property
+    def asked(self) -> Asked | None:
+        """What is asked of its flows, where they are of one subject; None where nothing is. Raises UserError
+        when no flow can answer it.
+        """
+        judge = next((row.asked["judge"] for row in self.rows if row.asked.get("judge")), None)
+        return None if judge is None else Asked.of(judge)
+
+    @cached_property
+    def background(self) -> bool:
+        """Whether its flows are there for others' sake: nothing is answered about them."""
+        return bool(self.rows) and all(row.asked.get("background") for row in self.rows)
 
     @cached_property
     def kernel(self) -> str:
@@ -289,15 +328,17 @@ class Evaluation:
 
     @property
     def main_kpi(self) -> Kpi | None:
-        """What the flows are judged by: the download time of transfers, the delay of single messages and of
-        a steady rate below the line's, how a call sounds, else capacity used or throughput.
+        """What the flows are judged by: what is asked of them (`judge`, else `answer_by` of the experiment),
+        else the download time of transfers, the delay of single messages and of a steady rate below the
+        line's, how a call sounds, else capacity used or throughput.
         """
+        first = str(self._about.get("answer_by", "")) if self.asked is None else self.asked.column
         named = {JUDGED_BY.get(app, "") for app in self.apps}
         reliable = {style.key for style in self.styles if style.reliable}
         paced = not any(row.greedy for row in self.rows if row.protocol in reliable)
         if self.apps == {"cbr"} and reliable and paced:
             named = {"delay_p95_s"}
-        wanted = [*(named if len(named) == 1 else ()), *MADE_OF_THE_LINE, "download_time_s"]
+        wanted = [first, *(named if len(named) == 1 else ()), *MADE_OF_THE_LINE, "download_time_s"]
         present = {kpi.name: kpi for kpi in self.kpis}
         return next((present[name] for name in wanted if name in present), None)
 
@@ -306,9 +347,10 @@ class Evaluation:
         """The protocols that are compared with each other: those that repeat what is lost, if there are any.
 
         A transport that does not has an easier task, so it is shown beside the others but not ranked with
-        them. None of safety is: what is carried, and how fast, does not say who noticed a threat.
+        them. None of safety is: what is carried, and how fast, does not say who noticed a threat; nor are
+        flows in the background, about which nothing is answered.
         """
-        if self.of_safety:
+        if self.of_safety or self.background:
             return []
         reliable = [style.key for style in self.styles if style.reliable]
         return reliable or [style.key for style in self.styles]
@@ -402,6 +444,7 @@ class Evaluation:
             kpi.higher_is_better,
             completed={name: count / of if of else 0.0 for name, (count, of) in done.items()},
             deterministic=repeated,
+            matters=self.matters,
         )
         limit = self.limit(kpi, condition)
         cells = {}
