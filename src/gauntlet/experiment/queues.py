@@ -162,7 +162,7 @@ def amount(written: str) -> tuple[float, Unit]:
             f"{written!r} is no limit of a queue; write '512kB', '1000 packets', '100ms' or '1 BDP'."
         ) from None
     if number <= 0:
-        raise ValueError(f"the limit {written!r} lets nothing through; give more than 0.")
+        raise ValueError(f"the limit {written!r} lets nothing through; give one above 0.")
     return number, unit
 
 
