@@ -9,7 +9,7 @@ use netlink_packet_route::tc::TcMessage;
 
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, Request};
-use crate::qdisc::{FairQueue, HostQueue, Netem, Tbf};
+use crate::qdisc::{Diffserv, FairQueue, HostQueue, Netem, QueueSpec, Tbf};
 use crate::{ByteMatch, Error, PacketPattern, build, classifier};
 
 /// A part of the kernel, by the name of its module.
@@ -40,6 +40,10 @@ pub fn tried() -> Result<Vec<Module>, Error> {
         tried.push(asked(&mut netlink, "veth", "links", vec![request]));
         let tbf = Tbf::default().message(INTERFACE);
         tried.push(asked(&mut netlink, "sch_tbf", "rates", vec![queue(tbf)]));
+        for (name, leaf) in leaves() {
+            let requests = vec![queue(Tbf::default().message(INTERFACE)), queue(leaf.message(INTERFACE, None))];
+            tried.push(asked(&mut netlink, name, "queues", requests));
+        }
         let netem = Netem::default().message(INTERFACE, Some(1));
         tried.push(asked(&mut netlink, "sch_netem", "delay and loss", vec![queue(netem)]));
         let fq = HostQueue::Fq(FairQueue::default()).message(INTERFACE);
@@ -52,6 +56,43 @@ pub fn tried() -> Result<Vec<Module>, Error> {
         tried.push(asked(&mut netlink, "act_gact", "scripted drops", scripted_drop()));
         Ok(tried)
     })?
+}
+
+/// The queues that are modules of their own, each with settings of its manual page.
+fn leaves() -> [(&'static str, QueueSpec); 7] {
+    let (limit_packets, target_s, interval_s, tupdate_s) = (1000, 0.005, 0.1, 0.015);
+    let (flows, quantum_bytes, ecn, ce_threshold_s) = (1024, 1514, false, None);
+    let red = QueueSpec::Red {
+        limit_bytes: 512_000,
+        min_bytes: 40_000,
+        max_bytes: 160_000,
+        probability: 0.02,
+        burst_packets: 80,
+        ecn,
+    };
+    [
+        ("sch_codel", QueueSpec::Codel { limit_packets, target_s, interval_s, ecn, ce_threshold_s }),
+        (
+            "sch_fq_codel",
+            QueueSpec::FqCodel {
+                limit_packets,
+                target_s,
+                interval_s,
+                ecn,
+                ce_threshold_s,
+                flows,
+                quantum_bytes,
+            },
+        ),
+        ("sch_pie", QueueSpec::Pie { limit_packets, target_s, tupdate_s, ecn }),
+        ("sch_fq_pie", QueueSpec::FqPie { limit_packets, target_s, tupdate_s, ecn, flows, quantum_bytes }),
+        ("sch_red", red),
+        ("sch_sfq", QueueSpec::Sfq { limit_packets, quantum_bytes }),
+        (
+            "sch_cake",
+            QueueSpec::Cake { rtt_s: 0.1, target_s, diffserv: Diffserv::Besteffort, memory_bytes: None },
+        ),
+    ]
 }
 
 fn asked(netlink: &mut Netlink, name: &'static str, purpose: &'static str, requests: Vec<Request>) -> Module {

@@ -26,6 +26,7 @@ from gauntlet.certificate.conservation import (
 from gauntlet.certificate.corruption import check_corruption
 from gauntlet.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
 from gauntlet.certificate.delays import check_delays, check_order
+from gauntlet.certificate.disciplines import check_discipline
 from gauntlet.certificate.in_path import (
     check_nodes,
     judged_apart,
@@ -303,8 +304,12 @@ def _check_stage(stage: _Stage, capture: Capture, findings: Findings) -> None:
     queue = occupancy(traffic)
     if traffic.asked.kind == "tbf":
         check_pace(traffic, stage.hidden_bytes, findings)
-        check_limit(traffic, queue, findings)
-        check_tail_drops(traffic, queue, findings)
+        if np.isfinite(queue.limit_high).all():
+            check_limit(traffic, queue, findings)
+        if traffic.asked.queue is None:
+            check_tail_drops(traffic, queue, findings)
+        else:
+            check_discipline(traffic, queue, capture, counters, findings)
     else:
         check_delays(traffic, findings)
         check_spread(traffic, findings)
@@ -313,7 +318,8 @@ def _check_stage(stage: _Stage, capture: Capture, findings: Findings) -> None:
         check_losses(traffic, queue, findings)
         check_bursts(traffic, queue, stage.hidden_packets, findings)
         check_outage(traffic, findings)
-    check_order(traffic, findings)
+    if not traffic.asked.keeps_flows_apart:
+        check_order(traffic, findings)
     check_copies(traffic, queue, findings)
     check_origin(traffic, findings)
     check_corruption(traffic, capture, findings)

@@ -131,11 +131,16 @@ def _queue_in_order(traffic: Traffic) -> Queue:
 
     Departures first, as the tap saw them, then what is still queued. A packet of unknown arrival (a router's
     own words, or one of several identical ones) is taken to arrive when it leaves, which binds neither itself
-    nor the packets behind it.
+    nor the packets behind it. Where flows pass each other, the k-th to leave could have been any that had come: a
+    work-conserving link sends as soon as k of those that leave are there. Of what is still queued in a
+    discipline nothing tells who goes first; it is left out.
     """
     outputs = traffic.outputs
     arrival = outputs.time_ns.copy()
     arrival[traffic.known] = traffic.inputs.time_ns[traffic.known_source]
+    if traffic.asked.queue is not None:
+        ready_ns = np.sort(arrival) if traffic.asked.keeps_flows_apart else np.maximum.accumulate(arrival)
+        return Queue(ready_ns, outputs.length, outputs.time_ns, traffic.inputs.time_ns)
     waiting = np.flatnonzero(traffic.queued & ~traffic.matched.unclear_in)
     left = np.concatenate((outputs.time_ns, np.full(len(waiting), NEVER)))
     arrival = np.concatenate((arrival, traffic.inputs.time_ns[waiting]))

@@ -89,6 +89,8 @@ class LinkConditions:
     duplicate: float = 0.0
     corrupt: float = 0.0
     queue_limit_bytes: int | None = None
+    queue: Mapping[str, Any] | None = None
+    """What queues at the bottleneck, as `QueueSection.settled` has it; None: a queue of bytes."""
     bucket_bytes: int | None = None
     """Of the bottleneck's shaper; None: the plan's own."""
     offload: str = "off"
@@ -105,7 +107,7 @@ class LinkConditions:
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"bucket_bytes": None, "offload": "off", "threat": "none"}
+    usual = {"queue": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 

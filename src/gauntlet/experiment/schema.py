@@ -22,6 +22,7 @@ from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
 from gauntlet.experiment.in_path import InPathSection
 from gauntlet.experiment.judge import Judge
+from gauntlet.experiment.latency_load import LoadSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -33,6 +34,8 @@ from gauntlet.experiment.quantities import (
     SpreadTime,
     Time,
 )
+from gauntlet.experiment.queues import LIMIT_PATTERN, QueueSection
+from gauntlet.experiment.queues import read as read_queue
 from gauntlet.experiment.server import ServerSection
 from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
@@ -75,6 +78,21 @@ def _known_app(name: str) -> str:
         return workloads.app(name).name
     except UserError as error:
         raise ValueError(str(error)) from None
+
+
+DSCPS = {
+    "be": 0, "le": 1, "ef": 46, "va": 44,
+    **{f"cs{n}": 8 * n for n in range(8)},
+    **{f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(1, 4)},
+}  # fmt: skip
+"""Classes of service by the names of RFC 2474, 2597, 3246, 5865 and 8622."""
+
+
+def _dscp(value: object) -> int:
+    number = DSCPS.get(value) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 64:
+        raise ValueError(f"{value!r} is no DSCP; write 0 to 63 or one of {', '.join(DSCPS)}.")
+    return number
 
 
 def _off_or_interval(value: object) -> object:
@@ -142,6 +160,19 @@ class GilbertElliott(Strict):
     loss_good: Share = 0.0
 
 
+Queue = Annotated[
+    int | QueueSection,
+    BeforeValidator(read_queue),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "pattern": LIMIT_PATTERN}, QueueSection.model_json_schema()],
+            "examples": ["512kB", "1 BDP", {"kind": "fq_codel"}],
+        }
+    ),
+]
+"""Bytes that may wait, or a queue of another kind."""
+
+
 class LinkSection(Strict):
     """[link]: conditions added to the scenario's own; every key can be an axis of [matrix] too."""
 
@@ -156,8 +187,8 @@ class LinkSection(Strict):
     reorder: bool = False
     duplicate: Share = 0.0
     corrupt: Share = 0.0
-    queue: Size | None = None
-    """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
+    queue: Queue | None = None
+    """What queues in front of the bottleneck, and how much; None: as the scenario says."""
     bucket: Size | None = None
     """Bytes of the bottleneck's token bucket; None: those of D3.4's script."""
     offload: Literal["off", "on"] = "off"
@@ -231,6 +262,8 @@ class FlowSection(Strict):
     nodelay: bool | None = None
     streams: int | None = Field(default=None, ge=1, le=65535)
     homes: int | None = Field(default=None, ge=1, le=8)
+    dscp: Annotated[int, BeforeValidator(_dscp), WithJsonSchema({"enum": [*DSCPS, *range(64)]})] | None = None
+    """What both ends write into their packets (RFC 2474): a number, or its name; None: 0."""
     fast_open: bool | None = None
     """Whether TCP sends the first data with its SYN; None: no."""
     congestion: Literal["none", "newreno", "bic", "cubic", "bbr", "lia"] | None = None
@@ -356,6 +389,8 @@ class ExperimentFile(Strict):
     server: dict[str, Any] = Field(default_factory=dict)
     matrix: dict[str, Any] = Field(default_factory=dict)
     workload: dict[str, Any] | None = None
+    load: LoadSection | None = None
+    """A test of latency under load, in place of flows."""
     flow: list[dict[str, Any]] = Field(default_factory=list)
     in_path: list[InPathSection] = Field(default_factory=list)
     """Nodes that stand in a link and do with packets what their rules say."""
