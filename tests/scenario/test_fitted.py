@@ -12,7 +12,7 @@ from gauntlet.scenario.fitted.autoregressive import Autoregressive
 from gauntlet.scenario.fitted.fit import fit, samples
 from gauntlet.scenario.fitted.gilbert_elliott import GilbertElliott
 from gauntlet.scenario.fitted.markov import Markov
-from gauntlet.scenario.fitted.series import Floats
+from gauntlet.scenario.fitted.series import Floats, Proportional
 from gauntlet.scenario.trace_files import write_csv
 
 
@@ -68,12 +68,12 @@ STEPS = [[0.9, 0.1, 0.0], [0.05, 0.8, 0.15], [0.0, 0.3, 0.7]]
 
 def test_a_markov_chain_is_given_back() -> None:
     made = Markov.model_validate(
-        {"values": [[value] * 5 for value in (1e6, 5e6, 10e6)], "transitions": STEPS}
+        {"values": [[value] * 11 for value in (1e6, 5e6, 10e6)], "transitions": STEPS}
     )
     found = markov.fit(made.draw(60_000, np.random.default_rng(4)), 8)
     assert [own[0] for own in found.values] == [1e6, 5e6, 10e6]
-    # The rarest class has 10,000 steps: a standard deviation of at most 0.005; five of them on either side.
-    assert np.array(found.transitions) == pytest.approx(np.array(STEPS), abs=0.025)
+    # The rarest classes have 15,000 steps: a standard deviation of at most 0.004; five of them on either side.
+    assert np.array(found.transitions) == pytest.approx(np.array(STEPS), abs=0.02)
 
 
 def test_classes_of_many_values_keep_the_distribution() -> None:
@@ -127,7 +127,7 @@ def measured(folder: Path, seconds: int = 4000) -> Scenario:
     """A link at 1 Hz: three rates, a delay that wanders, losses in bursts, outages; up is half of down."""
     rng = np.random.default_rng(11)
     chain = Markov.model_validate(
-        {"values": [[value] * 5 for value in (1e6, 5e6, 10e6)], "transitions": STEPS}
+        {"values": [[value] * 11 for value in (1e6, 5e6, 10e6)], "transitions": STEPS}
     )
     rate_bps = chain.draw(seconds, rng)
     delay_s = np.round(
@@ -160,7 +160,8 @@ def test_a_link_is_fitted_written_read_and_drawn(tmp_path: Path) -> None:
     assert [getattr(model, name).model for name in link_model.QUANTITIES] == [
         "markov", "proportional", "markov", "proportional", "gilbert-elliott", "proportional",
     ]  # fmt: skip
-    assert (model.step_s, model.queue_limit_bytes, model.rate_up.ratio) == (1.0, 256_000, 0.5)  # type: ignore[union-attr]
+    assert model.rate_up == Proportional(of="rate_down", ratio=0.5)
+    assert (model.step_s, model.queue_limit_bytes) == (1.0, 256_000)
     assert model.outages.p == pytest.approx(0.01, rel=0.6)
     assert model.outages.r == pytest.approx(0.2, rel=0.4)
     link_model.write(model, tmp_path / "model.toml")
@@ -170,10 +171,13 @@ def test_a_link_is_fitted_written_read_and_drawn(tmp_path: Path) -> None:
     assert (drawn.kind, drawn.duration_s) == ("fitted", 4000)
     assert drawn.title == "Link fitted to own.csv"
     assert drawn.trace.table.equals(load_scenario(str(tmp_path / "model.toml"), seed=5).trace.table)
-    other = load_scenario(str(tmp_path / "model.toml"), {"duration": "10min", "queue_limit": "64kB"}, seed=6)
-    assert (other.duration_s, other.trace.at(0).queue_limit_bytes) == (600, 64_000)
-    assert not other.trace.table.equals(drawn.trace.window(0, 600).table)
-    # Over an hour the mean of this chain has a standard deviation of about 3 %; four of them on either side.
+    for seed in (5, 6):
+        other = load_scenario(str(tmp_path / "model.toml"), {"queue_limit": "64kB"}, seed=seed).trace
+        assert other.at(0).queue_limit_bytes == 64_000
+        same = other.column("rate_down_bps").tolist() == drawn.trace.column("rate_down_bps").tolist()
+        assert same == (seed == 5)
+    assert load_scenario(str(tmp_path / "model.toml"), {"duration": "10min"}).duration_s == 600
+    # Over an hour the mean of this chain has a standard deviation of about 4 %; four of them on either side.
     assert drawn.trace.mean("rate_down_bps") == pytest.approx(found.trace.mean("rate_down_bps"), rel=0.17)
 
 
@@ -184,9 +188,9 @@ def test_fitted_and_measured_distributions_stand_side_by_side(tmp_path: Path, me
     compared = comparison.compare(model, *samples(found.trace, 1.0), seed=1)
     assert (compared["measured_steps"], compared["fitted_steps"]) == (4000, 40_000)
     delay = compared["quantities"]["delay_down"]
-    assert delay["distance"] < 0.06
+    assert delay["distance"] < 0.1
     assert delay["fitted"]["p50"] == pytest.approx(delay["measured"]["p50"], rel=0.1)
-    assert delay["fitted"]["step_to_step"] > 0.75
+    assert delay["fitted"]["step_to_step"] > 0.7
     for which in ("measured", "fitted"):
         assert compared["outages"][which]["mean_length_s"] == pytest.approx(5, rel=0.4)
         assert compared["correlation_of_rates"][which] == 1
@@ -228,8 +232,8 @@ def test_a_model_with_a_mistake_is_named(tmp_path: Path, old: str, new: str, wor
 
 def test_chances_that_do_not_add_up_and_weights_that_grow_are_refused() -> None:
     with pytest.raises(ValueError, match="add up to 1"):
-        Markov.model_validate({"values": [[1.0] * 5], "transitions": [[0.5]]})
+        Markov.model_validate({"values": [[1.0] * 11], "transitions": [[0.5]]})
     with pytest.raises(ValueError, match="rows of 1 chances"):
-        Markov.model_validate({"values": [[1.0] * 5], "transitions": [[0.5, 0.5]]})
+        Markov.model_validate({"values": [[1.0] * 11], "transitions": [[0.5, 0.5]]})
     with pytest.raises(ValueError, match="grows without end"):
         Autoregressive(logarithmic=False, mean=0, weights=[1.01], deviation=1, least=0, most=1)

@@ -9,18 +9,18 @@ from gauntlet.scenario.fitted.series import Floats, Ints
 from gauntlet.scenario.linefile import StrictData
 
 DEFAULT_STATES = 8
-QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+QUANTILES = tuple(tenth / 10 for tenth in range(11))
 """What is kept of the values of a class; between them values are spread evenly."""
 _DIGITS = 9
 
 
 class Markov(StrictData):
-    """`values` are quantiles of each class (0, 25, 50, 75 and 100 %), `transitions` the chances of going from
-    a class (row) to each (column).
+    """`values` are quantiles of each class (0, 10, ... 100 %), `transitions` the chances of going from a class
+    (row) to each (column).
     """
 
     model: Literal["markov"] = "markov"
-    values: list[tuple[float, float, float, float, float]] = Field(min_length=1)
+    values: list[list[float]] = Field(min_length=1)
     transitions: list[list[float]]
 
     @model_validator(mode="after")
@@ -31,8 +31,8 @@ class Markov(StrictData):
         for row in self.transitions:
             if min(row) < 0 or abs(sum(row) - 1) > 1e-6:
                 raise ValueError("the chances of a row of transitions must be 0 or more and add up to 1")
-        if any(list(own) != sorted(own) for own in self.values):
-            raise ValueError("the quantiles of a class must not fall")
+        if any(len(own) != len(QUANTILES) or own != sorted(own) for own in self.values):
+            raise ValueError(f"values must have {len(QUANTILES)} quantiles for each class, none below another")
         return self
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
