@@ -1,4 +1,4 @@
-"""A line is exported, imported, played and captured, and what is imported from the capture is the line again."""
+"""A line is exported, imported, played and captured: what is imported from the capture is the line again."""
 
 from collections import Counter
 from pathlib import Path
@@ -38,7 +38,10 @@ def test_export_replay_and_import_give_the_rate_back_within_5_percent(tmp_path: 
     (tmp_path / "own.toml").write_text(EXPERIMENT)
     for words in (
         ("scenario", "export", "line.csv", "line", "--format", "mahimahi"),
-        ("scenario", "import", "line.up", "line.down", "--delay", "20ms", "--queue", "64kB", "--out", "link.csv"),
+        (
+            "scenario", "import", "line.up", "line.down", "--delay", "20ms", "--queue", "64kB",
+            "--out", "link.csv",
+        ),
         ("run", "own.toml", "--out", "results", "--capture", "--quiet"),
     ):
         answer = gauntlet(*words, cwd=tmp_path)

@@ -35,11 +35,12 @@ def test_lost_packets_give_the_chain_that_lost_them() -> None:
     """Elliott's chain, whose bad state does not lose all: from losses alone, one packet a step."""
     made = GilbertElliott(p=0.02, r=0.1, loss_good=0.01, loss_bad=0.6)
     rng = np.random.default_rng(2)
-    losses = (rng.random(30_000) < made.draw(30_000, rng)).astype(float)
+    losses = (rng.random(20_000) < made.draw(20_000, rng)).astype(float)
     assert gilbert_elliott.packets_of(losses) == 1
     found = gilbert_elliott.fit(losses, 1)
-    assert found.p == pytest.approx(0.02, rel=0.25)
-    assert found.r == pytest.approx(0.1, rel=0.25)
+    # About 330 bursts, of which some cannot be told from chance: a standard deviation of about 8 %.
+    assert found.p == pytest.approx(0.02, rel=0.3)
+    assert found.r == pytest.approx(0.1, rel=0.3)
     assert found.loss_good == pytest.approx(0.01, abs=0.004)
     assert found.loss_bad == pytest.approx(0.6, abs=0.06)
 
@@ -72,7 +73,7 @@ def test_a_markov_chain_is_given_back() -> None:
     )
     found = markov.fit(made.draw(60_000, np.random.default_rng(4)), 8)
     assert [own[0] for own in found.values] == [1e6, 5e6, 10e6]
-    # The rarest classes have 15,000 steps: a standard deviation of at most 0.004; five of them on either side.
+    # The rarest classes have 15,000 steps: a standard deviation of at most 0.004; five on either side.
     assert np.array(found.transitions) == pytest.approx(np.array(STEPS), abs=0.02)
 
 

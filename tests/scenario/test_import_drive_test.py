@@ -38,7 +38,8 @@ def test_a_log_is_a_link(tmp_path: Path) -> None:
     assert trace.column("loss_down").tolist() == pytest.approx([0, 0.015, 1, 1, 0])
     assert found.notes == (
         "5 samples over 5 s, one each 1 s.",
-        "Outages: 1, 40 % of the time, the longest of 2 s at 2 s; the rate is 0 there, so every packet is lost.",
+        "Outages: 1, 40 % of the time, the longest of 2 s at 2 s; "
+        "the rate is 0 there, so every packet is lost.",
         "Gaps: none.",
         "One rate was measured: it is that of both directions.",
         "Half of each round trip is the delay of either way.",
@@ -88,7 +89,8 @@ def test_gaps_are_outages_where_asked(tmp_path: Path) -> None:
         ("Time;Rate [Mbit/s];RTT (ms)\n0;1,5;50\n1;2,5;60\n", Columns("Time", "Rate [Mbit/s]", rtt="RTT (ms)")),
         ("t\trate\trtt\n0\t1500\t0.05\n1\t2500\t0.06\n", Columns("t", "rate:kbps", rtt="rtt:s")),
         (
-            "# by the logger\nwhen,rate_mbps,rtt_ms\n2026-03-01 10:00:00.5,1.5,50\n2026-03-01T10:00:01.5,2.5,60\n",
+            "# by the logger\nwhen,rate_mbps,rtt_ms\n"
+            "2026-03-01 10:00:00.5,1.5,50\n2026-03-01T10:00:01.5,2.5,60\n",
             Columns("when", "rate_mbps", rtt="rtt_ms"),
         ),
         ("stamp_ms,r_bps,rtt_us\n5000,1500000,50000\n6000,2.5e6,60000\n", Columns("stamp_ms", "r_bps", rtt="rtt_us")),

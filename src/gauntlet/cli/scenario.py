@@ -130,8 +130,8 @@ def plot(
     type=click.Choice(["csv", "samples", "mahimahi", "tc"]),
     default="csv",
     show_default=True,
-    help="csv: all columns; samples: rates, round trip and losses at regular times, as a drive test logs them; "
-    "mahimahi: FILE.up and FILE.down for mm-link; tc: a shell script.",
+    help="csv: all columns; samples: rates, round trip and losses at regular times, as a drive test logs "
+    "them; mahimahi: FILE.up and FILE.down for mm-link; tc: a shell script.",
 )
 @click.option("--every", metavar="TIME", help="Of samples: the time between two. [1s]")
 @click.option("--bearer", help="Which bearer, where there are several.")
@@ -162,7 +162,7 @@ def export(
     from gauntlet.scenario import export_csv, export_mahimahi, export_samples, export_tc
 
     if every is not None and format_ != "samples":
-        raise UserError(f"--every is of samples; leave it out, or write --format samples in place of {format_}.")
+        raise UserError(f"--every is of samples; leave it out, or write --format samples for {format_}.")
     found = load(name, params, seed)
     trace = links.bearer(ScenarioRef(name, {}, bearer), found)
     if start or duration:

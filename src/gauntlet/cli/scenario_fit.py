@@ -42,8 +42,8 @@ def fit(
     bearer: str | None,
     json_: bool,
 ) -> None:
-    """Calibrate a model to the scenario NAME and write it to MODEL (.toml), which is a scenario too: each seed
-    draws another link like the one that was measured.
+    """Calibrate a model to the scenario NAME and write it to MODEL (.toml), which is a scenario too: each
+    seed draws another link like the one that was measured.
 
     What the model's links are like is printed beside what was measured.
 

@@ -27,7 +27,7 @@ _CALLED = {"table": "a table", "mahimahi": "a Mahimahi trace", "capture": "a cap
 @click.command("import", short_help="Make a scenario of a measured link.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="The trace; without it FILE-link.csv, here.")
-@click.option("--format", "format_", type=click.Choice(list(_OWN)), help="Without it told by name and content.")
+@click.option("--format", "format_", type=click.Choice(list(_OWN)), help="Else told by name and content.")
 @click.option("--time", metavar="COLUMN", help="Table: of the time, in numbers (s) or ISO 8601.")
 @click.option("--rate", metavar="COLUMN", help="Table: of the rate down, and up where --rate-up is missing.")
 @click.option("--rate-up", metavar="COLUMN", help="Table: of the rate up.")

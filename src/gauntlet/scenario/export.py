@@ -1,4 +1,4 @@
-"""Exports a link for other tools: CSV, samples, Mahimahi's packet-delivery traces, a script for Linux `tc`."""
+"""Exports a link for other tools: CSV, samples, Mahimahi's packet-delivery traces, a script for `tc`."""
 
 import math
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Models of links calibrated to a trace: chains and autoregressions, step by step, from which links are drawn."""
+"""Models of links calibrated to a trace: chains and autoregressions from which other links are drawn."""

@@ -21,8 +21,8 @@ _DIGITS = 12
 
 
 class Autoregressive(StrictData):
-    """`weights` are those of the values one, two, ... steps before, around `mean`; `deviation` is the standard
-    deviation of the draws, all of the logarithm where `logarithmic`. Values are kept within what was
+    """`weights` are those of the values one, two, ... steps before, around `mean`; `deviation` is the
+    standard deviation of the draws, all of the logarithm where `logarithmic`. Values are kept within what was
     measured, from `least` to `most`.
     """
 

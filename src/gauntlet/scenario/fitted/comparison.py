@@ -20,9 +20,6 @@ def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int
     step to the next, measured and fitted, and the largest distance of the two distribution functions
     (Kolmogorov and Smirnov's); the outages; how the two directions' rates go together.
     """
-    # SciPy takes longer to load than most commands to run.
-    from scipy.stats import ks_2samp
-
     steps = min(max(_LEAST_STEPS, _MEASURED_TIMES * len(out)), _MOST_STEPS)
     drawn, drawn_out = model.draw(steps, seed)
     return {
@@ -34,9 +31,7 @@ def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int
                 "model": getattr(model, name).model,
                 "measured": _figures(measured[name][~out]),
                 "fitted": _figures(drawn[name][~drawn_out]),
-                "distance": round(
-                    float(ks_2samp(measured[name][~out], drawn[name][~drawn_out], method="asymp").statistic), 4
-                ),
+                "distance": _distance(measured[name][~out], drawn[name][~drawn_out]),
             }
             for name in QUANTITIES
         },
@@ -57,6 +52,14 @@ def _figures(values: Floats) -> dict[str, float | None]:
         **{f"p{share * 100:g}": float(np.quantile(values, share)) for share in SHARES},
         "step_to_step": _correlation(values[:-1], values[1:]),
     }
+
+
+def _distance(one: Floats, other: Floats) -> float:
+    """The largest between two distribution functions. No test: one step of a link hangs on the one before."""
+    # SciPy takes longer to load than most commands to run.
+    from scipy.stats import ks_2samp
+
+    return round(float(ks_2samp(one, other, method="asymp").statistic), 4)
 
 
 def _correlation(one: Floats, other: Floats) -> float | None:

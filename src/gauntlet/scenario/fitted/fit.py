@@ -31,8 +31,8 @@ def fit(
     states: int = markov.DEFAULT_STATES,
     order: int | None = None,
 ) -> LinkModel:
-    """Calibrate rate and delay by a Markov chain or an autoregression, losses by Gilbert's and Elliott's chain
-    and outages by a chain of two states. `step_s` None: the usual time between two rows of the trace.
+    """Calibrate rate and delay by a Markov chain or an autoregression, losses by Gilbert's and Elliott's
+    chain and outages by a chain of two states. `step_s` None: the usual time between two rows of the trace.
 
     Raises `UserError` for a trace that is too short.
     """
@@ -42,7 +42,7 @@ def fit(
     path = Path(scenario.name)
     calibrated = Calibration(
         source=path.name,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest() if scenario.kind == "recorded" else None,
         duration_s=round(len(out) * step_s, 6),
     )
     return LinkModel.model_validate(

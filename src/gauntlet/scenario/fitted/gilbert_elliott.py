@@ -18,7 +18,7 @@ PACKETS_OF_A_SHARE = 100
 """A measured share of lost packets weighs as much as so many packets, since the file has per cents; a loss of
 0 or 1 is that of one packet."""
 _MOST_ROUNDS = 500
-_ENOUGH = 1e-6
+_ENOUGH = 1e-5
 """The fit ends when no parameter changes by more."""
 _SMOOTHED_STEPS = 5
 """The first guess of the bad state is where the loss over so many steps is above the mean."""
@@ -141,8 +141,8 @@ def _filtered(guess: _Guess, good: list[float], bad: list[float]) -> list[float]
 
 
 def _smoothed(guess: _Guess, filtered: list[float]) -> tuple[Floats, float, float]:
-    """Chance of the bad state at each step from all that was seen, and how often the chain is expected to have
-    turned bad and good.
+    """Chance of the bad state at each step from all that was seen, and how often the chain is expected to
+    have turned bad and good.
     """
     weights = np.empty(len(filtered))
     after = weights[-1] = filtered[-1]

@@ -15,8 +15,8 @@ _DIGITS = 9
 
 
 class Markov(StrictData):
-    """`values` are quantiles of each class (0, 10, ... 100 %), `transitions` the chances of going from a class
-    (row) to each (column).
+    """`values` are quantiles of each class (0, 10, ... 100 %), `transitions` the chances of going from a
+    class (row) to each (column).
     """
 
     model: Literal["markov"] = "markov"
@@ -32,7 +32,7 @@ class Markov(StrictData):
             if min(row) < 0 or abs(sum(row) - 1) > 1e-6:
                 raise ValueError("the chances of a row of transitions must be 0 or more and add up to 1")
         if any(len(own) != len(QUANTILES) or own != sorted(own) for own in self.values):
-            raise ValueError(f"values must have {len(QUANTILES)} quantiles for each class, none below another")
+            raise ValueError(f"values must have {len(QUANTILES)} quantiles for each class, rising")
         return self
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:

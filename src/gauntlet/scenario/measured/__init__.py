@@ -1,1 +1,1 @@
-"""Links that were measured: drive tests (CSV), Mahimahi's traces and captures (pcap, pcapng) become traces."""
+"""Links that were measured: drive tests, Mahimahi's traces and captures (pcap, pcapng) become traces."""

@@ -1,4 +1,4 @@
-"""What every import gives: a trace, and in sentences what was found in the file and what was taken for granted."""
+"""What every import gives: a trace, and sentences on what was found in the file and what was assumed."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -81,7 +81,9 @@ def of_windows(
 
 
 def windows(span_s: float, every_s: float, name: str) -> Floats:
-    """Edges of windows over a time. The last one takes in what is left: half to one and a half of the others."""
+    """Edges of windows over a time. The last one takes in what is left: it has half to one and a half of the
+    others' length.
+    """
     count = int(span_s / every_s + 0.5) if every_s > 0 else 0
     if count < 1:
         raise UserError(

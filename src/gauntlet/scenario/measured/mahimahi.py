@@ -29,7 +29,7 @@ def read(up: Path, down: Path, every_s: float, assumed: Assumed) -> Measured:
     trace = of_windows(edges_s, (rates[0], rates[1]), (never, never), assumed, name)
     notes = [f"{len(edges_s) - 1:,} windows of {units.spaced(units.format_time(every_s))}."]
     if ends_s[0] != ends_s[1]:
-        notes.append(f"The traces last {ends_s[0]:g} s (up) and {ends_s[1]:g} s (down): the longer one is cut.")
+        notes.append(f"They last {ends_s[0]:g} s (up) and {ends_s[1]:g} s (down): the longer one is cut.")
     if up == down:
         notes.append("One trace was given: it is that of both directions.")
     for side, own in zip(("up", "down"), both_ms, strict=True):
