@@ -1,6 +1,7 @@
 """What `run` and `demo` share: play an experiment, make its report, say what came out."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ def play(file: Path, wishes: Wishes) -> int:
                 on_event=progress,
             )
     except KeyboardInterrupt:
-        click.echo(f"Stopped. What is finished is kept in {out}; the same command continues.", err=True)
+        click.echo(_stopped(out, specs, about.repetitions), err=True)
         return EXIT_INTERRUPTED
     if outcome.finished + outcome.cached + outcome.present_before == 0:
         _warn(outcome)
@@ -93,6 +94,19 @@ def play(file: Path, wishes: Wishes) -> int:
     if wishes.open:
         open_in_browser(page)
     return EXIT_FAILED if outcome.failed else 0
+
+
+def _stopped(out: Path, specs: Sequence["RunSpec"], repetitions: int) -> str:
+    """What a campaign that was stopped has, what it lacks, and how to go on."""
+    from gauntlet.campaign import repetition
+    from gauntlet.metrics.progress import repetitions_there
+    from gauntlet.results import store
+
+    done = store.done(out)
+    there = Counter(repetition(spec) for spec in specs if spec.id in done)
+    whole = repetitions_there(there, len(specs), repetitions) if there else ""
+    said = f"Stopped. What is finished is kept in {out}; the same command continues."
+    return f"{said} {whole} `gauntlet report {out}` compares what is there." if whole else said
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
