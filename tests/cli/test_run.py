@@ -38,6 +38,7 @@ class Recorder:
         self.unchecked: list[str] = []
         self.cached = 0
         self.programs: dict[str, Any] = {}
+        self.nothing = ""
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
         self.specs, self.named = specs, {**named, "out": out}
@@ -70,6 +71,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorder:
     monkeypatch.setattr("gauntlet.report.terminal.summary", lambda folder, _classes: f"answer of {folder}")
     monkeypatch.setattr(gauntlet.report, "build", lambda folder, *_args, **_named: folder / "report.html")
     monkeypatch.setattr(gauntlet.report, "summary", lambda _folder, _classes: {"best": "udp"})
+    monkeypatch.setattr(gauntlet.report, "nothing_came", lambda _folder: recorder.nothing)
     (tmp_path / "own.toml").write_text(CONSTANT)
     return recorder
 
@@ -178,6 +180,17 @@ def test_where_every_run_failed_there_is_no_report(gauntlet: Gauntlet, engine: R
     assert "Run udp_rep-001 failed: the guest ran out of memory." in result.stderr
     assert "no report" in result.stderr
     assert result.stdout == ""
+
+
+def test_where_no_run_gave_a_number_the_exit_code_and_a_sentence_say_so(
+    gauntlet: Gauntlet, engine: Recorder
+) -> None:
+    engine.nothing = "No run gave a number: the client does not do this: no bulk."
+    for option in ("--json", "--quiet"):
+        result = gauntlet("run", "own.toml", option)
+        assert result.exit_code == 1
+        assert result.stderr == f"{engine.nothing}\n"
+    assert json.loads(gauntlet("run", "own.toml", "--json").stdout)["planned"] == 16
 
 
 def test_demo_is_the_grid_that_is_promised(gauntlet: Gauntlet, engine: Recorder) -> None:

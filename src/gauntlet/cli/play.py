@@ -45,7 +45,10 @@ class Wishes:
 
 
 def play(file: Path, wishes: Wishes) -> int:
-    """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
+    """Play an experiment file and return the exit code: 0, or 1 when a run failed or none gave a number.
+
+    Raises GauntletError.
+    """
     from gauntlet import campaign, report
     from gauntlet.advice import services
     from gauntlet.executor import engines
@@ -93,7 +96,10 @@ def play(file: Path, wishes: Wishes) -> int:
     _tell(outcome, page, wishes)
     if wishes.open:
         open_in_browser(page)
-    return EXIT_FAILED if outcome.failed else 0
+    nothing = report.nothing_came(out)
+    if nothing:
+        click.echo(nothing, err=True)
+    return EXIT_FAILED if outcome.failed or nothing else 0
 
 
 def _stopped(out: Path, specs: Sequence["RunSpec"], repetitions: int) -> str:
