@@ -1,4 +1,4 @@
-"""Repetitions until a mean is known closely enough: numbers known beforehand, and the error rate by simulation."""
+"""Repetitions until a mean is known closely enough: known numbers, and the error rate by simulation."""
 
 import math
 from itertools import pairwise

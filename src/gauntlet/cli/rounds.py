@@ -22,7 +22,9 @@ def rounds(until: float | None, repetitions: int, at_most: int, out: Path) -> It
 
     first, there = max(repetitions, fewest_repetitions()), _there(out)
     if until <= 0:
-        raise UserError("--until: no number of repetitions makes an interval vanish; give a share such as 5%.")
+        raise UserError(
+            "--until: no number of repetitions makes an interval vanish; give a share such as 5%."
+        )
     if not max(first, there) <= at_most <= MAX_REPETITIONS:
         held = f", and {out} holds {there}" if there > first else ""
         raise UserError(

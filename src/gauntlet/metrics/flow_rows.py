@@ -33,8 +33,8 @@ def completed(flow: Mapping[str, Any]) -> bool:
 
 
 def nothing_came(flows: pa.Table) -> str:
-    """That no flow of the table did what it was to do or brought a single byte, with the most frequent reason;
-    empty where one did, and for tables of an earlier version, which do not say it.
+    """That no flow of the table did what it was to do or brought a single byte, with the most frequent
+    reason; empty where one did, and for tables of an earlier version, which do not say it.
     """
     if "completed" not in flows.column_names or pc.any(flows["completed"]).as_py():
         return ""

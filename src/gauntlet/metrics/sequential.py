@@ -42,8 +42,8 @@ def half_width(values: Sequence[float] | Floats, look: int, alpha: float = ALPHA
 
 
 def closeness(values: Sequence[float] | Floats, look: int, alpha: float = ALPHA) -> float:
-    """The half width as a share of the mean: 0 where all values are equal, without end where the mean is 0 and
-    they are not.
+    """The half width as a share of the mean: 0 where all values are equal, without end where the mean is 0
+    and they are not.
     """
     half, centre = half_width(values, look, alpha), abs(float(np.mean(values)))
     if half == 0:

@@ -1,4 +1,4 @@
-"""How closely a campaign knows what it judges by, for campaigns that go on until they know it closely enough."""
+"""How closely a campaign knows the means that it judges by: some go on until that is close enough."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
