@@ -60,6 +60,7 @@ def play(
     cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
+    rehearsal: bool = True,
     engine: "Engine | None" = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Outcome:
@@ -67,8 +68,9 @@ def play(
 
     `specs` are its runs where they are expanded already, `command` what the manifest names as the maker.
     The runs play on `workers` cores of this machine (default: all), or on a `cluster`. Without `cached` the
-    user's cache of runs is neither read nor written; `engine` is who plays (default: the installed one of the
-    virtual ground). Raises what `expand` and `run` raise.
+    user's cache of runs is neither read nor written; without `rehearsal` programs that carry flows are not
+    tried before the first run; `engine` is who plays (default: the installed one of the virtual ground).
+    Raises what `expand` and `run` raise.
     """
     runs = expand(experiment) if specs is None else specs
     about = experiment.about
@@ -86,6 +88,7 @@ def play(
         cluster=cluster,
         capture=capture,
         cached=cached,
+        rehearsal=rehearsal,
         engine=engine,
         on_event=on_event,
     )
@@ -106,13 +109,15 @@ def run(
     cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
+    rehearsal: bool = True,
     engine: "Engine | None" = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Outcome:
     """Play the runs that neither `out` nor the cache holds yet, and make the tables when all are there.
 
     `experiment` is the text of the experiment file, `options` what was changed on the command line, `source`
-    what error sentences call it (default: its name), `engine` who plays (default: the installed one). Raises
+    what error sentences call it (default: its name), `engine` who plays (default: the installed one). Without
+    `rehearsal` programs that carry flows are not tried before the first run. Raises
     UserError for a folder that holds other runs and for runs that cannot be played, before anything is
     written; RunError when nothing can be played (no kernel, a full disk).
     """
@@ -132,7 +137,7 @@ def run(
     by_id = {it.spec.id: it for it in planned}
     missing = [by_id[run_id] for run_id in there.missing(wanted)]
     unknown = [it for it in missing if not (cache and cache.has(it.key, made_with(), capture=capture))]
-    rehearse([(it.spec, it.plan) for it in unknown], engine, source or name)
+    rehearse([(it.spec, it.plan) for it in unknown], engine, source or name, programs=rehearsal)
     manifest = Manifest.new(
         experiment=experiment,
         seed=seed,

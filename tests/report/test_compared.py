@@ -9,10 +9,8 @@ import pytest
 
 from gauntlet import report
 from gauntlet.errors import UserError
-from gauntlet.metrics.kpi import Kpi
 from gauntlet.report.changed import changed
 from gauntlet.report.compared import Compared, Line, compared
-from tests.cli.conftest import Gauntlet
 
 from .flows import Constructed, Did, build
 
@@ -84,10 +82,11 @@ def test_the_other_way_round_it_is_worse(both: tuple[Path, Path]) -> None:
 
 
 def test_a_kpi_of_which_more_is_better(both: tuple[Path, Path]) -> None:
-    """The same rate for a fifth less of the time: as many bytes a second."""
+    """A message a second, and the last one sooner: up to an eighth more a second."""
     found = line(lay(*both, kpi="throughput_bps"), "TCP BBR")
-    assert isinstance(found.kpi, Kpi)
-    assert found.kpi.name == "throughput_bps"
+    assert (found.kpi.name, found.pairs) == ("throughput_bps", 10)
+    assert found.ratio is not None
+    assert 0.9 < found.ratio.value < 1.15
     with pytest.raises(UserError, match="there is no KPI 'speed'"):
         lay(*both, kpi="speed")
 
@@ -152,21 +151,6 @@ def test_protocols_that_have_nothing_in_common(tmp_path: Path, both: tuple[Path,
     other = campaign(tmp_path / "other", lambda *_: 10.0, ("udp",))
     with pytest.raises(UserError, match="no protocol in common .* --pair OLD=NEW"):
         lay(both[0], other)
-
-
-def test_the_command_shows_both(gauntlet: Gauntlet, both: tuple[Path, Path]) -> None:
-    one, other = (str(it) for it in both)
-    shown = gauntlet("compare", one, other)
-    assert shown.exit_code == 0
-    assert "B against A over 3 lines: better in 1, level in 1, the same in 1." in shown.stdout
-    assert "What differs: nothing that the results know of." in shown.stdout
-    assert "0.800" in shown.stdout
-    told = json.loads(gauntlet("compare", one, other, "--json").stdout)
-    assert [it["verdict"] for it in told["lines"]].count("better") == 1
-    assert (told["a"], told["changes"]) == (one, [])
-    refused = gauntlet("compare", one, other, "--pair", "tcp-bbr")
-    assert refused.exit_code == 2
-    assert "write OLD=NEW" in refused.stderr
 
 
 def test_what_differs_is_named(tmp_path: Path) -> None:

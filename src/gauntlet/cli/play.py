@@ -39,6 +39,8 @@ class Wishes:
     classes: Path | None = None
     capture: bool = False
     cached: bool = True
+    rehearsal: bool = True
+    """Whether programs that carry flows are tried before the first run."""
     quiet: bool = False
     json: bool = False
     open: bool = False
@@ -95,6 +97,7 @@ def play(file: Path, wishes: Wishes) -> int:
                     cluster=wishes.cluster,
                     capture=wishes.capture,
                     cached=wishes.cached,
+                    rehearsal=wishes.rehearsal,
                     engine=engine,
                     on_event=progress,
                 )

@@ -32,6 +32,7 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 @click.option("--classes", type=click.Path(path_type=Path), help="Classes of service to advise by (TOML).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
+@click.option("--no-rehearsal", is_flag=True, help="Do not try programs of your own before the first run.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the report.")
 @click.option("--json", "json_", is_flag=True, help="Print what came out as JSON.")
@@ -54,6 +55,7 @@ def run(
     classes: Path | None,
     capture: bool,
     no_cache: bool,
+    no_rehearsal: bool,
     open_: bool,
     quiet: bool,
     json_: bool,
@@ -96,6 +98,7 @@ def run(
         classes=classes,
         capture=capture,
         cached=not no_cache,
+        rehearsal=not no_rehearsal,
         quiet=quiet,
         json=json_,
         open=open_,
