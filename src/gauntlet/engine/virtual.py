@@ -155,9 +155,23 @@ def _refusal(record: Mapping[str, Any]) -> str | None:
     if record["outcome"] != "ok":
         reasons = [record["reason"]]
     else:
-        reasons = [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
+        late = _until_the_end(record)
+        failed = [flow for flow in record["flows"] if flow["outcome"] != "ok"]
+        reasons = [flow["reason"] for flow in failed if flow["id"] not in late]
     found = next((reason for reason in reasons if _ENDED not in reason), None)
     return None if found is None else found.rstrip(".")
+
+
+def _until_the_end(record: Mapping[str, Any]) -> set[str]:
+    """Flows whose programs were at work when the rehearsal ended, or gave up shortly before, for they know how
+    much time they have: these could have been played.
+    """
+    found = set()
+    for programs in record.get("external", ()):
+        last = programs.get("client") or programs.get("server")
+        if last is not None and last["finished_s"] > 0.9 * _PROGRAMS_ENDED_AFTER_S:
+            found.add(programs["flow"])
+    return found
 
 
 def _record(folder: Path) -> dict[str, Any]:
