@@ -69,6 +69,8 @@ class Constructed:
     """Of flows that are no transfer."""
     about: str = ""
     """Further keys of [experiment]."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the experiment calls its entries (`a+b`), where it has words for them."""
 
 
 class Point(NamedTuple):
@@ -109,7 +111,10 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
     spec = {
         "id": run,
         "factors": {"protocol": entry, "loss": loss, "repetition": repetition},
-        "labels": {"loss": f"{loss * 100:g} %"},
+        "labels": {
+            "loss": f"{loss * 100:g} %",
+            **({"protocol": made.labels[entry]} if entry in made.labels else {}),
+        },
         "start_s": 0.0,
         "flows": [
             {

@@ -83,7 +83,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
     still_waiting = left_ns == NEVER
     late_ns = np.where(still_waiting, traffic.end_ns, left_ns) - latest_ns - hidden_ns
     early = (early_ns > tolerance.current().time_ns) & ~still_waiting
-    late = late_ns > tolerance.current().time_ns
+    late = late_ns > tolerance.current().late_ns
     failures = []
     if early.any():
         k = int(np.argmax(np.where(early, early_ns, -np.inf)))
@@ -102,7 +102,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
         failures.append(
             f"{link} was slower than asked: {plural(int(late.sum()), 'packet')} left later than a shaper "
             f"of the asked rate sends "
-            f"them; the worst {what}, {span(late_ns[k])} too late."
+            f"them; the worst {what}, {span(late_ns[k])} too late.{tolerance.current().why_late}"
         )
     waited = int((~still_waiting & (left_ns - queue.arrival_ns > tolerance.current().time_ns)).sum())
     gone = ~still_waiting
@@ -118,7 +118,7 @@ def check_pace(traffic: Traffic, hidden_bytes: int, findings: Findings) -> None:
             "earliest_before_due_s": _finite(early_ns[gone].max(initial=-np.inf)),
             "latest_after_due_s": _finite(late_ns.max(initial=-np.inf)),
         },
-        expected={"tolerance_s": tolerance.current().time_ns / 1e9, "inputs": len(inputs)},
+        expected={**tolerance.current().expected, "inputs": len(inputs)},
     )
 
 

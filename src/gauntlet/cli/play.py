@@ -1,8 +1,9 @@
 """What `run` and `demo` share: play an experiment, make its report, say what came out."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gauntlet.campaign import Outcome
     from gauntlet.executor.address import Cluster
     from gauntlet.experiment import Experiment, RunSpec
+    from gauntlet.report.closeness import Closeness
 
 SHOWN_FAILURES = 5
 """Failed or untrusted runs that are named on the terminal; the report has all of them."""
@@ -26,6 +28,10 @@ class Wishes:
 
     seed: int | None = None
     repetitions: int | None = None
+    until: float | None = None
+    """Half the interval of each judged mean, as a share of it, up to which repetitions are added."""
+    at_most: int = 200
+    """Repetitions at which that ends in any case."""
     engine: str = "virtual"
     workers: int | None = None
     cluster: "Cluster | None" = None
@@ -33,6 +39,8 @@ class Wishes:
     classes: Path | None = None
     capture: bool = False
     cached: bool = True
+    rehearsal: bool = True
+    """Whether programs that carry flows are tried before the first run."""
     quiet: bool = False
     json: bool = False
     open: bool = False
@@ -44,16 +52,21 @@ class Wishes:
 
 
 def play(file: Path, wishes: Wishes) -> int:
-    """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
+    """Play an experiment file and return the exit code: 0, or 1 when a run failed or none gave a number.
+
+    Raises GauntletError.
+    """
     from gauntlet import campaign, report
     from gauntlet.advice import services
+    from gauntlet.cli.rounds import rounds
     from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.experiment.flows import held_times
+    from gauntlet.report import closeness
     from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
-    specs, about = expand(experiment), experiment.about
+    about = experiment.about
     # What the report would refuse is refused before anything is played.
     services.of_experiment(experiment.text, str(file))
     _check_asked(experiment, specs)
@@ -63,37 +76,70 @@ def play(file: Path, wishes: Wishes) -> int:
     engine = None if wishes.engine == "virtual" else engines.installed(wishes.engine)
     if engine is not None:
         campaign.check_place(engine, wishes.workers, wishes.cluster)
-    present = len(store.done(out) & {spec.id for spec in specs})
-    if not wishes.silent:
-        console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
-        for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
-            console(stderr=True).print(held, soft_wrap=True, markup=False)
-    try:
-        with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
-            outcome = campaign.play(
-                experiment,
-                out,
-                specs=specs,
-                command=["gauntlet", *sys.argv[1:]],
-                workers=wishes.workers,
-                cluster=wishes.cluster,
-                capture=wishes.capture,
-                cached=wishes.cached,
-                engine=engine,
-                on_event=progress,
+    outcome: Outcome | None = None
+    found: Closeness | None = None
+    for look, repetitions in rounds(wishes.until, about.repetitions, wishes.at_most, out):
+        experiment = replace(experiment, about=about.model_copy(update={"repetitions": repetitions}))
+        specs = expand(experiment)
+        present = len(store.done(out) & {spec.id for spec in specs})
+        if not wishes.silent:
+            console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
+        if not wishes.silent and outcome is None:
+            for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
+                console(stderr=True).print(held, soft_wrap=True, markup=False)
+        try:
+            with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
+                now = campaign.play(
+                    experiment,
+                    out,
+                    specs=specs,
+                    command=["gauntlet", *sys.argv[1:]],
+                    workers=wishes.workers,
+                    cluster=wishes.cluster,
+                    capture=wishes.capture,
+                    cached=wishes.cached,
+                    rehearsal=wishes.rehearsal,
+                    engine=engine,
+                    on_event=progress,
+                )
+        except KeyboardInterrupt:
+            click.echo(_stopped(out, specs, repetitions), err=True)
+            return EXIT_INTERRUPTED
+        outcome = now if outcome is None else now.after(outcome)
+        if outcome.finished + outcome.cached + outcome.present_before == 0:
+            _warn(outcome)
+            click.echo(
+                f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True
             )
-    except KeyboardInterrupt:
-        click.echo(f"Stopped. What is finished is kept in {out}; the same command continues.", err=True)
-        return EXIT_INTERRUPTED
-    if outcome.finished + outcome.cached + outcome.present_before == 0:
-        _warn(outcome)
-        click.echo(f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True)
-        return EXIT_FAILED
+            return EXIT_FAILED
+        if wishes.until is not None:
+            found = closeness.known(report.load(out), wishes.until, look, repetitions)
+            if not wishes.silent:
+                console(stderr=True).print(found.words, soft_wrap=True, markup=False)
+        if outcome.failed or found is None or not found.wide:
+            break
+    assert outcome is not None, "there is at least one round"
     page = report.build(out, classes=wishes.classes)
-    _tell(outcome, page, wishes)
+    _tell(outcome, page, wishes, found)
     if wishes.open:
         open_in_browser(page)
-    return EXIT_FAILED if outcome.failed else 0
+    nothing = report.nothing_came(out)
+    if nothing:
+        click.echo(nothing, err=True)
+    return EXIT_FAILED if outcome.failed or nothing else 0
+
+
+def _stopped(out: Path, specs: Sequence["RunSpec"], repetitions: int) -> str:
+    """What a campaign that was stopped has, what it lacks, and how to go on."""
+    from gauntlet.campaign import repetition
+    from gauntlet.metrics.progress import repetitions_there
+    from gauntlet.results import store
+
+    done = store.done(out)
+    there = Counter(repetition(spec) for spec in specs if spec.id in done)
+    whole = repetitions_there(there, len(specs), repetitions) if there else ""
+    said = f"Stopped. What is finished is kept in {out}; the same command continues."
+    return f"{said} {whole} `gauntlet report {out}` compares what is there." if whole else said
 
 
 def _check_asked(experiment: "Experiment", specs: Sequence["RunSpec"]) -> None:
@@ -127,7 +173,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
+def _tell(outcome: "Outcome", page: Path, wishes: Wishes, found: "Closeness | None") -> None:
     if wishes.json:
         from gauntlet import report
 
@@ -145,6 +191,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "unchecked": outcome.unchecked,
                 "wall_s": round(outcome.wall_s, 3),
                 "virtual_s": round(outcome.virtual_s, 3),
+                **({} if found is None else {"until": found.to_json()}),
                 "answer": report.summary(outcome.results, wishes.classes),
             }
         )

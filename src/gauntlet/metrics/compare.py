@@ -102,7 +102,7 @@ def against_best(
         return {}
     plain = scores(given, higher_is_better)
     means = {name: float(np.mean(list(of.values()))) for name, of in plain.items()}
-    numbers = _comparable(given, plain)
+    numbers = comparable(given, plain)
 
     def rank(name: str) -> tuple[float, float, float]:
         states = [it.state for it in given[name].values()]
@@ -154,7 +154,7 @@ def against_best(
     return {name: standing(name) for name in given}
 
 
-def _comparable(
+def comparable(
     given: Mapping[str, Mapping[int, Observation]], numbers: Mapping[str, Mapping[int, float]]
 ) -> Mapping[str, Mapping[int, float]]:
     """Logarithms where every number was measured and is above zero: what a stretch does to all multiplies

@@ -5,7 +5,7 @@ stand against each other in each cell.
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from operator import itemgetter
@@ -17,7 +17,7 @@ import pyarrow as pa
 from gauntlet import units
 from gauntlet.errors import UserError
 from gauntlet.experiment.threats import APP
-from gauntlet.figures.style import OF_SUBJECT, Style, styles
+from gauntlet.figures.style import OF_SUBJECT, Style, called, styles
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.compare import Standing, against_best
 from gauntlet.metrics.flow import UNSUPPORTED
@@ -192,6 +192,8 @@ class Evaluation:
     """Whose flows the rows are; empty for all, and where all flows have the same work."""
     of_all: tuple[Style, ...] = ()
     """The styles of the whole evaluation, of which this is a part."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the experiment calls its protocols, by their keys."""
 
     @classmethod
     def load(cls, results: Results) -> "Evaluation":
@@ -199,7 +201,10 @@ class Evaluation:
         specs = _specs(results)
         factors, constants = factors_of(list(specs.values()))
         rows = _rows(results, specs, factors)
-        return cls(results, factors, constants, styles({row.protocol for row in rows}), rows)
+        labels = _labels(specs.values())
+        with called(labels):
+            looks = styles({row.protocol for row in rows})
+        return cls(results, factors, constants, looks, rows, labels=labels)
 
     def named(self, name: str) -> str:
         """A name in the page (of a table, a figure) that no other part of the evaluation has."""
@@ -330,15 +335,17 @@ class Evaluation:
     def main_kpi(self) -> Kpi | None:
         """What the flows are judged by: what is asked of them (`judge`, else `answer_by` of the experiment),
         else the download time of transfers, the delay of single messages and of a steady rate below the
-        line's, how a call sounds, else capacity used or throughput.
+        line's, how a call sounds, else capacity used or throughput. What is judged by a time is never judged
+        by the line unless that is asked: of a short transfer it says nothing.
         """
         first = str(self._about.get("answer_by", "")) if self.asked is None else self.asked.column
         named = {JUDGED_BY.get(app, "") for app in self.apps}
+        of_line = () if named and all(name.endswith("_s") for name in named) else MADE_OF_THE_LINE
         reliable = {style.key for style in self.styles if style.reliable}
         paced = not any(row.greedy for row in self.rows if row.protocol in reliable)
         if self.apps == {"cbr"} and reliable and paced:
             named = {"delay_p95_s"}
-        wanted = [first, *(named if len(named) == 1 else ()), *MADE_OF_THE_LINE, "download_time_s"]
+        wanted = [first, *(named if len(named) == 1 else ()), *of_line, "download_time_s"]
         present = {kpi.name: kpi for kpi in self.kpis}
         return next((present[name] for name in wanted if name in present), None)
 
@@ -494,10 +501,22 @@ def _specs(results: Results) -> dict[str, dict[str, Any]]:
         found[run.id] = {
             "factors": {name: once(value) for name, value in spec.get("factors", {}).items()},
             "labels": once(labels),
+            "called": once(spec.get("labels", {}).get("protocol", "")),
             "flows": once(spec.get("flows", [])),
             "start_s": once(spec.get("start_s")),
             "channel": channels.setdefault(channel := channel_of(spec), channel),
         }
+    return found
+
+
+def _labels(specs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What an experiment calls its protocols, by their keys: a run of `a+b` has both labels, `A + B`."""
+    found: dict[str, str] = {}
+    for spec in specs:
+        keys = str(spec["factors"].get("protocol", "")).split("+")
+        labels = spec["called"].split(" + ") if len(keys) > 1 else [spec["called"]]
+        if len(keys) == len(labels):
+            found.update((key, label) for key, label in zip(keys, labels, strict=True) if label)
     return found
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from gauntlet import report
 from gauntlet.advice.terminal import uses
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
+from gauntlet.figures.style import called
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report import use
 from gauntlet.report.answer import Sentence, asked, sentences
@@ -30,6 +31,11 @@ from gauntlet.report.trust import trust
 def summary(results_folder: Path, classes: Path | None = None) -> RenderableType:
     """What `gauntlet run` and `gauntlet report` print at the end; `classes` as of `report.build`."""
     evaluation = report.load(results_folder)
+    with called(evaluation.labels):
+        return _summary(evaluation, classes)
+
+
+def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     found = trust(evaluation)
     parts: list[RenderableType] = []
     if answers := asked(evaluation):
