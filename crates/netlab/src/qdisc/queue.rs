@@ -184,7 +184,7 @@ impl QueueSpec {
                 wrong("limit_packets is 2 to 16256 and quantum_bytes 256 to 1048576".into())
             }
             QueueSpec::Red { limit_bytes, min_bytes, max_bytes, probability, burst_packets, .. } => {
-                if !(1000 <= min_bytes && min_bytes < max_bytes && max_bytes <= limit_bytes) {
+                if min_bytes < 1000 || max_bytes <= min_bytes || limit_bytes < max_bytes {
                     return wrong("min_bytes is at least 1000, max_bytes more, and limit_bytes not less".into());
                 }
                 if !(probability > 0.0 && probability <= 1.0) {
@@ -277,7 +277,9 @@ impl QueueSpec {
                 // struct tc_red_qopt: limit, qth_min, qth_max, Wlog, Plog, Scell_log, flags (TC_RED_ECN is 1).
                 let mut parameters: Vec<u8> =
                     [limit_bytes, min_bytes, max_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
-                let slope_log = averaging.slope_log(max_bytes - min_bytes, probability);
+                // The slope of the probability, by which old kernels count: 2^-n for each byte.
+                let slope = f64::from(max_bytes - min_bytes) / probability;
+                let slope_log = slope.log2().ceil().clamp(0.0, 31.0) as u8;
                 parameters.extend([averaging.weight_log, slope_log, cell_log, ecn.into()]);
                 // A probability as the kernel counts it: a fraction of 2^32.
                 let highest = (probability * f64::from(u32::MAX)) as u32;
@@ -330,11 +332,6 @@ impl Averaging {
         // The kernel keeps the average as a 32-bit number of so many binary places.
         let bits = 32 - max_bytes.leading_zeros() + u32::from(weight_log);
         (bits < 32).then_some(Averaging { weight_log })
-    }
-
-    /// Of the slope of the probability, by which old kernels count: 2^-n for each byte.
-    fn slope_log(self, bytes: u32, probability: f64) -> u8 {
-        (f64::from(bytes) / probability).log2().ceil().clamp(0.0, 31.0) as u8
     }
 
     /// How the average falls while nothing comes: the time of a cell as a power of two of microseconds, and for each
