@@ -109,6 +109,7 @@ def test_axes_have_words_and_leave_seeds_alone(parse: Parse) -> None:
         ('"5 lots"', ["'5 lots'", "'1 BDP'"]),
         ('"1.5 packets"', ["whole number"]),
         ('{ kind = "bfifo", limit = "1ms" }', ["less than a packet"]),
+        ("512000", ["512000 is no queue", "'512kB'"]),
     ],
 )
 def test_mistakes_are_a_sentence(parse: Parse, written: str, words: list[str]) -> None:

@@ -166,10 +166,8 @@ def amount(written: str) -> tuple[float, Unit]:
     return number, unit
 
 
-def read(written: object) -> "int | QueueSection":
+def read(written: object) -> int | QueueSection:
     """What stands behind `queue`: bytes as text, another amount as text, or a table. Raises ValueError."""
-    if isinstance(written, int | QueueSection) and not isinstance(written, bool):
-        return written
     if isinstance(written, dict):
         try:
             return QueueSection.model_validate(written)
