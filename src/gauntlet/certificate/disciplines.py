@@ -50,7 +50,7 @@ class Served:
     capture: Capture
 
     def _heads(self, rows: Ints) -> npt.NDArray[np.uint8]:
-        return np.ascontiguousarray(self.capture.records["packet"][rows, :_SEEN_BYTES + headers.GRE_BYTES])
+        return np.ascontiguousarray(self.capture.records["packet"][rows, : _SEEN_BYTES + headers.GRE_BYTES])
 
     @cached_property
     def _ecn(self) -> tuple[Ints, Ints]:
@@ -296,7 +296,7 @@ def check_marks(served: Served, findings: Findings) -> None:
     kind, slack_ns = str(asked["kind"]), tolerance.current().time_ns
     known = traffic.known
     waited_ns = traffic.outputs.time_ns[known] - served.entered_ns
-    failures = []
+    failures: list[str] = []
 
     def note(wrong: Flags, words: str) -> None:
         count = int(wrong.sum())
@@ -360,7 +360,8 @@ def check_control(served: Served, counters: Mapping[str, Any] | None, findings: 
     patience_ns = round(asked["rtt_s" if kind == "cake" else "interval_s"] * 1e9)
     slack_ns = tolerance.current().time_ns
     signals = _signals(served)
-    times, silent_ns = 0, None
+    times = 0
+    silent_ns: int | None = None
     flows = served.flow if kind != "codel" else np.zeros(len(served.flow), np.uint64)
     length = traffic.length_at_link[traffic.known_source]
     order = np.argsort(flows, kind="stable")

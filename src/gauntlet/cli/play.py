@@ -69,7 +69,7 @@ def play(file: Path, wishes: Wishes) -> int:
     about = experiment.about
     # What the report would refuse is refused before anything is played.
     services.of_experiment(experiment.text, str(file))
-    _check_asked(experiment, specs)
+    _check_asked(experiment)
     if wishes.classes is not None:
         services.load(wishes.classes)
     out = wishes.out or Path("results") / about.name
@@ -142,13 +142,16 @@ def _stopped(out: Path, specs: Sequence["RunSpec"], repetitions: int) -> str:
     return f"{said} {whole} `gauntlet report {out}` compares what is there." if whole else said
 
 
-def _check_asked(experiment: "Experiment", specs: Sequence["RunSpec"]) -> None:
+def _check_asked(experiment: "Experiment") -> None:
     """Raises UserError where the report could not answer what is asked."""
     from gauntlet.errors import UserError
     from gauntlet.metrics import asked
 
     judges = {
-        flow.name or flow.app: flow.judge for spec in specs for flow in spec.flows if flow.judge is not None
+        flow.name or flow.app: flow.judge.to_json()
+        for point in experiment.points
+        for flow in point.condition.flow
+        if flow.judge is not None
     }
     try:
         asked.check(judges, experiment.about.answer_by)

@@ -79,7 +79,7 @@ def known(evaluation: Evaluation, wanted: float, look: int, repetitions: int) ->
 def _means(evaluation: Evaluation, look: int) -> Iterator[Known]:
     for part in evaluation.parts:
         kpi = part.main_kpi
-        if kpi is None:
+        if kpi is None or part.background:
             continue
         for condition in part.conditions:
             for style in part.styles:
