@@ -49,6 +49,7 @@ def spec(*flows: dict[str, Any]) -> dict[str, Any]:
         {"connection": "fresh"},
         {"judge": {"kpi": "delay_p99_s", "at_most": 1.0}},
         {"background": True},
+        {"options": {"dscp": 46}},
         {"rate_bps": 16000},
     ],
     ids=lambda other: next(iter(other)),

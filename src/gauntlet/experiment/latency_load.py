@@ -2,13 +2,15 @@
 
 Greedy TCP in one or both directions, and beside it small datagrams both ways: what Flent measures as a round trip are
 two one-way delays here, for both ends have the same clock. The datagrams begin 5 s before the load and end 5 s after
-it, as Flent has it, so that each run shows the idle line too.
+it, as Flent has it, so that each run shows the idle line too. The load is in the background: reports answer what is
+asked of the datagrams.
 """
 
 from typing import Any, Literal
 
 from pydantic import Field
 
+from gauntlet.experiment.judge import Judge
 from gauntlet.experiment.quantities import Duration
 from gauntlet.experiment.strict import Strict
 
@@ -38,12 +40,15 @@ class LoadSection(Strict):
     """TCP connections in each direction; of rrul always four."""
     voip: bool = False
     """Whether a call goes both ways beside it."""
+    judge: Judge | None = None
+    """What is asked of the datagrams beside it."""
 
     def flows(self) -> list[Raw]:
         """Its flows, as the file would have them."""
         streams = self._streams()
         classes = _PINGED if self.test == "rrul" else ("",)
-        beside = [self._beside("ping", of_class, _PING) for of_class in classes]
+        ping = _PING if self.judge is None else {**_PING, "judge": self.judge}
+        beside = [self._beside("ping", of_class, ping) for of_class in classes]
         if self.voip:
             beside.append(self._beside("voip", "", {"app": "voip", "protocol": "udp"}))
         return [*streams, *(flow for both in beside for flow in both)]
@@ -54,6 +59,7 @@ class LoadSection(Strict):
         return [
             {
                 "name": f"{direction}-{name}",
+                "background": True,
                 "app": "cbr",
                 "rate": "max",
                 "duration": f"{self.duration:.9f}s",
