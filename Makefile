@@ -26,7 +26,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -38,6 +38,7 @@ help:
 	@echo "make fresh-wheels     the wheels on bare roots of Debian 12 and 13 (needs root)"
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
 	@echo "make agreement        the same runs on both grounds, compared (an idle machine; five minutes)"
+	@echo "make prediction       a processor in virtual time against a web server (an idle machine; 79 runs of 20 s)"
 	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
@@ -121,8 +122,8 @@ advisories:
 	cargo deny check advisories
 
 # Nothing is uploaded. Members without `publish = false`; a crate that another needs is taken from its package, too.
-# It does not see that a name is taken: `rasta` and `flight` are other projects' on crates.io (`cargo info rasta`), and
-# these two packages need other names before they can be published.
+# It does not see that a name is taken: `rasta` and `flight` are other projects' on crates.io (`cargo info rasta`), so
+# these two packages begin with `gauntlet-`.
 publish-check:
 	cargo publish --workspace --dry-run --allow-dirty
 
@@ -207,6 +208,11 @@ bench: setup
 # Both grounds on the same runs, one by one: needs an idle machine that allows namespaces (docs/guide/host-ground.md).
 agreement: setup
 	$(BIN)/python benchmarks/agreement.py
+
+# A processor in virtual time against a server on this machine, which has a share of a core: needs an idle machine with two
+# cores that allows control groups with a quota (docs/decisions/0013-a-processor-in-virtual-time.md).
+prediction: setup
+	$(BIN)/python benchmarks/prediction.py
 
 soak:
 	cargo run --release --package restp-sim --example soak -- 10000000 7

@@ -32,7 +32,7 @@ class Mutant:
 
     crate: str
     tests_in: str
-    """The package of the tests in files of their own; tests of the library are the crate's."""
+    """The package of the tests in files of their own; tests of the library are in the crate's."""
     rule: str
     file: str
     """From the crate's folder."""
@@ -55,13 +55,20 @@ class Mutant:
     @property
     def build(self) -> list[str]:
         """What compiles its test."""
-        where = [self.crate, "--lib"] if self.target == "lib" else [self.tests_in, "--test", self.target]
+        lib = [package(self.crate), "--lib"]
+        where = lib if self.target == "lib" else [self.tests_in, "--test", self.target]
         return ["cargo", "test", "-q", "-p", *where, "--no-run"]
 
     @property
     def command(self) -> list[str]:
         """What plays its test."""
         return [*self.build[:-1], "--", self.test]
+
+
+def package(crate: str) -> str:
+    """The package in a crate's folder, which may have another name."""
+    name: str = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())["package"]["name"]
+    return name
 
 
 def mutants(crate: str) -> list[Mutant]:

@@ -13,7 +13,7 @@ PACKAGE = Path(gauntlet.__file__).parent
 
 ROOMS = (
     {"errors", "external"},
-    {"certificate", "engine", "table", "units"},
+    {"certificate", "engine", "geography", "table", "units"},
     {"scenario"},
     {"experiment"},
     {"executor", "results"},

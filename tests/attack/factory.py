@@ -64,6 +64,7 @@ def outcome(asked: Run, delays_s: Sequence[float | None], **more: Any) -> Outcom
         died="",
         complaints=[],
         others_of_a_core=0.0,
+        retransmitted_segments=0,
         throttled=None,
         instructions={},
     )

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from gauntlet.attack import arena, gates
+from gauntlet.attack.kinds import FLOOD
 from gauntlet.attack.measures import INVALID
-from gauntlet.attack.run import Client, Run
+from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.own import OWN
 from gauntlet.benches import (
     attack_common,
@@ -23,6 +24,7 @@ from gauntlet.benches import (
     attack_weaknesses,
 )
 from gauntlet.benches.parts import Parts
+from gauntlet.studies import study
 from tests.attack.conftest import two_cores
 from tests.attack.factory import outcome, request, run, sample
 
@@ -103,6 +105,44 @@ def test_the_unit_of_levels_is_what_fills_the_share(tmp_path: Path, monkeypatch:
     assert 0.2 / 0.004 < unit < 0.2 / 0.002
 
 
+# --- a first look
+
+FIRST_LOOK_S = 8.5 * 60
+"""Of its ten minutes; the rest is for what is played in virtual time, and for the page."""
+BEGINS_S, CALLGRIND_BEGINS_S = 0.5, 5.0
+"""For how long a server starts, and server and client under callgrind."""
+
+
+def lasts_s(asked: Run) -> float:
+    """How long a run takes by its plan; of a flood the last request waits up to its limit."""
+    client_s = asked.client_at_s + asked.client.sends_s
+    if asked.attack is None:
+        return (CALLGRIND_BEGINS_S if asked.counted else BEGINS_S) + client_s
+    tail_s = asked.client.limit_s if asked.attack.kind.key == FLOOD else 0.0
+    return BEGINS_S + tail_s + max(client_s, asked.attack_at_s + asked.attack.seconds)
+
+
+@two_cores
+@pytest.mark.usefixtures("programs")
+def test_a_first_look_has_its_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Run] = []
+
+    def play(asked: Run, _: Path | None = None) -> Outcome:
+        seen.append(asked)
+        counted = dict.fromkeys(("server", "client"), len(seen))
+        return outcome(asked, [0.01] * 10, instructions=counted)
+
+    monkeypatch.setattr(arena, "play", play)
+    spent_s = {}
+    for bench in [it.bench for it in study("attack").benches if it.quick]:
+        seen.clear()
+        parts = Parts(tmp_path / bench.name, {})
+        bench.check(bench.measure(True, 1, told, parts).table)
+        spent_s[bench.name] = round(sum(map(lasts_s, seen)))
+    assert set(spent_s) == {it.BENCH.name for it in ALL if it is not attack_weaknesses}
+    assert sum(spent_s.values()) < FIRST_LOOK_S, spent_s
+
+
 # --- recovery
 
 
@@ -170,6 +210,8 @@ def test_a_handshake_costs_what_was_computed_over_how_many_there_were() -> None:
     found = attack_cost.row(counted(), "none")
     assert found["server_cpu_a_handshake_s"] == pytest.approx(0.1)
     assert found["client_cpu_a_handshake_s"] == pytest.approx(0.01)
+    assert found["bytes_to_server_a_handshake"] == 3000.0
+    assert found["bytes_to_client_a_handshake"] == 5000.0
     assert found["bytes_a_handshake"] == 8000.0
 
 

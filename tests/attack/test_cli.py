@@ -5,10 +5,15 @@ import re
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from gauntlet.attack import gates
-from gauntlet.attack.kinds import KINDS
+from gauntlet.attack.certificates import KEYS
+from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.servers.contract import DEFENCES
+from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.cli.attack import run
 from tests.attack.conftest import FAKES, two_cores
 from tests.cli.conftest import Gauntlet, gauntlet, refused
 
@@ -33,6 +38,17 @@ def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
     assert [it["key"] for it in found] == list(KINDS)
 
 
+def test_options_offer_what_there_is() -> None:
+    """They stand in the command besides, so that it need not load what it may not use."""
+    offered = {it.name: set(it.type.choices) for it in run.params if isinstance(it.type, click.Choice)}
+    assert offered == {
+        "builtin": set(SERVERS),
+        "protocols": set(PROTOCOLS),
+        "certificate": set(KEYS),
+        "defence": set(DEFENCES),
+    }
+
+
 @pytest.mark.parametrize("listen", ["192.0.2.1:443", "10.0.0.1:443", "0.0.0.0:443", "localhost:443"])
 def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: str) -> None:
     result = gauntlet("attack", "run", "flood", "--server", "true", "--listen", listen)
@@ -49,6 +65,8 @@ def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: s
         (("flood", "--held", "5"), "none of these attacks is measured by it"),
         (("amplification", "--protocol", "h2"), "is there over h3, not over h2"),
         (("flood", "--listen", "127.0.0.1:1"), "--listen goes with --server"),
+        (("flood", "--long", "/x"), "--long goes with --server"),
+        (("flood", "--server", "x", "--long", "y"), "a path that begins with /"),
         (("flood", "--server", "x", "--weakness", "y"), "are of the built-in servers"),
         (("flood", "--builtin", "nginx", "--defence", "limit"), "nginx has no defence limit over h2"),
         (("flood", "--builtin", "nginx", "--weakness", "y"), "is of Gauntlet's own server"),
@@ -92,6 +110,16 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
 
 @two_cores
 @pytest.mark.usefixtures("calm")
+def test_the_answer_is_kept_as_a_page_and_as_data(gauntlet: Gauntlet) -> None:
+    result = gauntlet("attack", "run", "flood", *QUICK, "--out", "kept")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.endswith("Kept in kept.\n")
+    assert json.loads(Path("kept/attacks.json").read_text())["found"][0]["verdict"] == "held"
+    assert "1 of 1 attack held, 0 broken, 0 invalid." in Path("kept/report.html").read_text()
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
 def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
     gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +130,19 @@ def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
     assert broken.exit_code == 1
     assert "flood over h1: BROKEN" in broken.stdout
     assert "the server died: too many connections" in broken.stdout
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_an_attack_on_a_long_answer_tells_nothing_of_a_server_that_has_none(gauntlet: Gauntlet) -> None:
+    short = ("--protocol", "h1", "--seconds", "3", "--held", "5", "--quota", "100%", "--json")
+    result = gauntlet("attack", "run", "window-starvation", *short)
+    assert result.exit_code == 1
+    (found,) = json.loads(result.stdout)["found"]
+    assert found["verdict"] == "invalid"
+    assert found["why"] == [
+        "nothing as long as 500000 bytes is at /bytes/1048576, which this attack asks for"
+    ]
 
 
 @two_cores

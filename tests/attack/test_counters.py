@@ -42,6 +42,16 @@ def test_what_processes_take_is_without_interrupts(tmp_path: Path) -> None:
     assert counters.busy_s(root) == 1.5
 
 
+def test_segments_that_were_sent_again_are_the_kernels(tmp_path: Path) -> None:
+    text = (
+        "Ip: Forwarding DefaultTTL\nIp: 1 64\n"
+        "Tcp: RtoAlgorithm OutSegs RetransSegs InErrs\nTcp: 1 5000 17 3\n"
+        "Udp: InDatagrams\nUdp: 9\n"
+    )
+    assert counters.retransmitted(host.write(tmp_path, {"proc/net/snmp": text})) == 17
+    assert counters.retransmitted() >= 0
+
+
 def test_sockets_of_a_port_are_counted_and_what_waits_in_them() -> None:
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=16))

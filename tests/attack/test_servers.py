@@ -1,5 +1,6 @@
 """Servers: what they are started with, and that nginx and Caddy take it, where they are."""
 
+import re
 import subprocess
 from dataclasses import replace
 from itertools import pairwise
@@ -9,10 +10,11 @@ import pytest
 
 from gauntlet.attack import certificates
 from gauntlet.attack.certificates import Chain
-from gauntlet.attack.kinds import KINDS, PROTOCOLS, STATE
+from gauntlet.attack.kinds import KINDS, LONG_BYTES, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
+from gauntlet.attack.programs import ATTACKER, program
 from gauntlet.attack.servers import caddy, command, nginx
-from gauntlet.attack.servers.contract import DEFENCES, RETRY, Server, Wanted
+from gauntlet.attack.servers.contract import DEFENCES, PAGE_BYTES, RETRY, Server, Wanted, write_files
 from gauntlet.attack.servers.own import OWN
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.errors import UserError
@@ -93,6 +95,13 @@ def test_nginx_takes_its_configuration(wanted: Wanted, protocol: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_servers_of_files_have_the_page_and_the_long_answers(tmp_path: Path) -> None:
+    write_files(tmp_path / "files")
+    found = {it.name: it.stat().st_size for it in (tmp_path / "files").rglob("*") if it.is_file()}
+    assert found == {"index.html": PAGE_BYTES, **{str(length): length for length in LONG_BYTES}}
+    assert {it.long_bytes for it in KINDS.values() if it.variant == "ack-withholding"} <= set(LONG_BYTES)
+
+
 def test_an_nginx_without_http_3_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "nginx"
     old.write_text("#!/bin/sh\necho 'nginx version: nginx/1.22.1' >&2\n")
@@ -151,6 +160,29 @@ def test_attacks_say_what_they_are() -> None:
         assert words[0] == it.kind
         assert after(words, f"--{it.dose}") == str(it.usual)
         assert after(words, "--target") == "127.0.0.1:1"
+        assert it.long_bytes == 0 or after(words, "--path") == f"/bytes/{it.long_bytes}"
+
+
+def test_what_a_control_lacks_is_what_the_server_can_be_made_to_lack() -> None:
+    source = (Path(__file__).parents[2] / "crates" / "web" / "src" / "weakness.rs").read_text()
+    there = set(re.findall(r'Weakness \{ name: "([a-z-]+)"', source))
+    named = {name for it in KINDS.values() for name in it.weakness.split("+") if name}
+    assert named and named <= there
+    # Bounds that no attack here comes near: the server looks at each connection at once.
+    assert there - named == {"unbounded-handshakes", "unbounded-connections", "unbounded-incoming"}
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_the_attacker_takes_what_it_is_told(key: str) -> None:
+    try:
+        attacker = program(ATTACKER)
+    except UserError as error:
+        pytest.skip(str(error))
+    kind = KINDS[key]
+    done = subprocess.run([str(attacker), kind.kind, "--help"], capture_output=True, text=True, check=True)
+    for word in kind.arguments("127.0.0.1:1", kind.protocols[0], kind.usual, 10):
+        assert not word.startswith("--") or re.search(rf"{word}\b", done.stdout), word
+    assert kind.variant in done.stdout
 
 
 def test_what_is_held_is_built_up_in_five_seconds() -> None:

@@ -67,7 +67,8 @@ def test_every_benchmark_is_tried_here() -> None:
         "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading",
         "publish",
     }  # fmt: skip
-    own = {"agreement"}  # a target of its own, on an idle machine; test_agreement.py tries how it judges
+    # Targets of their own, on an idle machine; test_agreement.py and test_prediction.py try how they judge.
+    own = {"agreement", "prediction"}
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs | own
 
 

@@ -135,6 +135,33 @@ def test_a_copy_is_alike_to_the_nanosecond_unless_something_is_drawn() -> None:
     assert _trial(2 * S + WAY_NS, plan=plan).identity is None
 
 
+@pytest.mark.parametrize(
+    ("match", "deed", "drawn"),
+    [
+        (BY_COUNT, {"action": "drop"}, False),
+        (BY_COUNT, {"action": "insert", "packet": "matched"}, False),
+        (
+            {"at_s": 4.0},
+            {"action": "insert", "packet": {"made": "udp"}, "set": {"source_port": 40_000}},
+            False,
+        ),
+        (BY_COUNT, {"action": "insert", "packet": {"captured": "it", "pick": "last"}}, False),
+        (BY_COUNT, {"action": "insert", "packet": {"captured": "it", "pick": "random"}}, True),
+        (BY_COUNT, {"action": "alter", "bits": 1, "within": "message"}, True),
+        (BY_COUNT, {"action": "alter", "at_bit": 3, "within": "message"}, False),
+        ({**BY_COUNT, "probability": 0.5}, {"action": "drop"}, True),
+    ],
+)
+def test_a_trial_has_no_copies_only_where_its_rule_draws(
+    match: dict[str, Any], deed: dict[str, Any], drawn: bool
+) -> None:
+    """What is made without a draw is made alike each time, and a thousand copies of it bound nothing."""
+    rule = {"id": "x", "match": match, "do": deed}
+    flow = {"app_params": {"bound_s": 0.5}}
+    plan = {"flows": [flow], "in_path": [{"node": "threat", "rules": [rule]}]}
+    assert (_trial(2 * S + WAY_NS, plan=plan).identity is None) == drawn
+
+
 def test_a_run_of_many_sessions_has_a_trial_of_each() -> None:
     """The rule of one session says nothing of the other."""
 

@@ -54,6 +54,11 @@ KNOWN = {
         words.UNDETECTED,
         ("out of order", "late"),
     ),
+    "one is late and another missing": (
+        [*GOOD[:2], _came(3, 3.9), GOOD[4]],
+        words.LATE,
+        ("late", "missing"),
+    ),
     "another content is acted on": (_with(CHANGED), words.UNDETECTED, ("changed", "missing")),
     "a foreign sender is refused": (
         _with(GOOD[2], _came(3, 3.2, "foreign", genuine=False)),

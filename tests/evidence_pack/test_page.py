@@ -139,6 +139,8 @@ def test_the_page_names_the_act_and_what_was_not_checked(told: tuple[dict[str, A
     for said in (
         "Message 3 comes 2 s late. Somebody in the path does it, without keys.",
         "Somebody else as the client of a session of their own",
+        "a transport that is no part of the safety-related equipment may prevent a threat here",
+        "Whether other seeds were played and left out",
         "Which files were left out, how many and how large, is the word of who built the pack",
         "Measured behaviour of software on an emulated link.",
         "A trial is one session in which one threat acts",

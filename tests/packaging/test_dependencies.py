@@ -22,7 +22,8 @@ NO_FLOW = ["pandas", "polars", "jax", "scikit-learn"]
 DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
 
 OURS = {
-    "gauntlet", "studies", "tests", "scripts", "speed", "agreement", "restp_decoder", "test_dissector",
+    "gauntlet", "studies", "tests", "scripts", "speed", "agreement", "prediction", "restp_decoder",
+    "test_dissector",
 }  # fmt: skip
 
 PARTS = {

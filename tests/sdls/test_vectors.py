@@ -43,7 +43,9 @@ def test_own_vectors_cover_what_must_be_refused() -> None:
         "spi-unknown", "field-too-short", "frame-too-short", "frame-not-fixed-length", "frame-fecf", "mac",
         "replay", "iv-exhausted", "sequence-exhausted", "sa-iv-reuse", "sa-key-taken", "sa-wrong-channel",
         "sa-not-operational", "sa-transition", "sa-carries-command", "key-kind", "key-state", "key-in-use",
-        "otar-mac", "otar-contents", "pdu-length", "pdu-tag",
+        "otar-mac", "otar-contents", "pdu-length", "pdu-tag", "padding", "not-protectable", "frame-version",
+        "frame-length-field", "frame-too-long", "frame-invalid", "frame-fhec", "frame-out-of-range",
+        "frame-not-as-managed",
     }  # fmt: skip
 
 

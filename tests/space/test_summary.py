@@ -53,6 +53,12 @@ def test_a_handshake_has_both_ends_and_their_sum() -> None:
     assert (row["n"], row["blocks"], row["mutual"], row["round_trips"]) == (3, 3, True, 1)
 
 
+def test_early_messages_wait_for_no_round_trip() -> None:
+    kinds = [handshake(block=block, resumption="0-rtt", early=True) for block in range(3)]
+    (row,) = summary.handshakes(table(kinds))
+    assert row["round_trips"] == 0
+
+
 def test_a_handshake_is_worth_as_many_messages_as_cost_the_same() -> None:
     rows = [
         *blocks([[2000], [2000], [2000]]),

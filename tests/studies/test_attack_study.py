@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from gauntlet.attack.kinds import FLOOD, H1, H2, H3, KINDS
 from gauntlet.figures.kind import Chart
 from gauntlet.studies import judging, ledger, study
 from gauntlet.studies.decide import Verdict
@@ -52,13 +53,20 @@ def test_a_figure_draws(figure: Figure, made_up: Summary) -> None:
     check_measured(figure.draw(made_up))
 
 
-@pytest.mark.parametrize("key", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("key", ["1", "2", "3", "4", "5", "table-3"])
 def test_figures_stand_in_three_columns(key: str, made_up: Summary) -> None:
     (figure,) = (it for it in STUDY.figures if it.key == key)
     first = figure.draw(made_up)[0]
     assert not isinstance(first, Chart)
     heads = " ".join(first.header)
     assert all(word in heads for word in ("published", "method again", "corrected"))
+
+
+def test_each_attack_stands_in_the_table_of_each_protocol_that_it_has(made_up: Summary) -> None:
+    (figure,) = (it for it in STUDY.figures if it.key == "weaknesses")
+    shown = [[row[0] for row in it.rows] for it in figure.draw(made_up) if not isinstance(it, Chart)]
+    known = [it for it in KINDS.values() if it.key != FLOOD]
+    assert shown == [[it.key for it in known if over in it.protocols] for over in (H3, H2, H1)]
 
 
 def test_every_experiment_and_bench_is_drawn() -> None:
@@ -129,11 +137,12 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
         attack_recovery,
         attack_slow,
         attack_weaknesses,
+        traffic_sites,
     )
 
     conditions = {
         "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,
-        "recovery": attack_recovery, "weaknesses": attack_weaknesses,
+        "recovery": attack_recovery, "weaknesses": attack_weaknesses, "sites": traffic_sites,
     }  # fmt: skip
     for claim in ledger.load(STUDY.ledger):
         for rule in claim.rules:

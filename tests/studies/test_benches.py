@@ -169,7 +169,7 @@ def silent(name: str, words: str) -> None:
 def summarised(study: Study, out: Path, *, quick: bool = False) -> Summary:
     """The summary of the bench alone."""
     todo = reproduce.bench_tasks(study, quick=quick)
-    reproduce.measure(todo, out, command=["gauntlet"], tell=silent)
+    reproduce.measure(todo, out, command=["gauntlet", "--out", str(out)], tell=silent)
     return reproduce.summarise(study, [], out, todo)
 
 
@@ -239,6 +239,7 @@ def test_a_summary_keeps_the_bench(study: Study, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "summary" / MANIFEST).read_text())
     assert manifest["benches"]["cost"]["machine"] == {"processor": "Some CPU"}
     assert manifest["benches"]["cost"]["samples"] == 2 * 2 * 10 * 20
+    assert manifest["benches"]["cost"]["command"] == ["gauntlet", "--out", "out"]
     read = Summary.load(tmp_path / "summary", study.home)
     assert (read.experiments, read.benches) == ((), ("cost",))
     assert judging.verdicts(study, judging.judge(study, read)) == verdicts
@@ -264,11 +265,12 @@ def test_the_command_measures_and_shows_the_bench(
     assert "Not among these results: cbr." in page
 
 
-def test_a_bench_that_is_no_part_of_the_quick_run_has_to_be_measured_in_full(study: Study) -> None:
-    full_only = replace(study, benches=tuple(replace(it, quick=False) for it in study.benches))
-    assert reproduce.bench_tasks(full_only, quick=True) == []
-    with pytest.raises(UserError, match="measure it with --full"):
-        reproduce.bench_tasks(full_only, quick=True, only=["cost"])
+def test_a_bench_that_is_no_part_of_the_quick_run_has_to_be_named(study: Study) -> None:
+    unless_named = replace(study, benches=tuple(replace(it, quick=False) for it in study.benches))
+    assert reproduce.bench_tasks(unless_named, quick=True) == []
+    (task,) = reproduce.bench_tasks(unless_named, quick=True, only=["cost"])
+    assert (task.part.name, task.quick) == ("cost", True)
+    assert len(reproduce.bench_tasks(unless_named, quick=False)) == 1
 
 
 def test_what_cannot_be_measured_here_is_said_and_left_out(study: Study, tmp_path: Path) -> None:

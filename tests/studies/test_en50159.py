@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from gauntlet.defences import data
+from gauntlet.evidence.verdict import INVALID, NOT_NOTICED, SIGNALLED, UNDISTURBED
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
@@ -21,10 +23,40 @@ from gauntlet.studies.tried import acts_of, tried
 
 STUDY = studies()["en50159"]
 FEWEST = 1000
-"""Trials that a cell has to have when one of its runs says nothing."""
+"""Trials that a cell has to have though two of its runs say nothing."""
 TRIED = [it for it in data.default().protocols if it.tried_as]
 NOT_FORGED = frozenset({"sctp", "sctp-tls", "restp", "restp-protected", "rasta", "rasta-tls"})
 """Over these the node makes no packet that a receiver would look at."""
+PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "en50159.md").read_text(encoding="utf-8")
+TRANSPORTS = {
+    "UDP": "udp", "TCP": "tcp-cubic", "TLS over TCP": "tls-cubic", "SCTP": "sctp",
+    "TLS over SCTP": "tls-sctp", "QUIC": "quic-quinn-cubic",
+}  # fmt: skip
+ANY = ""
+"""Of a harm: whichever it is."""
+UNNOTICED: dict[str, list[tuple[str, str, str]]] = {
+    "repetition, deletion, re-sequencing": [
+        ("threats", "repetition", "repeated"),
+        ("threats", "deletion", "missing"),
+        ("threats", "re-sequencing", "out of order"),
+    ],
+    "corruption: one bit": [("threats", "corruption", "changed")],
+    "two bits": [("threats", "corruption-two-bits", "changed")],
+    "the checksum made right": [("threats", "corruption-repaired", "changed")],
+    "insertion, masquerade, by who sees the path": [
+        ("forged", "insertion", ANY),
+        ("forged", "masquerade", ANY),
+    ],
+    "one packet by who does not": [
+        ("forged", "insertion-unseen", ANY),
+        ("forged", "masquerade-unseen", ANY),
+    ],
+    "delay of 2 s": [("threats", "delay", "late")],
+    "late, where it was deleted, exchanged or damaged by a bit": [
+        ("threats", act, "late") for act in ("deletion", "re-sequencing", "corruption")
+    ],
+}
+"""By row of the page's table: experiment, act and harm of what it counts."""
 
 
 @cache
@@ -49,15 +81,55 @@ def trials() -> Counter[tuple[str, str, bool, bool, bool]]:
     return found
 
 
+@cache
+def played() -> list[tuple[str, dict[str, Any]]]:
+    """The rows of trials of the committed summary, each with its experiment."""
+    summary = Summary.load(STUDY.summary)
+    return [(name, row) for name in summary.experiments for row in summary.trials(name).to_pylist()]
+
+
+def came_to(experiment: str, protocol: str, act: str, *, freshness: bool = False) -> list[dict[str, Any]]:
+    """The rows of valid trials of a cell."""
+    cell = experiment, protocol, act, freshness
+    return [
+        row
+        for name, row in played()
+        if (name, row["protocol"], row["threat"], bool(row["freshness"])) == cell
+        and row["verdict"] != INVALID
+    ]
+
+
+def let_through(row: dict[str, Any], harm: str) -> bool:
+    """Whether the transport told nobody in time of what did this harm."""
+    if row["verdict"] == SIGNALLED:
+        return bool(row["by"] != "transport" or row["accepted_before"])
+    return row["verdict"] in NOT_NOTICED and harm in row["harms"]
+
+
+def counted(rows: Iterable[dict[str, Any]]) -> int:
+    return sum(row["distinct"] for row in rows)
+
+
 def asked(flow: FlowSpec) -> tuple[bool, bool]:
     """Whether a flow's ends both show certificates, and whether it sends early data."""
     return bool(flow.options.get("client_auth")), bool(flow.options.get("early_data"))
 
 
-def test_every_cell_has_a_thousand_trials_though_a_run_says_nothing() -> None:
+def test_every_cell_has_a_thousand_trials_though_two_runs_say_nothing() -> None:
     fewest = {key: count for key, count in trials().items() if key[1] != NONE}
     assert len(fewest) == 292 + 128
-    assert min(fewest.values()) - 25 >= FEWEST
+    largest = max(sessions(spec) for experiment in STUDY.experiments for spec in runs(experiment.name))
+    assert min(fewest.values()) - 2 * largest >= FEWEST
+
+
+def test_every_cell_that_was_played_kept_a_thousand_trials() -> None:
+    """Of each experiment for itself: what is drawn alike is not added up."""
+    kept = Counter[tuple[str, str, str, bool]]()
+    for name, row in played():
+        if row["threat"] != NONE:
+            kept[name, row["protocol"], row["threat"], bool(row["freshness"])] += row["distinct"]
+    assert min(kept.values()) >= FEWEST
+    assert f"Each cell keeps at least {min(kept.values()):,} trials." in PAGE
 
 
 @pytest.mark.parametrize("protocol", TRIED, ids=lambda it: it.id)
@@ -103,13 +175,9 @@ def test_an_experiment_is_told_by_its_name_from_those_of_other_rows(experiment: 
 
 
 def test_beside_a_cell_stand_trials_that_were_played_and_no_others() -> None:
-    summary = Summary.load(STUDY.summary)
-    played = set()
-    for name in summary.experiments:
-        rows = summary.trials(name).to_pylist()
-        played |= {(row["protocol"], "both-sides" in name, "0rtt" in name) for row in rows}
+    there = {(row["protocol"], "both-sides" in name, "0rtt" in name) for name, row in played()}
     told = {protocol for protocol, _ in tried(data.default(), STUDY.summary)}
-    assert told == {it.id for it in TRIED if (it.tried_as, it.both_sides, it.early_data) in played}
+    assert told == {it.id for it in TRIED if (it.tried_as, it.both_sides, it.early_data) in there}
 
 
 def test_a_claim_on_a_transport_is_read_without_what_the_application_checks() -> None:
@@ -124,6 +192,39 @@ def _measured(decide: dict[str, Any]) -> set[str]:
     if decide["kind"] == "all":
         return set().union(*map(_measured, decide["parts"]))
     return {json.dumps({key: it for key, it in decide.items() if key not in ("at_least", "at_most")})}
+
+
+def _table(heading: str) -> list[list[str]]:
+    """The cells of the page's table with this heading, line by line."""
+    lines = iter(PAGE.splitlines())
+    found = [next(line for line in lines if line.startswith(heading))]
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        found.append(line)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
+
+
+def test_the_page_counts_what_transports_let_through() -> None:
+    (_, *columns), _, *rows = _table("| unnoticed |")
+    assert columns == list(TRANSPORTS)
+    assert [name for name, *_ in rows] == list(UNNOTICED)
+    for name, *cells in rows:
+        for column, said in zip(columns, cells, strict=True):
+            for experiment, act, harm in UNNOTICED[name]:
+                every = came_to(experiment, TRANSPORTS[column], act)
+                through = counted(row for row in every if let_through(row, harm))
+                words = "all" if through == counted(every) else str(through)
+                # Of UDP, which sends nothing again, a number is no answer there.
+                if column != "UDP" or not name.startswith("late"):
+                    assert said == (words if every else "–"), (name, column, act)
+
+
+def test_the_page_says_that_nobody_gave_an_alarm_where_nothing_happened() -> None:
+    control = [row for name, row in played() if name == "control"]
+    assert {row["verdict"] for row in control} == {UNDISTURBED}
+    assert {row["distinct"] for row in control} == {100}
+    assert f"in all 100 sessions of each of {len(control)} cells of `control`" in PAGE
 
 
 def test_the_page_says_how_many_findings_the_claims_are() -> None:
@@ -148,8 +249,7 @@ def test_the_page_says_how_many_findings_the_claims_are() -> None:
     guesses = {it.id for it in claims if it.id.endswith("-unseen") and "-udp-" not in it.id}
     left = Counter(verdicts[it.id]["verdict"] for it in claims if it.id not in put_together | again | guesses)
     assert left == {"reproduced": 41, "not reproduced": 22}
-    text = (Path(__file__).parents[2] / "docs" / "studies" / "en50159.md").read_text()
-    assert "41 stand for themselves" in text and "one sample (two bits over UDP and TCP): 22." in text
+    assert "41 stand for themselves" in PAGE and "one sample (two bits over UDP and TCP): 22." in PAGE
 
 
 @pytest.mark.parametrize("protocol", ["tls-cubic", "quic-quinn-cubic"])

@@ -94,6 +94,16 @@ def test_a_handshake_has_a_client_and_a_server() -> None:
     assert (row["certificates"], row["handshake_bytes"], row["samples"]) == ("server", 3500.0, 2)
 
 
+def test_where_early_messages_are_taken_the_client_waits_for_no_round_trip() -> None:
+    spent = {"ground_cpu_ns": 100_000, "space_cpu_ns": 200_000, "order": 1}
+    samples = [
+        {**HANDSHAKE, **spent, "resumption": resumption, "early": early, "block": 0}
+        for resumption, early in (("none", False), ("ticket", False), ("0-rtt", True))
+    ]
+    found = space_handshakes.table(pa.Table.from_pylist(samples)).to_pylist()
+    assert [row["round_trips"] for row in found] == [1, 1, 0]
+
+
 def test_memory_that_was_not_measured_is_none() -> None:
     sample = {"security": "none", "provider": "-", "heap_peak": 3880, "heap_a_link": 112}
     rest = {"rss_peak": 4_000_000, "pss": 3_500_000, "rss_a_further_link": 2000, "block": 0}

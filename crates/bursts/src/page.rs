@@ -196,3 +196,38 @@ fn message_table(flows: &[Flow]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_wrote_is_on_the_page_as_it_stands_here() {
+        let page = include_str!("../../../docs/bursts.md");
+        assert!(page.starts_with(PREFACE), "preface.md");
+        assert!(page.contains(CONFIRMATION), "the confirmation");
+        assert!(page.ends_with(REMARKS), "remarks.md");
+    }
+
+    #[test]
+    fn goals_are_reached_or_not_by_who_counts() {
+        let grid = Grid::registered();
+        let cell = grid.cells()[0];
+        let told = |own, uncontrolled, other| {
+            let of = |stack: &str, seconds| Transfer { stack: stack.into(), cell, seed: 1, seconds };
+            let tries = [of(JUDGED, own), of(UNCONTROLLED, uncontrolled), of("quinn-bbr", other)];
+            goals(&grid, &results(&tries))
+        };
+        let text = told(Some(3.0), Some(1.0), Some(4.0));
+        for wanted in [
+            "| reached: left behind in 0 of 1 cells | reached: left behind in 0 of 1 cells |",
+            "80 % of the cells | not reached: 0 % of cells | reached: 100 % of cells |",
+            "| not reached: slower in 1 cells, 3.0 times at worst | reached: slower in 0 cells |",
+        ] {
+            assert!(text.contains(wanted), "{text}");
+        }
+        let text = told(None, Some(1.0), None);
+        let wanted = "| not reached: left behind in 1 of 1 cells | reached: left behind in 0 of 1 cells |";
+        assert!(text.contains(wanted), "{text}");
+    }
+}

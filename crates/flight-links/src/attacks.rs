@@ -13,7 +13,7 @@ use restp_proto::protected::{Keys as RestpKeys, Peers, PrivateKey};
 use crate::arrangement::random;
 use crate::credentials::Credentials;
 use crate::dtls::{DtlsGround, DtlsSpace};
-use crate::exchange::{Pair, Traffic};
+use crate::exchange::Pair;
 use crate::link::{Link, State};
 use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
 use crate::restp::Restp;
@@ -30,7 +30,7 @@ axis! {
     AnswerAsStranger = "answer as a stranger",
     /// He reads a recorded command.
     Read = "read",
-    /// He changes an octet of a command under way.
+    /// He changes an octet of a command under way, and puts right what stands over it without a key.
     Change = "change",
     /// He sends a recorded command to space again.
     Replay = "replay",
@@ -73,6 +73,10 @@ enum Site {
     Other,
 }
 
+fn quic_options(security: Security) -> QuicOptions {
+    QuicOptions::new(if security == Security::QuicStream { Delivery::Stream } else { Delivery::Datagram })
+}
+
 /// One side's means to open links.
 struct Party {
     security: Security,
@@ -92,8 +96,7 @@ impl Party {
         let credentials = &secrets.credentials;
         let site = match security {
             Security::QuicStream | Security::QuicDatagram => {
-                let stream = security == Security::QuicStream;
-                let options = QuicOptions::new(if stream { Delivery::Stream } else { Delivery::Datagram });
+                let options = quic_options(security);
                 let ground = QuicGround::new(suite, credentials, options, false)?;
                 Site::Quic(Box::new((ground, QuicSpace::new(suite, credentials, options, false)?)))
             }
@@ -159,7 +162,7 @@ fn secret_command() -> Vec<u8> {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a receiver takes of datagrams, one after the other.
-fn taken(receiver: Box<dyn Link>, datagrams: &[Vec<u8>]) -> (Vec<Vec<u8>>, Pair) {
+fn taken(receiver: Box<dyn Link>, datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut pair = Pair::new(Box::new(Plain::default()), receiver);
     let mut came = Vec::new();
     for datagram in datagrams {
@@ -171,7 +174,7 @@ fn taken(receiver: Box<dyn Link>, datagrams: &[Vec<u8>]) -> (Vec<Vec<u8>>, Pair)
             }
         }
     }
-    (came, pair)
+    came
 }
 
 /// Whether an attack succeeds; none if there is nothing to attack so.
@@ -183,8 +186,12 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
     let party = Party::new(security, suite, &genuine, &genuine)?;
     let secret = secret_command();
     let mut stranger = Secrets::new(suite)?;
-    // He believes whatever space shows.
+    // He believes whatever the other end shows.
     stranger.credentials.authority = genuine.credentials.authority.clone();
+    if suite.resumption != Resumption::None {
+        // The session that is taken up.
+        opened(&party)?;
+    }
     match attack {
         Attack::CommandAsStranger => {
             let attacker = Party::new(security, suite, &stranger, &genuine)?;
@@ -194,7 +201,7 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
             Ok(Some(pair.pass(PATIENCE, &mut ()).at_space.contains(&secret)))
         }
         Attack::AnswerAsStranger => {
-            let attacker = Party::new(security, suite, &Secrets::new(suite)?, &genuine)?;
+            let attacker = Party::new(security, suite, &stranger, &genuine)?;
             answers(&party, &attacker, &secret)
         }
         Attack::AnswerWithGroundsKeys => {
@@ -209,17 +216,18 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
             answers(&party, &attacker, &secret)
         }
         Attack::Read => {
-            let (_, all, _) = recorded(&party, &secret)?;
+            let all = recorded(&party, &secret)?;
             let payload = &secret[8..];
             Ok(Some(all.iter().any(|datagram| datagram.windows(payload.len()).any(|part| part == payload))))
         }
         Attack::Change => {
-            let (mut pair, _) = opened(&party)?;
+            let mut pair = opened(&party)?;
             let datagrams = sent(&mut pair, &secret)?;
             let mut came = Vec::new();
             for mut datagram in datagrams {
                 let place = datagram.len() * 3 / 4;
                 datagram[place] ^= 1;
+                put_right(security, &mut datagram);
                 let _ = pair.space.process(&datagram, pair.now);
             }
             while let Some(output) = pair.space.poll() {
@@ -230,7 +238,7 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
             Ok(Some(!came.is_empty()))
         }
         Attack::Replay => {
-            let (mut pair, _) = opened(&party)?;
+            let mut pair = opened(&party)?;
             let datagrams = sent(&mut pair, &secret)?;
             let mut count = 0;
             for datagram in datagrams.iter().chain(&datagrams) {
@@ -240,46 +248,56 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
             Ok(Some(count > 1))
         }
         Attack::ReplayAfterRestart => {
-            let (_, all, _) = recorded(&party, &secret)?;
-            let (came, _) = taken(Party::new(security, suite, &genuine, &genuine)?.space()?, &all);
+            let all = recorded(&party, &secret)?;
+            let came = taken(Party::new(security, suite, &genuine, &genuine)?.space()?, &all);
             Ok(Some(came.contains(&secret)))
         }
         Attack::ReadWithLeakedKeys => {
-            let (_, all, _) = recorded(&party, &secret)?;
+            let all = recorded(&party, &secret)?;
             let payload = &secret[8..];
             let plain =
                 all.iter().any(|datagram| datagram.windows(payload.len()).any(|part| part == payload));
             // With all keys he is as good as a copy of space: it plays the recording and makes nothing but its own part
             // of a handshake anew, whose secrets were thrown away.
-            let (came, _) = taken(Party::new(security, suite, &genuine, &genuine)?.space()?, &all);
+            let came = taken(Party::new(security, suite, &genuine, &genuine)?.space()?, &all);
             Ok(Some(plain || came.contains(&secret)))
         }
         Attack::ReplayEarly => {
             if !security.has_suite() || suite.resumption != Resumption::EarlyData {
                 return Ok(None);
             }
-            opened(&party)?;
-            let mut pair = Pair::new(party.ground()?, party.space()?);
-            pair.ground.apply(&secret, pair.now).map_err(|refusal| SetupError::Quic(refusal.reason))?;
-            let traffic = pair.settle(&mut ());
-            if pair.ground.state() != (State::Established { early: true })
-                || !traffic.at_space.contains(&secret)
-            {
-                return Err(SetupError::Quic("no early message came without an attacker".to_owned()));
-            }
-            let first = &traffic.flights[0].datagrams;
-            let (came, _) = taken(party.space()?, first);
-            Ok(Some(came.contains(&secret)))
+            Ok(Some(early_twice(&party, &secret)?))
         }
     }
 }
 
-/// A link between both ends of a party, without an attacker.
-fn opened(party: &Party) -> Result<(Pair, Traffic), SetupError> {
+/// The error control field of a frame (FECF), which anybody can compute: what is left to refuse a change is the key.
+fn put_right(security: Security, datagram: &mut [u8]) {
+    if let Security::SdlsGcm | Security::SdlsGcmAwsLc | Security::SdlsCmac = security
+        && let Some((frame, check)) = datagram.split_last_chunk_mut()
+    {
+        *check = sdls::check::fecf(frame).to_be_bytes();
+    }
+}
+
+/// Whether space takes an early message a second time, from a copy of the first flight that brought it.
+fn early_twice(party: &Party, message: &[u8]) -> Result<bool, SetupError> {
     let mut pair = Pair::new(party.ground()?, party.space()?);
+    pair.ground.apply(message, pair.now).map_err(|refusal| SetupError::Quic(refusal.reason))?;
     let traffic = pair.settle(&mut ());
+    let came = |messages: &[Vec<u8>]| messages.iter().any(|came| came == message);
+    if pair.ground.state() != (State::Established { early: true }) || !came(&traffic.at_space) {
+        return Err(SetupError::Quic("no early message came without an attacker".to_owned()));
+    }
+    Ok(came(&taken(party.space()?, &traffic.flights[0].datagrams)))
+}
+
+/// A link between both ends of a party, without an attacker.
+fn opened(party: &Party) -> Result<Pair, SetupError> {
+    let mut pair = Pair::new(party.ground()?, party.space()?);
+    pair.settle(&mut ());
     match pair.ground.state() {
-        State::Established { .. } => Ok((pair, traffic)),
+        State::Established { .. } => Ok(pair),
         other => Err(SetupError::Quic(format!("the link does not work without an attacker: {other:?}"))),
     }
 }
@@ -295,17 +313,16 @@ fn sent(pair: &mut Pair, message: &[u8]) -> Result<Vec<Vec<u8>>, SetupError> {
         .collect())
 }
 
-/// All datagrams that ground sent for a message, with those of the handshake, and what came of them.
-fn recorded(party: &Party, message: &[u8]) -> Result<(Pair, Vec<Vec<u8>>, Traffic), SetupError> {
-    let (mut pair, handshake) = opened(party)?;
+/// All datagrams that ground sent for a message, with those of the handshake. In a session that was taken up with 0-RTT it
+/// is among the first.
+fn recorded(party: &Party, message: &[u8]) -> Result<Vec<Vec<u8>>, SetupError> {
+    let mut pair = Pair::new(party.ground()?, party.space()?);
     pair.ground.apply(message, pair.now).map_err(|refusal| SetupError::Quic(refusal.reason))?;
     let traffic = pair.settle(&mut ());
     if !traffic.at_space.iter().any(|came| came == message) {
         return Err(SetupError::Quic("the message does not come without an attacker".to_owned()));
     }
-    let all = [&handshake, &traffic].into_iter().flat_map(|traffic| traffic.datagrams(End::Ground).cloned());
-    let all = all.collect();
-    Ok((pair, all, traffic))
+    Ok(traffic.datagrams(End::Ground).cloned().collect())
 }
 
 /// Whether ground takes a message of the attacker as space's.
@@ -315,4 +332,57 @@ fn answers(party: &Party, attacker: &Party, message: &[u8]) -> Result<Option<boo
     let _ = pair.space.apply(message, pair.now);
     came.extend(pair.pass(PATIENCE, &mut ()).at_ground);
     Ok(Some(came.iter().any(|came| came == message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
+
+    use super::*;
+    use crate::tls_config;
+
+    /// Sessions that may be taken up as often as somebody comes, as with servers that do not tell each other.
+    #[derive(Debug)]
+    struct NeverForgotten(Arc<ServerSessionMemoryCache>);
+
+    impl StoresServerSessions for NeverForgotten {
+        fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+            self.0.put(key, value)
+        }
+
+        fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+            self.0.get(key)
+        }
+
+        fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+            self.0.get(key)
+        }
+
+        fn can_cache(&self) -> bool {
+            self.0.can_cache()
+        }
+    }
+
+    /// That the attack fails elsewhere says something, for here it succeeds.
+    #[test]
+    fn a_space_that_forgets_no_session_takes_early_messages_twice() {
+        let suite = Suite { resumption: Resumption::EarlyData, ..Suite::default() };
+        let secrets = Secrets::new(&suite).unwrap();
+        for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls] {
+            let mut party = Party::new(security, &suite, &secrets, &secrets).unwrap();
+            let mut config = tls_config::space(&suite, &secrets.credentials, false).unwrap();
+            config.session_storage = Arc::new(NeverForgotten(ServerSessionMemoryCache::new(8)));
+            match &mut party.site {
+                Site::Quic(ends) => {
+                    ends.1 = QuicSpace::with_tls(config, suite.provider, quic_options(security)).unwrap();
+                }
+                Site::Tls(_, space) => *space = TlsSpace::with_tls(config),
+                _ => unreachable!("neither has sessions to take up"),
+            }
+            opened(&party).unwrap();
+            assert!(early_twice(&party, &secret_command()).unwrap(), "{security}");
+        }
+    }
 }

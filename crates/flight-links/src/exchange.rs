@@ -62,7 +62,7 @@ impl Traffic {
         of.fold((0, 0), |(octets, datagrams), datagram| (octets + datagram.len(), datagrams + 1))
     }
 
-    /// Flights of space that came to ground before it could send messages, which are round trips.
+    /// Flights of space that came to ground before it knew who space is, which are round trips.
     #[must_use]
     pub fn round_trips(&self) -> usize {
         let ready = self.flights.iter().position(|flight| flight.from == End::Ground && flight.established);

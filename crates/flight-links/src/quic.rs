@@ -17,7 +17,7 @@ use quinn_proto::{
 use crate::credentials::{Credentials, SPACE_NAME};
 use crate::link::{Link, State, over, wait};
 use crate::packets::{self, Packets};
-use crate::suite::Suite;
+use crate::suite::{Provider, Suite};
 use crate::tls_config::{self, SetupError};
 
 /// How messages travel.
@@ -128,9 +128,17 @@ impl QuicSpace {
         options: QuicOptions,
         metered: bool,
     ) -> Result<Self, SetupError> {
-        let tls = Arc::new(tls_config::space(suite, credentials, metered)?);
-        let initial = tls_config::initial(suite.provider).ok_or_else(no_initial)?;
-        let crypto = QuicServerConfig::with_initial(tls, initial)
+        Self::with_tls(tls_config::space(suite, credentials, metered)?, suite.provider, options)
+    }
+
+    /// With settings of TLS that were made before.
+    pub(crate) fn with_tls(
+        tls: rustls::ServerConfig,
+        provider: Provider,
+        options: QuicOptions,
+    ) -> Result<Self, SetupError> {
+        let initial = tls_config::initial(provider).ok_or_else(no_initial)?;
+        let crypto = QuicServerConfig::with_initial(Arc::new(tls), initial)
             .map_err(|error| SetupError::Quic(error.to_string()))?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config.transport_config(options.transport()?);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flight::security::{LinkSecurity, Output, Refusal};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, Connection, HandshakeKind, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 
 use crate::credentials::{Credentials, SPACE_NAME};
 use crate::link::{Link, State, over, wait};
@@ -51,10 +51,14 @@ impl TlsSpace {
     /// # Errors
     /// If a library does not have the suite, or refuses the credentials.
     pub fn new(suite: &Suite, credentials: &Credentials, metered: bool) -> Result<Self, SetupError> {
-        let mut config = tls_config::space(suite, credentials, metered)?;
+        Ok(Self::with_tls(tls_config::space(suite, credentials, metered)?))
+    }
+
+    /// With settings of TLS that were made before.
+    pub(crate) fn with_tls(mut config: ServerConfig) -> Self {
         // TLS counts what comes early; a record's worth is enough for commands.
         config.max_early_data_size = config.max_early_data_size.min(1 << 14);
-        Ok(Self(Arc::new(config)))
+        Self(Arc::new(config))
     }
 
     /// An end that waits for ground.
@@ -92,12 +96,6 @@ impl Tls {
             waiting: VecDeque::new(),
             outputs: VecDeque::new(),
         }
-    }
-
-    /// How the handshake went, once it is over: in full, or by taking up an earlier session.
-    #[must_use]
-    pub fn handshake_kind(&self) -> Option<HandshakeKind> {
-        self.tls.handshake_kind()
     }
 
     /// Octets of what could be sent early, beginning with the first message that does not fit.

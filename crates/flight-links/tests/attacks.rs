@@ -59,6 +59,19 @@ fn without_a_certificate_of_ground_whoever_comes_commands_space() {
     }
 }
 
+/// A session that is taken up gives what a new one gives, to messages of its first flight too.
+#[test]
+fn sessions_that_are_taken_up_give_what_new_ones_give() {
+    for resumption in [Resumption::Ticket, Resumption::EarlyData] {
+        let suite = Suite { resumption, ..Suite::default() };
+        for (attack, [.., proven]) in EXPECTED {
+            for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls] {
+                assert_eq!(played(attack, security, &suite), Some(proven), "{attack}, {security}, {suite}");
+            }
+        }
+    }
+}
+
 /// Space takes each session up once: a first flight that comes again finds none.
 #[test]
 fn an_early_message_is_not_taken_twice() {

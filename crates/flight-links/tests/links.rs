@@ -108,6 +108,45 @@ fn each_combination_works_or_is_refused_by_a_sentence() {
     assert_eq!(refused * 4, worked);
 }
 
+/// What ground names in its first flight, which is in clear: a row of a bench is of the cipher and the group that it names.
+#[test]
+fn ground_offers_the_cipher_and_the_group_of_its_suite_and_no_other() {
+    let mut tried = [0; 2];
+    for (place, security) in [Security::Tls, Security::Dtls].into_iter().enumerate() {
+        let plain = Suite::of(security);
+        let credentials = Credentials::new(plain.signature).expect("the system has randomness");
+        let same = |suite: &Suite| {
+            let Suite { provider, cipher, group, .. } = *suite;
+            Suite { provider, cipher, group, ..plain } == *suite
+        };
+        for (suite, metered) in Suite::all().filter(same).flat_map(|suite| [(suite, false), (suite, true)]) {
+            let Ok(made) = Arrangement::with(security, suite, &credentials, metered) else { continue };
+            let (_, traffic) = opened(&made);
+            let hello = &traffic.flights[0].datagrams[0];
+            let cipher = match suite.cipher {
+                Cipher::Aes128Gcm => 1,
+                Cipher::Aes256Gcm => 2,
+                Cipher::ChaCha20Poly1305 => 3,
+            };
+            let group: u16 = match suite.group {
+                Group::P256 => 23,
+                Group::P384 => 24,
+                Group::P521 => 25,
+                Group::X25519 => 29,
+                Group::X25519MlKem768 => 0x11EC,
+            };
+            let [high, low] = group.to_be_bytes();
+            // RFC 8446, sections 4.1.2 and 4.2.7: a list of one suite, and no compression; the extension with one group.
+            for offer in [&[0, 2, 0x13, cipher, 1, 0][..], &[0, 10, 0, 4, 0, 2, high, low]] {
+                assert!(hello.windows(offer.len()).any(|part| part == offer), "{security}, {suite}");
+            }
+            tried[place] += 1;
+        }
+    }
+    // Three ciphers, metered and not: of AWS-LC five groups, of ring three; DTLS has three of AWS-LC.
+    assert_eq!(tried, [3 * 2 * (5 + 3), 3 * 2 * 3]);
+}
+
 #[test]
 fn what_has_no_suite_takes_none() {
     let chosen = Suite { group: Group::P384, ..Suite::default() };
@@ -206,6 +245,12 @@ fn a_session_is_taken_up_and_early_messages_arrive_with_the_first_flight() {
         let suite = Suite { resumption: Resumption::EarlyData, ..Suite::default() };
         let arrangement = arrangement(security, suite);
         opened(&arrangement);
+        let (pair, _) = opened(&arrangement);
+        assert_eq!(
+            pair.ground.state(),
+            State::Established { early: true },
+            "{security}, and nothing was sent"
+        );
         let mut pair = arrangement.open(&mut ()).expect("both ends can be made");
         pair.ground.apply(&message(64), pair.now).expect("it leaves at once");
         let traffic = pair.settle(&mut ());

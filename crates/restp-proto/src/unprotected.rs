@@ -32,7 +32,7 @@ impl Keys {
 
 /// What a message of the handshake led to.
 #[derive(Debug)]
-pub enum Advance {
+pub(crate) enum Advance {
     /// It was taken.
     Good,
     /// It was not what is due.

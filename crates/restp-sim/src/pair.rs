@@ -317,7 +317,7 @@ impl Pair {
 pub struct Transferred {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Simulated time from the first packet to the end of both ends.
+    /// Simulated time from the first packet to the end of both ends; the limit, where one of them had not ended by then.
     pub took: Duration,
 }
 

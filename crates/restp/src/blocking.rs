@@ -106,6 +106,14 @@ impl Endpoint {
         Ok(Listener { inner: self.inner.listen(port, services)? })
     }
 
+    /// Like [`Endpoint::listen`], but offers only what `services` itself has; see [`crate::Endpoint::listen_exactly`].
+    ///
+    /// # Errors
+    /// As [`crate::Endpoint::listen_exactly`].
+    pub fn listen_exactly(&self, port: u16, services: impl Services) -> Result<Listener, Error> {
+        Ok(Listener { inner: self.inner.listen_exactly(port, services)? })
+    }
+
     /// A connectionless inner port; see [`crate::Endpoint::datagrams`].
     ///
     /// # Errors
@@ -154,7 +162,8 @@ impl Endpoint {
         self.inner.rebind(*resolve(address)?.first().ok_or(Error::NoAddress { family: "IP" })?)
     }
 
-    /// Opens a connection and returns at once; see [`crate::Endpoint::connect_early`].
+    /// Opens a connection and returns at once; see [`crate::Endpoint::connect_early`]. Whether it stands is told by
+    /// [`Connection::established`].
     ///
     /// # Errors
     /// As [`crate::Endpoint::connect_early`].
@@ -192,6 +201,12 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// The inner port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.inner.port()
+    }
+
     /// The next connection.
     ///
     /// # Errors
@@ -222,7 +237,15 @@ impl Connection {
         Self { inner, read_timeout: None, write_timeout: None }
     }
 
-    /// Longest wait of `recv`, `accept_stream`, `closed` and `finish`; `None`, the default, waits for ever.
+    /// Waits until the connection stands, after [`Endpoint::connect_early`]; see [`crate::Connection::established`].
+    ///
+    /// # Errors
+    /// As [`crate::Connection::established`], or [`Error::TimedOut`].
+    pub fn established(&self) -> Result<(), Error> {
+        wait_within(self.read_timeout, self.inner.established())
+    }
+
+    /// Longest wait of `recv`, `accept_stream`, `established`, `closed` and `finish`; `None`, the default, waits for ever.
     pub fn set_read_timeout(&mut self, limit: Option<Duration>) {
         self.read_timeout = limit;
     }
@@ -260,6 +283,11 @@ impl Connection {
     /// Ends our direction after everything that was sent.
     pub fn close(&self) {
         self.inner.close();
+    }
+
+    /// Ends the connection at once; see [`crate::Connection::abort`].
+    pub fn abort(&self) {
+        self.inner.abort();
     }
 
     /// Ends the connection at once and tells the peer a number; see [`crate::Connection::abort_with`].
@@ -357,6 +385,18 @@ pub struct DatagramPort {
 }
 
 impl DatagramPort {
+    /// The inner port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.inner.port()
+    }
+
+    /// Largest packet in bytes; see [`crate::DatagramPort::max_packet_bytes`].
+    #[must_use]
+    pub fn max_packet_bytes(&self) -> usize {
+        self.inner.max_packet_bytes()
+    }
+
     /// Longest wait of `recv_from`; `None`, the default, waits for ever.
     pub fn set_read_timeout(&mut self, limit: Option<Duration>) {
         self.read_timeout = limit;

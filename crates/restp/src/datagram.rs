@@ -52,7 +52,9 @@ impl DatagramPort {
         self.limit_bytes
     }
 
-    /// Sends one message. It may be lost, repeated or overtaken; nobody tells.
+    /// Sends one message. It may be lost, repeated or overtaken; nobody tells. Waits while many have not left yet.
+    ///
+    /// Cancel safe in that a message whose future is dropped before it has answered was not sent.
     ///
     /// # Errors
     /// [`Error::Send`] if the message does not fit, [`Error::NoAddress`] if the address is of the wrong family.
@@ -77,6 +79,8 @@ impl DatagramPort {
     }
 
     /// The next message and who sent it.
+    ///
+    /// Cancel safe: a message that came is handed out by the next call.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.

@@ -84,7 +84,7 @@ pub enum Error {
         "all {0} inner ports for outgoing connections to this peer are in use; close some, or bind a second endpoint"
     )]
     NoPorts(usize),
-    /// A blocking call waited longer than it was told to.
+    /// A call with a limit waited longer than it was told to.
     #[error("nothing happened within {0:?}")]
     TimedOut(std::time::Duration),
 }
@@ -115,20 +115,18 @@ impl From<Error> for io::Error {
         let kind = match &error {
             Error::Io { source, .. } => source.kind(),
             Error::NoRawIp => io::ErrorKind::PermissionDenied,
-            Error::NoAddress { .. } | Error::Profile(_) | Error::WrongService(_) => {
-                io::ErrorKind::InvalidInput
-            }
-            Error::Connect(_) | Error::Listen(_) | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
-            Error::Refused { .. } | Error::NotListening { .. } | Error::Closed(CloseReason::Unreachable) => {
-                io::ErrorKind::ConnectionRefused
-            }
-            Error::Closed(CloseReason::Reset | CloseReason::Refused | CloseReason::Application(_)) => {
-                io::ErrorKind::ConnectionReset
-            }
-            Error::Closed(CloseReason::Unauthenticated) => io::ErrorKind::PermissionDenied,
-            Error::Closed(CloseReason::Aborted) => io::ErrorKind::ConnectionAborted,
-            Error::Closed(CloseReason::Graceful) => io::ErrorKind::BrokenPipe,
-            Error::Closed(_) | Error::TimedOut(_) => io::ErrorKind::TimedOut,
+            Error::Connect(ConnectError::InUse)
+            | Error::Listen(ListenError::InUse { .. })
+            | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
+            Error::Connect(ConnectError::TooMany { .. }) => io::ErrorKind::QuotaExceeded,
+            Error::NoAddress { .. }
+            | Error::Profile(_)
+            | Error::WrongService(_)
+            | Error::Connect(_)
+            | Error::Listen(_) => io::ErrorKind::InvalidInput,
+            Error::Refused { .. } | Error::NotListening { .. } => io::ErrorKind::ConnectionRefused,
+            Error::Closed(reason) => kind_of_end(*reason),
+            Error::TimedOut(_) => io::ErrorKind::TimedOut,
             Error::Send(SendError::Closed | SendError::Unknown) => io::ErrorKind::BrokenPipe,
             Error::Send(_) | Error::Path(_) | Error::Record(_) => io::ErrorKind::InvalidInput,
             Error::Stream(StreamError::Reset(_)) => io::ErrorKind::ConnectionReset,
@@ -137,6 +135,21 @@ impl From<Error> for io::Error {
             Error::Stopped(_) => io::ErrorKind::NotConnected,
         };
         Self::new(kind, error)
+    }
+}
+
+fn kind_of_end(reason: CloseReason) -> io::ErrorKind {
+    match reason {
+        CloseReason::NotListening | CloseReason::Refused | CloseReason::Unreachable => {
+            io::ErrorKind::ConnectionRefused
+        }
+        CloseReason::Reset | CloseReason::Application(_) => io::ErrorKind::ConnectionReset,
+        CloseReason::Unauthenticated => io::ErrorKind::PermissionDenied,
+        CloseReason::Aborted => io::ErrorKind::ConnectionAborted,
+        CloseReason::Graceful => io::ErrorKind::BrokenPipe,
+        CloseReason::Violation => io::ErrorKind::InvalidData,
+        CloseReason::TimedOut | CloseReason::Idle | CloseReason::Outage => io::ErrorKind::TimedOut,
+        _ => io::ErrorKind::Other,
     }
 }
 
@@ -160,5 +173,28 @@ mod tests {
         let error: io::Error = Error::Closed(CloseReason::Reset).into();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
         assert!(error.to_string().contains("reset by the peer"), "{error}");
+    }
+
+    #[test]
+    fn the_kind_of_an_io_error_says_what_to_do_about_it() {
+        use io::ErrorKind::{
+            AddrInUse, ConnectionRefused, InvalidData, InvalidInput, PermissionDenied, QuotaExceeded,
+            TimedOut,
+        };
+        for (error, kind) in [
+            (Error::Connect(ConnectError::InUse), AddrInUse),
+            (Error::Connect(ConnectError::TooMany { limit: 1 }), QuotaExceeded),
+            (Error::Connect(ConnectError::UnusableKeys), InvalidInput),
+            (Error::Listen(ListenError::InUse { port: 7 }), AddrInUse),
+            (Error::Listen(ListenError::NoKeys), InvalidInput),
+            (Error::Closed(CloseReason::NotListening), ConnectionRefused),
+            (Error::Closed(CloseReason::Refused), ConnectionRefused),
+            (Error::Closed(CloseReason::Violation), InvalidData),
+            (Error::Closed(CloseReason::Unauthenticated), PermissionDenied),
+            (Error::Closed(CloseReason::Idle), TimedOut),
+        ] {
+            let text = error.to_string();
+            assert_eq!(io::Error::from(error).kind(), kind, "{text}");
+        }
     }
 }

@@ -104,8 +104,9 @@
 //!
 //! # Dropped futures
 //! Every call that waits says what happens if its future is dropped, for instance by `select!` or a time-out: `accept`,
-//! `established`, `recv`, `recv_many`, `closed`, `next_event` and `idle` lose nothing; `send` has either handed the whole
-//! message over or not sent it; `connect` gives the attempt up. Where a limit is all that is wanted there are
+//! `accept_stream`, `open_stream`, `established`, `recv`, `recv_many`, `recv_from`, `closed`, `next_event` and `idle` lose
+//! nothing; `send` of a connection and `send_to` have either handed the whole message over or not sent it; `send` of a stream
+//! may have taken a part; `connect` gives the attempt up. Where a limit is all that is wanted there are
 //! [`Endpoint::connect_timeout`] and [`Listener::accept_timeout`], and the time-outs of [`blocking`].
 //!
 //! # Early data and protection

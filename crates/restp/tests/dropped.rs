@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::{HANGS, PORT, content, pair, server};
 use restp::profile::Tuning;
-use restp::{CloseReason, Endpoint, Error, Profile, Records};
+use restp::{CloseReason, Endpoint, Error, Peer, Profile, Records};
 use tokio::time::timeout;
 
 /// Polls a future once and drops it.
@@ -123,6 +123,58 @@ async fn a_dropped_accept_leaves_the_connection_to_the_next_one_and_a_dropped_co
 }
 
 #[tokio::test]
+async fn dropped_waits_for_streams_lose_none_and_skip_no_number() {
+    /// Streams that an end may open before the other has said more, and here altogether.
+    const STREAMS: u64 = 16;
+    let tuning = Tuning { max_streams: STREAMS, ..Profile::file_arq().tuning };
+    let profile = Profile { tuning, ..Profile::file_arq() }.with_streams();
+    let ((_client, outgoing), (_server, incoming)) = pair(&profile).await;
+    assert!(begin(incoming.accept_stream()).is_none(), "none was opened");
+    let first = outgoing.open_one_way_stream().await.unwrap();
+    first.send("x").await.unwrap();
+    let mut stream =
+        timeout(HANGS, incoming.accept_stream()).await.expect("it hangs").unwrap().expect("one was opened");
+    assert_eq!(stream.recv.recv(9).await.unwrap().unwrap(), "x");
+    assert!(begin(stream.recv.recv(9)).is_none(), "there is no more");
+    first.send("y").await.unwrap();
+    assert_eq!(timeout(HANGS, stream.recv.recv(9)).await.expect("it hangs").unwrap().unwrap(), "y");
+
+    let mut open = vec![first];
+    for _ in 1..STREAMS {
+        open.push(outgoing.open_one_way_stream().await.unwrap());
+    }
+    for _ in 0..3 {
+        assert!(begin(outgoing.open_one_way_stream()).is_none(), "the peer allows no more");
+    }
+    drop(open);
+    let reading = async {
+        assert_eq!(stream.recv.recv(9).await.unwrap(), None);
+        for _ in 1..STREAMS {
+            let mut stream = incoming.accept_stream().await.unwrap().expect("one more");
+            assert_eq!(stream.recv.recv(9).await.unwrap(), None);
+        }
+    };
+    let (next, ()) = timeout(HANGS, async { tokio::join!(outgoing.open_one_way_stream(), reading) })
+        .await
+        .expect("it hangs");
+    assert_eq!(next.unwrap().id().count(), STREAMS);
+}
+
+#[tokio::test]
+async fn a_dropped_wait_for_a_datagram_leaves_it_to_the_next_one() {
+    let (one, other) =
+        tokio::try_join!(Endpoint::bind("127.0.0.1:0"), Endpoint::bind("127.0.0.1:0")).unwrap();
+    let here = one.datagrams(5, Profile::datagram()).unwrap();
+    let there = other.datagrams(6, Profile::datagram()).unwrap();
+    for number in 0..50_u8 {
+        assert!(begin(here.recv_from()).is_none(), "nothing has been sent");
+        there.send_to(vec![number], Peer { addr: one.local_addr(), port: 5 }).await.unwrap();
+        let (payload, _) = timeout(HANGS, here.recv_from()).await.expect("it hangs").unwrap();
+        assert_eq!(payload, vec![number]);
+    }
+}
+
+#[tokio::test]
 async fn limits_of_time_end_waits_for_peers() {
     let limit = Duration::from_millis(60);
     let (_server, listener, address) = server(&Profile::file_arq()).await;
@@ -155,6 +207,8 @@ fn limits_of_time_end_the_waits_of_blocking_calls() {
     let nobody = silent.local_addr().unwrap();
     let error = client.connect_timeout(nobody, PORT, Profile::file_arq(), limit).unwrap_err();
     assert!(matches!(error, Error::TimedOut(after) if after == limit), "{error}");
+    // The attempt does not go on until it fails by itself.
+    client.idle(Some(Duration::from_secs(10))).unwrap();
     let outgoing = client.connect_timeout(server.local_addr(), PORT, Profile::file_arq(), HANGS).unwrap();
     let incoming = listener.accept_timeout(HANGS).unwrap();
 

@@ -363,3 +363,41 @@ fn data_arrive_whole_and_in_order_over_a_link_that_loses() {
     }
     assert_eq!(arrived, (0..600).collect::<Vec<_>>());
 }
+
+/// A sender that begins at number 0 while the receiver expects another, and sends as many frames as its window has.
+#[test]
+fn without_a_report_data_in_front_of_the_receivers_count_pass_for_delivered() {
+    let now = Duration::ZERO;
+    let window = config().window;
+    for ahead in 0..=window + 1 {
+        let mut fop = Fop::new(config()).expect("a window and a limit");
+        let mut farm = Farm::new(3, 10).expect("an even window");
+        assert_eq!(farm.receive(&bc(ControlCommand::SetVr(ahead)), true), Verdict::Commanded);
+
+        let mut careful = fop.clone();
+        careful.direct(now, Directive::InitiateWithReport).expect("no service yet");
+        careful.handle_report(now, &farm.report());
+        assert_eq!(careful.state(), if ahead == 0 { S1 } else { S6 }, "with a report, {ahead} ahead");
+
+        fop.direct(now, Directive::InitiateWithoutReport).expect("no service yet");
+        let mut arrived = 0;
+        for number in 0..window {
+            fop.send(vec![number]).expect("room");
+            let transmit = fop.poll_transmit(now).expect("a frame");
+            fop.accepted(&transmit);
+            let verdict = farm.receive(&ad(number), true);
+            assert_eq!(verdict, if number < ahead { Verdict::Duplicate } else { Verdict::Accepted });
+            arrived += u8::from(verdict == Verdict::Accepted);
+        }
+        fop.handle_report(now, &farm.report());
+        let told: Vec<_> = std::iter::from_fn(|| fop.poll_notification()).collect();
+        let delivered = told.iter().filter(|told| matches!(told, Notification::Delivered(_))).count();
+        assert_eq!(arrived, window.saturating_sub(ahead), "{ahead} ahead");
+        if ahead <= window {
+            assert_eq!((fop.state(), delivered), (S1, usize::from(window)), "{ahead} ahead");
+        } else {
+            assert_eq!(delivered, 0, "{ahead} ahead");
+            assert_eq!(told.last(), Some(&Notification::Alert(Alert::ReportedNumber)), "{ahead} ahead");
+        }
+    }
+}

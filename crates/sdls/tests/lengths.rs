@@ -57,35 +57,41 @@ fn uslp_parameters(length: UslpLength, truncated: Option<usize>, fecf: bool) -> 
 
 const FULL: UslpHeader = UslpHeader::Full { expedited: false, control: false, count_octets: 1, count: 9 };
 
+fn tm(data: usize, ocf: Option<[u8; 4]>) -> TmFrame {
+    TmFrame {
+        spacecraft: 5,
+        channel: 1,
+        master_count: 8,
+        channel_count: 9,
+        status: DataStatus::Packets { first_header: 0 },
+        secondary: None,
+        data: vec![7; data],
+        ocf,
+    }
+}
+
+fn aos(insert: usize, data: usize, ocf: Option<[u8; 4]>) -> AosFrame {
+    AosFrame {
+        spacecraft: 5,
+        channel: 1,
+        count: 9,
+        replay: false,
+        cycle: None,
+        insert: vec![0; insert],
+        data: vec![7; data],
+        ocf,
+    }
+}
+
 #[test]
 fn frames_of_one_length_count_header_data_and_what_stands_behind() {
     for (has_ocf, fecf, tail) in TAILS {
         let frame = 6 + 3 + DATA + tail;
-        let aos = AosFrame {
-            spacecraft: 5,
-            channel: 1,
-            count: 9,
-            replay: false,
-            cycle: None,
-            insert: vec![0; 3],
-            data: vec![7; DATA],
-            ocf: ocf(has_ocf),
-        };
         let parameters = AosParameters { frame, fhec: false, insert_zone: 3, ocf: has_ocf, fecf };
-        has_one_length(FrameKind::Aos, aos, frame, tail, &parameters);
+        has_one_length(FrameKind::Aos, aos(3, DATA, ocf(has_ocf)), frame, tail, &parameters);
 
         let frame = 6 + DATA + tail;
-        let tm = TmFrame {
-            spacecraft: 5,
-            channel: 1,
-            master_count: 8,
-            channel_count: 9,
-            status: DataStatus::Packets { first_header: 0 },
-            secondary: None,
-            data: vec![7; DATA],
-            ocf: ocf(has_ocf),
-        };
-        has_one_length(FrameKind::Tm, tm, frame, tail, &TmParameters { frame, fecf });
+        has_one_length(FrameKind::Tm, tm(DATA, ocf(has_ocf)), frame, tail, &TmParameters { frame, fecf });
 
         let frame = 7 + 1 + DATA + tail;
         let parameters = uslp_parameters(UslpLength::Fixed(frame), None, fecf);
@@ -137,4 +143,23 @@ fn a_truncated_frame_needs_a_channel_that_has_them() {
     let frame = uslp(UslpHeader::Truncated, None);
     assert_eq!(frame.encode(&without), Err(error.clone()));
     assert_eq!(UslpFrame::decode(&frame.encode(&with).unwrap(), &without), Err(error));
+}
+
+/// A channel whose parameters name a length that no telemetry frame has: writing and reading say so alike. AOS takes the
+/// length that its channel names.
+#[test]
+fn telemetry_frames_have_at_most_2048_octets() {
+    let parameters = |frame| TmParameters { frame, fecf: false };
+    let longest = tm(2048 - 6, None).encode(&parameters(2048)).unwrap();
+    assert_eq!(TmFrame::decode(&longest, &parameters(2048)), Ok(tm(2048 - 6, None)));
+    let error =
+        FrameError::OutOfRange { kind: FrameKind::Tm, field: "the frame length", value: 2049, largest: 2048 };
+    assert_eq!(tm(2049 - 6, None).encode(&parameters(2049)), Err(error.clone()));
+    for octets in [&longest, &[&longest[..], &[7]].concat()] {
+        assert_eq!(TmFrame::decode(octets, &parameters(2049)), Err(error.clone()), "{} octets", octets.len());
+    }
+
+    let aos = aos(0, 2049 - 6, None);
+    let parameters = AosParameters { frame: 2049, fhec: false, insert_zone: 0, ocf: false, fecf: false };
+    assert_eq!(AosFrame::decode(&aos.encode(&parameters).unwrap(), &parameters), Ok(aos));
 }

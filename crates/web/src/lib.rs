@@ -30,6 +30,7 @@
 //! | a connection too many | the kernel has already accepted it: it is reset | CONNECTION_REFUSED |
 //! | a port where nobody listens | refused | silence until the time-out: quinn's sockets are not connected |
 //! | what waits to be acknowledged | in the kernel, another 128 KiB beside what waits in the program; invisible to the heap's counter | in the program, 128 KiB in all |
+//! | a connection that was idle for too long | reset: the kernel keeps nothing of what its client has not taken | CONNECTION_CLOSE |
 //! | what waits to be looked at | connections in the kernel's queue (1024), each with buffers of its own | datagrams in one socket (4 MiB as far as `net.core.rmem_max` grants it), 1024 connections in the program |
 //! | half-open connections | in the kernel before the server knows of them | in the server from the first packet it accepts |
 //! | early data | answered when the handshake is over: rustls keeps it until then | answered at once |

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use quinn::VarInt;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::client::TlsStream;
 use web::protocol::Protocol;
 use web::tls::SERVER_NAME;
 
@@ -144,7 +145,7 @@ async fn an_answer_that_nobody_takes_has_so_long_and_little_of_it_waits() {
     for protocol in Protocol::ALL {
         let mut server = Server::start("starved", protocol, &options);
         let before = heap(&server.now());
-        let _held: Box<dyn std::any::Any> = match protocol {
+        let held: Box<dyn std::any::Any> = match protocol {
             Protocol::H1 => {
                 let mut stream = server.tcp().await;
                 let head = format!("GET {LARGE} HTTP/1.1\r\nhost: a\r\n\r\n");
@@ -164,12 +165,17 @@ async fn an_answer_that_nobody_takes_has_so_long_and_little_of_it_waits() {
             }
         };
         server.until("the request", |now| now["requests"] == 1);
-        let held = heap(&server.now()).saturating_sub(before);
-        assert!(held < WAITING_OCTETS, "{held} octets wait over {}", protocol.name());
+        let waiting = heap(&server.now()).saturating_sub(before);
+        assert!(waiting < WAITING_OCTETS, "{waiting} octets wait over {}", protocol.name());
         let now = server.until_refused("idle_timeout", 1);
         assert_eq!((&now["requests_cancelled"], &now["connections_open"]), (&1.into(), &0.into()));
         let peak = now["heap_peak_bytes"].as_u64().expect("a number");
         assert!(peak - before < WAITING_OCTETS, "{peak} octets over {}", protocol.name());
+        // After a FIN the kernel would go on sending what it has.
+        if let Ok(mut stream) = held.downcast::<TlsStream<tokio::net::TcpStream>>() {
+            let end = stream.read_to_end(&mut Vec::new()).await.expect_err("the answer is cut off");
+            assert_eq!(end.kind(), ErrorKind::ConnectionReset);
+        }
     }
 }
 
@@ -232,6 +238,23 @@ async fn so_many_handshakes_may_be_in_flight() {
         let done = server.stop();
         assert_eq!(done["refused"]["handshakes_in_flight"], 1);
         assert_eq!((&done["handshakes_begun"], &done["handshakes_in_flight_most"]), (&1.into(), &1.into()));
+    }
+}
+
+#[tokio::test]
+async fn with_retry_nothing_is_kept_of_clients_that_do_not_answer() {
+    for (retry, kept) in [("off", 5), ("always", 0)] {
+        let mut server = Server::start("retry-helps", Protocol::H3, &["--retry", retry]);
+        let endpoint = server.endpoint();
+        let mut deaf = Vec::new();
+        for _ in 0..5 {
+            deaf.push(initial_only(&endpoint, server.address).await);
+        }
+        let now = server.until("five first flights", |now| {
+            now["handshakes_in_flight"] == kept && now["retries_sent"] == 5 - kept
+        });
+        let octets = |name: &str| now[name].as_u64().expect(name);
+        assert_eq!(octets("bytes_out") < octets("bytes_in"), kept == 0, "{now}");
     }
 }
 

@@ -101,12 +101,14 @@ class _Playing:
         """See `play`."""
         server = self._server()
         origin_s, busy_s, own_s = time.monotonic(), counters.busy_s(), time.process_time()
+        retransmitted = counters.retransmitted()
         self._sample(server)
         client, attacker = self._both(server)
         self._sample(server)
         # While all are still there, what they have computed can be told apart from what others have.
         busy_s = counters.busy_s() - busy_s - (time.process_time() - own_s)
         elapsed_s = time.monotonic() - origin_s
+        retransmitted = counters.retransmitted() - retransmitted
         died = server.complaint() if server.died else ""
         throttled = self._share.throttled() if self._share else None
         self._stage.end(server)
@@ -131,6 +133,7 @@ class _Playing:
             died=died,
             complaints=[f"{it.name}: {it.complaint()}" for it in ours if it.last("done") is None],
             others_of_a_core=max(0.0, busy_s - math.fsum(spent_s)) / elapsed_s,
+            retransmitted_segments=retransmitted,
             throttled=throttled,
             instructions={it.name: _collected(it) for it in (server, client)} if self._run.counted else {},
         )
@@ -191,7 +194,9 @@ class _Playing:
     def _attacker(self) -> Actor:
         attack = self._run.attack
         assert attack is not None
-        arguments = attack.kind.arguments(str(self._address), self._run.protocol, attack.dose, attack.seconds)
+        arguments = attack.kind.arguments(
+            str(self._address), self._run.protocol, attack.dose, attack.seconds, self._run.long_path
+        )
         command = [str(programs.program(programs.ATTACKER)), *arguments]
         return self._stage.start("attacker", command, cores={self._cores.attacker})
 

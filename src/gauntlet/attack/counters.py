@@ -69,6 +69,15 @@ def _kib(text: str) -> int:
     return int(text.split(maxsplit=1)[0]) * 1024
 
 
+def retransmitted(root: Path = ROOT) -> int:
+    """TCP segments that were sent again in this network namespace, whoever sent them (`RetransSegs` of
+    RFC 4022).
+    """
+    lines = (root / "proc" / "net" / "snmp").read_text().splitlines()
+    names, numbers = (line.split() for line in lines if line.startswith("Tcp:"))
+    return int(numbers[names.index("RetransSegs")])
+
+
 def busy_s(root: Path = ROOT) -> float:
     """Seconds that all processes of the machine have spent on its CPUs, in user space and in the kernel (not
     in interrupts, which belong to nobody).

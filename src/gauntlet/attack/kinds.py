@@ -60,26 +60,37 @@ class Kind:
     """
     more: tuple[str, ...] = ()
     """Further arguments."""
+    long_bytes: int = 0
+    """How long the answer is that it asks for; 0: it asks for the page at `/`, or for nothing."""
     timed: bool = False
     """Whether time-outs are what stops it. Against others a server has its usual ones, lest it close the
     connection for being slow that carries the attack.
     """
 
-    def arguments(self, target: str, protocol: str, dose: float, seconds: int) -> list[str]:
-        """What `gauntlet-attacker` is asked for."""
+    def long_path(self, named: str = "") -> str:
+        """Where its long answer is: as named, else where the servers here have it; nowhere: it needs none."""
+        return (named or f"/bytes/{self.long_bytes}") if self.long_bytes else ""
+
+    def arguments(
+        self, target: str, protocol: str, dose: float, seconds: int, long_path: str = ""
+    ) -> list[str]:
+        """What `gauntlet-attacker` is asked for; `long_path`: where a server has a long answer, if not where
+        the servers here have it.
+        """
         variant = ["--variant", self.variant] if self.variant else []
+        path = self.long_path(long_path)
         amount = [f"--{self.dose}", f"{dose:g}"]
         if self.dose == HELD:
             amount += ["--rate", f"{max(1.0, dose / BUILT_UP_S):g}"]
         return [
             self.kind, "--target", target, "--protocol", protocol, *variant, *amount,
-            "--seconds", str(seconds), *self.more,
+            "--seconds", str(seconds), *(["--path", path] if path else []), *self.more,
         ]  # fmt: skip
 
 
 _RFC9000 = "RFC 9000, section 21"
 _ALL = (H1, H2, H3)
-_LARGE = ("--path", "/bytes/1048576")
+_LARGE_BYTES = 1 << 20
 """An answer that is longer than what any server should have waiting."""
 
 _KINDS: Sequence[Kind] = (
@@ -111,12 +122,12 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="window-starvation",
-        weakness="no-idle-timeout", more=_LARGE, timed=True,
+        weakness="no-idle-timeout", long_bytes=_LARGE_BYTES, timed=True,
     ),
     Kind(
         "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending",
-        more=_LARGE, timed=True,
+        long_bytes=_LARGE_BYTES, timed=True,
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
@@ -125,6 +136,7 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
         (SERVICE, MEMORY), f"{_RFC9000}.4; CVE-2025-4820", more=("--connections", "4"),
+        long_bytes=10_000_000,
     ),
     Kind(
         "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
@@ -167,6 +179,9 @@ _KINDS: Sequence[Kind] = (
 )  # fmt: skip
 
 KINDS: Mapping[str, Kind] = MappingProxyType({it.key: it for it in _KINDS})
+
+LONG_BYTES = tuple(sorted({it.long_bytes for it in _KINDS if it.long_bytes}))
+"""Lengths of the answers that a server has to have at /bytes/LENGTH, beside its page."""
 
 
 def kind(key: str) -> Kind:

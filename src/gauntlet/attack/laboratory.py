@@ -22,6 +22,8 @@ AHEAD_S = 1.0
 _INTERVAL_S = 0.1
 _LIMIT_S = 5.0
 _ALONE = Client(20, _INTERVAL_S, _LIMIT_S)
+_LONG_BYTES = 500_000
+"""An answer that is shorter may be gone before anybody could withhold anything."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
             dose = kind.usual if told is None else told
             tell(f"{protocol}: {kind.key}, {dose:g} {'held' if kind.dose == HELD else 'a second'}")
             requests = max(5, round((asked.seconds - AHEAD_S) / _INTERVAL_S))
+            path = kind.long_path(asked.server.long_path)
             run = replace(
                 asked.server,
                 protocol=protocol,
@@ -113,8 +116,24 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
                 tight=asked.server.tight and kind.timed,
                 client_at_s=AHEAD_S,
             )
+            if path and (probe := _without_it(asked, protocol, path, folder)):
+                why = f"nothing as long as {_LONG_BYTES} bytes is at {path}, which this attack asks for"
+                yield Found(
+                    kind, protocol, replace(probe, run=run), alone[protocol], Verdict(verdict.INVALID, (why,))
+                )
+                continue
             attacked = arena.play(run, folder)
             yield Found(kind, protocol, attacked, alone[protocol], verdict.judged(attacked, alone[protocol]))
+
+
+def _without_it(asked: Asked, protocol: str, path: str, folder: Path | None) -> Outcome | None:
+    """What came of asking for a long answer, where there was none; none where there was one."""
+    client = Client(1, 1.0, _LIMIT_S, path)
+    found = arena.play(
+        replace(asked.server, protocol=protocol, client=client, attack=None, of_a_core=None), folder
+    )
+    served = any(it.took_s is not None and it.bytes >= _LONG_BYTES for it in found.requests)
+    return None if served else found
 
 
 _SHOWN = (

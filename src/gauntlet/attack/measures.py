@@ -166,6 +166,13 @@ _ALL: tuple[tuple[Kpi, Number], ...] = (
         ),
         lambda it: float(it.dropped_packets),
     ),
+    (
+        Kpi(
+            "retransmitted_segments", "TCP segments that were sent again", "", 1.0, False,
+            "By whoever is on this machine's loopback; of QUIC the libraries do not all tell.",
+        ),
+        lambda it: float(it.retransmitted_segments),
+    ),
 )  # fmt: skip
 
 NUMBERS: Mapping[str, tuple[Kpi, Number]] = MappingProxyType({kpi.name: (kpi, of) for kpi, of in _ALL})

@@ -64,6 +64,8 @@ class Run:
     """What the server may take of a core; None: all of it."""
     client_at_s: float = 0.0
     attack_at_s: float = 0.0
+    long_path: str = ""
+    """Where the server has a long answer, for attacks that do not take it; empty: where all here have it."""
     at: Address | None = None
     """Where the server listens; None: at a port that is free."""
     more: tuple[str, ...] = ()
@@ -109,6 +111,8 @@ class Outcome:
     """What client and attacker say where they failed."""
     others_of_a_core: float
     """What everything else on this machine took meanwhile, in cores."""
+    retransmitted_segments: int
+    """TCP segments that were sent again meanwhile, whoever sent them."""
     throttled: Throttled | None
     instructions: Mapping[str, int]
     """Of server and client, where they were counted."""

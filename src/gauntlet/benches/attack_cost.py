@@ -28,9 +28,9 @@ _RESUMED = {NONE: (), TICKET: ("--resume",), EARLY: ("--resume", "--early-data")
 _SERVED = {NONE: (), TICKET: (), EARLY: ("--early-data",)}
 
 _CLIENT = (Client(400, 0.01, 5.0), Client(100, 0.01, 5.0))
-_FEW, _MANY = (Client(count, 0.2, 30.0) for count in (2, 22))
-"""Of two runs under callgrind, whose difference is that of twenty handshakes. With tickets the first of
-either is a full one.
+_COUNTED = ((2, 22), (2, 12))
+"""Requests of two runs under callgrind, whose difference is that of twenty handshakes, quick of ten. With
+tickets the first of either is a full one.
 """
 _REPETITIONS = (8, 3)
 
@@ -81,7 +81,9 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         found = row(arena.play(run, certificates_folder()), resumption)
         # Runs under callgrind take long, so a first look has the two that the rest is held against.
         counted = not quick or condition in _COUNTED_FIRST
-        return {**found, **(_instructions(run) if counted and not found[INVALID] else _NOT_COUNTED)}
+        if not counted or found[INVALID]:
+            return {**found, **_NOT_COUNTED}
+        return {**found, **_instructions(run, *_COUNTED[quick])}
 
     return measure(
         conditions(quick),
@@ -110,32 +112,45 @@ def row(outcome: Outcome, resumption: str) -> dict[str, Any]:
     if why or not served or outcome.client_cpu_s is None:
         return {**dict.fromkeys(_OF_A_RUN), INVALID: 1.0, "why_invalid": "; ".join(why)}
     server_s = outcome.samples[-1].cpu_s - outcome.samples[0].cpu_s
-    bytes_ = float(outcome.counted.get("bytes_in", 0)) + float(outcome.counted.get("bytes_out", 0))
+    came, left = (float(outcome.counted.get(name, 0)) for name in ("bytes_in", "bytes_out"))
     return {
         "server_cpu_a_handshake_s": server_s / served,
         "client_cpu_a_handshake_s": outcome.client_cpu_s / served,
-        "bytes_a_handshake": bytes_ / served,
+        "bytes_to_server_a_handshake": came / served,
+        "bytes_to_client_a_handshake": left / served,
+        "bytes_a_handshake": (came + left) / served,
         INVALID: 0.0,
         "why_invalid": "",
     }
 
 
-def _instructions(run: Run) -> dict[str, float]:
-    few, many = (
+def _instructions(run: Run, few: int, many: int) -> Mapping[str, float | None]:
+    """Those of a handshake: what the run with many requests took more than that with few; none where one was
+    not served.
+    """
+    less, more = (
         arena.play(
-            replace(run, counted=True, client=replace(client, more=run.client.more)), certificates_folder()
+            replace(run, counted=True, client=Client(requests, 0.2, 30.0, more=run.client.more)),
+            certificates_folder(),
         )
-        for client in (_FEW, _MANY)
+        for requests in (few, many)
     )
-    further = _MANY.requests - _FEW.requests
+    if any(it.took_s is None for outcome in (less, more) for it in outcome.requests):
+        return _NOT_COUNTED
     return {
-        f"{who}_instructions": (many.instructions[who] - few.instructions[who]) / further
+        f"{who}_instructions": (more.instructions[who] - less.instructions[who]) / (many - few)
         for who in ("server", "client")
     }
 
 
 _COUNTED_FIRST = [_condition(protocol, P_256) for protocol in ("h2", "h3")]
-_OF_A_RUN = ("server_cpu_a_handshake_s", "client_cpu_a_handshake_s", "bytes_a_handshake")
+_OF_A_RUN = (
+    "server_cpu_a_handshake_s",
+    "client_cpu_a_handshake_s",
+    "bytes_to_server_a_handshake",
+    "bytes_to_client_a_handshake",
+    "bytes_a_handshake",
+)
 _NOT_COUNTED: Mapping[str, None] = dict.fromkeys(("server_instructions", "client_instructions"))
 
 
@@ -144,7 +159,7 @@ def _plan(quick: bool) -> Plan:
         conditions(quick),
         _REPETITIONS[quick],
         requests=_CLIENT[quick].requests,
-        counted=[_FEW.requests, _MANY.requests],
+        counted=list(_COUNTED[quick]),
     )
 
 
@@ -161,6 +176,8 @@ BENCH = Bench(
     measures=(
         NUMBERS["server_cpu_a_handshake_s"][0],
         _kpi("client_cpu_a_handshake_s", "Client, a handshake", "ms", 1e3, f"Its computing time, {_WITH}"),
+        _kpi("bytes_to_server_a_handshake", "Bytes to the server", "B", 1.0, f"Of a handshake {_WITH}"),
+        _kpi("bytes_to_client_a_handshake", "Bytes to the client", "B", 1.0, f"Of a handshake {_WITH}"),
         _kpi("bytes_a_handshake", "Bytes, a handshake", "B", 1.0, f"Both ways, {_WITH}"),
         _kpi(
             "server_instructions", "Server, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"

@@ -58,9 +58,10 @@ _MEASURES = (
     "process_growth_bytes",
     "kernel_growth_bytes",
     "dropped_packets",
+    "retransmitted_segments",
 )
 
-_CLIENT = (Client(50, 0.5, 10.0), Client(20, 0.2, 4.0))
+_CLIENT = (Client(50, 0.5, 10.0), Client(20, 0.15, 3.0))
 """In full as many requests as the study's, which were one second apart; quick."""
 
 _AHEAD_S = 2.0

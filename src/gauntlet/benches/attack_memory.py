@@ -57,7 +57,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
                 str(condition["over"]),
                 P_256,
                 _CLIENT,
-                Attack(kind, held, BUILT_UP_S + 3),
+                Attack(kind, held, BUILT_UP_S + 2),
                 client_at_s=BUILT_UP_S + 1.0,
             )
             for held in _HELD[quick]

@@ -24,11 +24,11 @@ from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
 
-_QUIET_S = 3.0
-"""Before the flood: what the client's delay is without it."""
-_FLOOD_S = (10, 4)
-_WATCHED_S = (20.0, 5.0)
-"""After the flood, in full and quick."""
+_QUIET_S = (3.0, 2.0)
+"""Before the flood, in full and quick: what the client's delay is without it."""
+_FLOOD_S = (10, 3)
+_WATCHED_S = (20.0, 4.0)
+"""After the flood."""
 _INTERVAL_S = 0.1
 _LIMIT_S = 2.0
 _IN_A_ROW = 5
@@ -51,8 +51,8 @@ def conditions(quick: bool) -> list[Condition]:
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     same = facts()
     unit = unit_per_s(tell, parts, same)
-    flood_s, watched_s = _FLOOD_S[quick], _WATCHED_S[quick]
-    requests = round((_QUIET_S + flood_s + watched_s) / _INTERVAL_S)
+    quiet_s, flood_s, watched_s = _QUIET_S[quick], _FLOOD_S[quick], _WATCHED_S[quick]
+    requests = round((quiet_s + flood_s + watched_s) / _INTERVAL_S)
 
     def of(condition: Condition) -> Mapping[str, Any]:
         rate = round(float(condition["load"]) * unit, 1)
@@ -62,7 +62,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             P_256,
             Client(requests, _INTERVAL_S, _LIMIT_S),
             Attack(kinds.KINDS["flood"], rate, flood_s),
-            attack_at_s=_QUIET_S,
+            attack_at_s=quiet_s,
         )
         return row(arena.play(run, certificates_folder()), watched_s)
 
@@ -102,7 +102,7 @@ def _plan(quick: bool) -> Plan:
     return planned(
         conditions(quick),
         _REPETITIONS[quick],
-        quiet_s=_QUIET_S,
+        quiet_s=_QUIET_S[quick],
         flood_s=_FLOOD_S[quick],
         watched_s=_WATCHED_S[quick],
         interval_s=_INTERVAL_S,

@@ -38,8 +38,10 @@ _MEASURES = (
     "resident_bytes",
     "process_growth_bytes",
     "kernel_growth_bytes",
+    "dropped_packets",
+    "retransmitted_segments",
 )
-_CLIENT = (Client(50, 0.4, 10.0), Client(15, 0.2, 4.0))
+_CLIENT = (Client(50, 0.4, 10.0), Client(15, 0.15, 4.0))
 _REPETITIONS = (8, 3)
 
 

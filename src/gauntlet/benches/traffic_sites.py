@@ -73,6 +73,11 @@ def _trials(quick: bool) -> Iterator[Trial]:
             yield Trial("knn", version, version, split=split, unit="window")
 
 
+def conditions(quick: bool) -> list[dict[str, Factor]]:
+    """What is tried: not every combination."""
+    return [{it.name: getattr(trial, it.name) for it in fields(Trial)} for trial in _trials(quick)]
+
+
 def _ready() -> None:
     try:
         engines.installed()
@@ -137,12 +142,12 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def _planned(quick: bool) -> Plan:
-    trials = list(_trials(quick))
+    asked = conditions(quick)
     scale = _QUICK if quick else _FULL
     factors: dict[str, list[Factor]] = {
-        it.name: list(dict.fromkeys(getattr(trial, it.name) for trial in trials)) for it in fields(Trial)
+        it.name: list(dict.fromkeys(one[it.name] for one in asked)) for it in fields(Trial)
     }
-    details = {"visits": [getattr(scale, it.name) for it in fields(scale)], "trials": len(trials)}
+    details = {"visits": [getattr(scale, it.name) for it in fields(scale)], "trials": len(asked)}
     return Plan(factors, scale.repetitions, details)
 
 

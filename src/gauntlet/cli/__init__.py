@@ -17,6 +17,7 @@ from gauntlet.cli.doctor import doctor
 from gauntlet.cli.evidence import evidence
 from gauntlet.cli.exec import exec_
 from gauntlet.cli.failure import report_failures
+from gauntlet.cli.geography import geography
 from gauntlet.cli.kernel import kernel
 from gauntlet.cli.report import report
 from gauntlet.cli.reproduce import reproduce
@@ -65,7 +66,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, compare, reproduce, advise, assess, evidence, residual, scenario, exec_, space, attack,
-    schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, compare, reproduce, advise, assess, evidence, residual, scenario, exec_, geography,
+    space, attack, schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

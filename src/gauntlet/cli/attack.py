@@ -1,11 +1,14 @@
 """`gauntlet attack`: servers of one's own under attack, on this machine's loopback."""
 
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from gauntlet.attack.laboratory import Asked
+    from gauntlet.attack.laboratory import Asked, Found
     from gauntlet.attack.servers.contract import Server
 
 
@@ -69,6 +72,11 @@ def list_(json_: bool) -> None:
     help="Where it listens (default: a free port of 127.0.0.1, as {port}).",
 )
 @click.option(
+    "--long", "long_path", default="", metavar="PATH",
+    help="Where your server has an answer of 1 MB or more, for attacks that do not take it (default: "
+    "/bytes/1048576 and /bytes/10000000).",
+)  # fmt: skip
+@click.option(
     "--builtin", type=click.Choice(("own", "nginx", "caddy")), default="own", show_default=True,
     help="Without --server: which server.",
 )  # fmt: skip
@@ -92,9 +100,13 @@ def list_(json_: bool) -> None:
     "--quota", default="20%", show_default=True, metavar="SHARE",
     help="What the server may take of a core, by a control group; 100%: all, without one.",
 )  # fmt: skip
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR",
+    help="Keep the answer there: a page (report.html) and everything as data (attacks.json).",
+)  # fmt: skip
 @click.option("--json", "json_", is_flag=True, help="Write everything as JSON, with survival curves.")
 @click.pass_context
-def run(ctx: click.Context, /, *, json_: bool, **options: Any) -> None:
+def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any) -> None:
     """Attack a server, one ATTACK after the other (none: all), and say of each whether the server held.
 
     In CMD, {port}, {address}, {host}, {certificate}, {key} and {protocol} are replaced: the server has to
@@ -108,7 +120,7 @@ def run(ctx: click.Context, /, *, json_: bool, **options: Any) -> None:
       gauntlet attack run flood --protocol h2 --protocol h3 --rate 400
       gauntlet attack run handshake-stall header-drip --held 1000 --seconds 20 --json
       gauntlet attack run amplification --certificate rsa-4096
-      gauntlet attack run rapid-reset --builtin nginx
+      gauntlet attack run rapid-reset --builtin nginx --out results/nginx
       gauntlet attack run --server 'caddy run --config my/Caddyfile' --listen 127.0.0.1:8443
     """
     from gauntlet.attack import laboratory, terminal
@@ -123,15 +135,34 @@ def run(ctx: click.Context, /, *, json_: bool, **options: Any) -> None:
         if not json_:
             click.echo("\n".join(terminal.lines(one)))
     if json_:
-        server = asked.server.server
-        print_json(
-            {
-                "server": {"name": server.words, "version": server.version()},
-                "of_a_core": asked.server.of_a_core,
-                "found": [it.to_json() for it in found],
-            }
-        )
+        print_json(_as_data(asked, found))
+    if out is not None:
+        _keep(asked, found, out)
+        click.echo(f"Kept in {out}.", err=True)
     ctx.exit(0 if all(it.verdict.verdict == HELD for it in found) else 1)
+
+
+def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
+    server = asked.server.server
+    return {
+        "server": {"name": server.words, "version": server.version()},
+        "of_a_core": asked.server.of_a_core,
+        "found": [it.to_json() for it in found],
+    }
+
+
+def _keep(asked: "Asked", found: "Sequence[Found]", folder: Path) -> None:
+    """Page and data. Raises RunError when they cannot be written."""
+    from gauntlet.report import attacked
+    from gauntlet.results.files import failures_named, json_bytes, write_whole
+    from gauntlet.space.machine import description
+
+    server = asked.server.server
+    command = ["gauntlet", *sys.argv[1:]]
+    about = attacked.About(command, server.words, server.version(), asked.server.of_a_core, description())
+    attacked.write(found, folder, about)
+    with failures_named(f"write the data {folder}"):
+        write_whole(folder / "attacks.json", json_bytes(_as_data(asked, found)))
 
 
 def _asked(
@@ -139,6 +170,7 @@ def _asked(
     kinds: tuple[str, ...],
     command: str | None,
     listen: str | None,
+    long_path: str,
     builtin: str,
     protocols: tuple[str, ...],
     certificate: str,
@@ -165,6 +197,8 @@ def _asked(
     ]
     if listen is not None and command is None:
         raise UserError("--listen goes with --server; a built-in server listens at a port that is free.")
+    if long_path and (command is None or not long_path.startswith("/")):
+        raise UserError("--long goes with --server, and is a path that begins with /.")
     if command is not None and (defence != "off" or weakness):
         raise UserError("--defence and --weakness are of the built-in servers; leave them out with --server.")
     server = own_command.server(command, spoken) if command is not None else SERVERS[builtin]
@@ -185,6 +219,7 @@ def _asked(
         weakness=weakness,
         tight=command is None,
         of_a_core=None if share == 1 else share,
+        long_path=long_path,
         at=None if listen is None else address(listen),
     )
     return Asked(plain, chosen, spoken, {RATE: rate, HELD: held}, seconds)

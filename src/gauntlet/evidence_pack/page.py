@@ -36,6 +36,10 @@ NOT_CHECKED = (
     "Somebody else as the client of a session of their own: a masquerade here comes into the session of "
     "others.",
     "Threats that are not among the claims, and other instants, links and loads.",
+    "Whose defence counts: a transport that is no part of the safety-related equipment may prevent a threat "
+    "here and still be no defence against it in a safety case.",
+    "Whether other seeds were played and left out: the pack tells which one was. The command of a claim "
+    "plays its experiment with a seed of yours (--seed).",
     "Conformity to EN 50159: its threats and defences are cited as AB4Rail D3.5 reproduces them.",
     "The certificates: packets are not in the pack, so whether a run is trusted is taken from the "
     "certificate that was made while it was played. Playing the run again makes it again.",

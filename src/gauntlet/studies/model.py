@@ -66,7 +66,7 @@ class Measurement:
     """Names its results folder and its part of the summary; claims and figures have it as `experiment`."""
     bench: Bench
     quick: bool = True
-    """Whether it is part of the quick run, cut down as the bench says."""
+    """Whether it is part of the quick run, cut down as the bench says; if not, it has to be named."""
 
 
 @dataclass(frozen=True)

@@ -109,14 +109,10 @@ class BenchTask:
 
 
 def bench_tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[BenchTask]:
-    """The benches to be measured; where the study has a registration, with its seed.
-
-    Raises UserError for one in `only` that is no part of the quick run.
+    """The benches to be measured; where the study has a registration, with its seed. One that is no part of
+    the quick run is measured in its quick form where `only` names it.
     """
     named = [it for it in study.benches if it.name in set(only)]
-    for it in named:
-        if quick and not it.quick:
-            raise UserError(f"The bench '{it.name}' is no part of the quick run; measure it with --full.")
     registered = Registration.of(study)
     chosen = named or [it for it in study.benches if not only and (it.quick or not quick)]
     return [BenchTask(it, quick, registered.seed_of(it.name) if registered else FIRST_SEED) for it in chosen]
@@ -260,7 +256,10 @@ def bench_part(part: Measurement, kept: Kept) -> Part:
     table = table.append_column("run", pa.array(of_row, pa.string()))
     for name, value in said.items():
         table = table.append_column(name, pa.array([value] * table.num_rows))
-    return Part({**kept.about, "factors": bench.full.whole, "labels": bench.words}, {BENCH: table})
+    # A summary is published: of a folder on this machine it names the last part.
+    command = [Path(word).name if Path(word).is_absolute() else word for word in kept.about["command"]]
+    manifest = {**kept.about, "command": command, "factors": bench.full.whole, "labels": bench.words}
+    return Part(manifest, {BENCH: table})
 
 
 def check_ledger(study: Study, claims: Sequence[Claim]) -> None:

@@ -162,7 +162,9 @@ class SummarySource:
         """A factor's value for people, without the factor's name."""
         if factor == "protocol":
             return _label(str(value))
-        there = next(name for name in experiments if name in self._summary.measured)
+        there = next((name for name in experiments if name in self._summary.measured), None)
+        if there is None:
+            raise NotMeasured(f"{', '.join(experiments)} is not among these results.")
         return self._summary.label(there, factor, value)
 
     def scenario(self, name: str, params: Mapping[str, Any], seed: int) -> Mapping[str, Any]:

@@ -1,5 +1,7 @@
 //! The slow family: what a server hears, and that it never hears the end.
 
+use std::time::Duration;
+
 use attackers::http::{h1, h2};
 
 use crate::peers::{self, Over, Peer};
@@ -116,6 +118,19 @@ async fn the_body_of_a_request_drips_and_does_not_end() {
     }
 }
 
+/// Of the server's connections over TCP: which timer of the kernel runs (proc_net_tcp.rst: 1 sends again, 4 asks for a
+/// window), and how often it has sent again.
+fn timers(port: u16) -> Vec<(u32, u32)> {
+    let hex = |text: &str| u32::from_str_radix(text, 16).unwrap();
+    std::fs::read_to_string("/proc/net/tcp")
+        .unwrap()
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields[3] == "01" && fields[1].ends_with(&format!(":{port:04X}")))
+        .map(|fields| (hex(fields[5].split(':').next().unwrap()), hex(fields[6])))
+        .collect()
+}
+
 #[tokio::test]
 async fn an_answer_finds_no_room() {
     let peer = peers::tcp(Over::Mouth).await;
@@ -157,7 +172,14 @@ async fn an_answer_finds_no_room() {
 async fn an_answer_is_not_acknowledged() {
     for protocol in ["h1", "h2"] {
         let peer = peers::tcp(Over::Mouth).await;
-        slow(&peer, protocol, "ack-withholding", "").await;
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            timers(peer.address.port())
+        };
+        let (_, timers) = tokio::join!(slow(&peer, protocol, "ack-withholding", ""), late);
+        // It is not that nobody reads: what was sent is sent again.
+        assert_eq!(timers.len(), 5, "{protocol}: {timers:?}");
+        assert!(timers.iter().all(|(timer, again)| *timer == 1 && *again > 0), "{protocol}: {timers:?}");
         let written = peer.count(|seen| seen.written);
         assert!(written < 5 * 9_000_000, "{protocol}: {written}");
     }

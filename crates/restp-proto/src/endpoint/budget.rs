@@ -97,4 +97,17 @@ mod tests {
         let none = EndpointConfig { max_resets_per_s: 0, ..config };
         assert!(!Budgets::new(&none).take(at(0), Answer::Reset));
     }
+
+    // R-SEC-5
+    #[test]
+    fn each_kind_of_answer_has_a_budget_of_its_own() {
+        let kinds = [Answer::SynAck, Answer::Cookie, Answer::Reset, Answer::Farewell];
+        for spent in kinds {
+            let mut budgets = Budgets::new(&EndpointConfig::default());
+            while budgets.take(Instant::ZERO, spent) {}
+            for other in kinds.into_iter().filter(|other| *other != spent) {
+                assert!(budgets.take(Instant::ZERO, other), "{spent:?} takes from {other:?}");
+            }
+        }
+    }
 }

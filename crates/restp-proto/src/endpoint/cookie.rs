@@ -256,6 +256,16 @@ mod tests {
         }
     }
 
+    // R-PROT-9
+    #[test]
+    fn a_cookie_saves_a_key_agreement_for_two_minutes_only() {
+        let start = Instant::ZERO + DAY * 100;
+        let cookie = jar().grant(start, client(1)).unwrap();
+        assert!(jar().is_fresh(start + TICK, client(1), &cookie));
+        assert!(!jar().is_fresh(start + TICK * 2, client(1), &cookie));
+        assert!(!jar().is_fresh(start, client(2), &cookie));
+    }
+
     // R-ENCAP-3
     #[test]
     fn an_answer_is_good_for_its_end_and_a_short_while_only() {

@@ -19,7 +19,7 @@ impl Composition {
             management(p.management),
             reliability(p.reliability, p.ordering),
             ordering(p.ordering),
-            framing(p.framing),
+            framing(p.framing, p.ordering),
             congestion(p.congestion),
             flow_control(p.flow_control),
             loss_cause(p.loss_cause),
@@ -35,11 +35,8 @@ impl Composition {
             acknowledgement(p.ack_timing, p.ack_report),
             if p.duplicate_acks { " The last one is repeated while nothing arrives." } else { "" }
         );
-        text.push_str(if p.crc {
-            "Header and payload are checked (CRC-16, CRC-32C); nothing corrupt is delivered.\n"
-        } else {
-            "No error detection of its own.\n"
-        });
+        text.push_str(error_detection(p.crc, p.protection));
+        text.push('\n');
         if !p.reasons.is_empty() {
             text.push_str("Chosen because:\n");
         }
@@ -99,10 +96,23 @@ fn ordering(ordering: Ordering) -> &'static str {
     }
 }
 
-fn framing(framing: Framing) -> &'static str {
-    match framing {
-        Framing::Fixed => "Fixed framing: one message is one packet.",
-        Framing::Coalesce => "Coalescing: a byte stream without message boundaries.",
+fn framing(framing: Framing, ordering: Ordering) -> &'static str {
+    match (framing, ordering) {
+        // R-STR-1
+        (_, Ordering::Streams) => "Bytes: a stream has no message boundaries.",
+        (Framing::Fixed, _) => "Fixed framing: one message is one packet.",
+        (Framing::Coalesce, _) => "Coalescing: a byte stream without message boundaries.",
+    }
+}
+
+fn error_detection(crc: bool, protection: Protection) -> &'static str {
+    match (crc, protection) {
+        // R-PROT-6
+        (_, Protection::Protected) => {
+            "Every packet is authenticated: nothing changed or corrupt is delivered."
+        }
+        (true, _) => "Header and payload are checked (CRC-16, CRC-32C); nothing corrupt is delivered.",
+        (false, _) => "No error detection of its own.",
     }
 }
 

@@ -419,4 +419,23 @@ mod tests {
         assert!(text.contains("CLEAR TEXT"), "{text}");
         assert!(text.contains("CUBIC"), "{text}");
     }
+
+    #[cfg(feature = "protected")]
+    #[test]
+    // R-COMP-2, R-PROT-6
+    fn explain_speaks_of_no_checksums_where_packets_are_sealed() {
+        let sealed = Profile { protection: Protection::Protected, ..Profile::file_arq() };
+        let text = sealed.validate().unwrap().explain();
+        assert!(text.contains("Every packet is authenticated") && !text.contains("CRC"), "{text}");
+    }
+
+    #[test]
+    // R-COMP-2, R-STR-1
+    fn explain_speaks_of_no_framing_where_there_are_streams() {
+        let text = Profile::file_arq().with_streams().validate().unwrap().explain();
+        assert!(
+            text.contains("a stream has no message boundaries") && !text.contains("Coalescing"),
+            "{text}"
+        );
+    }
 }

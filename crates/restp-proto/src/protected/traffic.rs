@@ -16,8 +16,10 @@ const PREVIOUS_KEY_TIMEOUTS: u32 = 3;
 /// Packets that may fail to open before the keys are given up: the limit of AES-GCM in RFC 9001, section 6.6, is 2^52 and
 /// that of ChaCha20-Poly1305 2^36 (R-PROT-4).
 const MAX_FAILURES: u64 = 1 << 36;
-/// Packet numbers remembered below the highest that opened (R-PROT-7).
+/// Packet numbers remembered: the highest that opened and those below it (R-PROT-7).
 const REPLAY_WINDOW: u64 = 1024;
+/// Words of 64 numbers that hold so many wherever in a word the highest stands.
+const REPLAY_WORDS: u64 = REPLAY_WINDOW / 64 + 1;
 
 /// One key of one direction.
 struct Key {
@@ -71,17 +73,17 @@ impl Key {
 struct ReplayWindow {
     /// One past the highest that opened.
     end: u64,
-    bits: [u64; (REPLAY_WINDOW / 64) as usize],
+    bits: [u64; REPLAY_WORDS as usize],
 }
 
 impl ReplayWindow {
     fn place(number: u64) -> (usize, u64) {
-        (((number / 64) % (REPLAY_WINDOW / 64)) as usize, 1 << (number % 64))
+        (((number / 64) % REPLAY_WORDS) as usize, 1 << (number % 64))
     }
 
     fn is_fresh(&self, number: u64) -> bool {
         let (word, bit) = Self::place(number);
-        number >= self.end || (number + REPLAY_WINDOW > self.end + 63 && self.bits[word] & bit == 0)
+        number >= self.end || (self.end - number <= REPLAY_WINDOW && self.bits[word] & bit == 0)
     }
 
     fn mark(&mut self, number: u64) {
@@ -89,8 +91,8 @@ impl ReplayWindow {
             // Words between the old and the new highest number belong to the past.
             let first = self.end.div_ceil(64);
             let last = number / 64;
-            for word in first..=last.min(first + REPLAY_WINDOW / 64) {
-                self.bits[(word % (REPLAY_WINDOW / 64)) as usize] = 0;
+            for word in first..=last.min(first + REPLAY_WORDS) {
+                self.bits[(word % REPLAY_WORDS) as usize] = 0;
             }
             self.end = number + 1;
         }
@@ -231,6 +233,17 @@ mod tests {
         }
         assert!(window.is_fresh(4500), "within the window and never seen");
         assert!(!window.is_fresh(3000) && !window.is_fresh(0), "too old");
+        // Wherever in a word the highest stands.
+        for highest in 6000..6064 {
+            let mut window = ReplayWindow::default();
+            for number in [highest - 2000, highest] {
+                window.mark(number);
+            }
+            let fresh: Vec<u64> = (0..highest).filter(|number| window.is_fresh(*number)).collect();
+            assert!(fresh.iter().copied().eq(highest - 1023..highest), "{highest}");
+            window.mark(highest - 1023);
+            assert!(!window.is_fresh(highest - 1023) && window.is_fresh(highest - 1022), "{highest}");
+        }
     }
 
     // R-PROT-5, R-PROT-6

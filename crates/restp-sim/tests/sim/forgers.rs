@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use restp_proto::wire::{
     Arq, Flags, Flow, Header, JoinStep, MpCapable, MpJoin, Multipath, Packet as Wire, PathMode, Report,
-    Sequence,
+    SackBlock, SackBlocks, Sequence,
 };
 use restp_proto::{CloseReason, ConnId, EventKind, Profile};
 use restp_sim::pair::{Pair, client_path, has_payload, server_ip};
@@ -69,6 +69,32 @@ fn only_what_was_sent_can_be_acknowledged() {
         pair.net.run_for(Duration::from_secs(20));
         let got: usize = pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum();
         assert_eq!(got, if believed { 0 } else { 3000 }, "{beyond} beyond what was sent");
+    }
+}
+
+// R-ACK-7
+#[test]
+fn a_report_of_what_was_never_sent_is_ignored() {
+    // The first forgery shows that nothing but the right edge is wrong with the second.
+    for (beyond, believed) in [(0, true), (1, false)] {
+        let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+        let (there, back) = pair.links[0];
+        let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 200);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        pair.net.add_rule(back, DropRule::first(3, has_payload));
+        for _ in 0..3 {
+            pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
+        }
+        pair.net.run_for(MS * 8);
+        let last = newest_number(&of_server);
+        let block = SackBlock { left: last.wrapping_sub(1), right: last.wrapping_add(beyond) };
+        let blocks = vec![block.to_wire()].leak();
+        pair.net.inject(forged(&of_client, |packet| packet.report = Report::Sack(SackBlocks::new(blocks))));
+        pair.net.run_for(Duration::from_secs(20));
+        let got: usize = pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum();
+        assert_eq!(got, if believed { 1000 } else { 3000 }, "{beyond} beyond what was sent");
     }
 }
 

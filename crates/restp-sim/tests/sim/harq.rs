@@ -56,6 +56,7 @@ fn the_preset_for_lossy_links_is_as_fast_as_any_on_a_short_line() {
             let (arq_s, arq_packets) = means(&arq, &line(loss));
             let (seconds, packets) = means(&harq, &line(loss));
             let what = format!("loss {loss}, room for {send_buffer_packets}");
+            println!("{what}: {seconds:.1} s, with ARQ {arq_s:.1} s");
             assert!(seconds <= arq_s * 1.03, "{what}: {seconds} s, with ARQ {arq_s} s");
             assert!(packets <= arq_packets * 1.05, "{what}: {packets} packets, with ARQ {arq_packets}");
         }

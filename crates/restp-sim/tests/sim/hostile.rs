@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use restp_proto::wire::{
-    Arq, Cong, Cookie, ErrorBits, Flags, Flow, Header, JoinStep, MpCapable, MpJoin, Multipath, Order,
-    Packet as Wire, PathMode, Report, SackBlock, SackBlocks, Sequence,
+    Arq, Cong, Cookie, ErrorBits, Flags, Flow, Header, JoinStep, MpJoin, Multipath, Order, Packet as Wire,
+    PathMode, Report, SackBlock, SackBlocks, Sequence,
 };
 use restp_proto::{
     CloseReason, ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile,
@@ -91,16 +91,17 @@ fn established() -> (Pair, ConnId, ConnId) {
 #[test]
 fn a_flood_of_syns_leaves_no_state_and_is_not_amplified() {
     let mut endpoint = server(EndpointConfig::default(), &Profile::file_arq());
-    let mut sent = 0;
-    let mut received = 0;
+    let mut answered = 0;
     for client in 0..20_000 {
         let syn = bytes(&packet(Flags::SYN, Flow::CON, client, 0));
-        sent += syn.len();
         endpoint.handle(Instant::ZERO, from_client(client), Ecn::NotEct, &syn);
-        received += answers(&mut endpoint, Instant::ZERO).iter().map(Vec::len).sum::<usize>();
+        for answer in answers(&mut endpoint, Instant::ZERO) {
+            assert!(answer.len() <= syn.len(), "{} for {}", answer.len(), syn.len());
+            answered += 1;
+        }
     }
     assert_eq!((endpoint.connections(), endpoint.poll_timeout()), (0, None));
-    assert!(received > 0 && received <= sent, "{received} for {sent}");
+    assert_eq!(answered, EndpointConfig::default().max_syn_acks_per_s / 10, "what may be answered at once");
 }
 
 // R-SEC-5
@@ -316,7 +317,7 @@ fn acknowledgements_of_what_was_never_sent_are_ignored() {
     assert_eq!(got, 50_000);
 }
 
-// R-ACK-7, R-ERR-1
+// R-ERR-1
 #[test]
 fn greedy_reports_cost_little_and_change_nothing() {
     let (mut pair, conn, accepted) = established();
@@ -440,26 +441,6 @@ pub fn observed_token(pair: &mut Pair, conn: ConnId) -> u32 {
         Some(Multipath::Join(MpJoin { step: JoinStep::Syn { token, .. }, .. })) => token,
         other => panic!("{other:?}"),
     }
-}
-
-// H6, R-MP-11
-#[test]
-fn h6_an_abort_of_all_paths_needs_the_key() {
-    let mut pair = Pair::new(6, &Profile::multipath(), &LinkConfig::ideal(MS * 10));
-    pair.connect();
-    pair.net.run_for(MS * 300);
-    let accepted = pair.accepted().expect("the handshake succeeds");
-    for key in 0..100 {
-        let mut reset = packet(Flags::RST, Flow::CON, key as u32, 0);
-        reset.header.path_mode = PathMode::Spreading;
-        reset.multipath = Some(Multipath::Capable(MpCapable::OneKey {
-            flags: restp_proto::wire::CapableFlags::HMAC_SHA256,
-            key,
-        }));
-        let (source, destination) = ((client_ip(0), UDP_PORT).into(), (server_ip(0), UDP_PORT).into());
-        pair.net.inject(Packet { source, destination, ecn: Ecn::NotEct, data: bytes(&reset) });
-    }
-    assert!(pair.net.host(pair.server).endpoint.is_established(accepted));
 }
 
 // R-CM-9

@@ -11,7 +11,8 @@ use crate::error::Error;
 
 impl Connection {
     /// Opens a further path from the address `local` of this host to `remote`; events tell when it can be used. Waits
-    /// until the peer has confirmed the handshake, which joins depend on.
+    /// until the peer has confirmed the handshake, which joins depend on. Cancel safe: a path whose future is dropped before
+    /// it has answered was not opened.
     ///
     /// The endpoint must be bound to a wildcard address for `local` to differ from that of the first path; the port of
     /// `local` is always that of the endpoint.

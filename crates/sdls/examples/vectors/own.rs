@@ -1,7 +1,9 @@
 //! The library's own vectors: what a frame of each protocol becomes under each algorithm, and what must be refused.
 
 use super::convert::{hex, octets};
-use super::format::{Association, Channel, Expect, File, Frame, Key, Link, Operation, Source, Step, Vector};
+use super::format::{
+    Aos, Association, Channel, Expect, File, Frame, Key, Link, Operation, Source, Step, Tc, Tm, Uslp, Vector,
+};
 use super::runner::play;
 use super::suites::{KEY, KINDS, SPI, SUITES, association, key_of, overhead, protocol, suite_key};
 
@@ -24,6 +26,10 @@ fn apply(frame: &Frame) -> Step {
 
 fn process(octets: String, refused: Option<&str>) -> Step {
     Step::Process { octets, expect: Expect { gives: None, refused: refused.map(Into::into) } }
+}
+
+fn encode(frame: Frame, refused: &str) -> Step {
+    Step::Encode { frame, expect: Expect { gives: None, refused: Some(refused.into()) } }
 }
 
 fn operate(end: &str, what: Operation, refused: Option<&str>) -> Step {
@@ -134,6 +140,7 @@ fn counters() -> Vec<Vector> {
         1,
     );
     let all = make("mask-all", "every bit of the headers is authenticated", &|a| a.mask = "all".into(), 7);
+    let none = make("no-window", "without a window every number is taken, and again", &|a| a.window = 0, 1);
 
     for place in [partial, both, padded, all] {
         let sent = protected(&vectors[place], &vec![frame.clone(); 4]);
@@ -154,6 +161,8 @@ fn counters() -> Vec<Vector> {
         steps.extend(sent.iter().map(|octets| process(octets.clone(), None)));
         steps.extend(sent.iter().map(|octets| process(octets.clone(), Some("replay"))));
     }
+    let sent = protected(&vectors[none], &vec![frame.clone(); 2]);
+    vectors[none].steps = [1, 0, 0, 1].map(|number| process(sent[number].clone(), None)).into();
     let sent = protected(&vectors[window], &vec![frame.clone(); 12]);
     let outcomes = [(5, false), (4, true), (10, false), (9, true), (4, false), (8, false), (10, true)];
     vectors[window].steps = outcomes
@@ -362,9 +371,187 @@ fn refusals() -> Vec<Vector> {
     vectors
 }
 
+/// A pad length that no sender writes. Nothing authenticates it under encryption alone.
+fn wrong_padding() -> Vector {
+    let (link, channel, frame) = protocol(0, b"data", 0, false);
+    let mut association = association(9, channel);
+    (association.padding_block, association.pad_length_octets) = (16, 1);
+    let mut vector = vector(
+        "wrong-padding".into(),
+        "a pad length of a whole block, or of more than the text, is refused and uses no number",
+        link,
+        suite_key(9, 7),
+        association,
+    );
+    let sent = octets(&protected(&vector, std::slice::from_ref(&frame))[0]);
+    // Behind the header of 6 octets, the SPI and the IV: 12 of 16 octets of text are padding.
+    let (pad_length, text) = (6 + 2 + 12, 6 + 2 + 12 + 1);
+    let mut block = sent.clone();
+    block[pad_length] = 16;
+    let mut short = sent[..text + 11].to_vec();
+    let last = short.len() - 1;
+    set_length(&mut short[2..4], last);
+    vector.steps = vec![
+        process(hex(&block), Some("padding")),
+        process(hex(&short), Some("padding")),
+        Step::Report { expect: Expect::default() },
+        process(hex(&sent), None),
+    ];
+    vector
+}
+
+/// Headers that no frame has, frames that a channel does not have, and those that security does not apply to.
+fn headers() -> Vec<Vector> {
+    KINDS
+        .iter()
+        .enumerate()
+        .map(|(kind, kind_name)| {
+            let probe = association(1, Channel { version: 0, spacecraft: 0, channel: 0, map: None });
+            let (mut link, channel, frame) = protocol(kind, b"text", overhead(&probe), false);
+            if let Link::Uslp { truncated, .. } = &mut link {
+                *truncated = Some(4 + 4);
+            }
+            let mut vector = vector(
+                format!("{kind_name}-header"),
+                "what a header cannot say, what its fields do not hold, what its channel does not have",
+                link,
+                suite_key(1, 7),
+                association(1, channel),
+            );
+            let sent = octets(&protected(&vector, std::slice::from_ref(&frame))[0]);
+            let changed = |place: usize, bits: u8, code: &str| {
+                let mut changed = sent.clone();
+                changed[place] ^= bits;
+                process(hex(&changed), Some(code))
+            };
+            let mut steps = vec![changed(0, if kind == 3 { 0x10 } else { 0x80 }, "frame-version")];
+            steps.extend(match &frame {
+                Frame::Tc(tc) => tc_header(tc, &changed),
+                Frame::Tm(tm) => tm_header(tm, &changed),
+                Frame::Aos(aos) => aos_header(aos, &changed, &sent),
+                Frame::Uslp(uslp) => uslp_header(uslp, &changed),
+            });
+            steps.push(Step::Report { expect: Expect::default() });
+            steps.push(process(hex(&sent), None));
+            vector.steps = steps;
+            vector
+        })
+        .collect()
+}
+
+/// A telemetry channel whose frames would have an octet more than the protocol's longest; even a short frame is not read.
+fn too_long_a_channel() -> Vector {
+    let (_, channel, frame) = protocol(1, b"text", 0, false);
+    let (suite, refused) = (1, "frame-out-of-range");
+    let mut vector = vector(
+        "tm-longest".into(),
+        "no frame is written or read on a channel whose frames would have more than 2,048 octets",
+        Link::Tm { frame: 2049, fecf: false },
+        suite_key(suite, 7),
+        association(suite, channel),
+    );
+    let octets = "000000001800".to_owned();
+    let code = || Some(refused.into());
+    vector.steps = vec![
+        encode(frame.clone(), refused),
+        Step::Apply { spi: SPI, frame, expect: Expect { gives: None, refused: code() } },
+        Step::Decode { octets: octets.clone(), expect: Expect { gives: None, refused: code() } },
+        process(octets, Some(refused)),
+    ];
+    vector
+}
+
+type Changed<'a> = &'a dyn Fn(usize, u8, &str) -> Step;
+
+/// A frame that link security does not apply to, given to the sender, and its octets given to the receiver.
+fn not_protectable(frame: Frame, octets: &str) -> [Step; 2] {
+    let refused = || Some("not-protectable".into());
+    let apply = Step::Apply { spi: SPI, frame, expect: Expect { gives: None, refused: refused() } };
+    [apply, process(octets.into(), Some("not-protectable"))]
+}
+
+fn tc_header(tc: &Tc, changed: Changed) -> Vec<Step> {
+    let with = |tc: Tc, code| encode(Frame::Tc(tc), code);
+    let control = Tc { service: "bc".into(), sequence: 0, segment: None, data: "00".into(), ..tc.clone() };
+    let mut steps = vec![
+        changed(0, 0x10, "frame-invalid"),
+        changed(0, 0x08, "frame-invalid"),
+        changed(0, 0x04, "frame-invalid"),
+        changed(3, 1, "frame-length-field"),
+        with(Tc { spacecraft: 1024, ..tc.clone() }, "frame-out-of-range"),
+        with(Tc { channel: 64, ..tc.clone() }, "frame-out-of-range"),
+        with(Tc { segment: None, ..tc.clone() }, "frame-not-as-managed"),
+        with(Tc { segment: tc.segment, ..control.clone() }, "frame-not-as-managed"),
+        with(Tc { data: "00".repeat(1024 - 6 + 1), ..tc.clone() }, "frame-too-long"),
+    ];
+    // UNLOCK to virtual channel 1 of spacecraft 44.
+    steps.extend(not_protectable(Frame::Tc(control), "302c04050000"));
+    steps
+}
+
+fn tm_header(tm: &Tm, changed: Changed) -> Vec<Step> {
+    let with = |tm: Tm, code| encode(Frame::Tm(tm), code);
+    vec![
+        // Packet order, segment length, version of the secondary header.
+        changed(4, 0x20, "frame-invalid"),
+        changed(4, 0x10, "frame-invalid"),
+        changed(6, 0x40, "frame-invalid"),
+        with(Tm { spacecraft: 1024, ..tm.clone() }, "frame-out-of-range"),
+        with(Tm { channel: 8, ..tm.clone() }, "frame-out-of-range"),
+        with(Tm { secondary: Some(String::new()), ..tm.clone() }, "frame-invalid"),
+    ]
+}
+
+fn aos_header(aos: &Aos, changed: Changed, sent: &[u8]) -> Vec<Step> {
+    let with = |aos: Aos, code| encode(Frame::Aos(aos), code);
+    // A reserved bit behind a header error control that is right.
+    let mut reserved = sent.to_vec();
+    reserved[5] ^= 0x20;
+    let check = sdls::check::fhec([reserved[0], reserved[1]], reserved[5]);
+    reserved[6..8].copy_from_slice(&check.to_be_bytes());
+    let mut steps: Vec<_> = [0, 1, 5, 6, 7].map(|place| changed(place, 1, "frame-fhec")).into();
+    steps.extend([
+        process(hex(&reserved), Some("frame-invalid")),
+        with(Aos { channel: 64, ..aos.clone() }, "frame-out-of-range"),
+        with(Aos { count: 1 << 24, ..aos.clone() }, "frame-out-of-range"),
+        with(Aos { cycle: Some(16), ..aos.clone() }, "frame-out-of-range"),
+        with(Aos { insert: "11".into(), ..aos.clone() }, "frame-not-as-managed"),
+        with(Aos { ocf: None, ..aos.clone() }, "frame-not-as-managed"),
+    ]);
+    steps
+}
+
+fn uslp_header(uslp: &Uslp, changed: Changed) -> Vec<Step> {
+    let with = |uslp: Uslp, code| encode(Frame::Uslp(uslp), code);
+    let truncated =
+        Uslp { truncated: true, count_octets: 0, count: 0, insert: String::new(), ocf: None, ..uslp.clone() };
+    let mut steps = vec![
+        changed(5, 1, "frame-length-field"),
+        changed(6, 0x20, "frame-invalid"),
+        changed(6, 0x10, "frame-invalid"),
+        with(Uslp { channel: 64, ..uslp.clone() }, "frame-out-of-range"),
+        with(Uslp { map: 16, ..uslp.clone() }, "frame-out-of-range"),
+        with(Uslp { count: 1 << 16, ..uslp.clone() }, "frame-out-of-range"),
+        with(Uslp { count_octets: 8, ..uslp.clone() }, "frame-out-of-range"),
+        with(Uslp { insert: "aa".into(), ..uslp.clone() }, "frame-not-as-managed"),
+    ];
+    steps.extend(not_protectable(Frame::Uslp(truncated), "cc350d0f74657874"));
+    steps
+}
+
 /// Every vector, with what comes of each step.
 pub fn file() -> File {
-    let mut vectors = [positive(), counters(), damage(), refusals(), super::procedures::vectors()].concat();
+    let mut vectors = [
+        positive(),
+        counters(),
+        damage(),
+        refusals(),
+        vec![wrong_padding()],
+        headers(),
+        vec![too_long_a_channel()],
+        super::procedures::vectors(),
+    ]
+    .concat();
     for vector in &mut vectors {
         let differences = play(vector);
         assert!(differences.is_empty(), "{differences:#?}");

@@ -53,7 +53,9 @@ pub struct FopConfig {
 /// What the sender is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Directive {
-    /// Begin with the sender's own count, at once.
+    /// Begin with the sender's own count, at once: for a link whose counts are known to agree. COP-1 does not look whether
+    /// V(S) is the receiver's V(R). If V(R) is ahead of it by 1 to K, as after a restart of the sender, the receiver drops
+    /// the data in between as ones that it had, and its next report has them [`Delivered`](Notification::Delivered).
     InitiateWithoutReport,
     /// Begin once a report agrees with the count.
     InitiateWithReport,
@@ -101,7 +103,8 @@ pub enum Alert {
 /// What the user is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notification {
-    /// Data were acknowledged; the name is that of [`Fop::send`].
+    /// Data were acknowledged; the name is that of [`Fop::send`]. They have arrived, if the service began with V(S) equal
+    /// to the receiver's V(R): all directives to begin see to it but [`Directive::InitiateWithoutReport`].
     Delivered(u64),
     /// Data are given up, and may have arrived or not.
     GivenUp(u64),

@@ -16,7 +16,7 @@ const VERSION: u8 = 1;
 /// Managed parameters of an AOS channel. Unlike in TM, the header does not tell whether there is an OCF.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AosParameters {
-    /// Octets of every frame.
+    /// Octets of every frame. Unlike in TM the book sets no most: the code of the channel does.
     pub frame: usize,
     /// Whether the header has an error control field.
     pub fhec: bool,

@@ -22,6 +22,13 @@ pub struct TmParameters {
     pub fecf: bool,
 }
 
+impl TmParameters {
+    /// No frame is written or read where every one would be too long.
+    fn check(&self) -> Result<(), FrameError> {
+        fits(KIND, "the frame length", self.frame as u64, LARGEST as u64)
+    }
+}
+
 /// The data field status: how packets lie in the data field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataStatus {
@@ -70,7 +77,7 @@ impl TransferFrame for TmFrame {
     fn header(&self, parameters: &TmParameters, field_octets: usize) -> Result<Vec<u8>, FrameError> {
         fits(KIND, "the spacecraft identifier", self.spacecraft.into(), 0x3FF)?;
         fits(KIND, "the virtual channel", self.channel.into(), 7)?;
-        fits(KIND, "the frame length", parameters.frame as u64, LARGEST as u64)?;
+        parameters.check()?;
         let first = self.spacecraft << 4 | u16::from(self.channel) << 1 | u16::from(self.ocf.is_some());
         let mut status = u16::from(self.secondary.is_some()) << 15;
         status |= match self.status {
@@ -127,6 +134,7 @@ impl TransferFrame for TmFrame {
         let &[a, b, master_count, channel_count, c, d, ..] = octets else {
             return Err(FrameError::TooShort { kind: KIND, octets: octets.len(), needed: HEADER_OCTETS });
         };
+        parameters.check()?;
         fixed_length(KIND, octets.len(), parameters.frame)?;
         if a >> 6 != 0 {
             return Err(FrameError::Version { kind: KIND, version: a >> 6 });

@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use quinn::udp::{RecvMeta, Transmit};
@@ -18,11 +19,31 @@ use crate::counters::Counters;
 pub(super) struct Tcp {
     stream: TcpStream,
     counters: Arc<Counters>,
+    end: Arc<End>,
+}
+
+/// How a TCP connection ends, for whoever no longer has it.
+#[derive(Default)]
+pub(super) struct End(AtomicBool);
+
+impl End {
+    /// With a reset: the kernel keeps nothing of what the client has not taken.
+    pub(super) fn reset(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Tcp {
-    pub(super) fn new(stream: TcpStream, counters: &Arc<Counters>) -> Self {
-        Self { stream, counters: Arc::clone(counters) }
+    pub(super) fn new(stream: TcpStream, counters: &Arc<Counters>, end: &Arc<End>) -> Self {
+        Self { stream, counters: Arc::clone(counters), end: Arc::clone(end) }
+    }
+}
+
+impl Drop for Tcp {
+    fn drop(&mut self) {
+        if self.end.0.load(Ordering::Relaxed) {
+            let _ = self.stream.set_zero_linger();
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::answer::{Answer, answer};
 use super::early::Secured;
-use super::metered::Tcp;
+use super::metered::{End, Tcp};
 use super::shared::{Admitted, Shared};
 use super::watch::{Open, Watch};
 use super::within::within;
@@ -92,7 +92,8 @@ async fn connection(
     shared: Arc<Shared>,
     admitted: Admitted,
 ) {
-    let accepted = acceptor.accept(Tcp::new(stream, &shared.counters));
+    let end = Arc::new(End::default());
+    let accepted = acceptor.accept(Tcp::new(stream, &shared.counters, &end));
     let secured = match within(shared.limits.handshake_timeout, accepted).await {
         None => return admitted.failed(Some(Limit::HandshakeTimeout)),
         Some(accepted) => accepted.and_then(Secured::new),
@@ -104,10 +105,16 @@ async fn connection(
     }
     watch.secured();
     let _open = admitted.completed();
+    let over = async {
+        // What a client does not take would stay in the kernel for minutes after the connection was closed.
+        if watch.over().await == Limit::IdleTimeout {
+            end.reset();
+        }
+    };
     // A connection that breaks is its client's to report; one that has to end is closed by being dropped.
     tokio::select! {
         _ = http(secured, protocol, &shared, &watch) => {}
-        _ = watch.over() => {}
+        () = over => {}
     }
 }
 

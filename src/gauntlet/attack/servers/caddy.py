@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 from gauntlet.attack.kinds import PROTOCOLS
-from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, TIGHT_S, Launch, Server, Wanted
+from gauntlet.attack.servers.contract import OFF, TIGHT_S, Launch, Server, Wanted, write_files
 from gauntlet.errors import UserError
 
 _TIGHT = f"""\
@@ -29,7 +29,8 @@ def configuration(wanted: Wanted) -> str:
 https://:{wanted.address.port} {{
     bind {wanted.address.host}
     tls {wanted.chain.certificate} {wanted.chain.key}
-    respond / "{"." * PAGE_BYTES}"
+    root * {wanted.folder}/files
+    file_server
 }}
 """
 
@@ -42,6 +43,7 @@ def _program() -> str:
 
 
 def _launch(wanted: Wanted) -> Launch:
+    write_files(wanted.folder / "files")
     file = wanted.folder / "Caddyfile"
     file.write_text(configuration(wanted), encoding="utf-8")
     # What it would keep in the user's folders goes with the run.

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gauntlet.attack.certificates import Chain
+from gauntlet.attack.kinds import LONG_BYTES
 from gauntlet.attack.loopback import Address
 
 OFF, RETRY, LIMIT = "off", "retry", "limit"
@@ -22,6 +23,15 @@ TIGHT_S = 2
 
 PAGE_BYTES = 1000
 """What `/` has, of every server here."""
+
+
+def write_files(folder: Path) -> None:
+    """Page and long answers of a server that serves files: the same as Gauntlet's own makes."""
+    long = folder / "bytes"
+    long.mkdir(parents=True)
+    (folder / "index.html").write_bytes(b"." * PAGE_BYTES)
+    for length in LONG_BYTES:
+        (long / str(length)).write_bytes(b"." * length)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from gauntlet.attack.kinds import H2, H3, PROTOCOLS
-from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, TIGHT_S, Launch, Server, Wanted
+from gauntlet.attack.servers.contract import OFF, RETRY, TIGHT_S, Launch, Server, Wanted, write_files
 from gauntlet.engine import cache_folder
 from gauntlet.errors import UserError
 
@@ -57,11 +57,10 @@ http {{
 
 def _launch(wanted: Wanted) -> Launch:
     files = wanted.folder / "files"
-    files.mkdir()
+    write_files(files)
     # Its worker may be nobody.
-    for folder in (wanted.folder, files):
+    for folder in (wanted.folder, files, *(it for it in files.iterdir() if it.is_dir())):
         folder.chmod(0o755)
-    (files / "index.html").write_bytes(b"." * PAGE_BYTES)
     file = wanted.folder / "nginx.conf"
     file.write_text(configuration(wanted), encoding="utf-8")
     return Launch([str(program()), "-p", str(wanted.folder), "-e", "stderr", "-c", str(file)], tells=False)

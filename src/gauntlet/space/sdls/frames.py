@@ -15,6 +15,7 @@ Json = dict[str, Any]
 
 SERVICES = {"ad": 0b00, "bd": 0b10, "bc": 0b11}
 NO_HEADER_STATUS = 0x1800
+LARGEST_TM = 2048
 
 
 def fecf(octets: bytes) -> bytes:
@@ -102,6 +103,9 @@ class Link:
     def _fixed(self, total: int, expected: int) -> None:
         require(total == expected, "frame-not-fixed-length")
 
+    def _tm_length(self) -> None:
+        require(self.parameters["frame"] <= LARGEST_TM, "frame-out-of-range")
+
     def _tc_header(self, frame: Json, field: int) -> bytes:
         wanted = self.parameters["segment_header"] and frame["service"] != "bc"
         require((frame["segment"] is not None) == wanted, "frame-not-as-managed")
@@ -120,6 +124,7 @@ class Link:
             (frame["master_count"], 8), (frame["channel_count"], 8), (secondary is not None, 1),
             (frame["status"], 15),
         )  # fmt: skip
+        self._tm_length()
         if secondary is not None:
             require(secondary, "frame-invalid")
             header += bytes([fits(len(secondary), 6)]) + secondary
@@ -206,6 +211,7 @@ class Link:
 
     def _read_tm(self, octets: bytes) -> tuple[Json, int, int]:
         require(len(octets) >= 6, "frame-too-short")
+        self._tm_length()
         self._fixed(len(octets), self.parameters["frame"])
         word = int.from_bytes(octets[:6], "big")
         require(word >> 46 == 0, "frame-version")

@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
-    EndpointConfig, Event, StreamEvent, StreamId, Transmit, VarInt,
+    EndpointConfig, EndpointEvent, Event, StreamEvent, StreamId, Transmit, VarInt,
 };
 
 use super::events::Acceptor;
@@ -43,8 +43,13 @@ pub(super) struct Link {
     pub(super) lost: Option<ConnectionError>,
     /// What had no room may have some now.
     pub(super) writable: bool,
+    /// Whoever accepts connections found that its handshake was not over.
+    pub(super) passed_over: bool,
     /// Nobody asks for it any more.
     abandoned: bool,
+    /// The library is done with it. Its endpoint is told when it is abandoned: until then no other connection may have its
+    /// handle.
+    drained: Option<EndpointEvent>,
     /// Futures that wait.
     waiting: BTreeMap<On, Vec<Waker>>,
 }
@@ -52,7 +57,16 @@ pub(super) struct Link {
 impl Link {
     fn new(quic: Connection) -> Self {
         let waiting = BTreeMap::new();
-        Self { quic, connected_ns: None, lost: None, writable: false, abandoned: false, waiting }
+        Self {
+            quic,
+            connected_ns: None,
+            lost: None,
+            writable: false,
+            passed_over: false,
+            abandoned: false,
+            drained: None,
+            waiting,
+        }
     }
 
     /// Wakes a future when `on` happens, or when the connection is over.
@@ -151,14 +165,20 @@ impl QuinnEngine {
         Ok(handle)
     }
 
-    /// The oldest connection that arrived and was not asked for yet.
-    pub(super) fn next_arrived(&self) -> Option<ConnectionHandle> {
-        self.arrived.front().copied()
+    /// The connections that arrived and were not asked for yet, the oldest first.
+    pub(super) fn arrived(&self) -> Vec<ConnectionHandle> {
+        self.arrived.iter().copied().collect()
     }
 
-    /// Takes the connection that [`QuinnEngine::next_arrived`] tells off the list.
-    pub(super) fn take_arrived(&mut self) {
-        self.arrived.pop_front();
+    /// Takes a connection of [`QuinnEngine::arrived`] off the list.
+    pub(super) fn take_arrived(&mut self, handle: ConnectionHandle) {
+        self.arrived.retain(|other| *other != handle);
+    }
+
+    /// Whether a connection has arrived, apart from those whose handshake stands still.
+    pub(super) fn has_arrived(&self) -> bool {
+        let waits = |link: &Link| link.passed_over && link.connected_ns.is_none() && link.lost.is_none();
+        self.arrived.iter().any(|handle| self.links.get(handle).is_some_and(|link| !waits(link)))
     }
 
     /// Wakes a future when a connection arrives.
@@ -241,7 +261,9 @@ impl Engine for QuinnEngine {
         let mut told = false;
         for (handle, link) in &mut self.links {
             while let Some(event) = link.quic.poll_endpoint_events() {
-                if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                if event.is_drained() {
+                    link.drained = Some(event);
+                } else if let Some(event) = self.endpoint.handle_event(*handle, event) {
                     link.quic.handle_event(event);
                 }
             }
@@ -268,7 +290,14 @@ impl Engine for QuinnEngine {
                 socket.send(&batch(&transmit, &self.outbox));
             }
         }
-        self.links.retain(|_, link| !(link.abandoned && link.quic.is_drained()));
+        let endpoint = &mut self.endpoint;
+        self.links.retain(|handle, link| match link.drained.take_if(|_| link.abandoned) {
+            Some(event) => {
+                endpoint.handle_event(*handle, event);
+                false
+            }
+            None => true,
+        });
         told
     }
 

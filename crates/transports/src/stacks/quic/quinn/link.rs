@@ -46,23 +46,26 @@ impl QuinnLink {
         Self::new(handle, None, LONGEST_STEP_BYTES.min(window_bytes / WINDOW_STEPS), counts)
     }
 
-    /// The receiver's end of the oldest connection that arrived, as soon as data may flow.
+    /// The receiver's end of the oldest connection over which data may flow. One whose handshake stands still keeps none
+    /// behind it waiting.
     pub(super) fn accept(engine: &mut QuinnEngine, now_ns: i64) -> Result<Option<(Self, i64)>, Failure> {
-        let Some(handle) = engine.next_arrived() else { return Ok(None) };
-        let link = engine.link(handle);
-        if let Some(reason) = &link.lost {
-            let failure = lost("the handshake", loss(reason));
-            engine.take_arrived();
-            engine.abandon(handle, BROKEN_OFF, now_ns);
-            return Err(failure);
+        for handle in engine.arrived() {
+            let link = engine.link(handle);
+            if let Some(reason) = &link.lost {
+                let failure = lost("the handshake", loss(reason));
+                engine.take_arrived(handle);
+                engine.abandon(handle, BROKEN_OFF, now_ns);
+                return Err(failure);
+            }
+            // Early data is there before the handshake is over.
+            let stream = link.quic.streams().accept(Dir::Bi);
+            if stream.is_some() || link.connected_ns.is_some() {
+                engine.take_arrived(handle);
+                return Ok(Some((Self::new(handle, stream, 0, Arc::default()), now_ns)));
+            }
+            link.passed_over = true;
         }
-        // Early data is there before the handshake is over.
-        let stream = link.quic.streams().accept(Dir::Bi);
-        if stream.is_none() && link.connected_ns.is_none() {
-            return Ok(None);
-        }
-        engine.take_arrived();
-        Ok(Some((Self::new(handle, stream, 0, Arc::default()), now_ns)))
+        Ok(None)
     }
 
     /// When the handshake was over; now, when there are keys for early data that the flow wants to use.
@@ -155,7 +158,7 @@ impl Library for QuinnLink {
     }
 
     fn is_left(&mut self, engine: &mut QuinnEngine) -> bool {
-        engine.link(self.handle).lost.is_some() || engine.next_arrived().is_some()
+        engine.link(self.handle).lost.is_some() || engine.has_arrived()
     }
 
     fn close(&mut self, engine: &mut QuinnEngine, code: u32, now_ns: i64) {

@@ -90,9 +90,9 @@ impl WebEndpoint {
     pub(crate) async fn accept(&self) -> WebConnection {
         std::future::poll_fn(|context| {
             let engine = &mut self.driver.lock().engine;
-            match engine.next_arrived() {
+            match engine.arrived().first().copied() {
                 Some(handle) => {
-                    engine.take_arrived();
+                    engine.take_arrived(handle);
                     Poll::Ready(WebConnection(Arc::new(Shared { driver: self.driver.clone(), handle })))
                 }
                 None => {

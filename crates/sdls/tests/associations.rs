@@ -1,0 +1,51 @@
+//! Parameters of an association that do not go together are refused, each by its own sentence.
+
+use sdls::crypto::Algorithm;
+use sdls::security::{SaError, SaParameters, Security, Service};
+
+fn gcm() -> SaParameters {
+    SaParameters::aes_gcm(32)
+}
+
+fn cmac() -> SaParameters {
+    SaParameters::aes_cmac(32)
+}
+
+#[test]
+fn parameters_that_do_not_go_together_are_refused_by_a_sentence() {
+    for (spi, parameters, words) in [
+        (0, gcm(), "are reserved"),
+        (u16::MAX, gcm(), "are reserved"),
+        (1, SaParameters { iv: vec![], iv_transmitted: 0, ..gcm() }, "needs an IV"),
+        (1, SaParameters { iv: vec![0; 12], iv_transmitted: 12, ..cmac() }, "needs an IV"),
+        (1, SaParameters { service: Service::Encryption, ..gcm() }, "and no MAC"),
+        (1, SaParameters { service: Service::Encryption, mac_octets: 0, ..cmac() }, "and no MAC"),
+        (1, SaParameters { mac_octets: 0, ..gcm() }, "needs a MAC"),
+        (1, SaParameters { mac_octets: 0, ..cmac() }, "needs a MAC"),
+        (1, SaParameters { service: Service::AuthenticatedEncryption, ..cmac() }, "does not encrypt"),
+        (
+            1,
+            SaParameters { service: Service::Authentication, algorithm: Algorithm::AesCcm, ..gcm() },
+            "use AES-CMAC",
+        ),
+        (1, SaParameters { pad_length_octets: 3, ..gcm() }, "at most two octets"),
+        (1, SaParameters { padding_block: 0, ..gcm() }, "the block at least one"),
+        (1, SaParameters { padding_block: 16, ..gcm() }, "needs a pad length field"),
+        (1, SaParameters { sequence: vec![], sequence_transmitted: 0, ..cmac() }, "needs an IV or"),
+        (1, SaParameters { iv_transmitted: 0, ..gcm() }, "at least one octet of IV"),
+        (1, SaParameters { sequence_transmitted: 0, ..cmac() }, "at least one octet of IV"),
+        (1, SaParameters { window: 0, iv_transmitted: 2, ..gcm() }, "in part needs a window"),
+        (1, SaParameters { window: 0, sequence_transmitted: 2, ..cmac() }, "in part needs a window"),
+    ] {
+        let error = Security::default().create(spi, parameters).unwrap_err();
+        assert!(matches!(error, SaError::Parameters { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{error}, not «{words}»");
+    }
+}
+
+#[test]
+fn reserved_numbers_and_no_window_can_be_asked_for() {
+    let mut end = Security::default();
+    end.create(0, SaParameters { reserved_spi: true, ..gcm() }).unwrap();
+    end.create(1, SaParameters { window: 0, ..gcm() }).unwrap();
+}

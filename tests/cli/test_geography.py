@@ -1,0 +1,80 @@
+"""`gauntlet geography`: what people and machines read, and what is refused."""
+
+import json
+
+import pytest
+
+from .conftest import Gauntlet, refused
+
+CITIES = ("Oklahoma City", "Washington DC")
+PAIR = ("paths", "os3e", "Seattle", "Atlanta")
+
+
+def test_networks_are_listed_and_shown(gauntlet: Gauntlet) -> None:
+    assert "nobel-eu" in gauntlet("geography", "show").stdout
+    listed = json.loads(gauntlet("geography", "show", "--json").stdout)
+    assert [it["network"] for it in listed] == ["us-fibre", "os3e", "nobel-eu"]
+    shown = gauntlet("geography", "show", "os3e").stdout
+    assert "34 nodes, 41 links" in shown
+    assert "HotSDN" in shown
+    data = json.loads(gauntlet("geography", "show", "os3e", "--json").stdout)
+    assert (data["node_count"], len(data["nodes"]), len(data["links"])) == (34, 34, 41)
+    assert data["nodes"][0] == {"node": "Albuquerque", "latitude": 35.08, "longitude": -106.65}
+
+
+def test_the_diversity_of_a_network_is_computed_on_request(gauntlet: Gauntlet) -> None:
+    data = json.loads(gauntlet("geography", "show", "nobel-eu", "--diversity", "--json").stdout)
+    assert 0 < data["geodiversity"] < 1
+    said = gauntlet("geography", "show", "nobel-eu", "--diversity").stdout
+    assert f"Total graph geodiversity: {data['geodiversity']:.3f}" in said
+
+
+def test_paths_are_found_with_what_a_challenge_does_to_each(gauntlet: Gauntlet) -> None:
+    command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", "nashville")
+    data = json.loads(gauntlet(*command, "--json").stdout)
+    assert (data["network"], data["method"], data["wanted"]) == ("US fibre", "iwpsp", 3)
+    first = data["paths"][0]
+    assert (first["nodes"][0], first["nodes"][-1]) == CITIES
+    assert first["hops"] == len(first["nodes"]) - 1
+    assert first["down"] == [{"from_s": it, "to_s": it + 20} for it in (60, 100)]
+    assert data["paths"][2]["down"] == [], "around by the north"
+    shown = gauntlet(*command).stdout
+    assert "60.0–80.0 s, 100.0–120.0 s" in shown
+    assert "never" in shown
+    assert " – ".join(first["nodes"]) in shown.replace("\n", " ")
+
+
+def test_a_heuristic_that_finds_fewer_says_so(gauntlet: Gauntlet) -> None:
+    shown = gauntlet("geography", "paths", "us-fibre", *CITIES, "--count", "4", "--apart-km", "400")
+    assert shown.exit_code == 0
+    assert "The heuristic iwpsp finds 1 of 4 paths." in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "us-fiber"), "did you mean 'us-fibre'"),
+        (("show", "--diversity"), "name it"),
+        (("paths", "os3e", "Seattle", "Atlantis"), "did you mean 'Atlanta'"),
+        (("paths", "os3e", "Seattle", "seattle"), "both ends are 'Seattle'"),
+        ((*PAIR, "--skew", "10"), "has no unit"),
+        ((*PAIR, "--apart-km", "-1"), "distance of paths is -1"),
+        ((*PAIR, "--challenge", "x"), "no challenge 'x'"),
+        ((*PAIR, "--method", "disjoint", "--count", "4"), "node-disjoint"),
+        ((*PAIR, "--method", "disjoint", "--apart-km", "1"), "keep no distance"),
+        ((*PAIR, "--method", "exact", "--stretch-hops", "0", "--count", "9"), "no 9 paths"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(gauntlet: Gauntlet, arguments: tuple[str, ...], words: str) -> None:
+    refused(gauntlet("geography", *arguments), 2, words)
+
+
+def test_heuristics_are_held_against_the_exact_search(gauntlet: Gauntlet) -> None:
+    command = ("geography", "compare", "nobel-eu", "--stretch-hops", "2")
+    data = json.loads(gauntlet(*command, "--json").stdout)
+    assert [(it["method"], it["pairs"]) for it in data] == [("iwpsp", 378), ("mlw", 378)]
+    for it in data:
+        assert 0 < it["found"] <= it["there"] < 378
+        assert it["longer"] >= 0
+    shown = gauntlet(*command).stdout
+    assert all(str(it["found"]) in shown for it in data)

@@ -1,0 +1,1 @@
+"""Tests of networks on a map, paths that fail apart, and challenges."""

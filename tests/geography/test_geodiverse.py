@@ -1,0 +1,159 @@
+"""k paths that keep a distance: the exact search against all sets, the heuristics against that search."""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import pytest
+
+from gauntlet.errors import UserError
+from gauntlet.geography import compared, exact, iwpsp, methods, mlw, packaged
+from gauntlet.geography.network import Network, Path
+from gauntlet.geography.separation import Separation
+from gauntlet.geography.wanted import Wanted
+
+from .made import all_paths, best, drawn, keeps, network
+
+Heuristic = Callable[[Network, str, str, Wanted], list[Path]]
+HEURISTICS: dict[str, Heuristic] = {"iwpsp": iwpsp.paths, "mlw": mlw.paths}
+
+WANTED = [
+    Wanted(2, 150.0),
+    Wanted(3, 100.0),
+    Wanted(2, 300.0, stretch_hops=1),
+    Wanted(2, 100.0, skew_s=0.004),
+    Wanted(3, 50.0, stretch_hops=2, skew_s=0.01),
+    Wanted(1, 500.0),
+    Wanted(2, 0.0, stretch_hops=0),
+]
+
+
+@pytest.mark.parametrize("wanted", WANTED, ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_exact_search_finds_the_least_sum(seed: int, wanted: Wanted) -> None:
+    made = drawn(seed, nodes=6, share=0.5)
+    found = exact.paths(made, "n0", "n3", wanted)
+    least = best(made, "n0", "n3", wanted)
+    if least is None:
+        assert found == []
+    else:
+        assert keeps(made, wanted, found)
+        assert sum(map(made.length_km, found)) == pytest.approx(least)
+
+
+@pytest.mark.parametrize(("count", "nodes"), [(2, 6), (3, 5)])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_farthest_paths_are_as_far_apart_as_any_set(seed: int, count: int, nodes: int) -> None:
+    made = drawn(seed, nodes, share=0.5)
+    separation = Separation(made, "n0", "n3")
+    apart_km, found = exact.farthest_apart(made, "n0", "n3", Wanted(count, 0.0))
+    sets = combinations(all_paths(made, "n0", "n3"), count)
+    assert apart_km == max(separation.least_km(paths) for paths in sets)
+    assert separation.least_km(found) == apart_km
+    assert exact.farthest_apart(made, "n0", "n3", Wanted(count, apart_km + 0.1)) == (0.0, [])
+
+
+@pytest.mark.parametrize("wanted", WANTED, ids=str)
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_what_a_heuristic_finds_is_as_wanted(name: str, wanted: Wanted) -> None:
+    for seed in range(30):
+        made = drawn(seed, nodes=6, share=0.5)
+        found = HEURISTICS[name](made, "n0", "n3", wanted)
+        assert found[0] == made.shortest("n0", "n3")
+        if len(found) == wanted.paths:
+            assert keeps(made, wanted, found)
+            least = sum(map(made.length_km, exact.paths(made, "n0", "n3", wanted)))
+            assert sum(map(made.length_km, found)) >= least * (1 - 1e-12)
+        else:
+            assert keeps(made, Wanted(len(found), wanted.apart_km, wanted.stretch_hops, wanted.skew_s), found)
+
+
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_a_heuristic_finds_most_of_what_there_is(name: str) -> None:
+    wanted = Wanted(2, 150.0)
+    there = [made for seed in range(40) if exact.paths(made := drawn(seed, 7, 0.4), "n0", "n3", wanted)]
+    found = [made for made in there if len(HEURISTICS[name](made, "n0", "n3", wanted)) == 2]
+    assert len(there) > 20
+    assert len(found) >= 0.8 * len(there)
+
+
+def test_where_the_shortest_path_is_in_the_way_only_the_exact_search_finds_two() -> None:
+    """Both heuristics keep the shortest path, and here no path is apart from it."""
+    trap = network(
+        {"s": (0, 0), "a": (0.5, 1), "b": (-0.5, 2), "c": (3, 2), "d": (-3, 1), "t": (0, 3)},
+        [("s", "a"), ("a", "b"), ("b", "t"), ("s", "d"), ("d", "b"), ("a", "c"), ("c", "t")],
+    )
+    wanted = Wanted(2, 50.0)
+    assert set(exact.paths(trap, "s", "t", wanted)) == {("s", "a", "c", "t"), ("s", "d", "b", "t")}
+    for heuristic in HEURISTICS.values():
+        assert heuristic(trap, "s", "t", wanted) == [("s", "a", "b", "t")]
+
+
+def test_one_path_is_infinitely_far_from_no_other() -> None:
+    made = drawn(1)
+    assert exact.farthest_apart(made, "n0", "n3", Wanted(1, 0.0)) == (
+        float("inf"),
+        [made.shortest("n0", "n3")],
+    )
+
+
+def test_a_search_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "MOST_PATHS", 20)
+    with pytest.raises(UserError, match="More than 20 paths lead from n0 to n3; bound their stretch"):
+        exact.paths(drawn(1, nodes=8, share=1.0), "n0", "n3", Wanted(2, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"paths": 0}, "0 paths: ask for one"),
+        ({"apart_km": -1.0}, "distance of paths is -1"),
+        ({"apart_km": float("nan")}, "distance of paths is nan"),
+        ({"stretch_hops": -1}, "stretch is -1"),
+        ({"skew_s": -0.1}, "skew is -0.1"),
+    ],
+)
+def test_what_no_paths_can_be_is_refused(given: dict[str, float], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        Wanted(**{"paths": 2, "apart_km": 1.0, **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", methods.METHODS)
+def test_the_study_s_two_cities_have_three_paths_by_each_method(method: str) -> None:
+    """Oklahoma City and Washington, D.C., over the network that stands in for the study's."""
+    made = packaged.load("us-fibre")
+    wanted = Wanted(3, 50.0, stretch_hops=7)
+    found = methods.find(made, "Oklahoma City", "Washington DC", method, wanted)
+    assert len(found) == 3
+    assert all(it.path[0] == "Oklahoma City" and it.path[-1] == "Washington DC" for it in found)
+    if method != methods.DISJOINT:
+        assert min(it.apart_km or 0 for it in found) >= 50
+
+
+def test_no_way_and_no_set_are_sentences() -> None:
+    parts = network({"a": (0, 0), "b": (0, 1), "c": (5, 0), "d": (5, 1)}, [("a", "b"), ("c", "d")])
+    with pytest.raises(UserError, match="made: no path leads from a to c"):
+        methods.find(parts, "a", "c", "iwpsp", Wanted(1, 0.0))
+    with pytest.raises(UserError, match="made has no 2 paths from a to b that keep 1 km"):
+        methods.find(parts, "a", "b", "exact", Wanted(2, 1.0))
+    assert iwpsp.paths(parts, "a", "c", Wanted(1, 0.0)) == []
+    assert mlw.paths(parts, "a", "c", Wanted(1, 0.0)) == []
+    assert exact.paths(parts, "a", "c", Wanted(1, 0.0)) == []
+
+
+def test_heuristics_are_counted_where_there_is_something_to_find() -> None:
+    made = drawn(3, nodes=7, share=0.3)
+    wanted = Wanted(2, 400.0, stretch_hops=3)
+    sums = {pair: best(made, *pair, wanted) for pair in combinations(made.nodes, 2)}
+    there = {pair: least for pair, least in sums.items() if least is not None}
+    assert 0 < len(there) < len(sums)
+    for it in compared.compare(made, wanted):
+        ways = {pair: HEURISTICS[it.method](made, *pair, wanted) for pair in there}
+        above = [
+            sum(map(made.length_km, ways[pair])) / least - 1
+            for pair, least in there.items()
+            if len(ways[pair]) == 2
+        ]
+        assert (it.pairs, it.there, it.found) == (21, len(there), len(above))
+        assert it.longer == pytest.approx(sum(above) / len(above))
+    (nothing, _) = compared.compare(made, Wanted(2, 1e5, stretch_hops=3))
+    assert (nothing.there, nothing.found, nothing.longer) == (0, 0, None)
