@@ -54,7 +54,9 @@ def test_what_was_asked_is_confirmed(judge: Judge, queue: Any, traffic: Any, dre
         assert verdict.impairment(UP, "queue discipline")["answer"] == "confirmed"
     marks = verdict.check("marks", UP)["measured"]
     assert (marks["markable_packets"] > 0) == (dress is knows_ecn)
-    assert (marks["marked_packets"] > 0) == (dress is knows_ecn and queue.get("ecn", False) and traffic is BUSY)
+    assert (marks["marked_packets"] > 0) == (
+        dress is knows_ecn and queue.get("ecn", False) and traffic is BUSY
+    )
 
 
 @pytest.mark.parametrize("queue", [CODEL, FQ_CODEL], ids=lambda it: str(it["kind"]))

@@ -44,7 +44,9 @@ def test_json_has_every_line(gauntlet: Gauntlet, both: tuple[str, str]) -> None:
     assert (told["a"], told["b"], told["changes"]) == (*both, [])
 
 
-def test_what_cannot_be_compared_is_refused(gauntlet: Gauntlet, both: tuple[str, str], tmp_path: Path) -> None:
+def test_what_cannot_be_compared_is_refused(
+    gauntlet: Gauntlet, both: tuple[str, str], tmp_path: Path
+) -> None:
     for arguments, words in (
         ((*both, "--pair", "tcp-bbr"), "write OLD=NEW"),
         ((*both, "--pair", "sctp=udp"), "there is no udp in these results"),

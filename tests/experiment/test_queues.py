@@ -163,7 +163,9 @@ def test_rrul_be_and_one_way_have_as_many_as_asked_and_no_class(parse: Parse) ->
 def test_a_load_is_in_the_background_of_what_is_asked(parse: Parse) -> None:
     judge = 'judge = { kpi = "delay_s", quantile = 0.99, at_most = "50ms" }'
     section = f'[load]\ntest = "tcp_nup"\nduration = "10s"\nvoip = true\n{judge}'
-    flows = {flow.name: flow for flow in expand(parse(CONSTANT, *ONE, (AXIS, ""), (WORKLOAD, section)))[0].flows}
+    flows = {
+        flow.name: flow for flow in expand(parse(CONSTANT, *ONE, (AXIS, ""), (WORKLOAD, section)))[0].flows
+    }
     pings = {"ping-up", "ping-down"}
     wanted = {"kpi": "delay_s", "quantile": 0.99, "at_most": 0.05}
     assert {name: flow.judge for name, flow in flows.items() if flow.judge} == dict.fromkeys(pings, wanted)

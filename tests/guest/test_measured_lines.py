@@ -39,8 +39,16 @@ def test_export_replay_and_import_give_the_rate_back_within_5_percent(tmp_path: 
     for words in (
         ("scenario", "export", "line.csv", "line", "--format", "mahimahi"),
         (
-            "scenario", "import", "line.up", "line.down", "--delay", "20ms", "--queue", "64kB",
-            "--out", "link.csv",
+            "scenario",
+            "import",
+            "line.up",
+            "line.down",
+            "--delay",
+            "20ms",
+            "--queue",
+            "64kB",
+            "--out",
+            "link.csv",
         ),
         ("run", "own.toml", "--out", "results", "--capture", "--quiet"),
     ):

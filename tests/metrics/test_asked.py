@@ -41,9 +41,7 @@ DEADLINE = {"kpi": "message_delay_s", "quantile": 0.99, "at_most": 1.0}
         ),
     ],
 )
-def test_it_reads_as_people_ask_it(
-    judge: dict[str, object], question: str, limit: str, column: str
-) -> None:
+def test_it_reads_as_people_ask_it(judge: dict[str, object], question: str, limit: str, column: str) -> None:
     asked = Asked.of(judge)
     assert (asked.question, asked.limit, asked.column) == (question, limit, column)
 

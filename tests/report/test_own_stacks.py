@@ -71,9 +71,7 @@ def test_labels_are_of_one_experiment_alone(tmp_path: Path) -> None:
 
 def test_why_flows_failed_stands_in_the_terminal_and_in_the_data(tmp_path: Path) -> None:
     reason = "the client failed: no route (exit code 3)"
-    made = Constructed(
-        (OWN,), lambda *_: Did(None, reason=reason), repetitions=3, labels={OWN: LABEL}
-    )
+    made = Constructed((OWN,), lambda *_: Did(None, reason=reason), repetitions=3, labels={OWN: LABEL})
     results = constructed(tmp_path, made)
     told = report.summary(results)["trust"]["flows_failed"]
     assert [it["reason"] for it in told] == [f"{LABEL}: {reason}"] * 3

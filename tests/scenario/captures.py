@@ -23,7 +23,9 @@ def ethernet(packet: bytes, *, vlan: bool = False) -> bytes:
     return bytes(12) + (b"\x81\x00\x00\x05" if vlan else b"") + kind + packet
 
 
-def pcap(path: Path, rows: Sequence[tuple[int, bytes, int]], *, order: str, nanoseconds: bool, link: int) -> Path:
+def pcap(
+    path: Path, rows: Sequence[tuple[int, bytes, int]], *, order: str, nanoseconds: bool, link: int
+) -> Path:
     """A classic capture of (instant in ns, frame, size of the frame)."""
     magic, unit_ns = (0xA1B23C4D, 1) if nanoseconds else (0xA1B2C3D4, 1000)
     out = struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 128, link)

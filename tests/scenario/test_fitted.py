@@ -132,9 +132,9 @@ def measured(folder: Path, seconds: int = 4000) -> Scenario:
     )
     rate_bps = chain.draw(seconds, rng)
     delay_s = np.round(
-        Autoregressive(
-            logarithmic=True, mean=-3.5, weights=[0.9], deviation=0.1, least=0.001, most=0.5
-        ).draw(seconds, rng),
+        Autoregressive(logarithmic=True, mean=-3.5, weights=[0.9], deviation=0.1, least=0.001, most=0.5).draw(
+            seconds, rng
+        ),
         6,
     )
     loss = GilbertElliott(p=0.05, r=0.25, loss_good=0.0, loss_bad=0.1).draw(seconds, rng)

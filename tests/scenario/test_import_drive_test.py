@@ -86,14 +86,20 @@ def test_gaps_are_outages_where_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "columns"),
     [
-        ("Time;Rate [Mbit/s];RTT (ms)\n0;1,5;50\n1;2,5;60\n", Columns("Time", "Rate [Mbit/s]", rtt="RTT (ms)")),
+        (
+            "Time;Rate [Mbit/s];RTT (ms)\n0;1,5;50\n1;2,5;60\n",
+            Columns("Time", "Rate [Mbit/s]", rtt="RTT (ms)"),
+        ),
         ("t\trate\trtt\n0\t1500\t0.05\n1\t2500\t0.06\n", Columns("t", "rate:kbps", rtt="rtt:s")),
         (
             "# by the logger\nwhen,rate_mbps,rtt_ms\n"
             "2026-03-01 10:00:00.5,1.5,50\n2026-03-01T10:00:01.5,2.5,60\n",
             Columns("when", "rate_mbps", rtt="rtt_ms"),
         ),
-        ("stamp_ms,r_bps,rtt_us\n5000,1500000,50000\n6000,2.5e6,60000\n", Columns("stamp_ms", "r_bps", rtt="rtt_us")),
+        (
+            "stamp_ms,r_bps,rtt_us\n5000,1500000,50000\n6000,2.5e6,60000\n",
+            Columns("stamp_ms", "r_bps", rtt="rtt_us"),
+        ),
     ],
 )
 def test_units_separators_and_clocks(tmp_path: Path, text: str, columns: Columns) -> None:
@@ -106,11 +112,19 @@ def test_units_separators_and_clocks(tmp_path: Path, text: str, columns: Columns
 @pytest.mark.parametrize(
     ("text", "columns", "words"),
     [
-        (LOG, Columns("t", "dl_kbit", rtt="rtt_ms"), ["--rate", "no column 'dl_kbit'", "did you mean 'dl_kbps'?"]),
+        (
+            LOG,
+            Columns("t", "dl_kbit", rtt="rtt_ms"),
+            ["--rate", "no column 'dl_kbit'", "did you mean 'dl_kbps'?"],
+        ),
         (LOG, Columns("t", "rate", rtt="rtt_ms"), ["no column 'rate'"]),
         (LOG.replace("dl_kbps", "dl"), Columns("t", "dl", rtt="rtt_ms"), ["no unit", "'dl:kbit/s'"]),
         (LOG, Columns("t", "dl_kbps:ms", rtt="rtt_ms"), ["--rate", "'ms' is no unit"]),
-        (LOG.replace("4000", "fast"), USUAL, ["drive.csv, line 3, column 'dl_kbps' is 'fast'", "not a number"]),
+        (
+            LOG.replace("4000", "fast"),
+            USUAL,
+            ["drive.csv, line 3, column 'dl_kbps' is 'fast'", "not a number"],
+        ),
         (LOG.replace("4000", "-1"), USUAL, ["line 3, column 'dl_kbps' is '-1': it must be 0"]),
         (LOG.replace("4000", "inf"), USUAL, ["line 3", "finite"]),
         (LOG.replace("\n3,", "\n1.5,"), USUAL, ["line 5, column 't' is '1.5'", "rise strictly"]),

@@ -151,7 +151,11 @@ def test_classic_captures_of_every_byte_order_and_unit(tmp_path: Path, order: st
     own = captures.ip_header("2001:db8::1", "2001:db8::2", 1280)
     rows = [
         (1_700_000_000_000_001_000, captures.ethernet(own), 1294),
-        (1_700_000_000_500_000_000, captures.ethernet(captures.ip_header(TRAIN, TRACKSIDE, 60), vlan=True), 78),
+        (
+            1_700_000_000_500_000_000,
+            captures.ethernet(captures.ip_header(TRAIN, TRACKSIDE, 60), vlan=True),
+            78,
+        ),
         (1_700_000_000_600_000_000, bytes(12) + b"\x08\x06" + bytes(28), 42),
     ]
     path = captures.pcap(tmp_path / "c.pcap", rows, order=order, nanoseconds=nanoseconds, link=1)
@@ -204,7 +208,9 @@ def test_pcapng_with_resolutions_names_and_several_interfaces(tmp_path: Path, or
         (captures.section("<") + captures.enhanced("<", 0, 1, bytes(20), 20), "unknown interface"),
         (captures.section("<") + struct.pack("<III", 6, 7, 0), "a block of 7 bytes"),
         (
-            captures.section("<") + captures.interface("<", 105) + captures.enhanced("<", 0, 1, bytes(20), 20),
+            captures.section("<")
+            + captures.interface("<", 105)
+            + captures.enhanced("<", 0, 1, bytes(20), 20),
             "link type 105",
         ),
     ],

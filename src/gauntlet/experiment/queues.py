@@ -205,7 +205,9 @@ def _words(key: str, value: Any) -> str:
         number, unit = amount(value)
         if unit == "bytes":
             return f"limit {units.spaced(units.format_size(int(number)))}"
-        return f"limit {units.spaced(units.format_time(number))}" if unit == "s" else f"limit {number:g} {unit}"
+        return (
+            f"limit {units.spaced(units.format_time(number))}" if unit == "s" else f"limit {number:g} {unit}"
+        )
     if key in ("target", "interval", "ce_threshold", "tupdate", "rtt"):
         return f"{shown} {units.spaced(units.format_time(value))}"
     if key in ("min", "max", "quantum"):

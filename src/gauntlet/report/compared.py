@@ -322,9 +322,7 @@ def _differences(draft: _Draft) -> Mapping[int, float]:
     return {it: numbers["after"][it] - numbers["before"][it] for it in sorted(draft.observed[0])}
 
 
-def _nothing(
-    before: Evaluation, after: Evaluation, found: _Pairing, pairs: Mapping[str, str] | None
-) -> str:
+def _nothing(before: Evaluation, after: Evaluation, found: _Pairing, pairs: Mapping[str, str] | None) -> str:
     """Why nothing can be compared, and what would be right."""
     if found.other_draws:
         seeds = before.results.manifest.seed, after.results.manifest.seed

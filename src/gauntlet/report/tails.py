@@ -255,9 +255,7 @@ def _finished(tail: Tail) -> Entry:
 def _entry(mean: Mean | None, kpi: Kpi, *, least: bool = False) -> Entry:
     if mean is None:
         return Entry(MISSING)
-    return Entry(
-        f"{'≥ ' * least}{mean_text(mean, kpi.shown_factor)}", interval_text(mean, kpi.shown_factor)
-    )
+    return Entry(f"{'≥ ' * least}{mean_text(mean, kpi.shown_factor)}", interval_text(mean, kpi.shown_factor))
 
 
 def as_data(part: Evaluation) -> list[dict[str, Any]]:

@@ -50,9 +50,9 @@ class Autoregressive(StrictData):
 
         noise = rng.normal(0.0, self.deviation, _RUN_UP_STEPS + count)
         series = self.mean + lfilter([1.0], [1.0, *(-weight for weight in self.weights)], noise)
-        values: Floats = np.clip(
-            np.exp(series) if self.logarithmic else series, self.least, self.most
-        )[_RUN_UP_STEPS:]
+        values: Floats = np.clip(np.exp(series) if self.logarithmic else series, self.least, self.most)[
+            _RUN_UP_STEPS:
+        ]
         return values
 
 
