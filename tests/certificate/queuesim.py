@@ -34,7 +34,9 @@ def discipline(asked: Mapping[str, Any]) -> Discipline:
     """The queue that a timeline asks for."""
     if asked["kind"] == "pfifo":
         return Fifo(asked["limit_packets"])
-    codel = {key: asked.get(key) for key in ("target_s", "interval_s", "ecn", "ce_threshold_s")}
+    codel: dict[str, Any] = {
+        key: asked.get(key) for key in ("target_s", "interval_s", "ecn", "ce_threshold_s")
+    }
     made = Codel(limit=asked["limit_packets"], **codel)
     return made if asked["kind"] == "codel" else Fair(asked["limit_packets"], codel)
 

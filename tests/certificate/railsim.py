@@ -289,8 +289,8 @@ def run_network(
     addresses: tuple[str, str] = ("10.0.1.1", "10.0.2.1"),
     dress: Callable[[int, bytes], bytes] = lambda _, wire: wire,
 ) -> Run:
-    """Play traffic and its small answers; `really`: what the network does if not what `timeline` asks; `dress`
-    changes a packet of the traffic before it is sent, by its number."""
+    """Play traffic and its small answers; `really`: what the network does if not what `timeline` asks;
+    `dress` changes a packet of the traffic before it is sent, by its number."""
     chance = random.Random(seed)
     source, destination = addresses
     data = [

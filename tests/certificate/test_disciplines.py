@@ -1,4 +1,4 @@
-"""Queues other than the token bucket's own: what they do is confirmed, and what they must not do is noticed."""
+"""Queues other than the token bucket's own: what they do is confirmed, what they must not do is noticed."""
 
 from __future__ import annotations
 

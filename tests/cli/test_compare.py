@@ -13,16 +13,17 @@ from .conftest import Gauntlet
 @pytest.fixture
 def both(tmp_path: Path) -> tuple[str, str]:
     """Before and after: TCP BBR takes a fifth less, SCTP as long."""
-    found = []
-    for name, share in (("before", 1.0), ("after", 0.8)):
-        made = Constructed(
+
+    def made(name: str, share: float) -> str:
+        flows = Constructed(
             ("tcp-bbr", "sctp"),
-            lambda protocol, _place, repetition, _loss, share=share: Did(
+            lambda protocol, _place, repetition, _loss: Did(
                 (10.0 + repetition / 5) * (share if protocol == "tcp-bbr" else 1.0)
             ),
         )
-        found.append(str(build(tmp_path / name, tmp_path / f"{name}-scratch", made)))
-    return found[0], found[1]
+        return str(build(tmp_path / name, tmp_path / f"{name}-scratch", flows))
+
+    return made("before", 1.0), made("after", 0.8)
 
 
 def test_both_stand_side_by_side(gauntlet: Gauntlet, both: tuple[str, str]) -> None:

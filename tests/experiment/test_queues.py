@@ -16,7 +16,7 @@ from tests.experiment.conftest import CONSTANT, RAIL, Parse
 
 AXIS = 'loss = ["0%", "1%"]\n'
 ONE = (('["tcp-cubic", "udp"]', '["tcp-cubic"]'), ('channel_delay = ["25ms", "50ms"]\n', ""))
-EXAMPLES = {
+EXAMPLES: dict[str, dict[str, Any]] = {
     "bfifo": {},
     "pfifo": {"limit": "64 packets"},
     "codel": {"target": "10ms", "ce_threshold": "1ms"},
@@ -86,8 +86,8 @@ def test_limits_are_bytes_packets_times_and_products(
 
 
 def test_axes_have_words_and_leave_seeds_alone(parse: Parse) -> None:
-    axis = 'queue = [{ kind = "bfifo", limit = "1 BDP" }, { kind = "fq_codel", ecn = false }, { kind = "cake" }]\n'
-    runs = expand(parse(CONSTANT, *ONE, (AXIS, axis)))
+    kinds = '{ kind = "bfifo", limit = "1 BDP" }, { kind = "fq_codel", ecn = false }, { kind = "cake" }'
+    runs = expand(parse(CONSTANT, *ONE, (AXIS, f"queue = [{kinds}]\n")))
     assert [run.labels["queue"] for run in runs[::2]] == ["FIFO of 1 BDP", "FQ-CoDel, no ECN", "CAKE"]
     assert [run.id for run in runs[::2]] == [
         "tcp-cubic_queue-bfifo-1-BDP_rep-001",

@@ -149,7 +149,7 @@ def test_two_builds_of_one_stack_are_a_pair(tmp_path: Path) -> None:
 
 def test_protocols_that_have_nothing_in_common(tmp_path: Path, both: tuple[Path, Path]) -> None:
     other = campaign(tmp_path / "other", lambda *_: 10.0, ("udp",))
-    with pytest.raises(UserError, match="no protocol in common .* --pair OLD=NEW"):
+    with pytest.raises(UserError, match=r"no protocol in common .* --pair OLD=NEW"):
         lay(both[0], other)
 
 

@@ -99,7 +99,7 @@ def test_export_replay_and_import_give_the_rate_back(hsr: Scenario, tmp_path: Pa
 
 
 def flow(seconds: int, *, pause: range = range(0)) -> list[captures.Packet]:
-    """1000 packets of 1250 bytes a second (10 Mbit/s) come down but in the pause, 50 bytes up for each two."""
+    """1000 packets of 1250 bytes a second (10 Mbit/s) down but in the pause, 50 bytes up for each two."""
     found: list[captures.Packet] = []
     for number in range(seconds * 1000 + 1):
         if number // 1000 in pause and number % 1000:

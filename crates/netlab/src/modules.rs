@@ -82,9 +82,8 @@ fn disciplines() -> Vec<(&'static str, &'static str, Messages)> {
         ),
     ];
     for (name, leaf) in leaves() {
-        let under_a_bucket = move |interface| {
-            vec![Tbf::default().message(interface), leaf.message(interface, None)]
-        };
+        let under_a_bucket =
+            move |interface| vec![Tbf::default().message(interface), leaf.message(interface, None)];
         all.push((name, "queues", Box::new(under_a_bucket)));
     }
     all

@@ -17,7 +17,8 @@ from gauntlet.certificate.answers import Findings, plural, seconds, span
 Ints = npt.NDArray[np.int64]
 
 SHAPER_KEYS = frozenset({"rate_bps", "burst_bytes", "queue_limit_bytes", "queue"})
-"""Keys of a timeline entry that a tbf and the queue under it realise; all others are netem's (docs/formats/plan.md)."""
+"""Keys of a timeline entry that a tbf and the queue under it realise; all others are netem's
+(docs/formats/plan.md)."""
 
 FAIR_QUEUES = frozenset({"fq_codel", "fq_pie", "sfq", "cake"})
 """Kinds of queues that have one for each flow."""

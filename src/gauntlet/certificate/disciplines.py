@@ -1,8 +1,9 @@
 """What the queue of a link does beside being full: whom it drops and marks, when, and whether it acts at all.
 
-Packets tell when each entered and left, and so what was queued at least and at most, and for how long each that left
-had waited. They do not tell when one that is missing was dropped: that lies between its arrival and the first instant
-at which the queue was empty again. Every check takes the end of this span that speaks for the queue.
+Packets tell when each entered and left, and so what was queued at least and at most, and for how long each
+that left had waited. They do not tell when one that is missing was dropped: that lies between its arrival and
+the first instant at which the queue was empty again. Every check takes the end of this span that speaks for
+the queue.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _DROP_LATE = CODELS | _MAKE_ROOM
 """Those that drop packets which they had let in."""
 
 _SPARED_BYTES = 1514
-"""CoDel leaves a queue of at most one packet of the device alone (`psched_mtu` of an Ethernet), PIE one of less than
-two."""
+"""CoDel leaves a queue of at most one packet of the device alone (`psched_mtu` of an Ethernet), PIE one of
+less than two."""
 
 _CE = 3
 _SEEN_BYTES = 64
@@ -102,7 +103,7 @@ class Served:
 
     @cached_property
     def taken_ns(self) -> Ints:
-        """When the queue let each output of known origin go to the token bucket: when the one before it left it."""
+        """When the queue let each output of known origin go to the token bucket: when that before it left."""
         return np.maximum(self.traffic.previous_departure_ns[self.traffic.known], self.entered_ns)
 
     @cached_property
@@ -168,8 +169,8 @@ def check_flow_order(served: Served, findings: Findings) -> None:
     failure = None
     if len(overtaken):
         failure = (
-            f"{plural(len(overtaken), 'packet')} left {traffic.link} behind a later one of the same flow: the "
-            f"first of them entered at {seconds(traffic.inputs.time_ns[overtaken].min())}."
+            f"{plural(len(overtaken), 'packet')} left {traffic.link} behind a later one of the same flow: "
+            f"the first of them entered at {seconds(traffic.inputs.time_ns[overtaken].min())}."
         )
     findings.add(
         "order",
@@ -196,8 +197,8 @@ def check_drops(served: Served, queue: Occupancy, findings: Findings) -> None:
     if int(wrong.sum()) > traffic.damaged_at_most:
         k = int(missing[wrong][0])
         failures.append(
-            f"{plural(int(wrong.sum()), 'packet')} got lost on {link} although {reason}: the first entered at "
-            f"{seconds(traffic.inputs.time_ns[k])}."
+            f"{plural(int(wrong.sum()), 'packet')} got lost on {link} although {reason}: the first entered "
+            f"at {seconds(traffic.inputs.time_ns[k])}."
         )
     marks_instead = kind in ("codel", "fq_codel", "red") and asked["ecn"]
     if marks_instead and int(able.sum()) > traffic.damaged_at_most:
@@ -211,8 +212,8 @@ def check_drops(served: Served, queue: Occupancy, findings: Findings) -> None:
         findings.not_checked(
             "drops",
             link,
-            f"{link} dropped {plural(len(missing), 'packet')}; CAKE also drops by chance, for a while after it "
-            "was full, which packets do not tell from other drops.",
+            f"{link} dropped {plural(len(missing), 'packet')}; CAKE also drops by chance, for a while after "
+            "it was full, which packets do not tell from other drops.",
             missing=None,
             measured=measured,
         )
@@ -240,8 +241,8 @@ def check_drops(served: Served, queue: Occupancy, findings: Findings) -> None:
 
 
 def _full_until(served: Served, queue: Occupancy, kind: str) -> Flags:
-    """Which of the missing packets may have been dropped because the queue was full: as they came, or, where the
-    longest flow makes room, while they waited."""
+    """Which of the missing packets may have been dropped because the queue was full: as they came, or, where
+    the longest flow makes room, while they waited."""
     times, ends = served.traffic.inputs.time_ns, served.gone_by_ns
     may_be_full = queue.may_be_full
     if kind in _DROP_LATE and queue.unit == "packet":
@@ -260,7 +261,7 @@ def _full_until(served: Served, queue: Occupancy, kind: str) -> Flags:
 
 
 def _unreasonable(served: Served, queue: Occupancy, asked: Mapping[str, Any]) -> tuple[str, Flags]:
-    """Which of the missing packets the discipline had no reason to drop as long as it was not full, in words."""
+    """Which of the missing packets the discipline had no reason to drop while it was not full, in words."""
     traffic, missing, kind = served.traffic, served.missing, asked["kind"]
     if kind in ("codel", "fq_codel"):
         target_ns = round(asked["target_s"] * 1e9)
@@ -290,7 +291,7 @@ def _at_most_bytes(traffic: Traffic) -> Ints:
 
 
 def check_marks(served: Served, findings: Findings) -> None:
-    """Only what can be marked is, only by a queue that marks, and not before it has waited; and a threshold holds."""
+    """Only what can be marked is, only by a queue that marks, only after a wait; and a threshold holds."""
     traffic, link = served.traffic, served.traffic.link
     asked = traffic.asked.queue or {}
     kind, slack_ns = str(asked["kind"]), tolerance.current().time_ns
@@ -336,8 +337,9 @@ def check_marks(served: Served, findings: Findings) -> None:
 def check_control(served: Served, counters: Mapping[str, Any] | None, findings: Findings) -> None:
     """A CoDel that lets packets wait for longer than its target and its interval drops or marks one.
 
-    What waits longest is judged by its flow, which shares its fate with no other one but by chance: a packet behind
-    which the next one of its flow has waited for the target too, with more than a packet of its flow in the queue.
+    What waits longest is judged by its flow, which shares its fate with no other one but by chance: a packet
+    behind which the next one of its flow has waited for the target too, with more than a packet of its flow
+    in the queue.
     """
     traffic, link = served.traffic, served.traffic.link
     asked = traffic.asked.queue or {}
@@ -386,8 +388,8 @@ def check_control(served: Served, counters: Mapping[str, Any] | None, findings: 
         findings.not_checked(
             "control",
             link,
-            f"Nothing waited on {link} for longer than {span(target_ns)} throughout {span(patience_ns)}, so that "
-            f"{kind} had nothing to do.",
+            f"Nothing waited on {link} for longer than {span(target_ns)} throughout {span(patience_ns)}, so "
+            f"that {kind} had nothing to do.",
             missing=None,
             measured=measured,
         )
@@ -402,8 +404,8 @@ def check_control(served: Served, counters: Mapping[str, Any] | None, findings: 
         "control",
         link,
         failure,
-        f"Each of the {plural(times, 'time')} that packets waited on {link} for longer than {span(target_ns)} "
-        f"throughout {span(patience_ns)}, one was dropped or marked.",
+        f"Each of the {plural(times, 'time')} that packets waited on {link} for longer than "
+        f"{span(target_ns)} throughout {span(patience_ns)}, one was dropped or marked.",
         measured=measured,
         expected={"target_s": target_ns / 1e9, "interval_s": patience_ns / 1e9},
     )

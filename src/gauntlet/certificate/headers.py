@@ -133,7 +133,7 @@ def flow_codes(inner: Bytes) -> Words:
 
 
 def ecn(packets: Bytes) -> npt.NDArray[np.int64]:
-    """The ECN field of the outermost header of each row: 0 where the ends do not know it, 3 where it is marked."""
+    """The ECN field of the outermost header of each row: 0 where the ends do not know it, 3 where marked."""
     return (_class(packets) & 3).astype(np.int64)
 
 

@@ -131,9 +131,9 @@ def _queue_in_order(traffic: Traffic) -> Queue:
 
     Departures first, as the tap saw them, then what is still queued. A packet of unknown arrival (a router's
     own words, or one of several identical ones) is taken to arrive when it leaves, which binds neither itself
-    nor the packets behind it. Where flows pass each other, the k-th to leave could have been any that had come: a
-    work-conserving link sends as soon as k of those that leave are there. Of what is still queued in a
-    discipline nothing tells who goes first; it is left out.
+    nor the packets behind it. Where flows pass each other, the k-th to leave could have been any that had
+    come: a work-conserving link sends as soon as k of those that leave are there. Of what is still queued in
+    a discipline nothing tells who goes first; it is left out.
     """
     outputs = traffic.outputs
     arrival = outputs.time_ns.copy()

@@ -66,7 +66,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, compare, reproduce, advise, assess, evidence, residual, scenario, exec_, geography,
-    space, attack, schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, compare, reproduce, advise, assess, evidence, residual, scenario, exec_,
+    geography, space, attack, schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

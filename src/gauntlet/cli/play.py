@@ -14,6 +14,7 @@ from gauntlet.cli.output import campaign_progress, console, open_in_browser, pri
 
 if TYPE_CHECKING:
     from gauntlet.campaign import Outcome
+    from gauntlet.engine.contract import Engine
     from gauntlet.executor.address import Cluster
     from gauntlet.experiment import Experiment, RunSpec
     from gauntlet.report.closeness import Closeness
@@ -61,9 +62,7 @@ def play(file: Path, wishes: Wishes) -> int:
     from gauntlet.cli.rounds import rounds
     from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
-    from gauntlet.experiment.flows import held_times
     from gauntlet.report import closeness
-    from gauntlet.results import store
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
     about = experiment.about
@@ -81,27 +80,10 @@ def play(file: Path, wishes: Wishes) -> int:
     for look, repetitions in rounds(wishes.until, about.repetitions, wishes.at_most, out):
         experiment = replace(experiment, about=about.model_copy(update={"repetitions": repetitions}))
         specs = expand(experiment)
-        present = len(store.done(out) & {spec.id for spec in specs})
         if not wishes.silent:
-            console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
-        if not wishes.silent and outcome is None:
-            for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
-                console(stderr=True).print(held, soft_wrap=True, markup=False)
+            _announce(experiment, specs, first=outcome is None)
         try:
-            with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
-                now = campaign.play(
-                    experiment,
-                    out,
-                    specs=specs,
-                    command=["gauntlet", *sys.argv[1:]],
-                    workers=wishes.workers,
-                    cluster=wishes.cluster,
-                    capture=wishes.capture,
-                    cached=wishes.cached,
-                    rehearsal=wishes.rehearsal,
-                    engine=engine,
-                    on_event=progress,
-                )
+            now = _played(experiment, specs, out, engine, wishes)
         except KeyboardInterrupt:
             click.echo(_stopped(out, specs, repetitions), err=True)
             return EXIT_INTERRUPTED
@@ -157,6 +139,41 @@ def _check_asked(experiment: "Experiment") -> None:
         asked.check(judges, experiment.about.answer_by)
     except UserError as error:
         raise UserError(f"{experiment.source}: {error}") from None
+
+
+def _played(
+    experiment: "Experiment", specs: "list[RunSpec]", out: Path, engine: "Engine | None", wishes: Wishes
+) -> "Outcome":
+    """Play what is not there yet, under a bar that shows how far it is."""
+    from gauntlet import campaign
+    from gauntlet.results import store
+
+    present = len(store.done(out) & {spec.id for spec in specs})
+    with campaign_progress(experiment.about.name, len(specs), present, hidden=wishes.silent) as progress:
+        return campaign.play(
+            experiment,
+            out,
+            specs=specs,
+            command=["gauntlet", *sys.argv[1:]],
+            workers=wishes.workers,
+            cluster=wishes.cluster,
+            capture=wishes.capture,
+            cached=wishes.cached,
+            rehearsal=wishes.rehearsal,
+            engine=engine,
+            on_event=progress,
+        )
+
+
+def _announce(experiment: "Experiment", specs: Sequence["RunSpec"], *, first: bool) -> None:
+    """Say what a round plays; before the `first` also which flows are held to a time."""
+    from gauntlet.experiment.flows import held_times
+
+    shown = console(stderr=True)
+    shown.print(_announcement(experiment, specs), soft_wrap=True)
+    if first:
+        for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
+            shown.print(held, soft_wrap=True, markup=False)
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:

@@ -163,8 +163,8 @@ def _refusal(record: Mapping[str, Any]) -> str | None:
 
 
 def _until_the_end(record: Mapping[str, Any]) -> set[str]:
-    """Flows whose programs were at work when the rehearsal ended, or gave up shortly before, for they know how
-    much time they have: these could have been played.
+    """Flows whose programs were at work when the rehearsal ended, or gave up shortly before, for they know
+    how much time they have: these could have been played.
     """
     found = set()
     for programs in record.get("external", ()):

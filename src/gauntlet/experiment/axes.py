@@ -185,9 +185,8 @@ def _queue(written: Any, where: str) -> AxisValue:
     if isinstance(read, int):
         return AxisValue(written, read, _slug(units.format_size(read)), label)
     words = label.removeprefix(queues.KINDS[read.kind].label)
-    return AxisValue(
-        written, label, _slug(f"{read.kind}{words}".replace(", ", "-").replace(" of ", "-")), label
-    )
+    slug = _slug(f"{read.kind}{words}".replace(", ", "-").replace(" of ", "-"))
+    return AxisValue(written, label, slug, label)
 
 
 def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:

@@ -1,9 +1,9 @@
 """[load]: tests of latency under load by the names that Flent gives them, as flows of an experiment.
 
-Greedy TCP in one or both directions, and beside it small datagrams both ways: what Flent measures as a round trip are
-two one-way delays here, for both ends have the same clock. The datagrams begin 5 s before the load and end 5 s after
-it, as Flent has it, so that each run shows the idle line too. The load is in the background: reports answer what is
-asked of the datagrams.
+Greedy TCP in one or both directions, and beside it small datagrams both ways: what Flent measures as a round
+trip are two one-way delays here, for both ends have the same clock. The datagrams begin 5 s before the load
+and end 5 s after it, as Flent has it, so that each run shows the idle line too. The load is in the
+background: reports answer what is asked of the datagrams.
 """
 
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What queues in front of the bottleneck: kinds, their settings as an experiment has them, and what the plan gets.
+"""What queues in front of the bottleneck: kinds, their settings in an experiment, and what the plan gets.
 
 Defaults are those of the manual pages (tc-codel(8), tc-fq_codel(8), ...), of RED those that its authors give.
 """
@@ -202,19 +202,21 @@ def _words(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return shown if value else f"no {shown}"
     if key == "limit":
-        number, unit = amount(value)
-        if unit == "bytes":
-            return f"limit {units.spaced(units.format_size(int(number)))}"
-        return (
-            f"limit {units.spaced(units.format_time(number))}" if unit == "s" else f"limit {number:g} {unit}"
-        )
+        return f"{shown} {_amount_in_words(value)}"
     if key in ("target", "interval", "ce_threshold", "tupdate", "rtt"):
-        return f"{shown} {units.spaced(units.format_time(value))}"
-    if key in ("min", "max", "quantum"):
-        return f"{shown} {units.spaced(units.format_size(value))}"
-    if key == "probability":
-        return f"{shown} {units.format_fraction(value)}"
+        value = units.spaced(units.format_time(value))
+    elif key in ("min", "max", "quantum"):
+        value = units.spaced(units.format_size(value))
+    elif key == "probability":
+        value = units.format_fraction(value)
     return f"{shown} {value}"
+
+
+def _amount_in_words(value: Any) -> str:
+    number, unit = amount(value)
+    if unit == "bytes":
+        return units.spaced(units.format_size(int(number)))
+    return units.spaced(units.format_time(number)) if unit == "s" else f"{number:g} {unit}"
 
 
 def planned(settled: Mapping[str, Any], rate_bps: float, round_trip_s: float) -> dict[str, Any]:
@@ -260,8 +262,8 @@ def _limit(kind: Kind, limit: Any, rate_bps: float, round_trip_s: float) -> int:
 
 
 def _thresholds(limit_bytes: int, said: Mapping[str, Any]) -> dict[str, Any]:
-    """A third of what the queue holds and a twelfth, and the burst that goes with it (tc-red(8): four times as much
-    at most as at least, and (2 min + max) / (3 packets))."""
+    """A third of what the queue holds and a twelfth, and the burst that goes with it (tc-red(8): four times
+    as much at most as at least, and (2 min + max) / (3 packets))."""
     highest = said.get("max_bytes", limit_bytes // 3)
     lowest = said.get("min_bytes", highest // 4)
     return {

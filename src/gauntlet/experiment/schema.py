@@ -119,7 +119,7 @@ class ExperimentSection(Strict):
     question: str = ""
     """What the report is to answer, in the user's words."""
     answer_by: str = ""
-    """The KPI by which flows without a `judge` of their own are judged; empty: the one of their application."""
+    """The KPI by which flows without a `judge` of their own are judged; empty: that of their application."""
     matters: Share = 0.0
     """Two protocols that differ by less, as a share of the better mean, are called equal."""
     seed: int = Field(default=1, ge=0, lt=2**53)

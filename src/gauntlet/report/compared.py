@@ -147,13 +147,13 @@ def compared(
     Raises UserError when nothing can be compared.
     """
     one, other = _Results(before), _Results(after)
-    found = _Pairing()
+    found = _Pairing(one, other, pairs)
     for subject, part in one.parts.items():
         if subject not in other.parts:
             continue
         chosen = _kpi(part, kpi)
         if chosen is not None:
-            found.add(one, other, part, other.parts[subject], chosen, pairs)
+            found.add(part, other.parts[subject], chosen)
     if not found.drafts:
         raise UserError(_nothing(before, after, found, pairs))
     asked = (set(pairs), set(pairs.values())) if pairs else (None, None)
@@ -184,33 +184,24 @@ class _Draft:
 class _Pairing:
     """Lines as they are found."""
 
-    def __init__(self) -> None:
+    def __init__(self, one: _Results, other: _Results, pairs: Mapping[str, str] | None) -> None:
+        self.one = one
+        self.other = other
+        self.pairs = pairs
         self.drafts: list[_Draft] = []
         self.runs: tuple[set[str], set[str]] = (set(), set())
         self.other_draws = 0
 
-    def add(
-        self,
-        one: _Results,
-        other: _Results,
-        part: Evaluation,
-        counterpart: Evaluation,
-        kpi: Kpi,
-        pairs: Mapping[str, str] | None,
-    ) -> None:
+    def add(self, part: Evaluation, counterpart: Evaluation, kpi: Kpi) -> None:
         """The lines of flows with the same work."""
-        theirs = other.rows(counterpart)
-        for place, mine in one.rows(part).items():
+        theirs = self.other.rows(counterpart)
+        for place, mine in self.one.rows(part).items():
             subject, protocol, conditions = place
-            if pairs and protocol not in pairs:
+            if self.pairs and protocol not in self.pairs:
                 continue
-            named = pairs[protocol] if pairs else protocol
+            named = self.pairs[protocol] if self.pairs else protocol
             yours = theirs.get((subject, named, conditions), {})
-            shared = [
-                it
-                for it in sorted(mine.keys() & yours.keys())
-                if self._alike(one, other, mine[it], yours[it])
-            ]
+            shared = [it for it in sorted(mine.keys() & yours.keys()) if self._alike(mine[it], yours[it])]
             told = [(it, _seen(mine[it], kpi), _seen(yours[it], kpi)) for it in shared]
             both = [(it, this, that) for it, this, that in told if this is not None and that is not None]
             if not both:
@@ -237,9 +228,9 @@ class _Pairing:
             )
             self.drafts.append(_Draft(line, (first, second), alike))
 
-    def _alike(self, one: _Results, other: _Results, mine: Sequence[Row], yours: Sequence[Row]) -> bool:
+    def _alike(self, mine: Sequence[Row], yours: Sequence[Row]) -> bool:
         """Whether the runs of two places met the same draws; those that did not are counted."""
-        alike = one.draws(mine[0]) == other.draws(yours[0])
+        alike = self.one.draws(mine[0]) == self.other.draws(yours[0])
         self.other_draws += not alike
         return alike
 

@@ -42,7 +42,8 @@ pub(crate) fn emit(attributes: &[DefaultNla]) -> Vec<u8> {
 /// The message for the discipline under a root discipline, which measures packets for both.
 pub(super) fn leaf(interface: u32, kind: &str, options: Vec<u8>) -> TcMessage {
     let mut message = TcMessage::default();
-    message.header = TcHeader { index: interface as i32, handle: LEAF_HANDLE, parent: LEAF, ..TcHeader::default() };
+    message.header =
+        TcHeader { index: interface as i32, handle: LEAF_HANDLE, parent: LEAF, ..TcHeader::default() };
     message.attributes =
         vec![TcAttribute::Kind(kind.into()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))];
     message

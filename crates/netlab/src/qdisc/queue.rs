@@ -160,7 +160,9 @@ impl QueueSpec {
         let wrong = |text: String| Err(format!("queue: {text}"));
         for (key, seconds) in self.times() {
             if !(seconds.is_finite() && (1e-6..=MOST_S).contains(&seconds)) {
-                return wrong(format!("{key} is {seconds}; it must lie between a microsecond and {MOST_S} s"));
+                return wrong(format!(
+                    "{key} is {seconds}; it must lie between a microsecond and {MOST_S} s"
+                ));
             }
         }
         match *self {
@@ -173,7 +175,9 @@ impl QueueSpec {
             }
             QueueSpec::FqCodel { limit_packets, flows, quantum_bytes, .. }
             | QueueSpec::FqPie { limit_packets, flows, quantum_bytes, .. }
-                if limit_packets == 0 || !(1..=65_536).contains(&flows) || !(256..=1 << 20).contains(&quantum_bytes) =>
+                if limit_packets == 0
+                    || !(1..=65_536).contains(&flows)
+                    || !(256..=1 << 20).contains(&quantum_bytes) =>
             {
                 wrong("limit_packets is at least 1, flows 1 to 65536, quantum_bytes 256 to 1048576".into())
             }
@@ -185,7 +189,9 @@ impl QueueSpec {
             }
             QueueSpec::Red { limit_bytes, min_bytes, max_bytes, probability, burst_packets, .. } => {
                 if min_bytes < 1000 || max_bytes <= min_bytes || limit_bytes < max_bytes {
-                    return wrong("min_bytes is at least 1000, max_bytes more, and limit_bytes not less".into());
+                    return wrong(
+                        "min_bytes is at least 1000, max_bytes more, and limit_bytes not less".into(),
+                    );
                 }
                 if !(probability > 0.0 && probability <= 1.0) {
                     return wrong(format!("probability is {probability}; it lies above 0 and is at most 1"));
@@ -261,15 +267,17 @@ impl QueueSpec {
             QueueSpec::Pie { limit_packets, target_s, tupdate_s, ecn } => {
                 attributes(&[(1, us(target_s)), (2, limit_packets), (3, us(tupdate_s)), (6, ecn.into())])
             }
-            QueueSpec::FqPie { limit_packets, target_s, tupdate_s, ecn, flows, quantum_bytes } => attributes(&[
-                (1, limit_packets),
-                (2, flows),
-                (3, us(target_s)),
-                (4, us(tupdate_s)),
-                (7, quantum_bytes),
-                (8, MUCH_MEMORY_BYTES),
-                (10, ecn.into()),
-            ]),
+            QueueSpec::FqPie { limit_packets, target_s, tupdate_s, ecn, flows, quantum_bytes } => {
+                attributes(&[
+                    (1, limit_packets),
+                    (2, flows),
+                    (3, us(target_s)),
+                    (4, us(tupdate_s)),
+                    (7, quantum_bytes),
+                    (8, MUCH_MEMORY_BYTES),
+                    (10, ecn.into()),
+                ])
+            }
             QueueSpec::Red { limit_bytes, min_bytes, max_bytes, probability, burst_packets, ecn } => {
                 // `check` has seen that there is one.
                 let averaging = Averaging::new(min_bytes, max_bytes, burst_packets).unwrap_or_default();
@@ -355,10 +363,8 @@ fn us(seconds: f64) -> u32 {
 }
 
 fn attributes(options: &[(u16, u32)]) -> Vec<u8> {
-    let all: Vec<DefaultNla> = options
-        .iter()
-        .map(|&(kind, value)| DefaultNla::new(kind, value.to_ne_bytes().to_vec()))
-        .collect();
+    let all: Vec<DefaultNla> =
+        options.iter().map(|&(kind, value)| DefaultNla::new(kind, value.to_ne_bytes().to_vec())).collect();
     emit(&all)
 }
 

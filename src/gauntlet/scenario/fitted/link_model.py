@@ -91,7 +91,7 @@ class LinkModel(StrictData):
         for side in ("up", "down"):
             rate_bps = np.maximum(np.round(drawn[f"rate_{side}"]), LEAST_RATE_BPS)
             columns[f"rate_{side}_bps"] = rate_bps
-            columns[f"delay_{side}_s"] = np.round(np.maximum(drawn[f"delay_{side}"], 0), 9)
+            columns[f"delay_{side}_s"] = np.maximum(np.round(drawn[f"delay_{side}"], 9), 0.0)
             columns[f"loss_{side}"] = np.where(out, 1.0, np.round(drawn[f"loss_{side}"], 9))
         table = np.column_stack(list(columns.values()))
         first = np.flatnonzero(np.append(True, np.any(np.diff(table, axis=0) != 0, axis=1)))

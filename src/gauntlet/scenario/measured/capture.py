@@ -59,7 +59,7 @@ def read(
         "down": [packet for packet in own if packet.destination == terminal],
     }
     volumes = {side: sum(packet.size_bytes for packet in of) for side, of in sides.items()}
-    chosen = loaded or max(volumes, key=lambda side: volumes[side])
+    chosen: str = loaded or max(volumes, key=volumes.__getitem__)
     measured = ["up", "down"] if chosen == "both" else [chosen]
     for side in measured:
         if len(sides[side]) < 2:

@@ -75,8 +75,8 @@ def read(path: Path, columns: Columns, assumed: Assumed, gaps: Gaps = "hold") ->
         end_s,
         Direction(up_bps, delay_s, losses[0], out_up),
         Direction(down_bps, delay_s, losses[1], out_down),
-        assumed,
-        path.name,
+        assumed=assumed,
+        name=path.name,
     )
     notes = [
         f"{len(table.rows):,} samples over {_time(end_s)}, one each {_time(step_s)}.",

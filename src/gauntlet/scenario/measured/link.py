@@ -45,7 +45,7 @@ class Direction:
     out: Flags
 
 
-def build(t_s: Floats, end_s: float, up: Direction, down: Direction, assumed: Assumed, name: str) -> Trace:
+def build(t_s: Floats, end_s: float, up: Direction, down: Direction, *, assumed: Assumed, name: str) -> Trace:
     """The trace of two directions. In an outage every packet is lost and the rate before it stays: packets
     pass the bottleneck and are lost behind it, as with the outages of satellites. Raises `UserError`.
     """
@@ -77,7 +77,7 @@ def of_windows(
         Direction(rate_bps, np.full(count, assumed.delay_s), np.zeros(count), out)
         for rate_bps, out in zip(rates, outs, strict=True)
     )
-    return build(edges_s[:-1], float(edges_s[-1]), up, down, assumed, name)
+    return build(edges_s[:-1], float(edges_s[-1]), up, down, assumed=assumed, name=name)
 
 
 def windows(span_s: float, every_s: float, name: str) -> Floats:
