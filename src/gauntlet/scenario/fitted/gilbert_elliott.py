@@ -81,7 +81,8 @@ def fit(losses: Floats, packets: int) -> GilbertElliott:
     seen = np.isfinite(losses)
     mean = float(np.mean(losses[seen]))
     if np.ptp(losses[seen]) == 0:
-        return GilbertElliott(p=0.0, r=1.0, loss_good=mean, loss_bad=mean)
+        loss = round(mean, 9)
+        return GilbertElliott(p=0.0, r=1.0, loss_good=loss, loss_bad=loss)
     lost = np.where(seen, losses * packets, 0.0)
     kept = np.where(seen, (1 - losses) * packets, 0.0)
     guess = _first_guess(np.where(seen, losses, mean), mean)
