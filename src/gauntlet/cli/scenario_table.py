@@ -51,37 +51,39 @@ def all_parameters(params: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [parameters(params), *unset]))
 
 
-_COMPARED: Mapping[str, Callable[[float], str]] = {
-    "rate": units.format_rate,
-    "delay": units.format_time,
-    "loss": units.format_fraction,
+_COMPARED: Mapping[str, tuple[str, float]] = {
+    "rate": ("Mbit/s", 1e-6),
+    "delay": ("ms", 1e3),
+    "loss": ("%", 100.0),
 }
+"""Units of a comparison: one in a row, so that its numbers stand beside each other in 80 columns."""
 
 
 def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
-    """What was measured beside what the fitted model draws (`gauntlet.scenario.fitted.comparison`)."""
+    """What was measured beside what the fitted model draws (`gauntlet.scenario.fitted.comparison`): below
+    each quantity its unit, below `measured` the model.
+    """
     table = Table(
         title=f"measured ({found['measured_steps']:,} steps of {_spaced_time(found['step_s'])}) "
         f"and fitted ({found['fitted_steps']:,} drawn), outside of outages",
         title_justify="left",
         box=None,
-        padding=(0, 2, 0, 0),
+        padding=(0, 1, 0, 0),
     )
-    for heading in ("", "model", ""):
-        table.add_column(heading)
-    for heading in ("mean", "5 %", "25 %", "50 %", "75 %", "95 %", "step to step", "distance"):
-        table.add_column(heading, justify="right")
+    for heading in ("", ""):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("mean", "5 %", "25 %", "50 %", "75 %", "95 %", "step\nto\nstep", "distance"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, rows in found["quantities"].items():
-        show = _COMPARED[name.partition("_")[0]]
+        unit, factor = _COMPARED[name.partition("_")[0]]
         for which in ("measured", "fitted"):
             figures = dict(rows[which])
             persistence = figures.pop("step_to_step")
             first = which == "measured"
             table.add_row(
-                name.replace("_", " ") if first else "",
-                rows["model"] if first else "",
-                which,
-                *(units.spaced(show(_three_digits(value))) for value in figures.values()),
+                name.replace("_", " ") if first else unit,
+                which if first else rows["model"],
+                *(f"{_three_digits(factor * value):g}" for value in figures.values()),
                 "" if persistence is None else f"{persistence:.3f}",
                 "" if first else f"{rows['distance']:.3f}",
             )
