@@ -28,7 +28,7 @@ def pcap(
 ) -> Path:
     """A classic capture of (instant in ns, frame, size of the frame)."""
     magic, unit_ns = (0xA1B23C4D, 1) if nanoseconds else (0xA1B2C3D4, 1000)
-    out = struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 128, link)
+    out = bytearray(struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 128, link))
     for t_ns, frame, size_bytes in rows:
         seconds, rest_ns = divmod(t_ns, 10**9)
         out += struct.pack(f"{order}IIII", seconds, rest_ns // unit_ns, len(frame), size_bytes) + frame
