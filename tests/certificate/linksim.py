@@ -95,7 +95,7 @@ class Shaper:
     def arrive(self, packet: Packet) -> None:
         """Take a packet in, or drop it when the queue has no room."""
         if self.leaf is not None:
-            self.leaf.put(packet)
+            self.leaf.put(packet, int(self.held is not None))
             self.serve(packet.time_ns)
             return
         if self.backlog_bytes + len(packet.wire) > self.values["queue_limit_bytes"]:

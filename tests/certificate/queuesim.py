@@ -19,8 +19,10 @@ class Discipline(Protocol):
 
     dropped: int
 
-    def put(self, packet: Packet) -> None:
-        """Take a packet in, or drop one."""
+    def put(self, packet: Packet, ahead: int) -> None:
+        """Take a packet in, or drop one. So many were handed out and wait for tokens: the kernel's queues
+        count them as theirs.
+        """
 
     def take(self, now_ns: int) -> Packet | None:
         """Hand out the next packet."""
@@ -58,9 +60,9 @@ class Fifo:
     dropped: int = 0
     packets: deque[Packet] = field(default_factory=deque)
 
-    def put(self, packet: Packet) -> None:
+    def put(self, packet: Packet, ahead: int) -> None:
         """Drop it when there is no room."""
-        if len(self.packets) >= self.limit:
+        if len(self.packets) + ahead >= self.limit:
             self.dropped += 1
         else:
             self.packets.append(packet)
@@ -153,11 +155,11 @@ class Fair:
     dropped: int = 0
     flows: OrderedDict[int, Codel] = field(default_factory=OrderedDict)
 
-    def put(self, packet: Packet) -> None:
+    def put(self, packet: Packet, ahead: int) -> None:
         """When it is full, the longest flow makes room."""
         (port,) = struct.unpack_from(">H", packet.wire, 44)
         self.flows.setdefault(port, Codel(limit=1 << 30, **self.codel)).packets.append(packet)
-        if len(self.waiting) > self.limit:
+        if len(self.waiting) + ahead > self.limit:
             max(self.flows.values(), key=lambda flow: len(flow.packets)).packets.popleft()
             self.dropped += 1
 

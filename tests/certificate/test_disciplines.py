@@ -20,6 +20,7 @@ CODEL = {"kind": "codel", "limit_packets": 1000, "target_s": 0.005, "interval_s"
 FQ_CODEL = {**CODEL, "kind": "fq_codel", "ecn": True, "flows": 1024, "quantum_bytes": 1514}
 PIE = {"kind": "pie", "limit_packets": 1000, "target_s": 0.015, "tupdate_s": 0.015, "ecn": False}
 MARKING = {**CODEL, "ecn": True}
+WITH_THRESHOLD = {**MARKING, "ce_threshold_s": 0.001}
 
 
 def asked(queue: dict[str, Any]) -> list[dict[str, Any]]:
@@ -92,11 +93,12 @@ def test_marks_of_a_queue_that_was_to_make_none(judge: Judge) -> None:
     assert "although the queue was to mark none" in at_link(judge(run))["marks"]
 
 
-def test_a_threshold_for_marks_holds_and_its_absence_is_noticed(judge: Judge) -> None:
-    with_threshold = {**MARKING, "ce_threshold_s": 0.001}
-    honest = judge(run_network(asked(with_threshold), BUSY, dress=knows_ecn))
-    assert at_link(honest) == {}
-    verdict = judge(run_network(asked(with_threshold), BUSY, really=asked(MARKING), dress=knows_ecn))
+def test_a_threshold_for_marks_holds(judge: Judge) -> None:
+    assert at_link(judge(run_network(asked(WITH_THRESHOLD), BUSY, dress=knows_ecn))) == {}
+
+
+def test_a_threshold_for_marks_that_is_not_there_is_noticed(judge: Judge) -> None:
+    verdict = judge(run_network(asked(WITH_THRESHOLD), BUSY, really=asked(MARKING), dress=knows_ecn))
     assert "were not marked" in at_link(verdict)["marks"]
 
 
@@ -108,11 +110,14 @@ def test_a_mark_on_what_takes_none(judge: Judge) -> None:
     assert "their ends do not know ECN" in at_link(judge(run))["marks"]
 
 
-def test_flows_may_pass_each_other_and_their_own_packets_may_not(judge: Judge) -> None:
+def test_flows_may_pass_each_other(judge: Judge) -> None:
     run = run_network(asked(FQ_CODEL), BUSY, dress=three_flows)
     order = judge(run).check("order", UP)
     assert order["answer"] == "confirmed"
     assert order["measured"]["passed_packets"] > 10
+
+
+def test_packets_of_one_flow_may_not_pass_each_other(judge: Judge) -> None:
     run = run_network(asked(FQ_CODEL), CALM)
     first, second = run.taps[UP][80:82]
     run.taps[UP][80:82] = [type(first)(first.time_ns, second.wire), type(first)(second.time_ns, first.wire)]
