@@ -375,7 +375,7 @@ def test_nobody_is_quickest_where_all_are_alike(tmp_path: Path) -> None:
     def did(_protocol: str, _place: int, repetition: int, _loss: float) -> Did:
         return Did(20.0, delay_s=0.5 + 0.001 * repetition)
 
-    made = Constructed(("tcp-cubic", "tcp-bbr"), did, 6, flows=(Flow("periodic", interval_s=1.0),))
+    made = Constructed(("tcp-cubic", "tcp-bbr"), did, 6, flows=(Flow("voip"),))
     text = answers(flows.build(tmp_path / "r", tmp_path / "s", made))["Which is quickest?"]
     assert " 503 ms [501 to 506] for TCP CUBIC and TCP BBR alike (n = 6)." in text
     assert "lowest" not in text
