@@ -72,7 +72,7 @@ def test_a_queue_is_what_was_asked(play: Play, tmp_path: Path, kind: str, ecn: b
     record = play(run)["run"]
     (counters,) = [link for link in record["links"] if link["link"] == LINK]
     assert counters["queue"] == kind
-    checks = _certified(run, tmp_path / "run")
+    checks = _certified(run, tmp_path / "out" / "run")
     assert {"order", "drops", "marks", "rate", "pace"} <= set(checks)
     markable = checks["marks"]["measured"]["markable_packets"]
     assert (markable > 0) == ecn
@@ -83,9 +83,9 @@ def test_a_queue_is_what_was_asked(play: Play, tmp_path: Path, kind: str, ecn: b
 
 def test_a_fair_queue_keeps_a_call_early(play: Play, tmp_path: Path) -> None:
     play(_run(None))
-    late_ms = _latest_ms(tmp_path / "run")
+    late_ms = _latest_ms(tmp_path / "out" / "run")
     play({**_run({"kind": "fq_codel"}), "id": "fair"})
-    early_ms = _latest_ms(tmp_path / "fair")
+    early_ms = _latest_ms(tmp_path / "out" / "fair")
     assert early_ms < 35
     assert late_ms > 100
 
@@ -94,7 +94,7 @@ def test_a_change_of_the_rate_keeps_the_queue_and_its_limit(play: Play, tmp_path
     run = _run({"kind": "pfifo", "limit": [20, "packets"]})
     run["timeline"].append({"at_s": 4.0, "link": LINK, "rate_bps": RATE_BPS // 2})
     play(run)
-    checks = _certified(run, tmp_path / "run")
+    checks = _certified(run, tmp_path / "out" / "run")
     assert checks["queue"]["measured"]["most_packets"] == 20
     assert checks["drops"]["measured"]["dropped_packets"] > 0
 
@@ -104,7 +104,7 @@ def test_dctcp_keeps_a_marking_queue_short(play: Play, tmp_path: Path) -> None:
     run = _run(queue, sysctls=MARKS)
     run["flows"][0]["stack_params"] = {"congestion_control": "dctcp"}
     assert play(run)["run"]["flows"][0]["outcome"] == "ok"
-    checks = _certified(run, tmp_path / "run")
+    checks = _certified(run, tmp_path / "out" / "run")
     assert checks["marks"]["measured"]["marked_packets"] > 50
     assert checks["drops"]["measured"]["dropped_packets"] == 0
 
@@ -112,10 +112,10 @@ def test_dctcp_keeps_a_marking_queue_short(play: Play, tmp_path: Path) -> None:
 def test_a_dscp_is_written_by_both_ends(play: Play, tmp_path: Path) -> None:
     run = run_plan(flows=[tcp_flow(50_000, stack_params={"congestion_control": "cubic", "dscp": 46})])
     play(run)
-    found = json.loads((tmp_path / "run" / "record.json").read_text())
+    found = json.loads((tmp_path / "out" / "run" / "record.json").read_text())
     from gauntlet.certificate.capture import CAPTURE_BYTES, read_capture
 
     taps = [(tap["tap"], tap["link"]) for tap in found["taps"]]
-    capture = read_capture(tmp_path / "run" / "packets.bin", CAPTURE_BYTES["headers"], taps)
+    capture = read_capture(tmp_path / "out" / "run" / "packets.bin", CAPTURE_BYTES["headers"], taps)
     classes = {int(octet) >> 2 for octet in capture.records["packet"][:, 1]}
     assert classes == {46}
