@@ -76,8 +76,12 @@ def test_a_queue_is_what_was_asked(play: Play, tmp_path: Path, kind: str, ecn: b
     assert {"order", "drops", "marks", "rate", "pace"} <= set(checks)
     markable = checks["marks"]["measured"]["markable_packets"]
     assert (markable > 0) == ecn
-    if kind in ("codel", "fq_codel", "cake"):
+    if kind in ("codel", "fq_codel"):
         assert checks["control"]["answer"] == "confirmed"
+    if kind == "cake":
+        # It holds the flow back before anything has waited long enough to be held against it.
+        assert checks["control"]["measured"]["signals"] > 0
+    if kind in ("codel", "fq_codel", "cake"):
         assert (checks["marks"]["measured"]["marked_packets"] > 0) == ecn
 
 

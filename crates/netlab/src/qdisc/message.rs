@@ -15,6 +15,9 @@ const TCA_STAB_BASE: u16 = 1;
 /// `TCA_OPTIONS` in `linux/rtnetlink.h`.
 pub(crate) const TCA_OPTIONS: u16 = 2;
 
+/// `NLA_F_NESTED` in `linux/netlink.h`.
+const NESTED: u16 = 1 << 15;
+
 /// Bytes in front of the IP header that `skb->len` counts on an Ethernet interface.
 const ETHERNET_HEADER_BYTES: i32 = 14;
 
@@ -39,13 +42,16 @@ pub(crate) fn emit(attributes: &[DefaultNla]) -> Vec<u8> {
     bytes
 }
 
-/// The message for the discipline under a root discipline, which measures packets for both.
+/// The message for the discipline under a root discipline, which measures packets for both. FQ-PIE refuses options
+/// that do not say that they are nested; the others take either.
 pub(super) fn leaf(interface: u32, kind: &str, options: Vec<u8>) -> TcMessage {
     let mut message = TcMessage::default();
     message.header =
         TcHeader { index: interface as i32, handle: LEAF_HANDLE, parent: LEAF, ..TcHeader::default() };
-    message.attributes =
-        vec![TcAttribute::Kind(kind.into()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))];
+    message.attributes = vec![
+        TcAttribute::Kind(kind.into()),
+        TcAttribute::Other(DefaultNla::new(TCA_OPTIONS | NESTED, options)),
+    ];
     message
 }
 
