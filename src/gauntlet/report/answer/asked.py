@@ -39,8 +39,21 @@ def _of(part: Evaluation, asked_: Asked) -> list[Sentence]:
         return -_kept(of_protocol[key]), _furthest(asked_, of_protocol[key])
 
     order = sorted(of_protocol, key=place)
+    if len(order) == 1:
+        (key,) = order
+        told = f"{_label(part, key)}: {_told(part, asked_, of_protocol[key])}"
+        return [Sentence(question, f"{_alone(part, of_protocol[key])} {told}")]
     found = [Sentence(question, _overview(part, of_protocol, order))]
-    return [*found, *(_of_protocol(part, asked_, key, of_protocol[key]) for key in order)]
+    each = ((key, of_protocol[key]) for key in order)
+    return [*found, *(Sentence(_label(part, key), _told(part, asked_, those)) for key, those in each)]
+
+
+def _alone(part: Evaluation, those: Sequence[Tail]) -> str:
+    """The answer in a word, where there is but one protocol."""
+    words = {it.word for it in those}
+    if words == {"kept"} and len(those) == len(part.conditions):
+        return "Yes."
+    return "No." if words == {"not"} else "In part."
 
 
 def _kept(those: Sequence[Tail]) -> float:
@@ -86,25 +99,26 @@ def _verb(names: Sequence[str]) -> str:
     return "keeps" if len(names) == 1 else "keep"
 
 
-def _of_protocol(part: Evaluation, asked_: Asked, key: str, those: Sequence[Tail]) -> Sentence:
-    """SCTP: p99 0.210 s [0.150 to 0.340]; the deadline of 1 s is kept at queue 64 kB, not at queue 512 kB; 20
-    of 20 finished.
+def _told(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
+    """p99 0.210 s [0.150 to 0.340]; the deadline of 1 s is kept at queue 64 kB, not at queue 512 kB; 20 of 20
+    finished.
     """
     done, flows = sum(it.completed for it in those), sum(it.flows for it in those)
     parts = [_value(part, asked_, those), _verdict(part, asked_, those), f"{done} of {flows} finished"]
-    return Sentence(_label(part, key), f"{'; '.join(filter(None, parts))}.")
+    return f"{'; '.join(filter(None, parts))}."
 
 
 def _value(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
     """What is asked, in numbers: the best and the worst condition of several; who has none is counted."""
     known = [(it.value, it) for it in those if it.value is not None]
     known.sort(key=lambda each: each[0].value, reverse=asked_.kpi.higher_is_better)
-    several = len(part.conditions) > 1
-    shown = [known[0], known[-1]] if len(known) > 1 else known
+    lacking = len(those) - len(known)
+    alike = not lacking and len({_number(asked_, *it) for it in known}) == 1
+    several = len(part.conditions) > 1 and not alike
+    shown = [known[0], known[-1]] if len(known) > 1 and not alike else known[:1]
     said = [
         f"{_number(asked_, mean, it)}{_at(part, [it.condition]) if several else ''}" for mean, it in shown
     ]
-    lacking = len(those) - len(known)
     none = ""
     if lacking:
         where = f" under {lacking} of {counted(len(those), 'condition')}" if several else ""
