@@ -87,7 +87,7 @@ def _time(name: str, label: str, definition: str) -> Kpi:
 
 _UNTIL = "computes until neither end has anything more to say: tickets and confirmations are part of it."
 
-_MEASURES = (
+MEASURES = (
     _time("client_mean_s", "Handshake, client, mean", f"What the client {_UNTIL}"),
     _time("server_mean_s", "Handshake, server, mean", f"What the server {_UNTIL}"),
     _time("handshake_mean_s", "Handshake, both ends, mean", "Client and server together."),
@@ -112,7 +112,7 @@ BENCH = Bench(
     name="space-handshakes",
     about="Computing time, bytes and round trips of handshakes, by group, signature, certificates and "
     "resumption.",
-    measures=_MEASURES,
+    measures=MEASURES,
     full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
     measure=partial(_measure, _SECURITIES),
@@ -140,7 +140,7 @@ _PLANNED_DTLS: dict[str, list[Factor]] = {
 DTLS = Bench(
     name="space-handshakes-dtls",
     about="Computing time, bytes and round trips of DTLS's handshakes, by group, cipher and certificates.",
-    measures=_MEASURES,
+    measures=MEASURES,
     full=Plan(_PLANNED_DTLS, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED_DTLS, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
     measure=partial(_measure, list(BEYOND)),

@@ -42,8 +42,9 @@ impl Watch for Stopwatch {
     }
 }
 
-const HEADING: &str = "security,provider,cipher,group,signature,mutual,resumption,block,order,ground_cpu_ns,\
-space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,round_trips,early";
+const KIND: &str = "security,provider,cipher,group,signature,mutual,resumption";
+const SPENT: &str = "ground_cpu_ns,space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,\
+round_trips,early";
 
 /// Blocks, and handshakes of each kind in one.
 const FULL: (usize, usize) = (10, 20);
@@ -97,7 +98,7 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
     }
     eprintln!("flight-bench: {} kinds, {} handshakes each", arrangements.len(), blocks * each);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut rows = Rows::new(HEADING)?;
+    let mut rows = Rows::new(&format!("{KIND},block,order,{SPENT}"))?;
     let mut order = 0;
     for block in 0..blocks {
         for place in (1..arrangements.len()).rev() {
@@ -118,6 +119,18 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
             }
         }
     }
+    rows.finish()
+}
+
+/// The first handshake of this process and no other, with certificates that another process made, so that no key was
+/// made here before.
+pub fn first(security: Security, suite: Suite, credentials: &Credentials) -> Outcome {
+    let arrangement = Arrangement::with(security, suite, credentials, false)
+        .map_err(|error| format!("{security}, {suite}: {error}"))?;
+    let mut watch = Stopwatch::default();
+    let measured = handshake(&arrangement, &mut watch)?;
+    let mut rows = Rows::new(&format!("{KIND},{SPENT}"))?;
+    rows.write(&format!("{},{},{},{measured}", columns(&arrangement), watch.ground, watch.space))?;
     rows.finish()
 }
 
