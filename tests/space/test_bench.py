@@ -64,8 +64,8 @@ def test_a_folder_has_samples_manifest_and_summary(there: Programs, tmp_path: Pa
     found = bench.bench(folder, True, 5, quiet)
     assert bench.load(folder) == found
     assert sorted(file.name for file in (folder / "samples").iterdir()) == [
-        "attacks.parquet", "first-handshakes.parquet", "handshakes.parquet", "instructions.parquet", "memory.parquet",
-        "messages-0.parquet", "messages-1.parquet", "sizes.parquet",
+        "attacks.parquet", "first-handshakes.parquet", "handshakes.parquet", "instructions.parquet",
+        "memory.parquet", "messages-0.parquet", "messages-1.parquet", "sizes.parquet",
     ]  # fmt: skip
     assert there.asked == [
         "attacks",

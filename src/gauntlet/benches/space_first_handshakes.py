@@ -1,5 +1,5 @@
-"""What both ends compute to open the first session of their process, as the study SPACE timed it: ten processes a
-block for each kind (`gauntlet.space.first_handshakes`).
+"""What both ends compute to open the first session of their process, as the study SPACE timed it: ten processes
+a block for each kind (`gauntlet.space.first_handshakes`).
 """
 
 from functools import partial
@@ -30,8 +30,8 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     table = space_handshakes.table(samples)
     if table.num_rows != blocks * len(CELLS) or set(table["samples"].to_pylist()) != {each}:
         raise RunError(
-            "flight-bench first-handshake did not print a row for each kind that was asked for; build it anew: "
-            "cargo build --profile measure -p flight-links."
+            "flight-bench first-handshake did not print a row for each kind that was asked for; build it "
+            "anew: cargo build --profile measure -p flight-links."
         )
     return Measured(table, machine(), {"first-handshakes": samples})
 
@@ -54,8 +54,8 @@ def _plan(quick: bool) -> Plan:
 
 BENCH = Bench(
     name="space-first-handshakes",
-    about="Computing time, bytes and round trips of handshakes that are the first of their process, by group and "
-    "signature.",
+    about="Computing time, bytes and round trips of handshakes that are the first of their process, by group "
+    "and signature.",
     measures=space_handshakes.MEASURES,
     full=_plan(quick=False),
     quick=_plan(quick=True),

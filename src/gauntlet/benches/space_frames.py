@@ -1,12 +1,10 @@
-"""What SDLS computes for a message that needs one TC frame and for one that needs two, and QUIC for the same (crate
-`flight-links`).
+"""What SDLS computes for a message that needs one TC frame and for one that needs two, and QUIC for the same
+(crate `flight-links`).
 
-A TC frame has at most 1,024 octets with its header and the security's fields, so 1,024 bytes take two; the study
-SPACE changed its CryptoLib to make one longer frame. The longest payload of one frame stands beside it here, with
-the study's other payloads, in the same blocks.
+A TC frame has at most 1,024 octets with its header and the security's fields, so 1,024 bytes take two; the
+study SPACE changed its CryptoLib to make one longer frame. The longest payload of one frame stands beside it
+here, with the study's other payloads, in the same blocks.
 """
-
-from functools import partial
 
 import pyarrow as pa
 
@@ -18,8 +16,9 @@ from gauntlet.benches.space_messages import BLOCKS, USUAL, Asked, details
 from gauntlet.errors import RunError
 
 ONE_FRAME = 978
-"""The longest payload of one frame under AES-256-GCM: 1,024 less 5 of the frame's header, 1 of the segment's, 2 of its
-error control, 2 of the association's number, 12 of the IV, 16 of the tag and 8 of the message's own header.
+"""The longest payload of one frame under AES-256-GCM: 1,024 less 5 of the frame's header, 1 of the segment's, 2
+of its error control, 2 of the association's number, 12 of the IV, 16 of the tag and 8 of the message's own
+header.
 """
 
 TWO_FRAMES = 1024
@@ -46,8 +45,8 @@ def check_frames(samples: pa.Table) -> None:
         wanted = 2 if row["payload_octets"] == TWO_FRAMES else 1
         if row["security"] == _SDLS and row["datagrams"] != wanted:
             raise RunError(
-                f"SDLS made {row['datagrams']} frames of {row['payload_octets']} bytes, where the bench of frames "
-                f"has {wanted}; build flight-bench anew: cargo build --profile measure -p flight-links."
+                f"SDLS made {row['datagrams']} frames of {row['payload_octets']} bytes, where the bench of "
+                f"frames has {wanted}; build it anew: cargo build --profile measure -p flight-links."
             )
 
 

@@ -76,8 +76,8 @@ class Measured:
         return _quantity(cold, "total_ns", METHOD_SAMPLES, blocks, gap)
 
     def handshake(self, group: str, end: str) -> Quantity:
-        """A handshake: the first of its process and with a certificate of space alone by the method, one of many
-        and with certificates of both ends where corrected.
+        """A handshake: by the method the first of its process and with a certificate of space alone; where
+        corrected one of many, with certificates of both ends.
         """
         kind: Key = ("quic-stream", "aws-lc", "aes-256-gcm", group, "ed25519")
         column = f"{end}_cpu_ns"
@@ -93,11 +93,9 @@ def _quantity(rows: Columns, column: str, most: int, blocks: Values, gap: int | 
     return Quantity(float(np.mean(values)), len(values), gap, blocks)
 
 
-def three_columns(
-    messages: pa.Table, handshakes: pa.Table, first: pa.Table, memory: pa.Table
-) -> list[Row]:
-    """A row a number that the study printed; what was not measured is none. `first` are handshakes that are the
-    first of their process.
+def three_columns(messages: pa.Table, handshakes: pa.Table, first: pa.Table, memory: pa.Table) -> list[Row]:
+    """A row a number that the study printed; what was not measured is none. `first` are handshakes that are
+    the first of their process.
     """
     measured = Measured(messages, handshakes, first)
     return [

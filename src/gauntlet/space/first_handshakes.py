@@ -1,8 +1,8 @@
 """Handshakes that are the first of their process, as the study SPACE timed them: a process each (crate
 `flight-links`).
 
-Its programs opened a connection each way in a run, so none of its handshakes found code, tables and heap as an
-earlier one had left them. What both ends share here is warmed by the one that works first.
+Its programs opened a connection each way in a run, so none of its handshakes found code, tables and heap as
+an earlier one had left them. What both ends share here is warmed by the one that works first.
 """
 
 import random
@@ -22,8 +22,8 @@ TEN = 10
 """Handshakes of each kind that the study took the mean of."""
 
 Cell = tuple[str, str]
-"""A group with a signature. All else is the study's: QUIC by AWS-LC in OpenSSL's place, AES-256-GCM, a certificate of
-space alone.
+"""A group with a signature. All else is the study's: QUIC by AWS-LC in OpenSSL's place, AES-256-GCM, a
+certificate of space alone.
 """
 
 CELLS: tuple[Cell, ...] = tuple((group, signature) for group in GROUPS for signature in SIGNATURES)
@@ -37,8 +37,10 @@ def first_handshakes(cells: Sequence[Cell], each: int, seed: int, block: int = 0
         found = [
             rows(
                 BENCH,
-                ["first-handshake", "--group", group, "--signature", signature]
-                + ["--credentials", str(files[signature])],
+                [
+                    *("first-handshake", "--group", group, "--signature", signature),
+                    *("--credentials", str(files[signature])),
+                ],
             )
             for group, signature in order
         ]

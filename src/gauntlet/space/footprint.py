@@ -187,8 +187,8 @@ def of_back_end(symbol: str) -> str:
 
 @contextmanager
 def _options(quick: bool, pairs: Sequence[Pair]) -> Iterator[list[list[str]]]:
-    """Options of the program for each security, with certificates that are there meanwhile; quick, without those
-    that are much like another.
+    """Options of the program for each security, with certificates that are there meanwhile; quick, without
+    those that are much like another.
     """
     alike = {("sdls-cmac", "aws-lc"), ("quic-datagram", "aws-lc"), ("tls", "ring")} if quick else set()
     chosen = [pair for pair in pairs if pair not in alike]

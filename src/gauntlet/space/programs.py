@@ -57,8 +57,8 @@ def rows(name: str, arguments: list[str]) -> pa.Table:
 
 @contextmanager
 def credentials(signatures: Iterable[str]) -> Iterator[dict[str, Path]]:
-    """Files with new certificates of both ends by the keys that sign, made by a process of their own each, so that
-    no program that is measured makes keys. They are gone afterwards.
+    """Files with new certificates of both ends by the keys that sign, made by a process of their own each, so
+    that no program that is measured makes keys. They are gone afterwards.
     """
     with tempfile.TemporaryDirectory() as folder:
         files = {}
