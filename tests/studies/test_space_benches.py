@@ -119,7 +119,8 @@ class Firsts:
         of = dict(zip(words[1::2], words[2::2], strict=True))
         assert (name, words[0]) == ("flight-bench", "first-handshake")
         assert of["--credentials"] == f"/made/{of['--signature']}"
-        row = {**HANDSHAKE, "signature": of["--signature"], "ground_cpu_ns": 100_000 * len(self.asked)}
+        spent = {"ground_cpu_ns": 100_000 * len(self.asked), "randomness_cpu_ns": 40_000_000}
+        row = {**HANDSHAKE, **spent, "signature": of["--signature"]}
         group = of["--group"] if self.prints_group else "x25519"
         return pa.Table.from_pylist([{**row, "group": group, "space_cpu_ns": 200_000}])
 
@@ -150,8 +151,9 @@ def test_a_row_is_the_mean_of_the_processes_of_a_block() -> None:
     with pytest.MonkeyPatch.context() as patched:
         Firsts(patched)
         samples = first_handshakes.first_handshakes([("p-384", "rsa-2048")], 3, 7, block=2)
-    (row,) = space_handshakes.table(samples).to_pylist()
+    (row,) = space_first_handshakes.table(samples).to_pylist()
     assert (row["repetition"], row["samples"], row["group"], row["signature"]) == (3, 3, "p-384", "rsa-2048")
+    assert row["randomness_mean_s"] == pytest.approx(40e-3)
     assert row["client_mean_s"] == pytest.approx(200e-6)
     assert row["server_mean_s"] == pytest.approx(200e-6)
     assert samples["order"].to_pylist() == [1, 2, 3]

@@ -48,7 +48,7 @@ fn a_first_handshake_is_that_of_the_kind_that_was_asked_for() {
             .map(|name| value(&row, name));
         let mutual = if more.is_some() { "true" } else { "false" };
         assert_eq!(kind, ["quic-stream", "aws-lc", "aes-256-gcm", group, signature, mutual, "none"]);
-        for end in ["ground_cpu_ns", "space_cpu_ns", "ground_octets", "space_octets"] {
+        for end in ["randomness_cpu_ns", "ground_cpu_ns", "space_cpu_ns", "ground_octets", "space_octets"] {
             assert!(value(&row, end).parse::<u64>().expect("a number") > 0, "{end}");
         }
         std::fs::remove_file(path).expect("it is there");

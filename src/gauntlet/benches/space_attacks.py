@@ -56,8 +56,8 @@ def table(samples: pa.Table) -> pa.Table:
 _EARLY = "replay 0-RTT"
 
 KEPT = "0-rtt-kept"
-"""Resumption with 0-RTT where space keeps sessions, as the study's server had its guard against replay switched
-off. Only what is sent again of 0-RTT is played so too.
+"""Resumption with 0-RTT where space keeps sessions, as the study's server had its guard against replay
+switched off. Only what is sent again of 0-RTT is played so too.
 """
 
 _ATTACKS = (

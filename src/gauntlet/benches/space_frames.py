@@ -16,8 +16,8 @@ from gauntlet.benches.space_messages import BLOCKS, USUAL, Asked, details
 from gauntlet.errors import RunError
 
 ONE_FRAME = 978
-"""The longest payload of one frame under AES-256-GCM: 1,024 less 5 of the frame's header, 1 of the segment's, 2
-of its error control, 2 of the association's number, 12 of the IV, 16 of the tag and 8 of the message's own
+"""The longest payload of one frame under AES-256-GCM: 1,024 less 5 of the frame's header, 1 of the segment's,
+2 of its error control, 2 of the association's number, 12 of the IV, 16 of the tag and 8 of the message's own
 header.
 """
 

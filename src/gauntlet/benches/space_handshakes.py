@@ -1,6 +1,6 @@
 """What both ends compute to open a session, by the thread's clock (crate `flight-links`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
-from gauntlet.benches.grouped import Row
+from gauntlet.benches.grouped import Number, Row
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import (
     BEYOND,
@@ -46,8 +46,8 @@ def _measure(securities: Sequence[str], quick: bool, seed: int, tell: Tell, part
     return Measured(table(samples), machine(), {"handshakes": samples})
 
 
-def table(samples: pa.Table) -> pa.Table:
-    """A row for each condition and block of `flight-bench handshakes`."""
+def table(samples: pa.Table, more: Mapping[str, Number] | None = None) -> pa.Table:
+    """A row for each condition and block of `flight-bench handshakes`, with `more` numbers of the samples."""
     return grouped.rows(
         samples,
         {
@@ -72,6 +72,7 @@ def table(samples: pa.Table) -> pa.Table:
             ),
             "handshake_bytes": lambda of: median(row["ground_octets"] + row["space_octets"] for row in of),
             "round_trips": lambda of: median(_round_trips(row) for row in of),
+            **(more or {}),
         },
     )
 
