@@ -25,11 +25,12 @@ fn value<'a>(row: &'a [(String, String)], name: &str) -> &'a str {
     &row.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
-/// A file with certificates of this signature.
-fn credentials(signature: &str) -> PathBuf {
+/// A test's own file with certificates of this signature.
+fn credentials(of: &str, signature: &str) -> PathBuf {
     let made = run(BENCH, &["credentials", "--signature", signature]);
     assert!(made.status.success());
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{signature}-{}.txt", std::process::id()));
+    let path =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{of}-{signature}-{}.txt", std::process::id()));
     std::fs::write(&path, made.stdout).expect("it can be written");
     path
 }
@@ -37,7 +38,7 @@ fn credentials(signature: &str) -> PathBuf {
 #[test]
 fn a_first_handshake_is_that_of_the_kind_that_was_asked_for() {
     for (signature, group, more) in [("ed25519", "p-384", None), ("rsa-2048", "x25519", Some("--mutual"))] {
-        let path = credentials(signature);
+        let path = credentials("first", signature);
         let asked =
             ["--signature", signature, "--group", group, "--credentials", path.to_str().expect("text")];
         let mut words = vec!["first-handshake"];
@@ -64,7 +65,7 @@ fn memory_is_measured_with_certificates_of_another_process_and_not_without() {
          ecdsa-p256 > FILE, then --credentials FILE\n"
     );
     assert!(!refused.status.success());
-    let path = credentials("ed25519");
+    let path = credentials("memory", "ed25519");
     let row = row(
         MEMORY,
         &["--security", "tls", "--provider", "ring", "--credentials", path.to_str().expect("text")],
