@@ -18,12 +18,26 @@ def test_one_protocol_has_its_cells_beside_d35(gauntlet: Gauntlet) -> None:
     assert "no safety integrity level is claimed" in said
 
 
+def test_the_trials_of_a_protocol_are_printed_whole(gauntlet: Gauntlet) -> None:
+    said = gauntlet("assess", "rasta-tls", "--trials").stdout
+    page = (Path(__file__).parents[2] / "docs" / "en50159.md").read_text(encoding="utf-8")
+    shown = page.split("gauntlet assess rasta-tls --trials\n```\n\n```text\n")[1].split("```")[0].splitlines()
+    lines = [line.rstrip() for line in said.splitlines()]
+    first = lines.index(shown[1])
+    assert [lines[1], *lines[first : first + len(shown) - 1]] == shown
+    assert "D3.5, Table" not in said
+
+
 def test_all_protocols_as_data(gauntlet: Gauntlet) -> None:
     found = json.loads(gauntlet("assess", "--all", "--json").stdout)
     assert found["sil_claimed"] is False
     assert len(found["cells"]) == 15 * len({it["protocol"] for it in found["cells"]})
     assert {it["tried"] for it in found["cells"] if it["table"] == 5} == {"not tried"}
     assert all("in_short" in it and "verdict" in it for it in found["cells"])
+    beside = [it for it in found["cells"] if it["trials"]]
+    assert {it["table"] for it in beside} == {7}
+    assert all(it["tried"].count(" of ") >= len(it["trials"]) for it in beside)
+    assert found["controls"]["udp"][0]["outcomes"][0]["verdict"] == "undisturbed"
     assert len(found["table_8"]) == 101
     assert sum(not it["judged"] for it in found["table_8"]) == 25
     said = " ".join(gauntlet("assess", "--all").stdout.split())

@@ -74,7 +74,7 @@ def test_how_many_cells_differ() -> None:
         Verdict.AGREES: 17,
         Verdict.FAULTS_ONLY: 12,
         Verdict.DIFFERS: 13,
-        None: 63,
+        None: 70,
     }
     differing = [it for it in seven if it.verdict == Verdict.DIFFERS]
     assert Counter(it.answer for it in differing) == {"no": 8, "partly": 5}

@@ -1,5 +1,6 @@
 """A trial counts only if its threat acted, on the message that was meant, in a run that can be trusted."""
 
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.evidence.trials import A_TRIAL, Trial, trials_of
+from gauntlet.evidence.trials import _BY_CHANCE, A_TRIAL, Trial, trials_of
 from gauntlet.evidence.verdict import INVALID, PREVENTED, UNDISTURBED
+from gauntlet.experiment.runspec import LinkConditions
 from gauntlet.results.reader import Run
 
 S = 1_000_000_000
@@ -125,14 +127,34 @@ def test_a_copy_is_alike_to_the_nanosecond_unless_something_is_drawn() -> None:
     assert one.identity is not None
     assert one.identity == _trial(2 * S + WAY_NS).identity
     assert one.identity != _trial(2 * S + WAY_NS + 1).identity
-    lossy = {"link": {"threat": "it", "loss": 0.01}, "flows": [{"app": "safety"}]}
-    assert _trial(2 * S + WAY_NS, spec=lossy).identity is None
     bits = {"id": "corruption", "match": BY_COUNT, "do": {"action": "alter", "bits": 1, "within": "message"}}
     plan = {
         "flows": [{"app_params": {"bound_s": 0.5}}],
         "in_path": [{"node": "threat", "rules": [bits]}],
     }
     assert _trial(2 * S + WAY_NS, plan=plan).identity is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "drawn"),
+    [
+        ({"loss": 0.01}, True),
+        ({"second_loss": 0.01}, True),
+        ({"burst_loss": {"probability": 0.01}}, True),
+        ({"corrupt": 0.01}, True),
+        ({"duplicate": 0.01}, True),
+        ({"jitter_s": 0.005}, True),
+        ({"loss": 0.0, "jitter_s": 0.0}, False),
+        ({"delay_s": 0.02, "rate_bps": 1e6}, False),
+    ],
+)
+def test_a_trial_has_no_copies_only_where_the_link_draws(condition: dict[str, Any], drawn: bool) -> None:
+    spec = {"link": {"threat": "it", **condition}, "flows": [{"app": "safety"}]}
+    assert (_trial(2 * S + WAY_NS, spec=spec).identity is None) == drawn
+
+
+def test_what_links_do_by_chance_are_conditions_that_they_have() -> None:
+    assert {field.name for field in fields(LinkConditions)} >= set(_BY_CHANCE)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +172,8 @@ def test_a_copy_is_alike_to_the_nanosecond_unless_something_is_drawn() -> None:
         (BY_COUNT, {"action": "alter", "bits": 1, "within": "message"}, True),
         (BY_COUNT, {"action": "alter", "at_bit": 3, "within": "message"}, False),
         ({**BY_COUNT, "probability": 0.5}, {"action": "drop"}, True),
+        (BY_COUNT, {"action": "delay", "delay_s": 2.0}, False),
+        (BY_COUNT, {"action": "delay", "delay_s": 2.0, "jitter_s": 0.1}, True),
     ],
 )
 def test_a_trial_has_no_copies_only_where_its_rule_draws(

@@ -26,7 +26,7 @@ from gauntlet.evidence_pack.requirement import requirement, row_of
         ("quic-quinn", {"client_auth": True}, "quic-mutual"),
         ("quic-quinn", {"datagrams": True}, None),
         ("restp", {"profile": "file_arq"}, "restp"),
-        ("restp", {"profile": "file_arq", "crc": False}, None),
+        ("restp", {"profile": "file_arq", "crc": False}, "restp-no-crc"),
         ("restp", {"profile": "file_arq", "protection": "protected"}, "restp-protected"),
         ("restp", {"profile": "voice"}, None),
     ],

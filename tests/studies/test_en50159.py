@@ -11,23 +11,35 @@ from typing import Any
 import pytest
 
 from gauntlet.defences import data
-from gauntlet.evidence.verdict import INVALID, NOT_NOTICED, SIGNALLED, UNDISTURBED
+from gauntlet.evidence.verdict import (
+    DROPPED,
+    INVALID,
+    LATE,
+    NOT_NOTICED,
+    PREVENTED,
+    SIGNALLED,
+    UNDETECTED,
+    UNDISTURBED,
+)
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
 from gauntlet.experiment.threats import NONE
 from gauntlet.studies import ledger, studies
 from gauntlet.studies.model import Experiment
+from gauntlet.studies.rules.unnoticed import interval
 from gauntlet.studies.summary import Summary
-from gauntlet.studies.tried import acts_of, tried
+from gauntlet.studies.tried import acts_of, cells, tried
 
 STUDY = studies()["en50159"]
 FEWEST = 1000
 """Trials that a cell has to have though two of its runs say nothing."""
 TRIED = [it for it in data.default().protocols if it.tried_as]
-NOT_FORGED = frozenset({"sctp", "sctp-tls", "restp", "restp-protected", "rasta", "rasta-tls"})
+NOT_FORGED = frozenset({"sctp", "sctp-tls", "restp", "restp-no-crc", "restp-protected", "rasta", "rasta-tls"})
 """Over these the node makes no packet that a receiver would look at."""
-PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "en50159.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "studies" / "en50159.md").read_text(encoding="utf-8")
+ON_PAPER = (DOCS / "en50159.md").read_text(encoding="utf-8")
 TRANSPORTS = {
     "UDP": "udp", "TCP": "tcp-cubic", "TLS over TCP": "tls-cubic", "SCTP": "sctp",
     "TLS over SCTP": "tls-sctp", "QUIC": "quic-quinn-cubic",
@@ -117,7 +129,8 @@ def asked(flow: FlowSpec) -> tuple[bool, bool]:
 
 def test_every_cell_has_a_thousand_trials_though_two_runs_say_nothing() -> None:
     fewest = {key: count for key, count in trials().items() if key[1] != NONE}
-    assert len(fewest) == 292 + 128
+    assert len(fewest) == 292 + 128 + 18
+    assert f"on or off): {len(fewest)} of them." in PAGE
     largest = max(sessions(spec) for experiment in STUDY.experiments for spec in runs(experiment.name))
     assert min(fewest.values()) - 2 * largest >= FEWEST
 
@@ -144,6 +157,19 @@ def test_a_protocol_that_is_tried_has_every_threat_that_can_be_made(protocol: da
 def test_acts_that_stand_beside_the_cells_are_those_that_are_played() -> None:
     played = {act for _, act, *_ in trials()} - {NONE}
     assert {act for threat in data.default().threats for act in acts_of(threat.id)} == played
+
+
+def test_of_early_data_the_first_message_is_meant_and_when_it_goes_is_drawn() -> None:
+    starts, numbers = [], set()
+    for spec in runs("quic-0rtt"):
+        if (spec.link.threat, spec.factors["freshness"]) != ("deletion", False):
+            continue
+        plan = plan_run(spec)
+        starts += [flow["start_s"] for flow in plan["flows"]]
+        numbers |= {rule["match"]["nth"] for rule in plan["in_path"][0]["rules"]}
+    assert len(set(starts)) == len(starts) == 1050
+    assert numbers == {1}
+    assert "of `quic-0rtt` the first message is always meant" in PAGE
 
 
 def test_trials_of_a_cell_are_drawn_apart() -> None:
@@ -176,7 +202,7 @@ def test_an_experiment_is_told_by_its_name_from_those_of_other_rows(experiment: 
 
 def test_beside_a_cell_stand_trials_that_were_played_and_no_others() -> None:
     there = {(row["protocol"], "both-sides" in name, "0rtt" in name) for name, row in played()}
-    told = {protocol for protocol, _ in tried(data.default(), STUDY.summary)}
+    told = {protocol for protocol, _ in tried(cells(data.default(), STUDY.summary))}
     assert told == {it.id for it in TRIED if (it.tried_as, it.both_sides, it.early_data) in there}
 
 
@@ -194,9 +220,9 @@ def _measured(decide: dict[str, Any]) -> set[str]:
     return {json.dumps({key: it for key, it in decide.items() if key not in ("at_least", "at_most")})}
 
 
-def _table(heading: str) -> list[list[str]]:
-    """The cells of the page's table with this heading, line by line."""
-    lines = iter(PAGE.splitlines())
+def _table(heading: str, page: str = PAGE) -> list[list[str]]:
+    """The cells of a page's table with this heading, line by line."""
+    lines = iter(page.splitlines())
     found = [next(line for line in lines if line.startswith(heading))]
     for line in lines:
         if not line.startswith("|"):
@@ -209,8 +235,8 @@ def test_the_page_counts_what_transports_let_through() -> None:
     (_, *columns), _, *rows = _table("| unnoticed |")
     assert columns == list(TRANSPORTS)
     assert [name for name, *_ in rows] == list(UNNOTICED)
-    for name, *cells in rows:
-        for column, said in zip(columns, cells, strict=True):
+    for name, *said_of in rows:
+        for column, said in zip(columns, said_of, strict=True):
             for experiment, act, harm in UNNOTICED[name]:
                 every = came_to(experiment, TRANSPORTS[column], act)
                 through = counted(row for row in every if let_through(row, harm))
@@ -220,11 +246,183 @@ def test_the_page_counts_what_transports_let_through() -> None:
                     assert said == (words if every else "–"), (name, column, act)
 
 
+Where = tuple[str, str, str]
+"""Experiment, protocol and act."""
+RASTA, RASTA_TLS = ("threats", "rasta"), ("both-sides", "rasta-tls")
+NO_CRC = ("restp-no-crc", "restp-file-no-crc")
+SCTP_TLS: Where = ("threats", "tls-sctp", "corruption-repaired")
+COUNTS: list[tuple[str, list[tuple[Where, dict[str, Any]]]]] = [
+    ("Of one of the 20 the application's check of form told, so over TCP `gauntlet assess` counts {}",
+     [(("threats", "tcp-cubic", "corruption-two-bits"), {"verdict": UNDETECTED})]),
+    ("In records of TLS, with other draws, {} and {} had passed TCP's sum, of RaSTA over TLS {},",
+     [((name, protocol, "corruption-two-bits"), {"by": "transport"})
+      for name, protocol in (("both-sides", "tls-cubic"), ("threats", "tls-cubic"), RASTA_TLS)]),
+    ("{} of 1,050 messages of TLS over SCTP were missing and {} late, nobody told",
+     [(SCTP_TLS, {"verdict": DROPPED}), (SCTP_TLS, {"verdict": LATE})]),
+    ("T_max told of 2 s in {} of 1,050 trials", [((*RASTA_TLS, "delay"), {"by": "transport"})]),
+    ("(0 of {} unnoticed; 0 of {} in `threats`",
+     [(("rasta-delay", "rasta", "delay"), {"by": "transport"}), ((*RASTA, "delay"), {"by": "transport"})]),
+    ("and of 1 s (0 of {})", [(("rasta-delay", "rasta", "delay-short"), {"by": "transport"})]),
+    ("was acted on unnoticed in {} of 1,050 trials, as over SCTP and ResTP with CRC",
+     [(("forged-as-sender", "rasta", "masquerade-as-sender"), {"verdict": UNDETECTED})]),
+    ("ended it over TLS in {} of 1,050 trials, and over RaSTA over TLS in {};",
+     [(("threats", "tls-cubic", "corruption-repaired"), {"by": "transport"}),
+      ((*RASTA_TLS, "corruption-repaired"), {"by": "transport"})]),
+    ("{} of 1,050 were acted on unnoticed, and {} more only the application's check of form found",
+     [((*NO_CRC, "corruption-two-bits"), {"verdict": UNDETECTED}),
+      ((*NO_CRC, "corruption-two-bits"), {"by": "application"})]),
+    ("where the sum was made right {}, and {} more (of {} ResTP told, and {} came right all the same)",
+     [((*NO_CRC, "corruption-repaired"), of)
+      for of in (
+          {"verdict": UNDETECTED}, {"by": "application"}, {"by": "transport"}, {"verdict": PREVENTED}
+      )]),
+]  # fmt: skip
+"""By the page's words: what is counted, without freshness check."""
+
+
+@pytest.mark.parametrize(("words", "counts"), COUNTS, ids=[words for words, _ in COUNTS])
+def test_the_page_has_the_counts_of_the_summary(
+    words: str, counts: list[tuple[Where, dict[str, Any]]]
+) -> None:
+    numbers = [
+        counted(row for row in came_to(*where) if all(row[key] == it for key, it in of.items()))
+        for where, of in counts
+    ]
+    assert words.format(*(f"{number:,}" for number in numbers)) in PAGE
+
+
+def test_the_page_has_the_interval_of_two_bits() -> None:
+    rows = came_to("threats", "tcp-cubic", "corruption-two-bits")
+    passed = counted(row for row in rows if let_through(row, "changed"))
+    low, high = interval(passed, 1050, 0.05)
+    share = 100 * passed / 1050
+    assert f"It was {passed} ({share:.1f} % [{100 * low:.2f} to {100 * high:.2f}])" in PAGE
+
+
+def test_the_page_says_how_much_changed_content_the_senders_freshness_check_leaves() -> None:
+    left = {
+        counted(row for row in came_to("as-sender", protocol, "corruption-as-sender", freshness=True)
+                if row["verdict"] == UNDETECTED)
+        for protocol in ("tls-cubic", "tls-sctp", "quic-quinn-cubic", "restp-protected")
+    }  # fmt: skip
+    assert [f"of which {count} of 1,050 remain" in PAGE for count in left] == [True]
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        ("T_max told of 2 s in 1,050 of 1,050 trials, after {} s", [(*RASTA_TLS, "delay")]),
+        (
+            "there the gap told after {} s, as for a lost one",
+            [
+                (*RASTA, "delay"),
+                (*RASTA, "deletion"),
+                ("rasta-delay", "rasta", "delay"),
+                ("rasta-delay", "rasta", "delay-short"),
+            ],
+        ),
+        (
+            "it told loss, exchange and damage after {} to {} s and made them good",
+            [(*RASTA, act) for act in ("deletion", "re-sequencing", "corruption", "corruption-repaired")],
+        ),
+    ],
+)
+def test_the_page_has_the_times_of_the_summary(words: str, where: list[Where]) -> None:
+    told = {f"{row['told_after_s']:.1f}" for it in where for row in came_to(*it)}
+    assert words.format(*sorted(told)) in PAGE
+
+
 def test_the_page_says_that_nobody_gave_an_alarm_where_nothing_happened() -> None:
     control = [row for name, row in played() if name == "control"]
     assert {row["verdict"] for row in control} == {UNDISTURBED}
     assert {row["distinct"] for row in control} == {100}
     assert f"in all 100 sessions of each of {len(control)} cells of `control`" in PAGE
+
+
+def test_the_page_says_that_nobody_gave_an_alarm_in_a_thousand_sessions_either() -> None:
+    nothing: dict[str, list[dict[str, Any]]] = {}
+    for name, row in played():
+        if row["threat"] == NONE and name != "control":
+            nothing.setdefault(name, []).append(row)
+    every = [row for rows in nothing.values() for row in rows]
+    assert {row["verdict"] for row in every} == {UNDISTURBED}
+    assert {row["trials"] for row in every} == {1050}
+    assert {f"{300 / row['distinct']:.2f}" for row in every} == {"0.29"}
+    own = {"dtls", "quic-0rtt", "restp-no-crc"}
+    one, both = (nothing.pop(name) for name in ("control-thousand", "control-thousand-both-sides"))
+    assert {row["freshness"] for row in one + both} == {1}
+    assert f"in 1,050 sessions of each of {len(one)} transports" in PAGE
+    assert f"in as many of each of {len(both)} with certificates at both ends: nobody gave an alarm" in PAGE
+    assert nothing.keys() == own
+    assert all({row["freshness"] for row in rows} == {0, 1} for rows in nothing.values())
+
+
+def test_the_page_says_how_many_runs_are_trusted() -> None:
+    manifest = json.loads((STUDY.home / "summary" / "manifest.json").read_text())["experiments"]
+    planned, trusted = (sum(it[key] for it in manifest.values()) for key in ("planned", "trusted"))
+    every = sum(row["trials"] for _, row in played())
+    left_out = sum(row["trials"] for _, row in played() if row["verdict"] == INVALID)
+    assert f"{trusted:,} of {planned:,} runs are trusted" in PAGE
+    assert f"--full           # all: {planned:,} runs, {every:,} sessions" in PAGE
+    assert f"{planned - trusted} runs with {left_out} of the {every:,} sessions are not trusted" in PAGE
+
+
+DTLS = [(f"dtls{ends}", f"dtls{version}") for ends in ("", "-both-sides") for version in ("", "-12")]
+EARLY = [("quic-0rtt", "quic-quinn-cubic")]
+DAMAGED = ["corruption", "corruption-two-bits", "corruption-repaired"]
+ALIKE = [
+    ("DTLS", DTLS, [
+        ["repetition"], ["deletion"], ["insertion", "masquerade"], ["re-sequencing"], DAMAGED, ["delay"],
+        ["masquerade-as-sender"],
+    ]),
+    ("QUIC with 0-RTT", EARLY, [
+        ["repetition"], ["repetition-afterwards"], ["deletion", "re-sequencing", *DAMAGED],
+        ["insertion", "masquerade"], ["delay"],
+    ]),
+]  # fmt: skip
+"""By chapter: where it was played, and the acts of each row of the table."""
+
+
+@pytest.mark.parametrize(("chapter", "where", "acts"), ALIKE, ids=[chapter for chapter, *_ in ALIKE])
+def test_the_table_of_a_chapter_has_what_all_trials_of_a_cell_came_to(
+    chapter: str, where: list[tuple[str, str]], acts: list[list[str]]
+) -> None:
+    heading = {"DTLS": "| | without", "QUIC with 0-RTT": "| over quinn |"}[chapter]
+    _, _, *rows = _table(heading, ON_PAPER.split(f"\n## {chapter}\n")[1])
+    for (name, *said, _), those in zip(rows, acts, strict=True):
+        assert name.startswith(those[0].split("-")[0]) or those[0] == "re-sequencing"
+        for freshness, act, (experiment, protocol) in product((False, True), those, where):
+            cell = came_to(experiment, protocol, act, freshness=freshness)
+            if act.endswith("-as-sender") and experiment == "dtls-both-sides":
+                assert not cell
+                continue
+            (only,) = cell
+            assert only["trials"] == 1050
+            words = "signalled" if only["verdict"] == SIGNALLED else only["verdict"]
+            assert said[freshness].startswith(words), (name, act, protocol)
+
+
+def test_when_the_freshness_check_told_over_dtls_and_of_a_first_flight() -> None:
+    told = [
+        row
+        for where in DTLS
+        for act in ("deletion", "re-sequencing", *DAMAGED, "delay")
+        for row in came_to(*where, act, freshness=True)
+    ]
+    assert {f"{row['told_after_s']:.2f}" for row in told} == {"0.52"}
+    assert all(row["told_in_time"] == row["trials"] for row in told)
+    assert "The check told after 0.52 s and in time" in ON_PAPER
+    (forged, _) = (row for where in DTLS for row in came_to(*where, "masquerade-as-sender", freshness=True))
+    assert forged["accepted_before"]
+    left = {
+        counted(row for row in came_to("dtls", version, "corruption-as-sender", freshness=True)
+                if row["verdict"] == UNDETECTED)
+        for version in ("dtls", "dtls-12")
+    }  # fmt: skip
+    assert [f"of changed content {count} of 1,050 went unnoticed" in ON_PAPER for count in left] == [True]
+    (late,) = came_to(*EARLY[0], "delay", freshness=True)
+    assert late["told_in_time"] == 0
+    assert f"signalled after {late['told_after_s']:.2f} s, never in time" in ON_PAPER
 
 
 def test_the_page_says_how_many_findings_the_claims_are() -> None:

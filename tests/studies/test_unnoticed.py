@@ -1,57 +1,16 @@
-"""unnoticed: trials are counted, not repetitions; and trials stand beside the cells of assess."""
+"""unnoticed: trials are counted, not repetitions."""
 
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from gauntlet.defences import compare, data
 from gauntlet.errors import NotMeasured, UserError
 from gauntlet.studies.decide import Decision, Verdict
 from gauntlet.studies.rules import rule
 from gauntlet.studies.rules.unnoticed import interval
-from gauntlet.studies.summary import Part, Summary
-from gauntlet.studies.tried import tried
 from tests.studies import factory
-
-FACTORS = {"protocol": ["udp", "sctp"], "threat": ["deletion"], "freshness": [False, True]}
-
-
-def row(
-    verdict: str,
-    trials: int,
-    *,
-    distinct: int | None = None,
-    protocol: str = "sctp",
-    harms: str = "",
-    freshness: bool = False,
-) -> dict[str, Any]:
-    return {
-        "protocol": protocol,
-        "threat": "deletion",
-        "freshness": freshness,
-        "verdict": verdict,
-        "harms": harms,
-        "by": "",
-        "accepted_before": False,
-        "trials": trials,
-        "distinct": trials if distinct is None else distinct,
-        "told_after_s": None,
-    }
-
-
-def summary(*rows: dict[str, Any]) -> Summary:
-    return Summary("d00", {"threats": part(*rows)})
-
-
-def part(*rows: dict[str, Any]) -> Part:
-    manifest = {"factors": FACTORS, "labels": {}, "runs": 1}
-    tables = {
-        name: pa.table({"run": pa.array([], pa.string())})
-        for name in ("flows", "delays", "windows", "series")
-    }
-    return Part(manifest, {**tables, "trials": pa.Table.from_pylist(list(rows))})
+from tests.studies.counted import row, summary
 
 
 def decide(tmp_path: Path, *rows: dict[str, Any], **keys: Any) -> Decision:
@@ -80,11 +39,6 @@ def test_copies_of_a_trial_count_once(tmp_path: Path) -> None:
     found = decide(tmp_path, row("prevented", 1000, distinct=3), at_most=0.01)
     assert (found.verdict, found.n) == (Verdict.UNDECIDED, 3)
     assert "left out: 997 copies" in found.reason
-    summary(row("prevented", 1000, distinct=3)).write(tmp_path / "summary", {})
-    told = tried(data.default(), tmp_path / "summary")
-    assert told["sctp", "deletion"].startswith(
-        "without freshness check 0 of 3 trials unnoticed (at most 63.2"
-    )
 
 
 def test_a_summary_that_does_not_say_which_are_copies_is_not_used(tmp_path: Path) -> None:
@@ -125,19 +79,6 @@ def test_the_exact_interval_is_that_of_tables() -> None:
     assert interval(100, 100, 0.05) == (pytest.approx(0.9705, abs=1e-4), 1.0)
 
 
-def test_trials_stand_beside_the_cells_that_they_are_of(tmp_path: Path) -> None:
-    rows = row("prevented", 1000), row("undetected", 7, protocol="udp"), row("invalid", 2, protocol="udp")
-    summary(*rows).write(tmp_path / "summary", {})
-    known = data.default()
-    told = tried(known, tmp_path / "summary")
-    assert told["sctp", "deletion"] == "without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
-    assert told["udp", "deletion"] == "without freshness check 7 of 7 trials unnoticed"
-    assert set(told) == {("sctp", "deletion"), ("udp", "deletion")}
-    cells = {it.row: it.tried for it in compare.threats(known, known.protocol("udp"), told)}
-    assert cells["deletion"] == told["udp", "deletion"]
-    assert cells["delay"] == compare.NOT_TRIED
-
-
 @pytest.mark.parametrize(
     ("by", "before", "value"),
     [("application", False, 1.0), ("transport", True, 1.0), ("transport", False, 0.0)],
@@ -152,51 +93,11 @@ def test_a_transport_notices_what_it_tells_before_the_application_acts(
     assert found.verdict == (Verdict.NOT_REPRODUCED if value else Verdict.REPRODUCED)
 
 
-def test_what_was_acted_on_first_is_told_beside_a_cell(tmp_path: Path) -> None:
-    """Noticed afterwards is not prevented."""
-    late = {**row("detected and signalled", 400, freshness=True), "by": "application"}
-    summary({**late, "trials": 100, "distinct": 100}, {**late, "accepted_before": True}).write(
-        tmp_path / "summary", {}
-    )
-    assert tried(data.default(), tmp_path / "summary")["sctp", "deletion"] == (
-        "with freshness check 0 of 500 trials unnoticed (at most 0.597 %), "
-        "acted on before anybody was told in 400"
-    )
-
-
-def test_trials_of_two_experiments_are_not_added_up(tmp_path: Path) -> None:
-    """One registered seed draws both, so a trial of the second may be one of the first again."""
-    both = {"threats": part(row("prevented", 1000)), "more": part(row("prevented", 400))}
-    Summary("d00", both).write(tmp_path / "summary", {})
-    assert tried(data.default(), tmp_path / "summary")["sctp", "deletion"] == (
-        "without freshness check 0 of 400 trials unnoticed (at most 0.746 %); "
-        "in another experiment without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
-    )
-
-
-def test_certificates_at_both_ends_are_another_protocol(tmp_path: Path) -> None:
-    """Trials of an experiment with them stand beside its cells alone, and the others not beside these."""
-    experiments = {
-        "both-sides": part(row("prevented", 400, protocol="tls-cubic")),
-        "threats": part(row("undetected", 300, protocol="tls-cubic")),
-    }
-    Summary("d00", experiments).write(tmp_path / "summary", {})
-    assert tried(data.default(), tmp_path / "summary") == {
-        ("tcp-mtls", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
-        ("tcp-tls", "deletion"): "without freshness check 300 of 300 trials unnoticed",
-    }
-
-
-def test_early_data_are_another_protocol(tmp_path: Path) -> None:
-    """Their trials stand beside the row of QUIC with 0-RTT, those of no early data beside that of QUIC."""
-    over_quic = row("prevented", 400, protocol="quic-quinn-cubic")
-    afterwards = {**over_quic, "threat": "repetition-afterwards", "verdict": "undetected", "distinct": 3}
-    experiments = {"quic-0rtt": part(over_quic, afterwards), "threats": part({**over_quic, "distinct": 300})}
-    Summary("d00", experiments).write(tmp_path / "summary", {})
-    assert tried(data.default(), tmp_path / "summary") == {
-        ("quic", "deletion"): "without freshness check 0 of 300 trials unnoticed (at most 0.994 %)",
-        ("quic-0rtt", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
-        ("quic-0rtt", "repetition"): (
-            "once the session was over without freshness check 3 of 3 trials unnoticed"
-        ),
-    }
+def test_what_the_application_refused_was_let_through_whichever_harm_is_asked(tmp_path: Path) -> None:
+    """It refused the changed message by its form, so it suffered no change: the message is missing."""
+    refused = {**row("detected and signalled", 400, harms="missing"), "by": "application"}
+    asked = {"harms": ["changed"], "at_most": 0.01}
+    assert decide(tmp_path, refused, **asked).value == 0.0
+    assert decide(tmp_path, refused, **asked, noticed_by="transport").value == 1.0
+    told = {**refused, "by": "transport"}
+    assert decide(tmp_path, told, **asked, noticed_by="transport").value == 0.0

@@ -230,4 +230,51 @@ mod tests {
         let wanted = "| not reached: left behind in 1 of 1 cells | reached: left behind in 0 of 1 cells |";
         assert!(text.contains(wanted), "{text}");
     }
+
+    #[test]
+    fn a_table_of_transfers_has_the_fastest_in_bold_and_a_dash_for_who_never_arrives() {
+        let grid = Grid::registered();
+        let cells = grid.cells();
+        let later = cells.iter().find(|cell| cell.size_bytes != cells[0].size_bytes).unwrap();
+        let tries = |stack: &'static str, cell: Cell, seconds: [Option<f64>; 3]| {
+            (1..).zip(seconds).map(move |(seed, seconds)| Transfer {
+                stack: stack.into(),
+                cell,
+                seed,
+                seconds,
+            })
+        };
+        let mut all = Vec::new();
+        all.extend(tries("never", cells[0], [None, None, None]));
+        all.extend(tries("often", cells[0], [Some(0.5), Some(2.25), None]));
+        all.extend(tries("quick", cells[0], [Some(2.0), Some(0.25), Some(1.5)]));
+        all.extend(tries("never", *later, [Some(1.0), Some(1.0), Some(1.0)]));
+        let text = transfer_tables(&results(&all));
+        let Line { loss_percent, burst_packets, rtt_ms } = cells[0].line;
+        let row = format!(
+            "| {loss_percent} % | {burst_packets} | {rtt_ms} ms | – (0/3) | 2.25 (2/3) | **1.50** |\n"
+        );
+        let head = "| loss | burst | RTT | never | often | quick |\n|---|---|---|---|---|---|\n";
+        let (first, second) = text.split_once(&row).unwrap_or_else(|| panic!("{row}{text}"));
+        assert!(first.contains(&format!("### {} kB\n\n{head}", cells[0].size_bytes / 1000)), "{text}");
+        assert!(second.contains(&format!("### {} kB\n\n{head}", later.size_bytes / 1000)), "{text}");
+        assert!(second.ends_with(" ms | **1.00** | | |\n"), "who took no part: {text}");
+    }
+
+    #[test]
+    fn a_table_of_messages_has_a_dash_and_the_share_where_too_many_never_arrived() {
+        let lines = Grid::registered().lines();
+        let flow = |stack: &str, line, arrived| {
+            let delays_s =
+                (1..=100).map(|ms| if ms <= arrived { f64::from(ms) / 1e3 } else { f64::INFINITY });
+            Flow::of(stack, line, delays_s.collect())
+        };
+        let flows = [flow("udp", lines[1], 98), flow("kcp", lines[0], 100), flow("udp", lines[0], 99)];
+        let text = message_table(&flows);
+        let name =
+            |line: Line| format!("| {} % | {} | {} ms |", line.loss_percent, line.burst_packets, line.rtt_ms);
+        let rows = format!("{} 99 | 99 |\n{} | – (98.0 %) |\n", name(lines[0]), name(lines[1]));
+        let head = "| loss | burst | RTT | kcp | udp |\n|---|---|---|---|---|\n";
+        assert!(text.ends_with(&format!("{head}{rows}")), "{rows}{text}");
+    }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use thiserror::Error;
 
 /// Why a message was not taken.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
     /// The send buffer is full; the message comes back.

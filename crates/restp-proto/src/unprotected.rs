@@ -32,6 +32,7 @@ impl Keys {
 
 /// What a message of the handshake led to.
 #[derive(Debug)]
+#[expect(dead_code, reason = "no handshake leads to anything in this build")]
 pub(crate) enum Advance {
     /// It was taken.
     Good,

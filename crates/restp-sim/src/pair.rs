@@ -252,15 +252,19 @@ impl Pair {
         let mut pieces = self.pieces(conn, &sent);
         let mut received = Vec::new();
         let (client, server) = (self.client, self.server);
-        let (mut ends, mut accepted) = ([None, None], None);
+        let (mut ends, mut accepted, mut refused) = ([None, None], None, None);
         while ends.contains(&None) && self.net.next_event().is_some_and(|at| at <= start + limit) {
             while let Some(piece) = pieces.pop_front() {
-                if let Err(error) = self.send(client, conn, piece) {
-                    if let SendError::Full(piece) = error {
-                        pieces.push_front(piece);
+                match self.send(client, conn, piece) {
+                    Ok(()) => continue,
+                    Err(SendError::Full(piece)) => pieces.push_front(piece),
+                    Err(error) => {
+                        // What follows would be out of its place.
+                        refused = Some(error);
+                        pieces.clear();
                     }
-                    break;
                 }
+                break;
             }
             if pieces.is_empty() {
                 self.net.with(client, |host, now| host.endpoint.close(now, conn));
@@ -282,7 +286,7 @@ impl Pair {
         if received == sent {
             Ok(Transferred { bytes: received, took: self.net.now() - start })
         } else {
-            Err(Incomplete { sent_bytes: size_bytes, received, ends })
+            Err(Incomplete { sent_bytes: size_bytes, received, ends, refused })
         }
     }
 
@@ -331,6 +335,8 @@ pub struct Incomplete {
     pub received: Vec<u8>,
     /// Why client and server ended; `None` for an end that had not when time was up.
     pub ends: [Option<CloseReason>; 2],
+    /// Why the client's connection did not take a part of it; nothing was sent after that.
+    pub refused: Option<SendError>,
 }
 
 impl std::fmt::Debug for Incomplete {
@@ -351,6 +357,9 @@ impl std::fmt::Display for Incomplete {
                 Some(reason) => write!(f, "; the {name}'s connection was {reason}")?,
                 None => write!(f, "; the {name} had not ended when time was up")?,
             }
+        }
+        if let Some(refused) = &self.refused {
+            write!(f, "; {refused}")?;
         }
         Ok(())
     }
@@ -383,6 +392,14 @@ mod tests {
             text.starts_with("200000 bytes were sent and") && text.contains("when time was up"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_transfer_that_the_connection_refuses_says_why() {
+        let mut pair = Pair::new(3, &Profile::file_arq().with_streams(), &LinkConfig::ideal(Duration::ZERO));
+        let error = pair.transfer(1000, Duration::from_secs(5)).unwrap_err();
+        assert_eq!(error.refused, Some(SendError::Streams), "{error}");
+        assert!(error.to_string().contains("; the connection carries streams"), "{error}");
     }
 
     #[test]

@@ -34,11 +34,11 @@ pub use records::Records;
 pub use streams::{IncomingStream, RecvStream, SendStream};
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use bytes::Bytes;
-use restp_proto::{CloseReason, Message, SendOptions};
+use restp_proto::{CloseReason, EventKind, Message, PathId, SendOptions};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::datagram::Peer;
@@ -119,7 +119,8 @@ impl Endpoint {
     /// # Errors
     /// As [`crate::Endpoint::datagrams`].
     pub fn datagrams(&self, port: u16, services: impl Services) -> Result<DatagramPort, Error> {
-        Ok(DatagramPort { inner: self.inner.datagrams(port, services)?, read_timeout: None })
+        let inner = self.inner.datagrams(port, services)?;
+        Ok(DatagramPort { inner, read_timeout: None, write_timeout: None })
     }
 
     /// Opens a connection and waits until it stands; see [`crate::Endpoint::connect`].
@@ -187,7 +188,7 @@ impl Endpoint {
         wait_within(limit, self.inner.idle())
     }
 
-    /// Everything that never waits: statistics and the like.
+    /// Everything that never waits and has no call here: statistics and the like.
     #[must_use]
     pub fn as_async(&self) -> &crate::Endpoint {
         &self.inner
@@ -245,7 +246,8 @@ impl Connection {
         wait_within(self.read_timeout, self.inner.established())
     }
 
-    /// Longest wait of `recv`, `accept_stream`, `established`, `closed` and `finish`; `None`, the default, waits for ever.
+    /// Longest wait of `recv`, `accept_stream`, `established`, `next_event`, `open_path`, `closed` and `finish`; `None`, the
+    /// default, waits for ever.
     pub fn set_read_timeout(&mut self, limit: Option<Duration>) {
         self.read_timeout = limit;
     }
@@ -311,6 +313,23 @@ impl Connection {
         wait_within(self.read_timeout, self.inner.finish())
     }
 
+    /// The next event; see [`crate::Connection::next_event`].
+    ///
+    /// # Errors
+    /// As [`crate::Connection::next_event`], or [`Error::TimedOut`].
+    pub fn next_event(&self) -> Result<Option<EventKind>, Error> {
+        wait_within(self.read_timeout, self.inner.next_event())
+    }
+
+    /// Opens a further path; see [`crate::Connection::open_path`]. What never waits of paths is with
+    /// [`Connection::as_async`].
+    ///
+    /// # Errors
+    /// As [`crate::Connection::open_path`], or [`Error::TimedOut`].
+    pub fn open_path(&self, local: IpAddr, remote: SocketAddr, backup: bool) -> Result<PathId, Error> {
+        wait_within(self.read_timeout, self.inner.open_path(local, remote, backup))
+    }
+
     /// This connection as a byte stream with `Read` and `Write`.
     ///
     /// # Errors
@@ -327,7 +346,7 @@ impl Connection {
         self.inner.peer_public_key()
     }
 
-    /// Everything else that never waits: statistics, paths, knobs and dials.
+    /// Everything that never waits and has no call here: statistics, paths, knobs and dials.
     #[must_use]
     pub fn as_async(&self) -> &crate::Connection {
         &self.inner
@@ -382,6 +401,7 @@ impl io::Write for Stream {
 pub struct DatagramPort {
     inner: crate::DatagramPort,
     read_timeout: Option<Duration>,
+    write_timeout: Option<Duration>,
 }
 
 impl DatagramPort {
@@ -402,12 +422,17 @@ impl DatagramPort {
         self.read_timeout = limit;
     }
 
+    /// Longest wait of `send_to` while many messages have not left yet; `None`, the default, waits for ever.
+    pub fn set_write_timeout(&mut self, limit: Option<Duration>) {
+        self.write_timeout = limit;
+    }
+
     /// Sends one message without any promise.
     ///
     /// # Errors
-    /// As [`crate::DatagramPort::send_to`].
+    /// As [`crate::DatagramPort::send_to`], or [`Error::TimedOut`].
     pub fn send_to(&self, payload: impl Into<Bytes>, peer: Peer) -> Result<(), Error> {
-        wait_within(None, self.inner.send_to(payload, peer))
+        wait_within(self.write_timeout, self.inner.send_to(payload, peer))
     }
 
     /// The next message and who sent it.

@@ -2,7 +2,6 @@
 
 mod paths;
 
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,6 +16,7 @@ use restp_proto::{
 
 use crate::error::Error;
 use crate::state::{Hold, Slot, State};
+use crate::waiters::{Seat, seated};
 
 /// A connection. Clones are handles of the same one, for instance to send and receive in different tasks.
 ///
@@ -84,7 +84,7 @@ impl Connection {
     /// # Errors
     /// [`Error::NotListening`] or [`Error::Refused`] if the peer refused, [`Error::Closed`] if it did not answer.
     pub async fn established(&self) -> Result<(), Error> {
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             self.with(|state, _, id| {
                 state.check_running()?;
                 let slot = slot(state, id)?;
@@ -101,7 +101,7 @@ impl Connection {
                         (reason, _) => Error::Closed(reason),
                     }));
                 }
-                slot.watchers.add(cx.waker());
+                slot.watchers.add(seat, cx.waker());
                 Poll::Pending
             })
         })
@@ -125,7 +125,7 @@ impl Connection {
     /// As [`Connection::send`].
     pub async fn send_with(&self, payload: impl Into<Bytes>, options: SendOptions) -> Result<(), Error> {
         let mut payload = Some(payload.into());
-        poll_fn(|cx| self.poll_send(cx, &mut payload, options)).await
+        seated(|cx, seat| self.poll_send(cx, seat, &mut payload, options)).await
     }
 
     /// Sends without waiting.
@@ -146,6 +146,7 @@ impl Connection {
     pub(crate) fn poll_send(
         &self,
         cx: &mut Context<'_>,
+        seat: &mut Seat,
         payload: &mut Option<Bytes>,
         options: SendOptions,
     ) -> Poll<Result<(), Error>> {
@@ -159,7 +160,7 @@ impl Connection {
                 }
                 Err(SendError::Full(message)) => {
                     *payload = Some(message);
-                    slot(state, id)?.writers.add(cx.waker());
+                    slot(state, id)?.writers.add(seat, cx.waker());
                     Poll::Pending
                 }
                 Err(error) => Poll::Ready(Err(explain_closed(state, id, error))),
@@ -174,7 +175,7 @@ impl Connection {
     /// # Errors
     /// [`Error::Closed`] if the connection ended in another way.
     pub async fn recv(&self) -> Result<Option<Message>, Error> {
-        poll_fn(|cx| self.poll_recv(cx)).await
+        seated(|cx, seat| self.poll_recv(cx, seat)).await
     }
 
     /// Takes up to `limit` messages that are there, at least one, and appends them to `messages`; cheaper than one by one.
@@ -208,7 +209,11 @@ impl Connection {
         })
     }
 
-    pub(crate) fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Message>, Error>> {
+    pub(crate) fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        seat: &mut Seat,
+    ) -> Poll<Result<Option<Message>, Error>> {
         self.with(|state, now, id| {
             state.check_running()?;
             let message = state.proto.recv(now, id);
@@ -223,7 +228,7 @@ impl Connection {
                 Some(ended) if ended.reason == CloseReason::Graceful => Poll::Ready(Ok(None)),
                 Some(ended) => Poll::Ready(Err(Error::Closed(ended.reason))),
                 None => {
-                    slot.readers.add(cx.waker());
+                    slot.readers.add(seat, cx.waker());
                     Poll::Pending
                 }
             }
@@ -261,14 +266,14 @@ impl Connection {
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
     pub async fn closed(&self) -> Result<CloseReason, Error> {
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             self.with(|state, _, id| {
                 state.check_running()?;
                 let slot = slot(state, id)?;
                 if let Some(ended) = &slot.ended {
                     return Poll::Ready(Ok(ended.reason));
                 }
-                slot.watchers.add(cx.waker());
+                slot.watchers.add(seat, cx.waker());
                 Poll::Pending
             })
         })
@@ -296,7 +301,7 @@ impl Connection {
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
     pub async fn next_event(&self) -> Result<Option<EventKind>, Error> {
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             self.with(|state, _, id| {
                 state.check_running()?;
                 let slot = slot(state, id)?;
@@ -306,7 +311,7 @@ impl Connection {
                 if slot.ended.is_some() {
                     return Poll::Ready(Ok(None));
                 }
-                slot.watchers.add(cx.waker());
+                slot.watchers.add(seat, cx.waker());
                 Poll::Pending
             })
         })

@@ -1,6 +1,5 @@
 //! Messages without a connection.
 
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::task::Poll;
 
@@ -9,6 +8,7 @@ use restp_proto::{Datagram, PathAddr};
 
 use crate::error::Error;
 use crate::state::Hold;
+use crate::waiters::seated;
 
 /// Messages handed over but not sent, per endpoint, before `send_to` waits.
 const MAX_UNSENT: usize = 256;
@@ -62,11 +62,11 @@ impl DatagramPort {
         let path: PathAddr = self.hold.socket().lone_path_to(peer.addr)?;
         let datagram =
             Datagram { path, local_port: self.port, remote_port: peer.port, payload: payload.into() };
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             let mut state = self.hold.lock();
             state.check_running()?;
             if state.unsent_datagrams >= MAX_UNSENT {
-                state.flushers.add(cx.waker());
+                state.flushers.add(seat, cx.waker());
                 state.wake_driver();
                 return Poll::Pending;
             }
@@ -85,7 +85,7 @@ impl DatagramPort {
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
     pub async fn recv_from(&self) -> Result<(Bytes, Peer), Error> {
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             let mut state = self.hold.lock();
             state.check_running()?;
             let Some(inbox) = state.inboxes.get_mut(&self.port) else {
@@ -95,7 +95,7 @@ impl DatagramPort {
                 let peer = Peer { addr: datagram.path.remote, port: datagram.remote_port };
                 return Poll::Ready(Ok((datagram.payload, peer)));
             }
-            inbox.readers.add(cx.waker());
+            inbox.readers.add(seat, cx.waker());
             Poll::Pending
         })
         .await

@@ -1,6 +1,5 @@
 //! An endpoint: one socket, and all connections over it.
 
-use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,6 +25,7 @@ use crate::listener::Listener;
 use crate::services::Services;
 use crate::socket::{Socket, SocketOptions};
 use crate::state::{Backlog, Hold, Inbox, REPORTS_WANTED, Shared};
+use crate::waiters::seated;
 
 /// Inner ports of outgoing connections: the dynamic range of RFC 6335.
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -336,13 +336,13 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
     pub async fn idle(&self) -> Result<(), Error> {
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             let mut state = self.hold.lock();
             state.check_running()?;
             if state.open_connections() == 0 {
                 return Poll::Ready(Ok(()));
             }
-            state.idlers.add(cx.waker());
+            state.idlers.add(seat, cx.waker());
             Poll::Pending
         })
         .await

@@ -100,11 +100,17 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
-    /// True if the peer, not this program or its settings, ended the connection or never answered.
+    /// True if the peer or the network broke off what this program began: the peer refused, reset or did not understand a
+    /// connection or a stream, or is not heard any more. False for what this program did or was set to, for an end in
+    /// which both sides agree ([`CloseReason::Graceful`]), and for keys that do not fit
+    /// ([`CloseReason::Unauthenticated`]), which may be wrong on either side.
     #[must_use]
     pub fn is_peer(&self) -> bool {
         match self {
-            Self::Closed(reason) => *reason != CloseReason::Aborted,
+            Self::Closed(reason) => {
+                !matches!(reason, CloseReason::Aborted | CloseReason::Graceful | CloseReason::Unauthenticated)
+            }
+            Self::Stream(error) => matches!(error, StreamError::Reset(_) | StreamError::Stopped(_)),
             other => matches!(other, Self::Refused { .. } | Self::NotListening { .. }),
         }
     }
@@ -166,6 +172,29 @@ mod tests {
             text.starts_with("the profile cannot run: A coalesced byte stream has no boundaries"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn who_is_to_blame_is_the_peer_only_where_that_is_known() {
+        let addr = ([192, 0, 2, 1], 7).into();
+        for (error, peer) in [
+            (Error::Closed(CloseReason::Reset), true),
+            (Error::Closed(CloseReason::Application(4)), true),
+            (Error::Closed(CloseReason::TimedOut), true),
+            (Error::Closed(CloseReason::Violation), true),
+            (Error::Closed(CloseReason::Graceful), false),
+            (Error::Closed(CloseReason::Aborted), false),
+            (Error::Closed(CloseReason::Unauthenticated), false),
+            (Error::NotListening { addr, port: 7 }, true),
+            (Error::Refused { addr, port: 7 }, true),
+            (Error::Stream(StreamError::Reset(4)), true),
+            (Error::Stream(StreamError::Stopped(4)), true),
+            (Error::Stream(StreamError::Blocked), false),
+            (Error::Send(SendError::Empty), false),
+            (Error::TimedOut(std::time::Duration::ZERO), false),
+        ] {
+            assert_eq!(error.is_peer(), peer, "{error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! A port on which peers connect.
 
-use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use crate::clock::within;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::state::Hold;
+use crate::waiters::seated;
 
 /// Accepts connections on one inner port. Dropped, it accepts no more; accepted connections go on.
 pub struct Listener {
@@ -40,7 +40,7 @@ impl Listener {
     /// # Errors
     /// [`Error::Stopped`] if the socket failed.
     pub async fn accept(&self) -> Result<Connection, Error> {
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             let mut state = self.hold.lock();
             state.check_running()?;
             let Some(backlog) = state.listeners.get_mut(&self.port) else {
@@ -50,7 +50,7 @@ impl Listener {
                 drop(state);
                 return Poll::Ready(Ok(Connection::new(self.hold.clone(), id, path, None)));
             }
-            backlog.acceptors.add(cx.waker());
+            backlog.acceptors.add(seat, cx.waker());
             Poll::Pending
         })
         .await

@@ -6,7 +6,6 @@
 //! a flush and fit; those of one packet are lost, late or passed over together.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use restp_proto::profile::Framing;
@@ -14,6 +13,7 @@ use restp_proto::{Message, SendError, SendOptions};
 
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::waiters::seated;
 
 /// Octets of the length before each record, big-endian.
 const LENGTH_BYTES: usize = 4;
@@ -147,7 +147,8 @@ impl Records {
             if self.next.is_none() {
                 return Ok(());
             }
-            poll_fn(|cx| self.connection.poll_send(cx, &mut self.next, SendOptions::default())).await?;
+            seated(|cx, seat| self.connection.poll_send(cx, seat, &mut self.next, SendOptions::default()))
+                .await?;
         }
     }
 

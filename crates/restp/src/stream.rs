@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::waiters::Seat;
 
 /// Bytes that one write takes at most, so that a full send buffer costs no large copy.
 const WRITE_BYTES: usize = 64 << 10;
@@ -23,6 +24,8 @@ pub struct Stream {
     connection: Connection,
     /// What the reader had no room for.
     rest: Bytes,
+    reading: Seat,
+    writing: Seat,
 }
 
 impl std::fmt::Debug for Stream {
@@ -48,7 +51,7 @@ impl Connection {
 
 impl Stream {
     pub(crate) fn new(connection: Connection) -> Self {
-        Self { connection, rest: Bytes::new() }
+        Self { connection, rest: Bytes::new(), reading: Seat::default(), writing: Seat::default() }
     }
 
     /// The connection below.
@@ -64,9 +67,10 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.rest.is_empty() {
-            match ready!(self.connection.poll_recv(cx))? {
-                Some(message) => self.rest = message.payload,
+        let stream = &mut *self;
+        if stream.rest.is_empty() {
+            match ready!(stream.connection.poll_recv(cx, &mut stream.reading))? {
+                Some(message) => stream.rest = message.payload,
                 None => return Poll::Ready(Ok(())),
             }
         }
@@ -88,13 +92,14 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
         }
         let length = bytes.len().min(WRITE_BYTES);
         let mut piece = Some(Bytes::copy_from_slice(&bytes[..length]));
-        ready!(self.connection.poll_send(cx, &mut piece, SendOptions::default()))?;
+        let stream = &mut *self;
+        ready!(stream.connection.poll_send(cx, &mut stream.writing, &mut piece, SendOptions::default()))?;
         Poll::Ready(Ok(length))
     }
 

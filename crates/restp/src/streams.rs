@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::state::State;
-use crate::waiters::StreamWaiters;
+use crate::waiters::{Seat, StreamWaiters, Waiters, seated};
 
 /// Bytes that one write takes at most.
 const WRITE_BYTES: usize = 64 << 10;
@@ -36,8 +36,8 @@ impl Connection {
     /// # Errors
     /// [`Error::Stream`] if the connection carries no streams or was closed, [`Error::Closed`] if it ended.
     pub async fn open_stream(&self) -> Result<(SendStream, RecvStream), Error> {
-        let id = poll_fn(|cx| self.poll_open(cx, StreamKind::BothWays)).await?;
-        Ok((SendStream { connection: self.clone(), id }, RecvStream::new(self.clone(), id)))
+        let id = seated(|cx, seat| self.poll_open(cx, seat, StreamKind::BothWays)).await?;
+        Ok((SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id)))
     }
 
     /// Opens a stream on which only we send, as [`Connection::open_stream`] does.
@@ -45,16 +45,23 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open_stream`].
     pub async fn open_one_way_stream(&self) -> Result<SendStream, Error> {
-        let id = poll_fn(|cx| self.poll_open(cx, StreamKind::OneWay)).await?;
-        Ok(SendStream { connection: self.clone(), id })
+        let id = seated(|cx, seat| self.poll_open(cx, seat, StreamKind::OneWay)).await?;
+        Ok(SendStream::new(self.clone(), id))
     }
 
-    fn poll_open(&self, cx: &mut Context<'_>, kind: StreamKind) -> Poll<Result<StreamId, Error>> {
+    fn poll_open(
+        &self,
+        cx: &mut Context<'_>,
+        seat: &mut Seat,
+        kind: StreamKind,
+    ) -> Poll<Result<StreamId, Error>> {
         self.with(|state, now, conn| {
             state.check_running()?;
             match state.proto.open_stream(now, conn, kind) {
                 Ok(id) => Poll::Ready(Ok(id)),
-                Err(StreamError::TooMany) => wait(state, conn, |waiters| waiters.openers.add(cx.waker())),
+                Err(StreamError::TooMany) => {
+                    wait(state, conn, |waiters| waiters.openers.add(seat, cx.waker()))
+                }
                 Err(error) => Poll::Ready(Err(explain(state, conn, error))),
             }
         })
@@ -65,14 +72,14 @@ impl Connection {
     /// # Errors
     /// [`Error::Closed`] if the connection ended in another way than by closing.
     pub async fn accept_stream(&self) -> Result<Option<IncomingStream>, Error> {
-        let id = poll_fn(|cx| self.poll_accept(cx)).await?;
+        let id = seated(|cx, seat| self.poll_accept(cx, seat)).await?;
         Ok(id.map(|id| IncomingStream {
-            send: (id.kind() == StreamKind::BothWays).then(|| SendStream { connection: self.clone(), id }),
+            send: (id.kind() == StreamKind::BothWays).then(|| SendStream::new(self.clone(), id)),
             recv: RecvStream::new(self.clone(), id),
         }))
     }
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<Result<Option<StreamId>, Error>> {
+    fn poll_accept(&self, cx: &mut Context<'_>, seat: &mut Seat) -> Poll<Result<Option<StreamId>, Error>> {
         self.with(|state, now, conn| {
             state.check_running()?;
             if let Some(id) = state.proto.accept_stream(now, conn) {
@@ -81,7 +88,7 @@ impl Connection {
             match end_of(state, conn) {
                 Some(CloseReason::Graceful) => Poll::Ready(Ok(None)),
                 Some(reason) => Poll::Ready(Err(Error::Closed(reason))),
-                None => wait(state, conn, |waiters| waiters.acceptors.add(cx.waker())),
+                None => wait(state, conn, |waiters| waiters.acceptors.add(seat, cx.waker())),
             }
         })
     }
@@ -121,14 +128,50 @@ fn wait<T>(state: &mut State, conn: ConnId, add: impl FnOnce(&mut StreamWaiters)
     }
 }
 
+/// Nobody waits for a direction of a stream whose handle is dropped.
+fn forget_waiters(connection: &Connection, which: impl FnOnce(&mut StreamWaiters) -> Option<Waiters>) {
+    connection.with(|state, _, conn| {
+        if let Some(waiters) = state.slots.get_mut(&conn).and_then(|slot| slot.streams.as_mut()) {
+            which(waiters);
+        }
+    });
+}
+
+fn poll_send(
+    connection: &Connection,
+    id: StreamId,
+    cx: &mut Context<'_>,
+    seat: &mut Seat,
+    data: &mut Bytes,
+) -> Poll<Result<usize, Error>> {
+    connection.with(|state, now, conn| {
+        state.check_running()?;
+        match state.proto.write_stream(now, conn, id, data) {
+            Ok(count) => {
+                state.wake_driver();
+                Poll::Ready(Ok(count))
+            }
+            Err(StreamError::Blocked) => wait(state, conn, |waiters| {
+                waiters.writers.entry(id).or_default().add(seat, cx.waker());
+            }),
+            Err(error) => Poll::Ready(Err(explain(state, conn, error))),
+        }
+    })
+}
+
 /// Our direction of a stream. Dropped without more ado it ends after everything that was written.
 #[derive(Debug)]
 pub struct SendStream {
     connection: Connection,
     id: StreamId,
+    writing: Seat,
 }
 
 impl SendStream {
+    fn new(connection: Connection, id: StreamId) -> Self {
+        Self { connection, id, writing: Seat::default() }
+    }
+
     /// The number of the stream.
     #[must_use]
     pub fn id(&self) -> StreamId {
@@ -147,22 +190,6 @@ impl SendStream {
         })
     }
 
-    fn poll_send(&self, cx: &mut Context<'_>, data: &mut Bytes) -> Poll<Result<usize, Error>> {
-        self.connection.with(|state, now, conn| {
-            state.check_running()?;
-            match state.proto.write_stream(now, conn, self.id, data) {
-                Ok(count) => {
-                    state.wake_driver();
-                    Poll::Ready(Ok(count))
-                }
-                Err(StreamError::Blocked) => {
-                    wait(state, conn, |waiters| waiters.writers.entry(self.id).or_default().add(cx.waker()))
-                }
-                Err(error) => Poll::Ready(Err(explain(state, conn, error))),
-            }
-        })
-    }
-
     /// Sends all of `data`; waits while there is no room. If its future is dropped a part may have been taken.
     ///
     /// # Errors
@@ -171,7 +198,7 @@ impl SendStream {
     pub async fn send(&self, data: impl Into<Bytes>) -> Result<(), Error> {
         let mut data = data.into();
         while !data.is_empty() {
-            poll_fn(|cx| self.poll_send(cx, &mut data)).await?;
+            seated(|cx, seat| poll_send(&self.connection, self.id, cx, seat, &mut data)).await?;
         }
         Ok(())
     }
@@ -205,16 +232,18 @@ impl Drop for SendStream {
     fn drop(&mut self) {
         // It may have been ended before.
         let _ = self.finish();
+        forget_waiters(&self.connection, |waiters| waiters.writers.remove(&self.id));
     }
 }
 
 impl AsyncWrite for SendStream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
         }
         let mut data = Bytes::copy_from_slice(&bytes[..bytes.len().min(WRITE_BYTES)]);
-        Poll::Ready(Ok(ready!(self.poll_send(cx, &mut data))?))
+        let Self { connection, id, writing } = &mut *self;
+        Poll::Ready(Ok(ready!(poll_send(connection, *id, cx, writing, &mut data))?))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -237,11 +266,12 @@ pub struct RecvStream {
     id: StreamId,
     /// Its end, or a reset, was read.
     over: bool,
+    reading: Seat,
 }
 
 impl RecvStream {
     fn new(connection: Connection, id: StreamId) -> Self {
-        Self { connection, id, over: false }
+        Self { connection, id, over: false, reading: Seat::default() }
     }
 
     /// The number of the stream.
@@ -254,7 +284,7 @@ impl RecvStream {
         if self.over {
             return Poll::Ready(Ok(None));
         }
-        let id = self.id;
+        let (id, seat) = (self.id, &mut self.reading);
         let read = self.connection.with(|state, now, conn| {
             state.check_running()?;
             match state.proto.read_stream(now, conn, id, limit_bytes) {
@@ -265,9 +295,9 @@ impl RecvStream {
                 }
                 Err(StreamError::Blocked) => match end_of(state, conn) {
                     Some(reason) => Poll::Ready(Err(Error::Closed(reason))),
-                    None => {
-                        wait(state, conn, |waiters| waiters.readers.entry(id).or_default().add(cx.waker()))
-                    }
+                    None => wait(state, conn, |waiters| {
+                        waiters.readers.entry(id).or_default().add(seat, cx.waker())
+                    }),
                 },
                 Err(error) => Poll::Ready(Err(explain(state, conn, error))),
             }
@@ -318,6 +348,7 @@ impl Drop for RecvStream {
             // The connection may have ended.
             let _ = self.stop(0);
         }
+        forget_waiters(&self.connection, |waiters| waiters.readers.remove(&self.id));
     }
 }
 

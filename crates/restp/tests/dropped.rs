@@ -4,6 +4,7 @@ mod common;
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -237,4 +238,46 @@ async fn a_transfer_goes_on_while_its_endpoint_is_bound_anew() {
     };
     tokio::join!(common::transfer(outgoing, incoming, 24 << 20), moving);
     assert!(server.stats().rebindings > 0);
+}
+
+/// Polls `future` with a waker of its own and drops it: whether something still holds the waker.
+fn leaves_a_waker<T>(future: impl Future<Output = T>) -> bool {
+    struct Nobody;
+    impl std::task::Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+    let task = Arc::new(Nobody);
+    {
+        let waker = Waker::from(Arc::clone(&task));
+        assert!(pin!(future).poll(&mut Context::from_waker(&waker)).is_pending(), "it must wait");
+    }
+    Arc::strong_count(&task) > 1
+}
+
+#[tokio::test]
+async fn a_dropped_future_leaves_no_waker_behind() {
+    let ((client, outgoing), (_server, incoming)) = pair(&narrow()).await;
+    let (_busy, listener, _) = server(&narrow()).await;
+    let port = client.datagrams(9, Profile::datagram()).unwrap();
+    while begin(outgoing.send(content(1000))).is_some() {}
+    let left = [
+        leaves_a_waker(listener.accept()),
+        leaves_a_waker(client.idle()),
+        leaves_a_waker(port.recv_from()),
+        leaves_a_waker(outgoing.send(content(1000))),
+        leaves_a_waker(outgoing.recv()),
+        leaves_a_waker(outgoing.next_event()),
+        leaves_a_waker(outgoing.closed()),
+        leaves_a_waker(incoming.closed()),
+    ];
+    assert_eq!(left, [false; 8]);
+    let ((_client, outgoing), (_server, incoming)) = pair(&narrow().with_streams()).await;
+    let (stream, _answers) = outgoing.open_stream().await.unwrap();
+    while begin(stream.send(content(1000))).is_some() {}
+    let left = [
+        leaves_a_waker(stream.send(content(1000))),
+        leaves_a_waker(outgoing.accept_stream()),
+        leaves_a_waker(incoming.closed()),
+    ];
+    assert_eq!(left, [false; 3]);
 }

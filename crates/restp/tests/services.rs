@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use common::{HANGS, PORT, pair, transfer};
 use restp::profile::{Paths, Protection, Scheduler};
 use restp::protected::{Aead, Keys, Peers, PrivateKey};
-use restp::{CloseReason, Connection, Endpoint, Error, EventKind, Profile};
+use restp::{CloseReason, Connection, Endpoint, EndpointConfig, Error, EventKind, Profile};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -145,15 +145,25 @@ async fn paths_of_a_transfer(outgoing: &Connection, incoming: &Connection) -> us
 
 // R-PROT-10
 #[tokio::test]
-async fn a_wrong_key_is_refused() {
+async fn a_wrong_key_is_refused_and_takes_no_place() {
     let profile = protected(Profile::file_arq());
-    let bind = |key| Endpoint::builder().keys(Keys::shared([key; 32])).bind("127.0.0.1:0");
-    let (server, client) = tokio::try_join!(bind(1), bind(2)).unwrap();
-    let _listener = server.listen(PORT, &profile).unwrap();
-    let connecting = client.connect(server.local_addr(), PORT, &profile);
+    let builder = |key| Endpoint::builder().keys(Keys::shared([key; 32]));
+    // One place, so that whoever leaves something behind shuts out the next.
+    let config = EndpointConfig { max_connections: 1, max_half_open: 1, ..EndpointConfig::default() };
+    let server =
+        Endpoint::builder().config(config).keys(Keys::shared([1; 32])).bind("127.0.0.1:0").await.unwrap();
+    let listener = server.listen(PORT, &profile).unwrap();
+    let stranger = builder(2).bind("127.0.0.1:0").await.unwrap();
+    let connecting = stranger.connect(server.local_addr(), PORT, &profile);
     let error = timeout(HANGS, connecting).await.expect("it hangs").expect_err("the keys differ");
     assert!(matches!(error, Error::Closed(CloseReason::Unauthenticated)), "{error}");
-    assert_eq!(server.connections(), 0, "a stranger must leave nothing behind");
+    assert!(server.stats().unauthentic > 0, "{:?}", server.stats());
+    let friend = builder(1).bind("127.0.0.1:0").await.unwrap();
+    let connecting = friend.connect(server.local_addr(), PORT, &profile);
+    let outgoing = timeout(HANGS, connecting).await.expect("it hangs").expect("the place is free");
+    let incoming = timeout(HANGS, listener.accept()).await.expect("it hangs").unwrap();
+    assert_eq!(incoming.remote_addr(), friend.local_addr(), "and nobody else was accepted");
+    transfer(outgoing, incoming, 1000).await;
 }
 
 #[tokio::test]

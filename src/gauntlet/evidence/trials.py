@@ -19,7 +19,7 @@ A_TRIAL = (
     "A trial is one session in which one threat acts, or was to act; sessions of one run share its line."
 )
 """What is counted, for pages and reports."""
-_BY_CHANCE = ("loss", "burst_loss", "corrupt", "duplicate", "jitter_s")
+_BY_CHANCE = ("loss", "second_loss", "burst_loss", "corrupt", "duplicate", "jitter_s")
 """Conditions of a link under which packets have a fate of their own."""
 
 
@@ -180,7 +180,7 @@ def _draws(rule: Mapping[str, Any]) -> bool:
     bits = rule["do"]["action"] == "alter" and "at_bit" not in rule["do"]
     packet = rule["do"].get("packet")
     picked = isinstance(packet, dict) and packet.get("pick") == "random"
-    return bits or picked or "probability" in rule["match"]
+    return bits or picked or "probability" in rule["match"] or bool(rule["do"].get("jitter_s"))
 
 
 def trials(results: Results | Path) -> Iterator[Trial]:

@@ -81,12 +81,12 @@ _OF_SEALED = {
 
 
 def _of_restp(params: Mapping[str, Any]) -> str | None:
-    # The rows are about modes that send again, the one in the clear about those with the CRC.
+    # The rows are about modes that send again.
     if params.get("profile") in ("voice", "datagram"):
         return None
     if params.get("protection") == "protected":
         return "restp-protected"
-    return None if params.get("crc") is False else "restp"
+    return "restp-no-crc" if params.get("crc") is False else "restp"
 
 
 def _of_rasta(stack: str, params: Mapping[str, Any]) -> str | None:

@@ -281,6 +281,8 @@ _ALL = (
         reliable=False,
     ),
     _restp("file", "file", profile="file_arq"),
+    # In clear and unchecked but for what is below it: the sum of UDP, or over IP nothing.
+    _restp("file-no-crc", "file, no CRC", profile="file_arq", crc=False),
     _restp("file-bbr", "file BBR", profile="file_arq", congestion="bbr"),
     _restp("file-harq", "file HARQ", profile="file_harq"),
     _restp("web", "web", profile="web_opt"),

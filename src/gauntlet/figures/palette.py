@@ -63,6 +63,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "dtls": Drawn("#1B7837", "cross", _SOLID),
         "dtls-12": Drawn("#1B7837", "cross", _DASHED),
         "restp-file": Drawn("#000000", "triangle-up", _SOLID),
+        "restp-file-no-crc": Drawn("#7F3B08", "triangle-up", _DOTTED),
         "restp-file-bbr": Drawn("#A6761D", "triangle-up", _DASHED),
         "restp-file-harq": Drawn("#661100", "triangle-up", _DASH_DOT),
         "restp-web": Drawn("#6699CC", "triangle-up", _DOTTED),

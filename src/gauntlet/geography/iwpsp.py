@@ -14,8 +14,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from gauntlet.geography import one_by_one
 from gauntlet.geography.network import Network, Path
-from gauntlet.geography.separation import Separation
 from gauntlet.geography.wanted import Wanted
 
 _Tree = tuple[dict[str, float], dict[str, list[str]]]
@@ -23,29 +23,13 @@ _Tree = tuple[dict[str, float], dict[str, list[str]]]
 
 def paths(network: Network, source: str, target: str, wanted: Wanted) -> list[Path]:
     """As many of the wanted paths as the heuristic finds, the shortest first; none where no path leads."""
-    shortest = network.shortest(source, target)
-    if shortest is None:
-        return []
-    separation = Separation(network, source, target)
-    found = [shortest]
-    away_km = separation.of_links_km(shortest)
-    while len(found) < wanted.paths:
-        links_off = away_km >= wanted.apart_km
-        further = next(
-            (
-                path
-                for path in _by_waypoints(network, source, target, links_off)
-                if path not in found
-                and wanted.takes(network, shortest, path)
-                and all(links_off[network.links_of(path)])
-            ),
-            None,
-        )
-        if further is None:
-            break
-        found.append(further)
-        away_km = np.minimum(away_km, separation.of_links_km(further))
-    return found
+    return one_by_one.paths(
+        network,
+        source,
+        target,
+        wanted,
+        lambda away_km: _by_waypoints(network, source, target, away_km >= wanted.apart_km),
+    )
 
 
 def _by_waypoints(network: Network, source: str, target: str, links_off: NDArray[np.bool_]) -> Iterator[Path]:

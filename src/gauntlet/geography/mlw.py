@@ -5,10 +5,13 @@ each further one links weigh the more the closer they are to the paths that are 
 path by these weights. One search a path, and no second try.
 """
 
-import numpy as np
+from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
+from gauntlet.geography import one_by_one
 from gauntlet.geography.network import Network, Path
-from gauntlet.geography.separation import Separation
 from gauntlet.geography.wanted import Wanted
 
 PENALTY = 100.0
@@ -19,22 +22,11 @@ distance that is wanted.
 
 def paths(network: Network, source: str, target: str, wanted: Wanted) -> list[Path]:
     """As many of the wanted paths as the heuristic finds, the shortest first; none where no path leads."""
-    shortest = network.shortest(source, target)
-    if shortest is None:
-        return []
-    separation = Separation(network, source, target)
-    found = [shortest]
-    away_km = separation.of_links_km(shortest)
-    while len(found) < wanted.paths:
+
+    def by_weights(away_km: NDArray[np.float64]) -> Iterator[Path]:
         close = np.clip(1.0 - away_km / wanted.apart_km, 0.0, 1.0) if wanted.apart_km > 0 else away_km == 0.0
-        further = network.shortest(source, target, weights=network.lengths_km * (1.0 + PENALTY * close))
-        assert further is not None
-        if (
-            further in found
-            or not wanted.takes(network, shortest, further)
-            or away_km[network.links_of(further)].min() < wanted.apart_km
-        ):
-            break
-        found.append(further)
-        away_km = np.minimum(away_km, separation.of_links_km(further))
-    return found
+        path = network.shortest(source, target, weights=network.lengths_km * (1.0 + PENALTY * close))
+        assert path is not None
+        yield path
+
+    return one_by_one.paths(network, source, target, wanted, by_weights)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.evidence import is_new
+from gauntlet.evidence.in_time import in_time
 from gauntlet.evidence.trials import trials_of
 from gauntlet.evidence.verdict import INVALID
 from gauntlet.experiment.threats import APP
@@ -17,11 +18,13 @@ COLUMNS = ("verdict", "harms", "by", "accepted_before")
 
 
 def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
-    """The factors of a cell, `COLUMNS`, `trials` (how many), `distinct` (how many of them are no copies of
+    """The factors of a cell, `COLUMNS`, `trials` (how many), `told_in_time` (in how many of them the
+    first signal was in time; None where nobody was told), `distinct` (how many of them are no copies of
     another; none is counted of invalid ones) and `told_after_s` (the middle of the times from
     the threat's first act to the first signal). None where nobody sends safety messages.
     """
     counted: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    early: Counter[tuple[tuple[str, Any], ...]] = Counter()
     distinct: Counter[tuple[tuple[str, Any], ...]] = Counter()
     seen: dict[tuple[tuple[str, Any], ...], set[int]] = defaultdict(set)
     told: dict[tuple[tuple[str, Any], ...], list[float]] = defaultdict(list)
@@ -35,6 +38,7 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             came = (it.verdict, ", ".join(it.harms), it.by or "", it.accepted_before)
             key = tuple({**factors, **dict(zip(COLUMNS, came, strict=True))}.items())
             counted[key] += 1
+            early[key] += bool(in_time(trial))
             if it.verdict != INVALID:
                 # Copies of each other come to the same, so they are always in one row.
                 distinct[key] += is_new(trial.identity, seen[key])
@@ -46,6 +50,7 @@ def trialled(results: Results, wanted: set[str]) -> pa.Table | None:
             {
                 **dict(key),
                 "trials": count,
+                "told_in_time": early[key] if told[key] else None,
                 "distinct": distinct[key],
                 "told_after_s": float(np.median(told[key])) if told[key] else None,
             }

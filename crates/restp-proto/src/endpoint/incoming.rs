@@ -35,12 +35,13 @@ impl Endpoint {
         let stranger = Stranger { now, key, ecn, decoded: &decoded, datagram };
         if let Some((id, index)) = self.table.find(&key) {
             let conn = self.table.get(id);
-            if conn.is_some_and(|conn| conn.is_closed()) {
+            let ended = conn.is_some_and(|conn| conn.is_closed());
+            if ended && !begins_anew(header.flags) {
                 // What it still holds its application has yet to read; its peer asks the memory of it.
                 self.answer_lingering(&stranger);
                 return;
             }
-            if conn.is_some_and(|conn| conn.owns(index, &path)) {
+            if !ended && conn.is_some_and(|conn| conn.owns(index, &path)) {
                 self.deliver(now, (id, index), &path, ecn, &decoded, datagram);
                 return;
             }
@@ -337,6 +338,11 @@ impl Endpoint {
             conn.moved_path(&key.addr, packet).map(|index| (*id, index))
         })
     }
+}
+
+/// The flags of a packet with which a connection begins; where one has ended, another does.
+fn begins_anew(flags: Flags) -> bool {
+    flags.contains(Flags::SYN) && !flags.intersects(Flags::ACK | Flags::RST)
 }
 
 /// The header of an answer: the peer's, turned round.

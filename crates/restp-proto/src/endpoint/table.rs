@@ -14,7 +14,8 @@ use crate::path::PathAddr;
 use crate::time::Instant;
 
 /// Connections with the same pair of ports that can be found after their peer moved. A pair is shared only by peers
-/// at different addresses that chose the same port, so few are enough.
+/// at different addresses that chose the same port, so few are enough up to some 100,000 connections to a port.
+// R-ENCAP-3
 pub(super) const MOVABLE_PER_PORTS: usize = 16;
 
 /// Identity of a path on the wire: outer addresses and inner ports (answer K3).

@@ -281,7 +281,11 @@ mod tests {
 
     /// A packet without payload: 20 octets of header, which the AEAD does not look into, and the tag.
     fn sealed(end: &mut Traffic) -> (Protection, Vec<u8>) {
-        let protection = end.next_packet(0).unwrap();
+        sealed_on(end, 0)
+    }
+
+    fn sealed_on(end: &mut Traffic, subflow: u8) -> (Protection, Vec<u8>) {
+        let protection = end.next_packet(subflow).unwrap();
         let mut datagram = vec![0; 20 + TAG_BYTES];
         end.seal(&protection, &mut datagram, 20).unwrap();
         (protection, datagram)
@@ -306,6 +310,26 @@ mod tests {
         assert!(opens(&mut receiver, now + RTO * 2, &old[1]), "late, but not too late");
         assert!(!opens(&mut receiver, now + RTO * 3, &old[2]), "too late");
         assert!(receiver.previous.is_none(), "the key is forgotten");
+    }
+
+    // R-PROT-4, R-PROT-5
+    #[test]
+    fn one_change_of_keys_is_for_all_subflows_whichever_packet_comes_first() {
+        let (mut sender, mut receiver) = ends();
+        // All subflows count together, so that none of them alone is anywhere near the change.
+        sender.sent = PACKETS_PER_EPOCH - 3;
+        let packets: Vec<_> = [0, 1, 2, 2, 0, 1].map(|subflow| sealed_on(&mut sender, subflow)).into();
+        let told = |(protection, _): &(Protection, Vec<u8>)| {
+            (protection.epoch, protection.subflow, protection.packet_number)
+        };
+        let all: Vec<_> = packets.iter().map(told).collect();
+        assert_eq!(all, [(1, 0, 0), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 0, 1), (2, 1, 1)]);
+        // The slowest subflow is the first to change, and has its packet of the old key last.
+        for place in [5, 0, 2, 4, 1, 3] {
+            assert!(opens(&mut receiver, Instant::ZERO, &packets[place]), "{:?}", all[place]);
+        }
+        assert_eq!(receiver.receive.epoch, 2, "old packets do not turn it back, nor new ones further");
+        assert!(packets.iter().all(|packet| !opens(&mut receiver, Instant::ZERO, packet)), "each once");
     }
 
     // R-PROT-4

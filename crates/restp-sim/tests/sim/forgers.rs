@@ -45,29 +45,40 @@ fn newest_number(seen: &Seen) -> u32 {
     Wire::decode(&newest.data, None).unwrap().packet.sequence.number().expect("it is numbered")
 }
 
+/// The octets that arrive of three packets that a server sends and a link loses, where somebody forges `change` into the
+/// client's newest packet, knowing the number of the server's.
+fn came_of_three_lost(change: impl FnOnce(u32, &mut Wire<'_>)) -> usize {
+    let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
+    let (there, back) = pair.links[0];
+    let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    pair.net.add_rule(back, DropRule::first(3, has_payload));
+    for _ in 0..3 {
+        pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
+    }
+    pair.net.run_for(MS * 8);
+    let last = newest_number(&of_server);
+    pair.net.inject(forged(&of_client, |packet| change(last, packet)));
+    pair.net.run_for(Duration::from_secs(20));
+    pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum()
+}
+
+/// A report of these blocks.
+fn sack(blocks: Vec<[u8; 8]>) -> Report<'static> {
+    Report::Sack(SackBlocks::new(blocks.leak()))
+}
+
 // R-SEC-4
 #[test]
 fn only_what_was_sent_can_be_acknowledged() {
     // The first forgery shows that nothing but the number is wrong with the second.
     for (beyond, believed) in [(0, true), (1, false)] {
-        let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
-        let (there, back) = pair.links[0];
-        let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
-        let conn = pair.connect();
-        pair.net.run_for(MS * 200);
-        let accepted = pair.accepted().expect("the handshake succeeds");
-        pair.net.add_rule(back, DropRule::first(3, has_payload));
-        for _ in 0..3 {
-            pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
-        }
-        pair.net.run_for(MS * 8);
-        let next = newest_number(&of_server).wrapping_add(1);
-        pair.net.inject(forged(&of_client, |packet| {
+        let got = came_of_three_lost(|last, packet| {
             let Sequence::Arq(arq) = &mut packet.sequence else { panic!("{packet:?}") };
-            arq.acknowledgement = next.wrapping_add(beyond);
-        }));
-        pair.net.run_for(Duration::from_secs(20));
-        let got: usize = pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum();
+            arq.acknowledgement = last.wrapping_add(1).wrapping_add(beyond);
+        });
         assert_eq!(got, if believed { 0 } else { 3000 }, "{beyond} beyond what was sent");
     }
 }
@@ -77,24 +88,28 @@ fn only_what_was_sent_can_be_acknowledged() {
 fn a_report_of_what_was_never_sent_is_ignored() {
     // The first forgery shows that nothing but the right edge is wrong with the second.
     for (beyond, believed) in [(0, true), (1, false)] {
-        let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
-        let (there, back) = pair.links[0];
-        let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
-        let conn = pair.connect();
-        pair.net.run_for(MS * 200);
-        let accepted = pair.accepted().expect("the handshake succeeds");
-        pair.net.add_rule(back, DropRule::first(3, has_payload));
-        for _ in 0..3 {
-            pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
-        }
-        pair.net.run_for(MS * 8);
-        let last = newest_number(&of_server);
-        let block = SackBlock { left: last.wrapping_sub(1), right: last.wrapping_add(beyond) };
-        let blocks = vec![block.to_wire()].leak();
-        pair.net.inject(forged(&of_client, |packet| packet.report = Report::Sack(SackBlocks::new(blocks))));
-        pair.net.run_for(Duration::from_secs(20));
-        let got: usize = pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum();
+        let got = came_of_three_lost(|last, packet| {
+            let block = SackBlock { left: last.wrapping_sub(1), right: last.wrapping_add(beyond) };
+            packet.report = sack(vec![block.to_wire()]);
+        });
         assert_eq!(got, if believed { 1000 } else { 3000 }, "{beyond} beyond what was sent");
+    }
+}
+
+// R-ACK-7, R-ERR-1
+#[test]
+fn of_a_greedy_report_sixteen_blocks_are_looked_at() {
+    // The first report shows that nothing but the place is wrong with the block of the second.
+    for (place, believed) in [(15, true), (16, false)] {
+        let got = came_of_three_lost(|last, packet| {
+            // Each of a hundred blocks costs a walk over what it names. All but one name the last packet.
+            let block = |number| SackBlock { left: number, right: number }.to_wire();
+            let mut blocks = vec![block(last); 100];
+            blocks[place] = block(last.wrapping_sub(1));
+            packet.report = sack(blocks);
+        });
+        // What is believed to have arrived is not sent again.
+        assert_eq!(got, if believed { 1000 } else { 2000 }, "place {place}");
     }
 }
 

@@ -16,9 +16,7 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Two ends that are connected, and do not ask of their own accord whether the other is there.
 fn connected(profile: &Profile) -> (Pair, ConnId, ConnId) {
-    let config = EndpointConfig { keys: common_keys(), ..EndpointConfig::default() };
-    let link = LinkConfig::ideal(MS);
-    let mut pair = Pair::with_config(31, profile, profile, &[(link.clone(), link)], &config);
+    let mut pair = with_keys(profile);
     let conn = pair.connect();
     pair.net.run_for(MS * 200);
     let accepted = pair.accepted().expect("it is connected");
@@ -116,25 +114,69 @@ fn a_copy_of_a_packet_of_a_closed_connection_is_worth_no_more_than_itself() {
 #[test]
 fn a_peer_comes_again_from_the_same_ports_while_its_last_connection_is_remembered() {
     for profile in profiles() {
-        let config = EndpointConfig { keys: common_keys(), ..EndpointConfig::default() };
-        let link = LinkConfig::ideal(MS);
-        let mut pair = Pair::with_config(31, &profile, &profile, &[(link.clone(), link)], &config);
-        let composition = profile.clone().validate().unwrap();
+        let mut pair = with_keys(&profile);
         for round in 0..3 {
-            let conn = pair.net.with(pair.client, |host, now| {
-                host.endpoint.connect(now, client_path(0), 50_000, SERVER_PORT, &composition).unwrap()
-            });
-            pair.send(pair.client, conn, vec![round; 100]).unwrap();
-            pair.net.run_for(MS * 100);
-            let server = (pair.server, pair.accepted().expect("it is connected"));
+            let (client, server) = connect_from_one_port(&mut pair, &profile, round);
             assert_eq!(received_bytes(&mut pair, server), 100, "{profile}, round {round}");
-            let client = (pair.client, conn);
             close(&mut pair, server);
             close(&mut pair, client);
             assert_eq!(end_of(&pair, server), GRACEFUL, "{profile}, round {round}");
             pair.net.with(pair.server, |host, _| host.take_events());
         }
     }
+}
+
+// R-CM-5
+#[test]
+fn a_peer_comes_again_from_the_same_ports_though_nobody_has_read_what_it_sent_before() {
+    for profile in profiles() {
+        let mut pair = with_keys(&profile);
+        let mut ends = Vec::new();
+        for round in 0..3 {
+            let (client, server) = connect_from_one_port(&mut pair, &profile, round);
+            close(&mut pair, server);
+            close(&mut pair, client);
+            assert_eq!(end_of(&pair, server), GRACEFUL, "{profile}, round {round}");
+            ends.push(server);
+        }
+        let (_, newest) = connect_from_one_port(&mut pair, &profile, 3);
+        // The ends of those before are told when they are read, and take nothing away from the newest.
+        for (round, server) in (0..).zip(ends) {
+            let got = pair.receive(server.0, server.1);
+            assert!(
+                got.len() == 1 && got[0].payload == vec![round; 100],
+                "{profile}, round {round}: {got:?}"
+            );
+        }
+        pair.net.with(pair.server, |host, _| host.take_events());
+        assert_eq!(pair.net.host(pair.server).endpoint.connections(), 1, "{profile}");
+        assert_eq!(received_bytes(&mut pair, newest), 100, "{profile}");
+        close(&mut pair, newest);
+        assert_eq!(pair.net.host(pair.server).endpoint.stats().resets_sent, 0, "{profile}");
+    }
+}
+
+fn with_keys(profile: &Profile) -> Pair {
+    let config = EndpointConfig { keys: common_keys(), ..EndpointConfig::default() };
+    let link = LinkConfig::ideal(MS);
+    Pair::with_config(31, profile, profile, &[(link.clone(), link)], &config)
+}
+
+/// A connection from a port that is always the same, over which 100 bytes have come, each of them `content`.
+fn connect_from_one_port(
+    pair: &mut Pair,
+    profile: &Profile,
+    content: u8,
+) -> ((HostId, ConnId), (HostId, ConnId)) {
+    let composition = profile.clone().validate().unwrap();
+    let before = pair.accepted();
+    let conn = pair.net.with(pair.client, |host, now| {
+        host.endpoint.connect(now, client_path(0), 50_000, SERVER_PORT, &composition).unwrap()
+    });
+    pair.send(pair.client, conn, vec![content; 100]).unwrap();
+    pair.net.run_for(MS * 100);
+    let accepted = pair.accepted().filter(|accepted| Some(*accepted) != before).expect("it is connected");
+    ((pair.client, conn), (pair.server, accepted))
 }
 
 // R-CM-5, R-CM-9

@@ -1,5 +1,6 @@
 //! The protected profile in simulated networks.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use restp_proto::{
 };
 use restp_sim::pair::{Pair, client_path};
 use restp_sim::{DropRule, LinkConfig, Loss, Packet};
+
+use crate::moving::count_bytes_to;
 
 const MS: Duration = Duration::from_millis(1);
 const SECRET: &[u8] = b"a secret that must not be seen on the wire";
@@ -252,26 +255,38 @@ fn several_paths_are_protected_and_joins_cannot_be_forged_or_repeated() {
 
 // R-ENCAP-3, R-PROT-7
 #[test]
-fn a_copied_packet_does_not_lead_a_protected_connection_to_another_address() {
-    let profile = protected(Profile::file_arq());
-    let mut pair = pair(&profile, keys(Pattern::NnPsk0, Aead::AesGcm), &LinkConfig::ideal(MS * 10), 4);
-    let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
-    let tap = Arc::clone(&seen);
-    let note = move |packet: &Packet| {
-        tap.lock().unwrap().push(packet.clone());
-        false
-    };
-    pair.net.add_rule(pair.links[0].0, DropRule::first(u64::MAX, note));
-    let conn = pair.connect();
-    pair.net.run_for(MS * 100);
-    let accepted = pair.accepted().expect("the handshake succeeds");
-    pair.send(pair.client, conn, SECRET.to_vec()).unwrap();
-    pair.net.run_for(MS * 100);
-    let copy = seen.lock().unwrap().last().expect("data").clone();
-    pair.net.inject(Packet { source: "203.0.113.9:4000".parse().unwrap(), ..copy });
-    let server = &pair.net.host(pair.server).endpoint;
-    assert_eq!(server.stats().rebindings, 0);
-    assert_eq!(server.path_stats(accepted)[0].1.addr.remote, client_path(0).local);
+fn a_copied_packet_moves_nothing_and_only_one_that_comes_first_is_answered() {
+    for copy_first in [true, false] {
+        let profile = protected(Profile::file_arq());
+        let mut pair = pair(&profile, keys(Pattern::NnPsk0, Aead::AesGcm), &LinkConfig::ideal(MS * 10), 4);
+        let stranger: std::net::SocketAddr = "203.0.113.9:4000".parse().unwrap();
+        let sent_bytes = count_bytes_to(&mut pair, stranger.ip());
+        let conn = pair.connect();
+        pair.net.run_for(MS * 100);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        let caught: Arc<Mutex<Option<Packet>>> = Arc::default();
+        let tap = Arc::clone(&caught);
+        let catch = move |packet: &Packet| {
+            *tap.lock().unwrap() = Some(packet.clone());
+            copy_first
+        };
+        pair.net.add_rule(pair.links[0].0, DropRule::first(1, catch));
+        pair.send(pair.client, conn, SECRET.to_vec()).unwrap();
+        pair.net.run_for(MS * 50);
+        let original = caught.lock().unwrap().take().expect("the data left");
+        pair.net.inject(Packet { source: stranger, ..original.clone() });
+        if copy_first {
+            pair.net.inject(original);
+        }
+        pair.net.run_for(MS * 50);
+        let asked = sent_bytes.load(Ordering::Relaxed) > 0;
+        assert_eq!(asked, copy_first, "what opened before says nothing of where its sender is");
+        let got = pair.receive(pair.server, accepted);
+        assert!(got.len() == 1 && got[0].payload == SECRET, "{got:?}");
+        let server = &pair.net.host(pair.server).endpoint;
+        assert_eq!(server.stats().rebindings, 0);
+        assert_eq!(server.path_stats(accepted)[0].1.addr.remote, client_path(0).local);
+    }
 }
 
 // R-PROT-3, R-PROT-7

@@ -1,6 +1,5 @@
 //! The paths of a connection: open, close, prefer.
 
-use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
 use std::task::Poll;
 
@@ -8,6 +7,7 @@ use restp_proto::{PathAddr, PathError, PathId};
 
 use super::{Connection, slot};
 use crate::error::Error;
+use crate::waiters::seated;
 
 impl Connection {
     /// Opens a further path from the address `local` of this host to `remote`; events tell when it can be used. Waits
@@ -29,12 +29,12 @@ impl Connection {
             ));
         }
         let path = PathAddr { local, remote: socket.native(remote)? };
-        poll_fn(|cx| {
+        seated(|cx, seat| {
             self.with(|state, now, id| {
                 state.check_running()?;
                 let opened = state.proto.open_path(now, id, path, backup);
                 if opened == Err(PathError::TooEarly) && slot(state, id)?.ended.is_none() {
-                    slot(state, id)?.watchers.add(cx.waker());
+                    slot(state, id)?.watchers.add(seat, cx.waker());
                     return Poll::Pending;
                 }
                 state.wake_driver();

@@ -32,7 +32,10 @@ class Rule(Bounded):
     harms: list[Literal["changed", "repeated", "out of order", "late", "missing"]] = Field(
         default_factory=list
     )
-    """Only trials in which the application suffered one of these count as unnoticed; none: any."""
+    """Only trials in which the application suffered one of these count as unnoticed; none: any. What it was
+    told of by its own checks counts all the same where `noticed_by` is the transport: what it refused it did
+    not suffer.
+    """
     noticed_by: Literal["anybody", "transport"] = "anybody"
     """transport: trials count as noticed only where the transport told, and before the application acted on
     what it should not have: what the application found by checks of its own was let through to it."""

@@ -1,0 +1,165 @@
+"""Trials stand beside the cells of assess: in a sentence, and whole."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from gauntlet.defences import compare, data
+from gauntlet.evidence.verdict import INVALID
+from gauntlet.studies import tried_table
+from gauntlet.studies.summary import Summary
+from gauntlet.studies.tried import Cell, Outcome, cells, tried
+from tests.studies.counted import part, row, summary
+
+KNOWN = data.default()
+
+
+def test_trials_stand_beside_the_cells_that_they_are_of(tmp_path: Path) -> None:
+    rows = row("prevented", 1000), row("undetected", 7, protocol="udp"), row("invalid", 2, protocol="udp")
+    summary(*rows).write(tmp_path / "summary", {})
+    known = data.default()
+    told = tried(cells(known, tmp_path / "summary"))
+    assert told["sctp", "deletion"] == "without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
+    assert told["udp", "deletion"] == "without freshness check 7 of 7 trials unnoticed"
+    assert set(told) == {("sctp", "deletion"), ("udp", "deletion")}
+    beside = {it.row: it.tried for it in compare.threats(known, known.protocol("udp"), told)}
+    assert beside["deletion"] == told["udp", "deletion"]
+    assert beside["delay"] == compare.NOT_TRIED
+
+
+def test_what_was_acted_on_first_is_told_beside_a_cell(tmp_path: Path) -> None:
+    """Noticed afterwards is not prevented."""
+    late = {**row("detected and signalled", 400, freshness=True), "by": "application"}
+    summary({**late, "trials": 100, "distinct": 100}, {**late, "accepted_before": True}).write(
+        tmp_path / "summary", {}
+    )
+    assert tried(cells(data.default(), tmp_path / "summary"))["sctp", "deletion"] == (
+        "with freshness check 0 of 500 trials unnoticed (at most 0.597 %), "
+        "acted on before anybody was told in 400"
+    )
+
+
+def test_trials_of_two_experiments_are_not_added_up(tmp_path: Path) -> None:
+    """One registered seed draws both, so a trial of the second may be one of the first again."""
+    both = {"threats": part(row("prevented", 1000)), "more": part(row("prevented", 400))}
+    Summary("d00", both).write(tmp_path / "summary", {})
+    assert tried(cells(data.default(), tmp_path / "summary"))["sctp", "deletion"] == (
+        "without freshness check 0 of 400 trials unnoticed (at most 0.746 %); "
+        "in another experiment without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
+    )
+
+
+def test_certificates_at_both_ends_are_another_protocol(tmp_path: Path) -> None:
+    """Trials of an experiment with them stand beside its cells alone, and the others not beside these."""
+    experiments = {
+        "both-sides": part(row("prevented", 400, protocol="tls-cubic")),
+        "threats": part(row("undetected", 300, protocol="tls-cubic")),
+    }
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    assert tried(cells(data.default(), tmp_path / "summary")) == {
+        ("tcp-mtls", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
+        ("tcp-tls", "deletion"): "without freshness check 300 of 300 trials unnoticed",
+    }
+
+
+def test_early_data_are_another_protocol(tmp_path: Path) -> None:
+    """Their trials stand beside the row of QUIC with 0-RTT, those of no early data beside that of QUIC."""
+    over_quic = row("prevented", 400, protocol="quic-quinn-cubic")
+    afterwards = {**over_quic, "threat": "repetition-afterwards", "verdict": "undetected", "distinct": 3}
+    experiments = {"quic-0rtt": part(over_quic, afterwards), "threats": part({**over_quic, "distinct": 300})}
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    assert tried(cells(data.default(), tmp_path / "summary")) == {
+        ("quic", "deletion"): "without freshness check 0 of 300 trials unnoticed (at most 0.994 %)",
+        ("quic-0rtt", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
+        ("quic-0rtt", "repetition"): (
+            "once the session was over without freshness check 3 of 3 trials unnoticed"
+        ),
+    }
+
+
+def test_copies_of_a_trial_stand_once(tmp_path: Path) -> None:
+    summary(row("prevented", 1000, distinct=3)).write(tmp_path / "summary", {})
+    told = tried(cells(KNOWN, tmp_path / "summary"))
+    assert told["sctp", "deletion"].startswith(
+        "without freshness check 0 of 3 trials unnoticed (at most 63.2"
+    )
+
+
+def signalled(trials: int, **changes: Any) -> dict[str, Any]:
+    told = {"by": "transport", "told_after_s": 0.42, "told_in_time": trials}
+    return {**row("detected and signalled", trials), **told, **changes}
+
+
+def the_cell(tmp_path: Path, *rows: dict[str, Any]) -> Cell:
+    summary(*rows).write(tmp_path / "summary", {})
+    (cell,) = cells(KNOWN, tmp_path / "summary")["sctp", "deletion"]
+    return cell
+
+
+def test_a_cell_keeps_what_its_sentence_does_not_say(tmp_path: Path) -> None:
+    missing = signalled(40, harms="missing", told_in_time=30, told_after_s=1.4)
+    acted = signalled(5, by="application", accepted_before=True, harms="changed, missing", told_in_time=0)
+    cell = the_cell(tmp_path, acted, missing, row("undetected", 2, harms="changed"), row(INVALID, 25))
+    assert cell.outcomes == (
+        Outcome("detected and signalled", 40, ("missing",), "transport", False, 1.4, 0.75),
+        Outcome("detected and signalled", 5, ("changed", "missing"), "application", True, 0.42, 0.0),
+        Outcome("undetected", 2, ("changed",), None, False, None, None),
+    )
+    assert (cell.trials, cell.unnoticed, cell.accepted_before, cell.invalid) == (47, 2, 5, 25)
+    assert cell.most_unnoticed is None
+
+
+def test_in_an_older_summary_only_what_was_acted_on_first_is_known_to_be_late(tmp_path: Path) -> None:
+    old = [
+        {key: it for key, it in told.items() if key != "told_in_time"}
+        for told in (signalled(40), signalled(5, accepted_before=True))
+    ]
+    assert [it.told_in_time for it in the_cell(tmp_path, *old).outcomes] == [None, 0.0]
+
+
+def printed(tmp_path: Path, *protocols: str) -> list[str]:
+    screen = StringIO()
+    those = [KNOWN.protocol(name) for name in protocols]
+    Console(file=screen, width=80).print(tried_table.whole(KNOWN, those, cells(KNOWN, tmp_path / "summary")))
+    return [line.rstrip() for line in screen.getvalue().splitlines()]
+
+
+def test_the_table_has_every_row_of_the_summary_and_fits_a_terminal(tmp_path: Path) -> None:
+    with_check = signalled(1030, by="application", freshness=True, harms="missing", told_in_time=515)
+    rows = row("silently dropped", 1050, harms="missing"), with_check, row(INVALID, 20, freshness=True)
+    control = {**row("undisturbed", 100), "threat": "none"}
+    manifest = part(*rows, control)
+    Summary("d00", {"threats": manifest, "more": part(row("prevented", 400))}).write(tmp_path / "summary", {})
+    lines = printed(tmp_path, "sctp", "udp")
+    assert lines[: lines.index("UDP: what trials came to")] == [
+        "SCTP: what trials came to",
+        "                                trials  after in time before harms",
+        "deletion (more)",
+        "  no   prevented                   400",
+        "deletion (threats)",
+        "  no   silently dropped          1,050                       missing",
+        "  yes  signalled by application  1,030 0.42 s  50.0 %        missing",
+        "       invalid                      20",
+        "no threat (threats)",
+        "  no   undisturbed                 100",
+        "",
+    ]
+    assert lines[lines.index("UDP: what trials came to") + 1] == "not tried."
+    assert "no safety integrity level" in " ".join(lines)
+
+
+def test_the_table_names_the_experiment_of_each_control(tmp_path: Path) -> None:
+    """Rows of two experiments under one heading read as one cell."""
+    alone = {**row("undisturbed", 100), "threat": "none"}
+    checked = {**row("undisturbed", 1049, freshness=True), "threat": "none"}
+    experiments = {"control": part(alone), "control-thousand": part(checked)}
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    lines = printed(tmp_path, "sctp")
+    assert [" ".join(line.split()) for line in lines[2 : lines.index("")]] == [
+        "no threat (control)",
+        "no undisturbed 100",
+        "no threat (control-thousand)",
+        "yes undisturbed 1,049",
+    ]
