@@ -1,8 +1,9 @@
-"""Handshakes that are the first of their process, as the study SPACE timed them: a process each (crate
+"""Handshakes that are the first of their process, near to how the study SPACE timed them: a process each (crate
 `flight-links`).
 
-Its programs opened a connection each way in a run, so none of its handshakes found code, tables and heap as
-an earlier one had left them. What both ends share here is warmed by the one that works first.
+A run of its programs has two handshakes in cFS's process, the server's first and then the client's, so neither found
+code, tables and heap as many before had left them. Here both ends of one handshake share a process, the client
+begins, and the server finds warm what both use.
 """
 
 import random
