@@ -1,8 +1,8 @@
-"""Handshakes that are the first of their process, near to how the study SPACE timed them: a process each (crate
-`flight-links`).
+"""Handshakes that are the first of their process, nearly as the study SPACE timed them: a process each
+(crate `flight-links`).
 
-A run of its programs has two handshakes in cFS's process, the server's first and then the client's, so neither found
-code, tables and heap as many before had left them. Here both ends of one handshake share a process, the client
+A run of its programs has two in cFS's process, the server's and then the client's, so neither found code,
+tables and heap as many before had left them. Here both ends of one handshake share a process, the client
 begins, and the server finds warm what both use.
 """
 
