@@ -19,6 +19,8 @@ SUMMARY = Summary.load(STUDY.summary)
 PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "space.md").read_text(encoding="utf-8")
 NOTES = {claim.id: claim.note for claim in ledger.load(STUDY.ledger)}
 DECIDED = json.loads((STUDY.summary / VERDICTS).read_text(encoding="utf-8"))["claims"]
+RAW = tomllib.loads((STUDY.home / "figures.toml").read_text(encoding="utf-8"))
+RULES = {it["id"]: it["decide"] for it in tomllib.loads(STUDY.ledger.read_text(encoding="utf-8"))["claim"]}
 BOTH = ("messages", "frames")
 SDLS = {"security": "sdls-gcm-aws-lc"}
 STREAM = {"security": "quic-stream", "provider": "aws-lc", "cipher": "aes-256-gcm"}
@@ -185,9 +187,72 @@ def test_every_claim_of_frames_notes_no_cause_that_one_frame_refutes() -> None:
 
 
 def test_figures_of_chapter_4_stand_by_the_method_and_corrected() -> None:
-    raw = tomllib.loads((STUDY.home / "figures.toml").read_text(encoding="utf-8"))
-    for figure in raw["figure"]:
+    for figure in RAW["figure"]:
         if figure["key"] in ("4.1", "4.2", "4.3"):
             told = str(figure["panel"])
             assert "{again}" in told and "{stream}" in told, figure["key"]
             assert figure.get("printed") or re.search("no value of its figure", figure["caption"])
+
+
+def columns(key: str) -> list[dict[str, Any]]:
+    (figure,) = (it for it in RAW["figure"] if it["key"] == key)
+    return [column for panel in figure["panel"] for column in panel.get("column", [])]
+
+
+@pytest.mark.parametrize(("cells", "claim"), [("read", "quic-read-table"), ("write", "quic-write-table")])
+def test_tables_of_times_print_what_the_claims_are_decided_by(cells: str, claim: str) -> None:
+    printed = [
+        (row["provider"], row["cipher"], size, float(value))
+        for row in RAW["words"][cells]
+        for size, value in zip((128, 256, 512, 1024), row["printed"], strict=True)
+    ]
+    rules = [(it["of"], it["near"]) for it in RULES[claim]["parts"]]
+    assert sorted(printed) == sorted(
+        (of["provider"], of["cipher"], of["payload_bytes"], round(near * 1e6, 1)) for of, near in rules
+    )
+
+
+def test_the_table_of_handshakes_prints_what_the_claims_are_decided_by() -> None:
+    (figure,) = (it for it in RAW["figure"] if it["key"] == "table-4.3")
+    printed = {each["end"]: each["printed"] for each in figure["panel"][0]["for_each"]}
+    for at, group in enumerate(("x25519", "p-256", "p-384", "p-521")):
+        client, server = (it["near"] for it in RULES[f"handshake-{group}"]["parts"])
+        assert (printed["client"][at], printed["server"][at]) == (
+            f"{client * 1e6:.0f}",
+            f"{server * 1e6:.0f}",
+        )
+    assert printed["handshake"] == ["1195", "1219", "4730", "9344", "–"]
+
+
+@pytest.mark.parametrize("key", ["table-{n}", "table-4.3", "table-4.4"])
+def test_each_column_measures_what_its_head_says(key: str) -> None:
+    """By the method: means, after a rest, firsts of a process. Corrected: medians, warm, a further link."""
+    means, medians = {"kpi": "message_mean_s", "of": {"gap_s": COLD}}, {"of": {"gap_s": WARM}}
+    right: dict[str, list[dict[str, Any]]] = {
+        "table-{n}": [means, {"kpi": "message_median_s", **medians}],
+        "table-4.3": [
+            {"experiment": "first-handshakes", "kpi": "{end}_mean_s", "of": {"certificates": "server"}},
+            {"kpi": "{end}_median_s", "of": {"certificates": "both ends"}},
+        ],
+        "table-4.4": [
+            {"kpi": "heap_peak_with_c_bytes"},
+            {"kpi": "heap_a_further_link_with_c_bytes"},
+            {"kpi": "rss_peak_bytes"},
+            {"kpi": "rss_a_further_link_bytes"},
+        ],
+    }
+    told = [it for it in columns(key) if it["head"].endswith(("method again", "corrected"))]
+    assert [{name: value for name, value in it.items() if name != "head"} for it in told] == right[key]
+
+
+@pytest.mark.parametrize(
+    ("words", "of"),
+    [("SDLS, AES-256-GCM (AWS-LC)", SDLS), ("QUIC by stream, AES-256-GCM (AWS-LC)", STREAM)],
+)
+def test_the_guide_to_a_command_link_has_the_times_of_the_summary(words: str, of: dict[str, str]) -> None:
+    """It prints medians of all samples, which the summary has by block: within a sixth of those."""
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
+    (line,) = (it for it in guide.splitlines() if it.startswith(f"| {words} |"))
+    said = [float(it) for it in line.split("|")[2:6]]
+    found = [it for rest in (WARM, COLD) for it in times(of, rest, benches=["messages"])]
+    assert said == pytest.approx(found, rel=1 / 6)
