@@ -256,3 +256,15 @@ def test_the_guide_to_a_command_link_has_the_times_of_the_summary(words: str, of
     said = [float(it) for it in line.split("|")[2:6]]
     found = [it for rest in (WARM, COLD) for it in times(of, rest, benches=["messages"])]
     assert said == pytest.approx(found, rel=1 / 6)
+
+
+def test_the_guide_has_the_times_of_the_later_bench_and_of_the_longest_frame() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
+    cold, warm = (
+        [f"{it:.{digits}f}" for of in (SDLS, STREAM) for it in times(of, rest, benches=["frames"])]
+        for rest, digits in ((COLD, 0), (WARM, 1))
+    )
+    after, without = (", ".join(it[:3]) for it in (cold, warm))
+    assert f"took {after} and {cold[3]} µs after a rest, and {without} and {warm[3]} without" in guide
+    write, read = ratios(STREAM, WARM, 978, benches=["frames"])
+    assert f"{write:.1f} times (to write) and {read:.1f} (to read) at 978" in guide
