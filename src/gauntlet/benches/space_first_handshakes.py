@@ -13,7 +13,16 @@ import pyarrow as pa
 from gauntlet.benches import space_handshakes
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import GROUPS, SERVER, SIGNATURES, facts, machine, ready
+from gauntlet.benches.space_link import (
+    CIPHERS,
+    GROUPS,
+    PROVIDERS,
+    SERVER,
+    SIGNATURES,
+    facts,
+    machine,
+    ready,
+)
 from gauntlet.errors import RunError
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space import first_handshakes
@@ -88,6 +97,8 @@ BENCH = Bench(
     ready=ready,
     labels={
         "security": {"quic-stream": "QUIC"},
+        "provider": PROVIDERS,
+        "cipher": CIPHERS,
         "group": {name: GROUPS[name] for name in first_handshakes.GROUPS},
         "signature": {name: SIGNATURES[name] for name in first_handshakes.SIGNATURES},
     },
