@@ -51,6 +51,12 @@ def read_line(block: Block, folder: Path) -> None:
     assert load_scenario(str(folder / "own.toml")).line is not None
 
 
+def read_fitted(block: Block, folder: Path) -> None:
+    """Draw a link from a model."""
+    (folder / "own-model.toml").write_text(block.text, encoding="utf-8")
+    assert load_scenario(str(folder / "own-model.toml"), seed=1).kind == "fitted"
+
+
 def read_page(block: Block, folder: Path) -> None:
     """Read a list of files."""
     (folder / "own.toml").write_text(block.text, encoding="utf-8")
@@ -99,6 +105,7 @@ WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
         "study": read_study,
         "experiment": play_experiment,
         "line": read_line,
+        "calibrated": read_fitted,
         "object": read_page,
         "claim": read_ledger,
         "class": read_classes,

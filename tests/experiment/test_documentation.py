@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from gauntlet.experiment import PROTOCOLS, expand, parse_experiment
+from gauntlet.experiment.latency_load import LoadSection
 from gauntlet.experiment.schema import (
     ExperimentSection,
     FlowSection,
@@ -23,6 +24,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "[link]": LinkSection,
     "[server]": ServerSection,
     "[workload], or several [[flow]]": FlowSection,
+    "[load]": LoadSection,
     "[record]": RecordSection,
 }
 

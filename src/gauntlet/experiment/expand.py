@@ -21,6 +21,7 @@ from gauntlet.experiment import (
     workloads,
 )
 from gauntlet.experiment.load import Experiment, Point
+from gauntlet.experiment.queues import QueueSection
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, ExperimentSection
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
@@ -211,8 +212,8 @@ class _Ride:
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
         link = {**dataclasses.asdict(self.link), **spread}
         # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
-        # bucket and the hosts' interfaces are like.
-        for key in ("drop", "bucket_bytes", "offload", "threat"):
+        # bucket, what queues before it and the hosts' interfaces are like.
+        for key in ("drop", "queue", "bucket_bytes", "offload", "threat"):
             del link[key]
         # What a network cannot have changes no seed.
         link = {
@@ -275,7 +276,8 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         reorder=section.reorder,
         duplicate=section.duplicate,
         corrupt=section.corrupt,
-        queue_limit_bytes=section.queue,
+        queue_limit_bytes=section.queue if isinstance(section.queue, int) else None,
+        queue=section.queue.settled() if isinstance(section.queue, QueueSection) else None,
         bucket_bytes=section.bucket,
         offload=section.offload,
         drop=section.drop,

@@ -173,6 +173,8 @@ def _flow(
         options=options,
         external=_external(section, protocol, options),
         name=section.name,
+        judge=None if section.judge is None else section.judge.to_json(),
+        background=section.background or None,
     )
 
 
@@ -181,7 +183,8 @@ def _external(
 ) -> Mapping[str, Any] | None:
     """The programs that carry the flow: the application's, else the protocol's."""
     app = workloads.app(section.app)
-    if app.stacks is not None and not (protocol.stack in app.stacks and protocol.reliable):
+    own = app.own_programs and protocol.external is not None and protocol.key not in protocols.PROTOCOLS
+    if app.stacks is not None and not own and not (protocol.stack in app.stacks and protocol.reliable):
         raise UserError(
             f"the application '{app.name}' cannot be carried by {protocol.key}; it needs a reliable protocol "
             f"of the stack {' or '.join(sorted(app.stacks))}."

@@ -203,8 +203,8 @@ def _table(properties: Schema) -> Schema:
 
 
 def _one_kind_of_flow() -> Schema:
-    """[workload] for one flow, or [[flow]] for several."""
-    return {"oneOf": [{"required": ["workload"]}, {"required": ["flow"]}]}
+    """[workload] for one flow, [[flow]] for several, or [load] for a test that has its own."""
+    return {"oneOf": [{"required": [section]} for section in ("workload", "flow", "load")]}
 
 
 def _known_protocols() -> Schema:

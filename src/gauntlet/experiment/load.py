@@ -113,9 +113,15 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
         raise UserError(
             "[workload] and [[flow]] both stand here; use [workload] for one flow, [[flow]] for several."
         )
-    if file.workload is None and not file.flow:
+    if file.load is not None and (file.workload is not None or file.flow):
+        raise UserError("[load] has flows of its own; leave [workload] and [[flow]] out, or [load].")
+    if file.workload is None and not file.flow and file.load is None:
         raise UserError('nothing is sent; add [workload] with an app, such as "cbr" or "bulk".')
     flows = [file.workload] if file.workload is not None else file.flow
+    if file.load is not None:
+        flows = file.load.flows()
+    if all(flow.get("background") is True for flow in flows):
+        raise UserError("every flow is in the background, so there is nothing to answer; judge one of them.")
     sections = {
         "scenario": file.scenario,
         "link": file.link,

@@ -59,6 +59,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "nodelay": "nodelay",
         "streams": "streams",
         "homes": "homes",
+        "dscp": "dscp",
         "fast_open": "fast_open",
         "congestion": "congestion",
         "encapsulation": "encapsulation",
@@ -172,7 +173,7 @@ def _deep_space(library: str, label: str) -> Protocol:
 
 
 def _tls(key: str, label: str, **params: str) -> Protocol:
-    options = _options("tls") - ({"initial_window"} if params.get("transport") == "sctp" else set())
+    options = _options("tls") - ({"initial_window", "dscp"} if params.get("transport") == "sctp" else set())
     return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), options)
 
 
@@ -231,6 +232,7 @@ _ALL = (
     _tcp("bic", "BIC"),
     _tcp("hybla", "Hybla"),
     _tcp("veno", "Veno"),
+    _tcp("dctcp", "DCTCP"),
     _quic("quinn", "CUBIC"),
     _quic("quinn", "NewReno"),
     _quic("quinn", "BBR"),

@@ -69,6 +69,10 @@ class FlowSpec:
     """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""
     name: str | None = None
     """What reports call it; None: its application and direction."""
+    judge: Mapping[str, Any] | None = None
+    """What the report holds it against (judge.py), in base units; None: nothing."""
+    background: bool | None = None
+    """Whether nothing is answered about it; None: no."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class LinkConditions:
     duplicate: float = 0.0
     corrupt: float = 0.0
     queue_limit_bytes: int | None = None
+    queue: Mapping[str, Any] | None = None
+    """What queues at the bottleneck, as `QueueSection.settled` has it; None: a queue of bytes."""
     bucket_bytes: int | None = None
     """Of the bottleneck's shaper; None: the plan's own."""
     offload: str = "off"
@@ -101,7 +107,7 @@ class LinkConditions:
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"bucket_bytes": None, "offload": "off", "threat": "none"}
+    usual = {"queue": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 
@@ -138,7 +144,7 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
-        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat")
+        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat", "judge", "background")
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

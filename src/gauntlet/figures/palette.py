@@ -40,6 +40,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "tcp-bic": Drawn("#44AA99", "wedge", _DASHED),
         "tcp-hybla": Drawn("#999933", "triangle", _DOTTED),
         "tcp-veno": Drawn("#AA4499", "circle", _DASH_DOT),
+        "tcp-dctcp": Drawn("#6A51A3", "square", _DASH_DOT),
         "quic-quinn-cubic": Drawn("#EE3377", "triangle-up", _SOLID),
         "quic-quinn-newreno": Drawn("#CC3311", "diamond", _DOTTED),
         "quic-quinn-bbr": Drawn("#EE7733", "triangle-down", _DASHED),
