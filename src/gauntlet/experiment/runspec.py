@@ -69,6 +69,10 @@ class FlowSpec:
     """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""
     name: str | None = None
     """What reports call it; None: its application and direction."""
+    sender: str | None = None
+    """In a network of one's own: the node from which it goes; None: as direction and tunnel say."""
+    receiver: str | None = None
+    """And the one to which it goes."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,13 @@ class LinkConditions:
     second_delay_s: float | None = None
     second_loss: float | None = None
     """Of the second line of a network that has one; None: as on the first."""
+    own: Mapping[str, Any] | None = None
+    """A network of one's own and its timeline, as a plan has them (own_network.py); None: `network` is a preset."""
 
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"bucket_bytes": None, "offload": "off", "threat": "none"}
+    usual = {"own": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 
@@ -138,7 +144,7 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
-        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat")
+        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat", "sender", "receiver")
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

@@ -20,7 +20,9 @@ from pydantic import (
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.in_path import InPathSection
+from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -126,17 +128,6 @@ class ScenarioSection(Strict):
         return dict(self.model_extra or {})
 
 
-class GilbertElliott(Strict):
-    """Loss in bursts: two states, with transition and loss probabilities."""
-
-    p: Share
-    """From good to bad, per packet."""
-    r: Share
-    """From bad to good, per packet."""
-    loss_bad: Share = 1.0
-    loss_good: Share = 0.0
-
-
 class LinkSection(Strict):
     """[link]: conditions added to the scenario's own; every key can be an axis of [matrix] too."""
 
@@ -212,6 +203,10 @@ class FlowSection(Strict):
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""
+    from_: str | None = Field(default=None, alias="from")
+    """In a network of one's own: the node that sends."""
+    to: str | None = None
+    """In a network of one's own: the node that receives."""
     direction: Literal["up", "down"] | None = None
     """up: train to trackside; None: as the application usually goes."""
     tunnel: Literal["b", "c"] = "b"
@@ -340,7 +335,9 @@ class ExperimentFile(Strict):
     """The whole file before the matrix is multiplied out."""
 
     experiment: ExperimentSection
-    scenario: dict[str, Any]
+    scenario: dict[str, Any] | None = None
+    network: dict[str, Any] | None = None
+    """A network of one's own, in place of a scenario."""
     link: dict[str, Any] = Field(default_factory=dict)
     server: dict[str, Any] = Field(default_factory=dict)
     matrix: dict[str, Any] = Field(default_factory=dict)
@@ -362,6 +359,7 @@ class Condition(Strict):
     """One point of the matrix: everything that one run needs but protocol and repetition."""
 
     scenario: ScenarioSection
+    network: NetworkSection | None = None
     link: LinkSection
     server: ServerSection = ServerSection()
     flow: tuple[FlowSection, ...]
@@ -374,4 +372,4 @@ LINK_KEYS = tuple(LinkSection.model_fields)
 """Keys that [matrix] takes bare, besides those of a flow."""
 SERVER_KEYS = tuple(ServerSection.model_fields)
 """Keys that [matrix] takes behind `server.`."""
-FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key != "name")
+FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in ("name", "from_", "to"))
