@@ -215,4 +215,9 @@ def _line_of(specs: Sequence[RunSpec]) -> Mapping[str, Any] | None:
     """The whole line for the report's strip, when all runs ride one scenario."""
     if not specs or any(spec.scenario != specs[0].scenario for spec in specs):
         return None
-    return line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
+    found = line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
+    own = specs[0].link.own
+    if own is None:
+        return found
+    ends = {"from": specs[0].flows[0].sender, "to": specs[0].flows[0].receiver}
+    return {**found, "title": "Own network", "network": {**ends, "links": own["links"]}}

@@ -81,6 +81,7 @@ BAD = {
     "a kernel setting of another kind": ("[record]", '[sysctl]\n"net.ipv4.tcp_sack" = true\n[record]'),
     "a processor without a unit": ("[record]", "[server]\nprocessor = { handshake = 18.4 }\n[record]"),
     "a processor with another cost": ("[record]", '[server]\nprocessor = { page = "1ms" }\n[record]'),
+    "a network beside a scenario": ("[record]", '[network]\nfile = "ring.toml"\n[record]'),
     "a stack without a server": ("[record]", '[stack.mine]\nclient = ["x"]\n[record]'),
 }
 
@@ -94,6 +95,16 @@ GOOD_TOO = {
     "a spread delay": ('loss = "1%"', "", 'channel_delay = ["25ms±5ms", "0"]'),
     "a server with a processor": ("[record]", '[server]\nprocessor = { handshake = "18.4ms" }\n[record]', ""),
     "processors from the matrix": ("", "", '"server.processor" = ["none", { packet = "20us" }]'),
+    "a network of one's own": (
+        f"[scenario]\n{LINK}[link]\nloss = \"1%\"",
+        '[[network.link]]\nbetween = ["a", "b"]\nrate = "1Mbit/s"\ndown = [["2s", "3s"]]\nback = { loss = "1%" }',
+        'network.a-b.queue = ["64kB", "1MB"]',
+    ),
+    "paths through a map": (
+        f"[scenario]\n{LINK}[link]\nloss = \"1%\"",
+        '[network]\nmap = "os3e"\nfrom = "Seattle"\nto = "Atlanta"\napart = "20km"',
+        '"network.rate" = ["1Mbit/s"]',
+    ),
     "losses in bursts": ('loss = "1%"', "", 'burst_loss = [{p = "1%", r = 0.2}]'),
 }
 """What stands in the place of what in GOOD, and an axis more."""

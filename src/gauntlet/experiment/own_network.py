@@ -79,10 +79,12 @@ class OwnNetwork:
     timeline: Sequence[State]
     ways: Mapping[Hop, Way]
     """By sender and receiver of each flow, and back."""
+    links: Sequence[State]
+    """Its links before they were cut."""
 
     def to_json(self) -> dict[str, Any]:
         """What runs keep of it."""
-        return {"network": self.network, "timeline": self.timeline}
+        return {"network": self.network, "timeline": self.timeline, "links": self.links}
 
 
 def layout(read: NetworkSection) -> Layout:
@@ -130,7 +132,14 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     chains = [_chain(cable, hosts) for cable in asked.cables]
     changes = [change for cable, chain in zip(asked.cables, chains, strict=True) for change in _changes(cable, chain)]
     network = _network(asked, chains, addresses, found)
-    return OwnNetwork(network, sorted(changes, key=lambda change: change["at_s"]), ways)
+    timeline = sorted(changes, key=lambda change: change["at_s"])
+    return OwnNetwork(network, timeline, ways, [_link(cable) for cable in asked.cables])
+
+
+def _link(cable: Cable) -> State:
+    """A link for people who read of the network."""
+    both = {"onwards": dict(cable.onwards), "backwards": dict(cable.backwards)}
+    return {"ends": list(cable.ends), **both, "down": [list(span) for span in cable.down]}
 
 
 def _check(asked: Layout, nodes: Sequence[str]) -> None:
