@@ -1,4 +1,5 @@
-"""Quantities with units: "5.2Mbit/s", "25ms", "512kB", "1%", "10min", "1.4MHz", "50km" to plain numbers and back.
+"""Quantities with units: "5.2Mbit/s", "25ms", "512kB", "1%", "10min", "1.4MHz", "50km" to plain numbers and
+back.
 
 Prefixes k, M and G are decimal (SI); Ki, Mi and Gi are binary and exist for sizes only. Units are case
 sensitive, because "Mb" and "MB" differ by a factor of eight. Arithmetic is decimal, so "1.1%" is the very

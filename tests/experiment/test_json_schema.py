@@ -16,7 +16,6 @@ SCHEMA = experiment_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 
-
 def whole(text: str) -> bool:
     """Whether a TOML file is an experiment, of a line or of a network of one's own."""
     sections = set(tomllib.loads(text))
@@ -29,11 +28,7 @@ COMMITTED = sorted(
     for path in (ROOT / folder).rglob("*.toml")
     if whole(path.read_text(encoding="utf-8"))
 )
-SHOWN = [
-    block
-    for block in blocks("toml")
-    if not block.mark and whole(block.text)
-]
+SHOWN = [block for block in blocks("toml") if not block.mark and whole(block.text)]
 
 GOOD = """
 [experiment]
@@ -96,12 +91,13 @@ GOOD_TOO = {
     "a server with a processor": ("[record]", '[server]\nprocessor = { handshake = "18.4ms" }\n[record]', ""),
     "processors from the matrix": ("", "", '"server.processor" = ["none", { packet = "20us" }]'),
     "a network of one's own": (
-        f"[scenario]\n{LINK}[link]\nloss = \"1%\"",
-        '[[network.link]]\nbetween = ["a", "b"]\nrate = "1Mbit/s"\ndown = [["2s", "3s"]]\nback = { loss = "1%" }',
+        f'[scenario]\n{LINK}[link]\nloss = "1%"',
+        '[[network.link]]\nbetween = ["a", "b"]\nrate = "1Mbit/s"\n'
+        'down = [["2s", "3s"]]\nback = { loss = "1%" }',
         'network.a-b.queue = ["64kB", "1MB"]',
     ),
     "paths through a map": (
-        f"[scenario]\n{LINK}[link]\nloss = \"1%\"",
+        f'[scenario]\n{LINK}[link]\nloss = "1%"',
         '[network]\nmap = "os3e"\nfrom = "Seattle"\nto = "Atlanta"\napart = "20km"',
         '"network.rate" = ["1Mbit/s"]',
     ),
@@ -153,7 +149,7 @@ def test_every_key_is_in_it_with_what_it_means() -> None:
     properties = SCHEMA["properties"]
     assert set(properties) == {field.alias or name for name, field in ExperimentFile.model_fields.items()}
     assert set(properties["link"]["properties"]) == set(LINK_KEYS)
-    assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, "name"}
+    assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, "name", "from", "to"}
     assert {*LINK_KEYS, *FLOW_KEYS} - {"protocol"} < set(properties["matrix"]["properties"])
     assert properties["link"]["properties"]["jitter"]["description"].startswith("Half the width")
     assert properties["workload"]["properties"]["size"]["description"] == "A size with its unit."

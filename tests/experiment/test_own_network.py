@@ -1,5 +1,6 @@
 """Networks of one's own: what an experiment's [network] becomes in a plan, and what is refused."""
 
+from ipaddress import ip_address, ip_interface, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +69,18 @@ def states(run: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def hops(run: dict[str, Any], sender: str, to: str) -> list[str]:
-    """The nodes that a packet to an address passes, by the routes of a plan, switches left out."""
-    network, way = run["network"], [sender]
-    owner = {it["address"].partition("/")[0]: it["node"] for it in network["addresses"]}
-    net = to.rpartition(".")[0]
-    while owner[to] != way[-1]:
-        own = [it["address"] for it in network["addresses"] if it["node"] == way[-1]]
-        via = [it["via"] for it in network["routes"] if it["node"] == way[-1] and it["to"].startswith(f"{net}.")]
-        near = any(address.startswith(f"{net}.") for address in own)
-        way.append(owner[to] if near else owner[via[0]])
+    """The nodes that a packet to an address passes, by the addresses and routes of a plan."""
+    network, way, goal = run["network"], [sender], ip_address(to)
+    interfaces = [(it["node"], ip_interface(it["address"])) for it in network["addresses"]]
+    owner = {interface.ip: node for node, interface in interfaces}
+    while owner[goal] != way[-1]:
+        near = any(node == way[-1] and goal in interface.network for node, interface in interfaces)
+        routes = [
+            (ip_network(it["to"]).prefixlen, ip_address(it["via"]))
+            for it in network["routes"]
+            if it["node"] == way[-1] and goal in ip_network(it["to"])
+        ]
+        way.append(owner[goal] if near else owner[max(routes)[1]])
     return way
 
 
@@ -114,7 +118,9 @@ def test_a_link_that_does_nothing_stays_whole_and_an_outage_takes_both_direction
 
 
 def test_what_stands_for_the_line_is_the_way_of_the_first_flow() -> None:
-    links = LINE.replace('between = ["s", "b"]', 'between = ["s", "b"]\nrate = "9Mbit/s"\ndelay = "5ms"\nloss = "50%"')
+    links = LINE.replace(
+        'between = ["s", "b"]', 'between = ["s", "b"]\nrate = "9Mbit/s"\ndelay = "5ms"\nloss = "50%"'
+    )
     (spec,) = specs(links)
     assert dict(spec.scenario.params) == {
         "rate": 2_000_000.0, "delay": 0.015, "loss": 0.505, "queue_limit": 30_000
@@ -127,8 +133,8 @@ def test_max_is_what_the_way_of_each_flow_carries() -> None:
     workload = '[workload]\napp = "bulk"\nsize = "1MB"\n' + FLOW
     assert workload in text
     flows = "\n".join(
-        f'[[flow]]\nname = "{sender}{receiver}"\napp = "cbr"\nduration = "5s"\nrate = "max"\nprotocol = "udp"\n'
-        f'from = "{sender}"\nto = "{receiver}"'
+        f'[[flow]]\nname = "{sender}{receiver}"\napp = "cbr"\nduration = "5s"\nrate = "max"\n'
+        f'protocol = "udp"\nfrom = "{sender}"\nto = "{receiver}"'
         for sender, receiver in (("a", "b"), ("b", "a"), ("a", "c"))
     )
     text = text.replace(workload, flows).replace('protocols = ["tcp-cubic"]', "")
@@ -183,10 +189,15 @@ def test_a_path_has_addresses_that_lead_along_it_and_back() -> None:
 
 
 def test_a_host_with_two_links_is_reached_over_either() -> None:
-    two = "".join(link(*ends, 'rate = "1Mbit/s"') for ends in (("a", "x"), ("x", "b"), ("a", "y"), ("y", "b")))
+    two = "".join(
+        link(*ends, 'rate = "1Mbit/s"') for ends in (("a", "x"), ("x", "b"), ("a", "y"), ("y", "b"))
+    )
     (run,) = runs(two)
     of_b = [it["address"].partition("/")[0] for it in run["network"]["addresses"] if it["node"] == "b"]
-    ways = [[it["node"] for it in run["network"]["addresses"] if it["address"].startswith(f"{to}/")] for to in of_b]
+    ways = [
+        [it["node"] for it in run["network"]["addresses"] if it["address"].startswith(f"{to}/")]
+        for to in of_b
+    ]
     assert ways == [["b"], ["b"]]
     vias = {it["to"]: it["via"] for it in run["network"]["routes"] if it["node"] == "a"}
     owner = {it["address"].partition("/")[0]: it["node"] for it in run["network"]["addresses"]}
@@ -196,7 +207,9 @@ def test_a_host_with_two_links_is_reached_over_either() -> None:
 def test_keys_of_a_link_can_be_axes() -> None:
     made = runs(LINE, matrix='network.r-s.queue = ["10kB", "1MB"]\nnetwork.r-s.loss = ["0%", "2%"]')
     assert [run["id"] for run in made] == [
-        f"tcp-cubic_r-s.queue-{queue}_r-s.loss-{loss}_rep-001" for queue in ("10kB", "1MB") for loss in ("0pct", "2pct")
+        f"tcp-cubic_r-s.queue-{queue}_r-s.loss-{loss}_rep-001"
+        for queue in ("10kB", "1MB")
+        for loss in ("0pct", "2pct")
     ]
     assert [(states(run)["r>r.s"]["queue_limit_bytes"], states(run)["r.s>r"]["loss"]) for run in made] == [
         (10_000, 0.0), (10_000, 0.02), (1_000_000, 0.0), (1_000_000, 0.02)
@@ -208,10 +221,14 @@ def test_keys_of_a_link_can_be_axes() -> None:
 def test_a_network_can_stand_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "line.toml").write_text(LINE.replace("network.", ""))
     (tmp_path / "ring.toml").write_text(RING.replace("network.", ""))
-    text = EXPERIMENT.format(network="", links="", matrix='network.file = ["line.toml", "ring.toml"]', flow=FLOW)
+    text = EXPERIMENT.format(
+        network="", links="", matrix='network.file = ["line.toml", "ring.toml"]', flow=FLOW
+    )
     made = [plan_run(spec) for spec in expand(parse_experiment(text, "own.toml", tmp_path))]
     assert [made[0]["network"], made[1]["network"]] == [runs(LINE)[0]["network"], runs(RING)[0]["network"]]
-    changed = text.replace("[network]\n", "[network]\nset = { a-n = { rate = '3Mbit/s' } }\n").replace('"line.toml", ', "")
+    changed = text.replace("[network]\n", "[network]\nset = { a-n = { rate = '3Mbit/s' } }\n").replace(
+        '"line.toml", ', ""
+    )
     (run,) = [plan_run(spec) for spec in expand(parse_experiment(changed, "own.toml", tmp_path))]
     assert {it["rate_bps"] for it in run["timeline"] if "rate_bps" in it} == {3_000_000}
 
@@ -240,7 +257,7 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
         ({"network": 'challenge = "nashville"'}, "'challenge' is of networks on a map"),
         ({"links": LINE + link("a", "a")}, "joins two different nodes"),
         ({"links": LINE + link("s", "a b")}, "'a b' cannot be a node"),
-        ({"links": LINE + link("s", "r")}, "two links join 's' and 'r'"),
+        ({"links": LINE + link("s", "r")}, "two links join 'r' and 's'"),
         ({"network": 'nodes = ["a", "r", "s"]'}, "the link s-b is of 'b', which is no node"),
         ({"network": 'nodes = ["a", "r", "s", "b", "c"]'}, "no link leads to 'c'"),
         ({"links": LINE + link("s", "c", "rate = 5")}, "[network] link, 4, rate: the rate 5 has no unit"),
@@ -251,10 +268,19 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
             "loss and burst_loss both stand here",
         ),
         ({"links": LINE + link("s", "c", 'mtu = "100B"')}, "100 bytes are no MTU"),
-        ({"links": LINE + link("s", "c", 'down = [["2s"]]')}, "an outage is a list of its beginning and its end"),
+        (
+            {"links": LINE + link("s", "c", 'down = [["2s"]]')},
+            "an outage is a list of its beginning and its end",
+        ),
         ({"links": LINE + link("s", "c", 'down = [["3s", "2s"]]')}, "an outage is a list of its beginning"),
-        ({"links": LINE + link("s", "c", 'down = [["3s", "5s"], ["4s", "6s"]]')}, "after the end of the one before"),
-        ({"links": LINE.replace('rate = "2Mbit/s"\nqueue = "30kB"\n', "")}, "no link on the way from 'a' to 'b'"),
+        (
+            {"links": LINE + link("s", "c", 'down = [["3s", "5s"], ["4s", "6s"]]')},
+            "after the end of the one before",
+        ),
+        (
+            {"links": LINE.replace('rate = "2Mbit/s"\nqueue = "30kB"\n', "")},
+            "no link on the way from 'a' to 'b'",
+        ),
         ({"links": LINE + ADDRESS.format("s", "a", "10.0.0.1/24")}, "no link joins it to 'a'"),
         ({"links": LINE + ADDRESS.format("x", "a", "10.0.0.1/24")}, "is of 'x', which is no node"),
         ({"links": LINE + ADDRESS.format("s", "b", "10.0.0.300/24")}, "is none of IPv4"),
@@ -262,11 +288,19 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
         ({"links": LINE + ADDRESS.format("s", "b", "10.0.0.0/24")}, "is that of its whole network"),
         ({"links": LINE + ADDRESS.format("s", "b", "10.0.0.1/24")}, "have no addresses in one network"),
         (
-            {"links": LINE + ADDRESS.format("s", "b", "10.0.0.1/24") + ADDRESS.format("b", "s", "10.0.0.1/24")},
+            {
+                "links": LINE
+                + ADDRESS.format("s", "b", "10.0.0.1/24")
+                + ADDRESS.format("b", "s", "10.0.0.1/24")
+            },
             "the address 10.0.0.1 is that of 's' and of 'b'",
         ),
         (
-            {"links": LINE + ADDRESS.format("s", "b", "10.0.0.1/24") + ADDRESS.format("a", "r", "10.0.0.2/24")},
+            {
+                "links": LINE
+                + ADDRESS.format("s", "b", "10.0.0.1/24")
+                + ADDRESS.format("a", "r", "10.0.0.2/24")
+            },
             "the links s-b and a-r both have addresses of 10.0.0.0/24",
         ),
         ({"links": LINE + ROUTE.format("r", "10.0.0.0/99", "s")}, "leads to '10.0.0.0/99'"),
@@ -281,7 +315,10 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
         ({"network": 'paths = [["a", "b"]]'}, "path 1 is no way between two hosts"),
         ({"network": 'paths = [["a", "s", "b"]]'}, "path 1: no link joins 'a' and 's'"),
         ({"network": 'paths = [["a", "r", "s", "b"], ["r", "s", "b"]]'}, "path 2 has other ends"),
-        ({"network": "set = { x = { loss = '1%' } }"}, "no link of [network] is called 'x'; they are a-r, r-s, s-b"),
+        (
+            {"network": "set = { x = { loss = '1%' } }"},
+            "no link of [network] is called 'x'; they are a-r, r-s, s-b",
+        ),
         ({"network": "set = { r-s = { lost = '1%' } }"}, "[network] set, r-s: unknown key 'lost'"),
         ({"matrix": 'network.r-s.lost = ["1%"]'}, "[matrix] network.r-s.lost: unknown key 'lost'"),
         ({"matrix": 'network.speed = ["1%"]'}, "[matrix] network.speed: unknown key 'speed'"),

@@ -1,4 +1,4 @@
-"""Networks of one's own in a guest: packets go the ways that were written, and certificates confirm every link."""
+"""Networks of one's own in a guest: packets go their written ways, and certificates confirm every link."""
 
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,17 @@ def test_two_paths_carry_more_than_one(play: Play, tmp_path: Any, protocol: str)
     record = play(run)["run"]
     (flow,) = record["flows"]
     assert flow["outcome"] == "ok", flow["reason"]
-    ways = [{link.partition(">")[0].partition(".")[0] for link in path["forward"]} for path in record["paths"]]
+    ways = [
+        {link.partition(">")[0].partition(".")[0] for link in path["forward"]} for path in record["paths"]
+    ]
     assert [("x" in way, "y" in way) for way in ways] == [(True, False), (False, True)]
     throughput_bps = 8 * flow["received_bytes"] / (flow["last_received_s"] - flow["established_s"])
     assert 2_200_000 < throughput_bps < 3_000_000
     certificate = trusted(run, tmp_path / "out" / "run")
     answers = {(it["link"], it["impairment"]): it["answer"] for it in certificate["impairments"]}
-    assert answers["a.n.a>a.n", "rate"] == answers["n>n.x", "rate"] == answers["n.y>y", "delay"] == "confirmed"
+    assert (
+        answers["a.n.a>a.n", "rate"] == answers["n>n.x", "rate"] == answers["n.y>y", "delay"] == "confirmed"
+    )
 
 
 def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any) -> None:

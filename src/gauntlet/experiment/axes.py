@@ -16,11 +16,13 @@ from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS, SERVER_KEYS
 from gauntlet.experiment.strict import unknown_key
 
 _TIMES = (
-    "delay", "second_delay", "skew", "jitter", "duration", "mean_on", "mean_off", "interval", "start", "bound",
+    "delay", "second_delay", "skew", "jitter",
+    "duration", "mean_on", "mean_off", "interval", "start", "bound",
     "initial_rtt", "idle_timeout", "max_ack_delay", "fop_timer", "report_interval",
     "t_max", "t_h", "t_seq", "warm_up",
 )  # fmt: skip
 _SIZES = ("queue", "bucket", "size", "packet", "frame", "initial_cwnd", "send_buffer", "receive_buffer")
+_LENGTHS = ("apart",)
 _SHARES = ("loss", "second_loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
 
@@ -70,7 +72,9 @@ def axes(matrix: Mapping[str, Any], known: Mapping[str, protocols.Protocol]) -> 
 
 
 def overlay(sections: Mapping[str, Any], axis: Axis, value: AxisValue) -> dict[str, Any]:
-    """Put an axis value in its place in raw sections (scenario, network, link, server, flow, sysctl); a copy."""
+    """Put an axis value in its place in raw sections (scenario, network, link, server, flow, sysctl); a
+    copy.
+    """
     changed = deepcopy(dict(sections))
     if axis.section == "workload":
         for flow in changed["flow"]:
@@ -159,8 +163,8 @@ def _factor_name(section: str, key: str) -> str:
         suffix = {
             **dict.fromkeys(("channel_delay", *_TIMES), "_s"),
             **dict.fromkeys(_SIZES, "_bytes"),
+            **dict.fromkeys(_LENGTHS, "_km"),
             "rate": "_bps",
-            "apart": "_km",
             "second_rate": "_bps",
             "initial_window": "_segments",
             "fop_window": "_frames",
@@ -199,12 +203,13 @@ def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
     if key in _SIZES:
         size = units.size_bytes(written, where)
         return size, units.format_size(size)
-    if key in _SHARES:
-        share = units.fraction(written, where)
-        return share, units.format_fraction(share)
-    if key == "apart":
-        apart_km = units.length_km(written, where)
-        return apart_km, units.format_length(apart_km)
+    for keys, read, shown in (
+        (_SHARES, units.fraction, units.format_fraction),
+        (_LENGTHS, units.length_km, units.format_length),
+    ):
+        if key in keys:
+            value = read(written, where)
+            return value, shown(value)
     if key in ("rate", "second_rate") and written != "max":
         rate = units.rate_bps(written, where)
         return rate, units.format_rate(rate)

@@ -201,7 +201,9 @@ class _Ride:
         return dataclasses.replace(self, link=dataclasses.replace(self.link, channel_delay_s=delay_s))
 
     def max_rate_bps(self, direction: str) -> float:
-        """What "max" means for a flow of this direction (of one's own network: `sender>receiver`), in bit/s."""
+        """What "max" means for a flow of this direction, in bit/s; in a network of one's own between these
+        ends, `sender>receiver`.
+        """
         if self.own is not None:
             return self.own.rate_bps(direction)
         return links.max_rate_bps(self.ref, self.scenario, direction)

@@ -147,7 +147,9 @@ def _line(file: ExperimentFile, found: list[Axis]) -> dict[str, Any]:
             raise UserError("the key 'scenario' is missing; add it, or [network].")
         return file.scenario
     if file.scenario is not None or any(axis.section == "scenario" for axis in found):
-        raise UserError("[scenario] and [network] both stand here; the links of a network have rates of their own.")
+        raise UserError(
+            "[scenario] and [network] both stand here; the links of a network have rates of their own."
+        )
     return {"name": "constant"}
 
 
@@ -156,8 +158,8 @@ def check_condition(
     place: Callable[[Location], str] | None = None,
     known: Mapping[str, Protocol] = PROTOCOLS,
 ) -> Condition:
-    """Check raw sections (scenario, network, link, server, flow, sysctl); UserError names the key, in the words of
-    `place`.
+    """Check raw sections (scenario, network, link, server, flow, sysctl); UserError names the key, in the
+    words of `place`.
 
     `known` are the protocols that a flow can name.
     """

@@ -28,7 +28,10 @@ SMALLEST_QUEUE_BYTES = 15_000
 
 
 def layout(section: NetworkSection, folder: Path) -> Layout:
-    """The section's paths as a network of one's own; a map's file is looked for in `folder`. Raises UserError."""
+    """The section's paths as a network of one's own; a map's file is looked for in `folder`.
+
+    Raises UserError.
+    """
     named = section.map or ""
     network = packaged.load(str(folder / named) if Path(named).suffix else named)
     paths = _written(section, network) if section.paths else _found(section, network)
@@ -67,7 +70,7 @@ def _found(section: NetworkSection, network: Network) -> list[MapPath]:
     if len(found) < count:
         raise UserError(
             f"count: {method} finds {len(found)} of {count} paths; ask for fewer, for less distance, or take "
-            "method = \"exact\"."
+            'method = "exact".'
         )
     return [it.path for it in found]
 
@@ -85,7 +88,8 @@ def _written(section: NetworkSection, network: Network) -> list[MapPath]:
             if not network.graph.has_edge(one, other):
                 near = ", ".join(sorted(network.graph[one]))
                 raise UserError(
-                    f"paths: path {number}: {network.name} has no link from {one} to {other}; links lead to {near}."
+                    f"paths: path {number}: {network.name} has no link from {one} to {other}; there "
+                    f"are links to {near}."
                 )
         found.append(path)
     return found
@@ -98,6 +102,8 @@ def _names(nodes: Sequence[str]) -> dict[str, str]:
         name = re.sub(r"[^a-z0-9]+", "-", node.lower()).strip("-")
         other = next((it for it, its in found.items() if its == name), None)
         if other is not None or name in ("", CLIENT, SERVER):
-            raise UserError(f"map: the node '{node}' cannot be told from '{other or name}'; rename one in the file.")
+            raise UserError(
+                f"map: the node '{node}' cannot be told from '{other or name}'; rename one in the file."
+            )
         found[node] = name
     return found

@@ -1,5 +1,5 @@
-"""Addresses for the nodes of a network of one's own: those that are written, those of its paths, and a network of
-its own for every link that has neither.
+"""Addresses for the nodes of a network of one's own: those of its paths, those that are written, and a
+network of its own for every link that has neither.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,15 +54,11 @@ class Addresses:
         networks = {it.interface.network for it in self.of(node) if it.link == link}
         other = next(end for end in self.links[link] if end != node)
         return next(
-            it.interface.ip
-            for it in self.of(other)
-            if it.link == link and it.interface.network in networks
+            it.interface.ip for it in self.of(other) if it.link == link and it.interface.network in networks
         )
 
 
-def addressed(
-    links: Sequence[Ends], paths: Sequence[Sequence[str]], written: Sequence[Written]
-) -> Addresses:
+def addressed(links: Sequence[Ends], paths: Sequence[Sequence[str]], written: Sequence[Written]) -> Addresses:
     """Addresses for every end of every link. Raises UserError for written ones that cannot be."""
     number_of = {frozenset(ends): number for number, ends in enumerate(links)}
     found = [*_of_paths(paths, number_of), *(_read(it, number_of) for it in written)]
@@ -77,7 +73,7 @@ def addressed(
 
 
 def _of_paths(paths: Sequence[Sequence[str]], number_of: Mapping[frozenset[str], int]) -> Iterator[Address]:
-    """Path i has 10.i.1.0/24 at its first end and 10.i.2.0/24 at its last: the host is .1, its router .254."""
+    """Path i has 10.i.1.0/24 at its first end and 10.i.2.0/24 at its last: the host is 1, its router 254."""
     for i, path in enumerate(paths, start=1):
         for third, (host, router) in ((1, (path[0], path[1])), (2, (path[-1], path[-2]))):
             link = number_of[frozenset((host, router))]
@@ -97,7 +93,9 @@ def _read(written: Written, number_of: Mapping[frozenset[str], int]) -> Address:
         raise UserError(f"{where} is that of its whole network; take one between its first and its last.")
     link = number_of.get(frozenset((written.node, written.neighbour)))
     if link is None:
-        raise UserError(f"{where}: no link joins it to '{written.neighbour}'; name the node at the other end.")
+        raise UserError(
+            f"{where}: no link joins it to '{written.neighbour}'; name the node at the other end."
+        )
     return Address(written.node, link, interface)
 
 
@@ -107,22 +105,24 @@ def _refuse_twice(found: Sequence[Address], links: Sequence[Ends]) -> None:
         for other in found[:place]:
             if it.interface.ip == other.interface.ip:
                 raise UserError(
-                    f"the address {it.interface.ip} is that of '{other.node}' and of '{it.node}'; give each its own."
+                    f"the address {it.interface.ip} is that of '{other.node}' and of '{it.node}'; "
+                    "give each its own."
                 )
             if it.link != other.link and it.interface.network.overlaps(other.interface.network):
                 one, two = ("-".join(links[number]) for number in (other.link, it.link))
                 raise UserError(
-                    f"the links {one} and {two} both have addresses of {it.interface.network}; give each link a "
-                    "network of its own."
+                    f"the links {one} and {two} both have addresses of {it.interface.network}; give each "
+                    "link a network of its own."
                 )
     for number in dict.fromkeys(it.link for it in found):
         first, second = (
-            {it.interface.network for it in found if it.link == number and it.node == end} for end in links[number]
+            {it.interface.network for it in found if it.link == number and it.node == end}
+            for end in links[number]
         )
         if not first & second:
             raise UserError(
-                f"the two ends of the link {'-'.join(links[number])} have no addresses in one network; give both "
-                "one, or neither."
+                f"the two ends of the link {'-'.join(links[number])} have no addresses in one network; give "
+                "both one, or neither."
             )
 
 

@@ -1,4 +1,4 @@
-"""Routes through a network of one's own: those that are written, along its paths, and else the shortest ways."""
+"""Routes through a network of one's own: those that are written, along its paths, else the shortest ways."""
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,25 +42,25 @@ class Routes:
         while self.addresses.owner(to) != node:
             if len(way) == MOST_HOPS:
                 raise UserError(
-                    f"routes lead round in a circle on the way from '{sender}' to '{receiver}', past '{node}'; "
-                    "look at its routes."
+                    f"routes lead round in a circle on the way from '{sender}' to '{receiver}', past "
+                    f"'{node}'; look at its routes."
                 )
             further = self._next(node, to)
             if further is None:
                 raise UserError(
-                    f"no way leads from '{sender}' to '{receiver}': '{node}' has no route to {to}; add a link or "
-                    "a route."
+                    f"no way leads from '{sender}' to '{receiver}': '{node}' has no route to {to}; add a "
+                    "link or a route."
                 )
             way.append((node, further))
             node = further
         return way
 
     def _next(self, node: str, to: IPv4Address) -> str | None:
-        own = self.addresses.of(node)
-        if any(to in it.interface.network for it in own):
-            return self.addresses.owner(to)
-        known = [(net.prefixlen, via) for (at, net), via in self.via.items() if at == node and to in net]
-        return self.addresses.owner(max(known)[1]) if known else None
+        """The longest prefix decides, as in the kernel: that of a route or of the node's own network."""
+        own = [it.interface.network for it in self.addresses.of(node)]
+        known = [(net.prefixlen, to) for net in own if to in net]
+        known += [(net.prefixlen, via) for (at, net), via in self.via.items() if at == node and to in net]
+        return self.addresses.owner(max(known, key=lambda it: it[0])[1]) if known else None
 
 
 def routes(
@@ -129,14 +129,12 @@ def _prefixes(route: WrittenRoute, addresses: Addresses) -> list[IPv4Network]:
         return [IPv4Network(route.to, strict=False)]
     except ValueError:
         raise UserError(
-            f"the route of '{route.node}' leads to {route.to!r}; write a node, a prefix such as 10.0.0.0/24, or "
-            "default."
+            f"the route of '{route.node}' leads to {route.to!r}; write a node, a prefix such as 10.0.0.0/24, "
+            "or default."
         ) from None
 
 
-def _via(
-    route: WrittenRoute, addresses: Addresses, number_of: Mapping[frozenset[str], int]
-) -> IPv4Address:
+def _via(route: WrittenRoute, addresses: Addresses, number_of: Mapping[frozenset[str], int]) -> IPv4Address:
     link = number_of.get(frozenset((route.node, route.via)))
     if link is not None:
         return addresses.towards(route.node, link)
@@ -146,6 +144,6 @@ def _via(
             if there and str(other.interface.ip) == route.via and other.interface.ip in it.interface.network:
                 return other.interface.ip
     raise UserError(
-        f"the route of '{route.node}' to {route.to} goes by {route.via!r}, which is no neighbour of it; write one, "
-        "or its address."
+        f"the route of '{route.node}' to {route.to} goes by {route.via!r}, which is no neighbour of it; "
+        "write one, or its address."
     )

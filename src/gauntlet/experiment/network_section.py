@@ -1,4 +1,5 @@
-"""[network]: a network of one's own, as an experiment or a file of its own has it. docs/formats/own-network.md is the reference for users.
+"""[network]: a network of one's own, as an experiment or a file of its own has it;
+docs/formats/own-network.md is the reference for users.
 
 What it becomes in a plan is a matter of own_network.py.
 """
@@ -45,7 +46,7 @@ def _ordered(spans: list[list[float]]) -> list[list[float]]:
 def _mtu(size_bytes: int) -> int:
     if not SMALLEST_MTU_BYTES <= size_bytes <= LARGEST_MTU_BYTES:
         raise ValueError(
-            f"{size_bytes} bytes are no MTU; give {SMALLEST_MTU_BYTES}B to {LARGEST_MTU_BYTES}B, such as 1500B."
+            f"{size_bytes} bytes are no MTU; give {SMALLEST_MTU_BYTES}B to {LARGEST_MTU_BYTES}B."
         )
     return size_bytes
 
@@ -206,7 +207,9 @@ class NetworkSection(Strict):
                 raise ValueError(f"the key '{self.written(name)}' is missing; add it.")
         bounds = [name for name in ("apart", "stretch", "skew") if getattr(self, name) is not None]
         if self.method == "disjoint" and bounds:
-            raise ValueError(f"node-disjoint paths keep no '{bounds[0]}'; leave it out, or take another method.")
+            raise ValueError(
+                f"node-disjoint paths keep no '{bounds[0]}'; leave it out, or take another method."
+            )
         searched = [name for name in ("method", "count", *bounds) if getattr(self, name) is not None]
         if self.paths and searched:
             raise ValueError(f"'{searched[0]}' finds paths, and they are written out; keep one of them.")
@@ -230,8 +233,8 @@ LINK_AXES = tuple(NetworkDirection.model_fields)
 
 
 def read(section: NetworkSection, folder: Path) -> tuple[NetworkSection, Path]:
-    """The section, or what its file has, with what `set` replaces; and the folder beside which files that it names
-    are looked for.
+    """The section, or what its file has, with what `set` replaces; and the folder in which files that it
+    names are looked for.
 
     Raises UserError naming file, link and key.
     """
@@ -246,11 +249,15 @@ def read(section: NetworkSection, folder: Path) -> tuple[NetworkSection, Path]:
     return section.model_copy(update={"link": _replaced(section.link, section.set, where)}), folder
 
 
-def _replaced(links: list[NetworkLink], changes: Mapping[str, Mapping[str, Any]], where: str) -> list[NetworkLink]:
+def _replaced(
+    links: list[NetworkLink], changes: Mapping[str, Mapping[str, Any]], where: str
+) -> list[NetworkLink]:
     names = [link.called for link in links]
     for name, keys in changes.items():
         if name not in names:
-            raise UserError(f"[network] set: no link of {where} is called '{name}'; they are {', '.join(names)}.")
+            raise UserError(
+                f"[network] set: no link of {where} is called '{name}'; they are {', '.join(names)}."
+            )
         if names.count(name) > 1:
             raise UserError(f"[network] set: two links of {where} are called '{name}'; give them names.")
         for key in keys:

@@ -1,4 +1,4 @@
-"""Runs over a network of one's own: the ends of their flows, and the line that stands for it where one is needed."""
+"""Runs over a network of one's own: the ends of their flows, and the line that stands for it in reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,9 +41,7 @@ class OwnLinks:
 
     def conditions(self, condition: Condition) -> LinkConditions:
         """The link of a run."""
-        return LinkConditions(
-            own_network.NAME, offload=condition.link.offload, own=self.network.to_json()
-        )
+        return LinkConditions(own_network.NAME, offload=condition.link.offload, own=self.network.to_json())
 
 
 def of(condition: Condition, folder: Path) -> OwnLinks | None:
@@ -59,8 +57,8 @@ def of(condition: Condition, folder: Path) -> OwnLinks | None:
     stray = sorted(condition.link.model_fields_set - _LINK_KEYS)
     if stray:
         raise UserError(
-            f"[link] {stray[0]}: the links of [network] say themselves what they do; write it there, or leave it "
-            "out."
+            f"[link] {stray[0]}: the links of [network] say themselves what they do; write it there, or "
+            "leave it out."
         )
     section, beside = network_section.read(condition.network, folder)
     where = f"[network] {condition.network.file}" if condition.network.file else "[network]"
@@ -77,8 +75,8 @@ def refuse_nodes(nodes: Sequence[object]) -> None:
     """In-path nodes stand beside hosts of a preset. Raises UserError."""
     if nodes:
         raise UserError(
-            "[[in_path]]: its places, train and trackside, are those of a scenario's network; leave it out, or "
-            "[network]."
+            "[[in_path]]: its places, train and trackside, are those of a scenario's network; leave it out, "
+            "or [network]."
         )
 
 

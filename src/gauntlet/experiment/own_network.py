@@ -1,12 +1,13 @@
 """Networks of one's own: from nodes, links, addresses and routes to a plan's network and its timeline.
 
-A link direction of a plan has either a rate or a delay. So a link with both is cut in two by a switch, which has no
-address and passes on what comes: the rate stands before it, the delay behind. A link of a host is cut once more beside
-the host, so that a tap sees what enters it (docs/formats/own-network.md).
+A link direction of a plan has either a rate or a delay. So a link with both is cut in two by a switch, which
+has no address and passes on what comes: the rate stands before it, the delay behind. A link of a host is cut
+once more beside the host, so that a tap sees what enters it (docs/formats/own-network.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from gauntlet.errors import UserError
@@ -24,8 +25,8 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cable:
-    """A link between two nodes: what it does to packets towards its second end and to those towards its first, by
-    keys of a plan's timeline, and from when to when it is down.
+    """A link between two nodes: what it does to packets towards its second end and to those towards its
+    first, by keys of a plan's timeline, and from when to when it is down.
     """
 
     ends: tuple[str, str]
@@ -126,11 +127,13 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     for sender, receiver in pairs:
         if ways[sender, receiver].rate_bps == float("inf"):
             raise UserError(
-                f"no link on the way from '{sender}' to '{receiver}' has a rate, so that sending takes no time; "
-                "give one of them a rate."
+                f"no link on the way from '{sender}' to '{receiver}' has a rate, so that sending takes no "
+                "time; give one of them a rate."
             )
     chains = [_chain(cable, hosts) for cable in asked.cables]
-    changes = [change for cable, chain in zip(asked.cables, chains, strict=True) for change in _changes(cable, chain)]
+    changes = [
+        change for cable, chain in zip(asked.cables, chains, strict=True) for change in _changes(cable, chain)
+    ]
     network = _network(asked, chains, addresses, found)
     timeline = sorted(changes, key=lambda change: change["at_s"])
     return OwnNetwork(network, timeline, ways, [_link(cable) for cable in asked.cables])
@@ -151,7 +154,8 @@ def _check(asked: Layout, nodes: Sequence[str]) -> None:
     twice = next((cable for cable in asked.cables if pairs.count(frozenset(cable.ends)) > 1), None)
     if twice is not None:
         raise UserError(
-            f"two links join '{twice.ends[0]}' and '{twice.ends[1]}'; at most one can, so put a node into the other."
+            f"two links join '{twice.ends[0]}' and '{twice.ends[1]}'; at most one can, so put a node into "
+            "the other."
         )
     alone = next((node for node in nodes if node not in asked.nodes), None)
     if alone is not None:
@@ -180,10 +184,14 @@ def check_paths(asked: Layout) -> None:
                 f"path {number} is no way between two hosts; name both and what is between them, each once."
             )
         if (path[0], path[-1]) != asked.ends:
-            raise UserError(f"path {number} has other ends than the first one; let all lead between two hosts.")
-        for first, second in zip(path, path[1:], strict=False):
+            raise UserError(
+                f"path {number} has other ends than the first one; let all lead between two hosts."
+            )
+        for first, second in pairwise(path):
             if frozenset((first, second)) not in joined:
-                raise UserError(f"path {number}: no link joins '{first}' and '{second}'; add it, or go round.")
+                raise UserError(
+                    f"path {number}: no link joins '{first}' and '{second}'; add it, or go round."
+                )
 
 
 _KEYS = {
@@ -277,7 +285,7 @@ def _network(asked: Layout, chains: Sequence[_Chain], addresses: Addresses, foun
         "links": [
             {"a": a, "b": b, **own}
             for chain, own in zip(chains, mtu, strict=True)
-            for a, b in zip(chain.nodes, chain.nodes[1:], strict=False)
+            for a, b in pairwise(chain.nodes)
         ],
         "addresses": [
             {"node": it.node, "link": neighbour(it.node, it.link), "address": str(it.interface)}

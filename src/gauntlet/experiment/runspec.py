@@ -102,8 +102,8 @@ class LinkConditions:
     second_loss: float | None = None
     """Of the second line of a network that has one; None: as on the first."""
     own: Mapping[str, Any] | None = None
-    """A network of one's own: what a plan has of it, and its links (`OwnNetwork.to_json`); None: `network` is a
-    preset."""
+    """A network of one's own: what a plan has of it, and its links (`OwnNetwork.to_json`); None: `network` is
+    a preset."""
 
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ def words(scenario: Mapping[str, Any]) -> str:
     loss = units.spaced(units.format_fraction(columns["loss_up"][0]))
     failing = sum(bool(link["down"]) for link in links)
     down = f" {failing} of the links fail{'s' if failing == 1 else ''} for some time." if failing else ""
+    size = f"{len(nodes)} nodes and {len(links)} links"
     return (
-        f"{len(nodes)} nodes and {len(links)} links. On the first way from {network['from']} to {network['to']} the "
-        f"narrowest link carries {rate}, behind a queue of {queue}; one-way delay {delay}, packet loss {loss}.{down}"
+        f"{size}. On the first way from {network['from']} to {network['to']} the narrowest link carries {rate}, "
+        f"behind a queue of {queue}; one-way delay {delay}, packet loss {loss}.{down}"
     )

@@ -30,8 +30,8 @@ _WORK = (
 
 
 _UNNAMED = ("sender", "receiver")
-"""In a network of one's own: between other ends there are other links. Who gives flows one name judges them as
-one."""
+"""In a network of one's own: between other ends there are other links. Who gives flows one name judges them
+as one."""
 
 
 def subjects_of(specs: Sequence[Mapping[str, Any]]) -> dict[int, str]:
