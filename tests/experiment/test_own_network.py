@@ -182,6 +182,13 @@ def test_a_path_has_addresses_that_lead_along_it_and_back() -> None:
     assert (run["flows"][0]["from"], run["flows"][0]["to"]) == ("a", "b")
     firsts = [it["address"] for node in "ab" for it in run["network"]["addresses"] if it["node"] == node]
     assert firsts == ["10.1.1.1/24", "10.2.1.1/24", "10.1.2.1/24", "10.2.2.1/24"]
+    vias = {it["to"]: it["via"] for node in "ab" for it in run["network"]["routes"] if it["node"] == node}
+    assert vias == {
+        "10.1.2.0/24": "10.1.1.254",
+        "10.2.2.0/24": "10.2.1.254",
+        "10.1.1.0/24": "10.1.2.254",
+        "10.2.1.0/24": "10.2.2.254",
+    }
     assert hops(run, "a", "10.1.2.1") == ["a", "n", "w", "e", "b"]
     assert hops(run, "b", "10.1.1.1") == ["b", "e", "w", "n", "a"]
     assert hops(run, "a", "10.2.2.1") == ["a", "n", "e", "b"]

@@ -49,12 +49,16 @@ class Addresses:
         """Whose an address is."""
         return next((it.node for it in self.all if it.interface.ip == address), None)
 
-    def towards(self, node: str, link: int) -> IPv4Address:
-        """The address of the neighbour on a link, in a network that both ends have there."""
+    def towards(self, node: str, link: int, within: IPv4Network | None = None) -> IPv4Address:
+        """The address of the neighbour on a link, in a network that both ends have there: that one, or the
+        first.
+        """
         networks = {it.interface.network for it in self.of(node) if it.link == link}
         other = next(end for end in self.links[link] if end != node)
         return next(
-            it.interface.ip for it in self.of(other) if it.link == link and it.interface.network in networks
+            it.interface.ip
+            for it in self.of(other)
+            if it.link == link and it.interface.network in ({within} if within in networks else networks)
         )
 
 

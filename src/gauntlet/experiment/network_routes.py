@@ -81,15 +81,17 @@ def routes(
                 raise UserError(f"'{route.node}' has two routes to {route.to}; keep one of them.")
             found[route.node, net] = _via(route, addresses, number_of)
 
-    def lead(node: str, net: IPv4Network, neighbour: str) -> None:
+    def lead(node: str, net: IPv4Network, neighbour: str, within: IPv4Network | None = None) -> None:
         connected = any(it.interface.network == net for it in addresses.of(node))
         if not connected and (node, net) not in found:
-            found[node, net] = addresses.towards(node, number_of[frozenset((node, neighbour))])
+            found[node, net] = addresses.towards(node, number_of[frozenset((node, neighbour))], within)
 
     for i, path in enumerate(paths, start=1):
-        for third, way in ((2, path), (1, path[::-1])):
+        first, last = IPv4Network(f"10.{i}.1.0/24"), IPv4Network(f"10.{i}.2.0/24")
+        for own, net, way in ((first, last, path), (last, first, path[::-1])):
             for node, neighbour in pairwise(way):
-                lead(node, IPv4Network(f"10.{i}.{third}.0/24"), neighbour)
+                # A host takes its own address of the path for what it sends along it.
+                lead(node, net, neighbour, own)
     for host in dict.fromkeys(hosts):
         for link in dict.fromkeys(it.link for it in addresses.of(host)):
             router = next(end for end in addresses.links[link] if end != host)

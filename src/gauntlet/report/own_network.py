@@ -19,6 +19,6 @@ def words(scenario: Mapping[str, Any]) -> str:
     down = f" {failing} of the links fail{'s' if failing == 1 else ''} for some time." if failing else ""
     size = f"{len(nodes)} nodes and {len(links)} links"
     return (
-        f"{size}. On the first way from {network['from']} to {network['to']} the narrowest link carries {rate}, "
-        f"behind a queue of {queue}; one-way delay {delay}, packet loss {loss}.{down}"
+        f"{size}. On the first way from {network['from']} to {network['to']} the narrowest link carries "
+        f"{rate}, behind a queue of {queue}; one-way delay {delay}, packet loss {loss}.{down}"
     )
