@@ -72,11 +72,18 @@ def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any) -> 
     assert flow["last_received_s"] > whole["last_received_s"] + 5
 
 
-@pytest.mark.parametrize("name", ["own-network"])
-def test_the_ready_experiment_is_confirmed(play: Play, tmp_path: Any, name: str) -> None:
-    specs = expand(load_experiment(EXPERIMENTS / f"{name}.toml", repetitions=1))
+def test_flows_of_several_hosts_meet_at_a_link(play: Play, tmp_path: Any) -> None:
+    specs = expand(load_experiment(EXPERIMENTS / "own-network.toml", repetitions=1))
     run = {**plan_run(specs[0]), "id": "run"}
     record = play(run)["run"]
     assert [flow["outcome"] for flow in record["flows"]] == ["ok", "ok"]
     certificate = trusted(run, tmp_path / "out" / "run")
-    assert {it["answer"] for it in certificate["impairments"]} == {"confirmed"}
+    narrow = [it for it in certificate["impairments"] if "west.middle" in it["link"]]
+    assert [(it["link"], it["impairment"], it["answer"]) for it in narrow] == [
+        ("west>west.middle", "rate", "confirmed"),
+        ("west>west.middle", "queue limit", "confirmed"),
+        ("west.middle>middle", "delay", "confirmed"),
+        ("middle>west.middle", "rate", "confirmed"),
+        ("middle>west.middle", "queue limit", "confirmed"),
+        ("west.middle>west", "delay", "confirmed"),
+    ]
