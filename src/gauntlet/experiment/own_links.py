@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import map_network, network_section, own_network
 from gauntlet.experiment.own_network import Layout, OwnNetwork
-from gauntlet.experiment.runspec import LinkConditions, ScenarioRef
+from gauntlet.experiment.runspec import LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, FlowSection
 
 _LINK_KEYS = frozenset({"offload"})
@@ -69,6 +70,21 @@ def of(condition: Condition, folder: Path) -> OwnLinks | None:
         return OwnLinks(own_network.built(asked, pairs), flows)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
+
+
+def told(specs: Sequence[RunSpec]) -> dict[str, Any] | None:
+    """What a report tells of the network that runs have in common: its links as they are in the first run,
+    the ends of the first flow, and of its way (keys of `OwnLinks.scenario`) what is the same in all.
+
+    None for runs without such a network, and where links join other nodes.
+    """
+    networks = [spec.link.own for spec in specs if spec.link.own is not None]
+    joined = [[link["ends"] for link in network["links"]] for network in networks]
+    if not networks or len(networks) < len(specs) or any(ends != joined[0] for ends in joined):
+        return None
+    (first, *_), params = specs[0].flows, [spec.scenario.params for spec in specs]
+    way = {key: value for key, value in params[0].items() if all(it[key] == value for it in params)}
+    return {"from": first.sender, "to": first.receiver, "links": networks[0]["links"], "way": way}
 
 
 def refuse_nodes(nodes: Sequence[object]) -> None:

@@ -5,20 +5,23 @@ from typing import Any
 
 from gauntlet import units
 
+_OF_WAY = (
+    ("rate", "the narrowest link carries {}", units.format_rate),
+    ("queue_limit", "a queue of {} stands before it", units.format_size),
+    ("delay", "one-way delays add up to {}", units.format_time),
+    ("loss", "{} of the packets are lost", units.format_fraction),
+)
 
-def words(scenario: Mapping[str, Any]) -> str:
-    """The network of `scenario.json` (docs/formats/results.md)."""
-    network, (columns,) = scenario["network"], scenario["bearers"].values()
-    links = network["links"]
+
+def words(network: Mapping[str, Any]) -> str:
+    """`network` of `scenario.json` (docs/formats/results.md)."""
+    links, way = network["links"], network["way"]
     nodes = {end for link in links for end in link["ends"]}
-    rate = units.spaced(units.format_rate(columns["rate_up_bps"][0]))
-    queue = units.spaced(units.format_size(columns["queue_limit_bytes"][0]))
-    delay = units.spaced(units.format_time(columns["delay_up_s"][0]))
-    loss = units.spaced(units.format_fraction(columns["loss_up"][0]))
+    found = [f"{len(nodes)} nodes and {len(links)} links."]
+    said = [text.format(units.spaced(shown(way[key]))) for key, text, shown in _OF_WAY if key in way]
+    if said:
+        found.append(f"On the way from {network['from']} to {network['to']} {', '.join(said)}.")
     failing = sum(bool(link["down"]) for link in links)
-    down = f" {failing} of the links fail{'s' if failing == 1 else ''} for some time." if failing else ""
-    size = f"{len(nodes)} nodes and {len(links)} links"
-    return (
-        f"{size}. On the first way from {network['from']} to {network['to']} the narrowest link carries "
-        f"{rate}, behind a queue of {queue}; one-way delay {delay}, packet loss {loss}.{down}"
-    )
+    if failing:
+        found.append(f"{failing} of the links {'is' if failing == 1 else 'are'} down for some time.")
+    return " ".join(found)

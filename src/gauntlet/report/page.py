@@ -183,7 +183,7 @@ def _link_words(evaluation: Evaluation) -> str:
             "met stands behind its time series below and in tables/links.parquet."
         )
     if "network" in scenario:
-        return own_network.words(scenario)
+        return own_network.words(scenario["network"])
     words = []
     for bearer, columns in sorted(scenario.get("bearers", {}).items()):
         words.append(
