@@ -39,7 +39,9 @@ def test_memory_has_its_three_columns_twice(made_up: Summary) -> None:
     heads = table.header  # type: ignore[union-attr]
     columns = ("printed", "method again", "corrected")
     for what in ("heap", "resident set"):
-        assert [it for it in heads if it.startswith(f"{what}:")] == [f"{what}: {column}" for column in columns]
+        assert [it for it in heads if it.startswith(f"{what}:")] == [
+            f"{what}: {column}" for column in columns
+        ]
 
 
 def test_the_conversation_is_played_again_and_compared_at_equal_promises(made_up: Summary) -> None:

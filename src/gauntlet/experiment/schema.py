@@ -20,9 +20,11 @@ from pydantic import (
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.in_path import InPathSection
 from gauntlet.experiment.judge import Judge
 from gauntlet.experiment.latency_load import LoadSection
+from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -149,17 +151,6 @@ class ScenarioSection(Strict):
         return dict(self.model_extra or {})
 
 
-class GilbertElliott(Strict):
-    """Loss in bursts: two states, with transition and loss probabilities."""
-
-    p: Share
-    """From good to bad, per packet."""
-    r: Share
-    """From bad to good, per packet."""
-    loss_bad: Share = 1.0
-    loss_good: Share = 0.0
-
-
 Queue = Annotated[
     int | QueueSection,
     BeforeValidator(read_queue),
@@ -252,6 +243,10 @@ class FlowSection(Strict):
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""
+    from_: str | None = Field(default=None, alias="from")
+    """In a network of one's own: the node that sends."""
+    to: str | None = None
+    """In a network of one's own: the node that receives."""
     direction: Literal["up", "down"] | None = None
     """up: train to trackside; None: as the application usually goes."""
     tunnel: Literal["b", "c"] = "b"
@@ -384,7 +379,9 @@ class ExperimentFile(Strict):
     """The whole file before the matrix is multiplied out."""
 
     experiment: ExperimentSection
-    scenario: dict[str, Any]
+    scenario: dict[str, Any] | None = None
+    network: dict[str, Any] | None = None
+    """A network of one's own, in place of a scenario."""
     link: dict[str, Any] = Field(default_factory=dict)
     server: dict[str, Any] = Field(default_factory=dict)
     matrix: dict[str, Any] = Field(default_factory=dict)
@@ -408,6 +405,7 @@ class Condition(Strict):
     """One point of the matrix: everything that one run needs but protocol and repetition."""
 
     scenario: ScenarioSection
+    network: NetworkSection | None = None
     link: LinkSection
     server: ServerSection = ServerSection()
     flow: tuple[FlowSection, ...]
@@ -422,4 +420,6 @@ SERVER_KEYS = tuple(ServerSection.model_fields)
 """Keys that [matrix] takes behind `server.`."""
 OF_REPORTS = ("name", "judge", "background")
 """Keys of a flow that say how its numbers are told; no axis varies them, and no run depends on them."""
-FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in OF_REPORTS)
+OF_PLACES = ("from_", "to")
+"""Keys of a flow that say between which nodes it goes; no axis varies them."""
+FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in (*OF_REPORTS, *OF_PLACES))
