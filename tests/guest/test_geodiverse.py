@@ -21,9 +21,8 @@ def carried_bps(record: Path, from_s: float, to_s: float) -> float:
         table = pa.ipc.open_file(file).read_all()
     rows = table.select(["received_ns", "size_bytes"]).to_pylist()
     held = (row for row in rows if row["received_ns"] is not None)
-    return (
-        8 * sum(it["size_bytes"] for it in held if from_s <= it["received_ns"] / 1e9 < to_s) / (to_s - from_s)
-    )
+    carried_bytes: int = sum(it["size_bytes"] for it in held if from_s <= it["received_ns"] / 1e9 < to_s)
+    return 8 * carried_bytes / (to_s - from_s)
 
 
 @pytest.mark.parametrize(("method", "up"), [("disjoint", (2, 1, 0)), ("iwpsp", (3, 1, 1))])
