@@ -154,7 +154,7 @@ impl Peers {
     }
 
     /// Those for which `check` answers `true`.
-    pub fn if_(check: impl Fn(&PublicKey) -> bool + Send + Sync + 'static) -> Self {
+    pub fn verified_by(check: impl Fn(&PublicKey) -> bool + Send + Sync + 'static) -> Self {
         Self::If(Arc::new(check))
     }
 
