@@ -34,6 +34,7 @@ fn keys(pattern: Pattern, aead: Aead) -> (Keys, Keys) {
         Pattern::Xx => {
             (Keys::xx(client, Peers::only([server_public])), Keys::xx(server, Peers::only([client_public])))
         }
+        other => panic!("{other:?} has no keys here"),
     };
     (client.with_aead(aead), server.with_aead(aead))
 }
