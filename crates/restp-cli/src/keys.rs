@@ -59,7 +59,8 @@ impl KeyArgs {
             return Ok(Some(Keys::shared(shared_secret(&text(path)?)?)));
         }
         let (Some(own), Some(peers)) = (&self.own_key, &self.peer_keys) else { return Ok(None) };
-        let own_key: PrivateKey = text(own)?.parse().map_err(|error| format!("{}: {error}", own.display()))?;
+        let own_key: PrivateKey =
+            text(own)?.parse().map_err(|error| format!("{}: {error}", own.display()))?;
         let peer_keys =
             public_keys(&text(peers)?).map_err(|error| format!("{}: {error}", peers.display()))?;
         Ok(Some(match (self.handshake, role, &peer_keys[..]) {
@@ -106,7 +107,8 @@ fn text(path: &Path) -> Result<String, String> {
 }
 
 fn public_keys(text: &str) -> Result<Vec<PublicKey>, String> {
-    let lines = text.lines().enumerate().map(|(place, line)| (place + 1, line.split('#').next().unwrap_or("")));
+    let lines =
+        text.lines().enumerate().map(|(place, line)| (place + 1, line.split('#').next().unwrap_or("")));
     let keys: Vec<PublicKey> = lines
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(number, line)| line.parse().map_err(|error| format!("line {number}: {error}")))
@@ -149,6 +151,8 @@ mod tests {
         assert_eq!(public_keys(&list).unwrap(), [one, other]);
         assert!(public_keys("# nobody\n").unwrap_err().contains("no public key"));
         let cut = &one.to_string()[1..];
-        assert!(public_keys(&format!("{other}\n{cut}")).unwrap_err().contains("line 2: a key is written as 64"));
+        assert!(
+            public_keys(&format!("{other}\n{cut}")).unwrap_err().contains("line 2: a key is written as 64")
+        );
     }
 }

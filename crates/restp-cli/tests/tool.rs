@@ -25,7 +25,8 @@ impl Server {
 
     fn of(words: &[&str]) -> Self {
         let mut command = tool(&[words, &["--bind", "127.0.0.1:0"]].concat());
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the tool starts");
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the tool starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
         let address = lines
             .by_ref()
@@ -217,7 +218,8 @@ fn keys_that_do_not_go_together_are_refused_in_a_sentence() {
         (vec!["--own-key", &own, "--peer-keys", &two], "a client names the key of its server alone"),
         (vec!["--own-key", &own, "--peer-keys", "/dev/null"], "it names no public key"),
     ] {
-        let output = tool(&[&["connect", "127.0.0.1:9"], &keys[..]].concat()).output().expect("the tool starts");
+        let output =
+            tool(&[&["connect", "127.0.0.1:9"], &keys[..]].concat()).output().expect("the tool starts");
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && text.contains(says), "{keys:?}: {text}");
     }

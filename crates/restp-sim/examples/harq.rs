@@ -74,7 +74,9 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 
 fn main() {
     let tries = std::env::args().nth(1).map_or(TRIES, |word| word.parse().expect("a number of tries"));
-    println!("10 Mbit/s, {tries} tries; ratio of the means of HARQ and ARQ, and of their logarithms' means, with 95 %");
+    println!(
+        "10 Mbit/s, {tries} tries; ratio of the means of HARQ and ARQ, and of their logarithms' means, with 95 %"
+    );
     println!("bytes loss_percent burst_packets rtt_ms harq_s arq_s ratio low high log_ratio low high");
     let (mut sum, mut variance, mut rows) = (0.0, 0.0, 0);
     for size_bytes in [10_000, 100_000, 500_000] {
@@ -86,7 +88,9 @@ fn main() {
                         ..LinkConfig::new(10_000_000, Duration::from_millis(rtt_ms) / 2)
                     };
                     let [harq, arq] = profiles().map(|profile| -> Vec<f64> {
-                        (0..tries).map(|seed| seconds(FIRST_SEED + seed, &profile, &link, size_bytes)).collect()
+                        (0..tries)
+                            .map(|seed| seconds(FIRST_SEED + seed, &profile, &link, size_bytes))
+                            .collect()
                     });
                     let [(harq_s, harq_error_s), (arq_s, arq_error_s)] =
                         [&harq, &arq].map(|took_s| mean(took_s.iter().copied()));
