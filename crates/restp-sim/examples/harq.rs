@@ -18,6 +18,8 @@ const FIRST_SEED: u64 = 1_000_000;
 /// Standard errors to each side of a mean that 95 % of such means keep to.
 const INTERVAL: f64 = 1.96;
 
+const SIZES_BYTES: [usize; 3] = [10_000, 100_000, 500_000];
+
 /// The preset for lossy links, and the same without encoded packets.
 ///
 /// Packets of HARQ are 8 bytes shorter, so that their encoded ones fit the path, too; those of ARQ are as short here, lest
@@ -72,14 +74,22 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (variance / count).sqrt())
 }
 
+/// The geometric mean of the ratios of `rows`, with 95 %; each row is a size, the logarithm of its ratio and that one's error.
+fn together(rows: &[(usize, f64, f64)]) -> String {
+    let count = rows.len() as f64;
+    let log = rows.iter().map(|(_, log, _)| log).sum::<f64>() / count;
+    let side = INTERVAL * rows.iter().map(|(_, _, error)| error * error).sum::<f64>().sqrt() / count;
+    format!("{:.3} {:.3} {:.3}", log.exp(), (log - side).exp(), (log + side).exp())
+}
+
 fn main() {
     let tries = std::env::args().nth(1).map_or(TRIES, |word| word.parse().expect("a number of tries"));
     println!(
         "10 Mbit/s, {tries} tries; ratio of the means of HARQ and ARQ, and of their logarithms' means, with 95 %"
     );
     println!("bytes loss_percent burst_packets rtt_ms harq_s arq_s ratio low high log_ratio low high");
-    let (mut sum, mut variance, mut rows) = (0.0, 0.0, 0);
-    for size_bytes in [10_000, 100_000, 500_000] {
+    let mut all = Vec::new();
+    for size_bytes in SIZES_BYTES {
         for loss_percent in [2, 10, 30] {
             for burst_packets in [1, 5, 20] {
                 for rtt_ms in [10, 50, 200, 600] {
@@ -107,13 +117,14 @@ fn main() {
                         ratio + side,
                         log.exp()
                     );
-                    sum += log;
-                    variance += error * error;
-                    rows += 1;
+                    all.push((size_bytes, log, error));
                 }
             }
         }
     }
-    let (log, side) = (sum / f64::from(rows), INTERVAL * variance.sqrt() / f64::from(rows));
-    println!("all {:.4} {:.4} {:.4}", log.exp(), (log - side).exp(), (log + side).exp());
+    for size_bytes in SIZES_BYTES {
+        let rows: Vec<_> = all.iter().filter(|row| row.0 == size_bytes).copied().collect();
+        println!("all of {size_bytes} {}", together(&rows));
+    }
+    println!("all {}", together(&all));
 }
