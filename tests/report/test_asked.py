@@ -144,8 +144,8 @@ def test_lost_messages_are_late_ones(tmp_path: Path) -> None:
     ((_, udp),) = answers(lossy)
     assert udp == (
         "In part. UDP: p99 0.200 s (deterministic) at loss 0 %, none under 1 of 2 conditions, since flows "
-        "failed or too many messages never came; the deadline of 1 s is kept at loss 0 %, not at loss 1 %; 20 of 20 "
-        "finished."
+        "failed or too many messages never came; the deadline of 1 s is kept at loss 0 %, not at loss 1 %; "
+        "20 of 20 finished."
     )
     nine = Flow("cbr", rate_bps=8000, judge={**DEADLINE, "quantile": 0.9})
     ((_, kept),) = answers(build(tmp_path / "nine", done, protocols=("udp",), flows=(nine,)))

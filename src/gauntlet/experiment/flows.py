@@ -171,6 +171,8 @@ def _flow(
         bound_s=section.bound,
         freshness=section.freshness,
         warm_up_s=section.warm_up,
+        reopen_after_s=section.reopen_after,
+        reopen_most=section.reopen_most,
         connection=section.connection,
         pages=section.pages,
         page=section.page,

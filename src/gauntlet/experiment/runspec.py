@@ -56,6 +56,11 @@ class FlowSpec:
     warm_up_s: float | None = None
     """Of safety messages: so long before its start a session without messages is opened, which the flow's own
     resumes; None: there is none."""
+    reopen_after_s: float | None = None
+    """Of safety messages: how long the sender of a session that broke waits before it opens the next one;
+    None: there is one session."""
+    reopen_most: int | None = None
+    """Of safety messages: so many further sessions at most; None: as many as usual."""
     session: int | None = None
     """Its place, from 0, among sessions of one section that are alike; None: there is one."""
     threat: Mapping[str, Any] | None = None
@@ -152,7 +157,16 @@ class RunSpec:
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
         later = (
-            *("kind", "bound_s", "freshness", "warm_up_s", "session", "threat"),
+            *(
+                "kind",
+                "bound_s",
+                "freshness",
+                "warm_up_s",
+                "reopen_after_s",
+                "reopen_most",
+                "session",
+                "threat",
+            ),
             *("judge", "background", "sender", "receiver"),
         )
         data["flows"] = [

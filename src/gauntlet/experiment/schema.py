@@ -228,6 +228,11 @@ class FlowSection(Strict):
     warm_up: Duration | None = None
     """Of safety: so long before its start a session without messages is opened, whose ticket the flow's own
     begins with; None: there is none."""
+    reopen_after: Duration | None = None
+    """Of safety: how long the sender of a session that broke waits before it opens the next one; None: a flow
+    has one session."""
+    reopen_most: int | None = Field(default=None, ge=1, le=1000)
+    """Of safety with `reopen_after`: so many further sessions at most; None: three."""
     sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
     """Of safety and periodic: so many alike side by side, each beginning at a drawn place of the interval;
     None: one."""
@@ -346,6 +351,8 @@ class FlowSection(Strict):
             )
         if self.warm_up is not None and self.warm_up > self.start:
             raise ValueError("the session before would begin before the run; give warm_up at most as start.")
+        if self.reopen_most is not None and self.reopen_after is None:
+            raise ValueError("reopen_most needs reopen_after, how long the sender waits; give both or none.")
         if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
             raise ValueError(
                 f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
