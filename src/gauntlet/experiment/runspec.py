@@ -156,18 +156,17 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
+        of_sessions = ("warm_up_s", "reopen_after_s", "reopen_most", "session")
         later = (
-            *(
-                "kind",
-                "bound_s",
-                "freshness",
-                "warm_up_s",
-                "reopen_after_s",
-                "reopen_most",
-                "session",
-                "threat",
-            ),
-            *("judge", "background", "sender", "receiver"),
+            "kind",
+            "bound_s",
+            "freshness",
+            *of_sessions,
+            "threat",
+            "judge",
+            "background",
+            "sender",
+            "receiver",
         )
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}

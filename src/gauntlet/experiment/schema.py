@@ -340,6 +340,18 @@ class FlowSection(Strict):
             raise ValueError(
                 f"a {self.kind} goes {workloads.DIRECTIONS[self.kind]}; leave the key 'direction' out."
             )
+        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
+            raise ValueError(
+                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
+            )
+        if self.background and self.judge is not None:
+            raise ValueError("a flow in the background is not judged; leave 'judge' or 'background' out.")
+        if self.connections is not None and self.http != "1.1":
+            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
+        return self
+
+    @model_validator(mode="after")
+    def _sessions(self) -> "FlowSection":
         if self.early_data and not self.resumption:
             raise ValueError(
                 "early_data needs resumption = true: only a session that is resumed can send early."
@@ -353,14 +365,6 @@ class FlowSection(Strict):
             raise ValueError("the session before would begin before the run; give warm_up at most as start.")
         if self.reopen_most is not None and self.reopen_after is None:
             raise ValueError("reopen_most needs reopen_after, how long the sender waits; give both or none.")
-        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
-            raise ValueError(
-                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
-            )
-        if self.background and self.judge is not None:
-            raise ValueError("a flow in the background is not judged; leave 'judge' or 'background' out.")
-        if self.connections is not None and self.http != "1.1":
-            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
         return self
 
 
