@@ -21,7 +21,7 @@ from gauntlet.executor.address import Cluster
 from gauntlet.executor.cache import Cache
 from gauntlet.executor.places import opened
 from gauntlet.executor.planning import plans
-from gauntlet.experiment import expand, links, ridden
+from gauntlet.experiment import expand, links, own_links, ridden
 from gauntlet.experiment.runspec import Factor, RunSpec
 from gauntlet.metrics.tables import finalize
 from gauntlet.packing import code, packed
@@ -249,6 +249,12 @@ def _settle(
 
 def _line_of(specs: Sequence[RunSpec]) -> Mapping[str, Any] | None:
     """The whole line for the report's strip, when all runs ride one scenario."""
-    if not specs or any(spec.scenario != specs[0].scenario for spec in specs):
+    own = own_links.told(specs)
+    if not specs or (own is None and any(_rides_another(spec, specs[0]) for spec in specs)):
         return None
-    return line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
+    found = line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
+    return found if own is None else {**found, "title": "Own network", "network": own}
+
+
+def _rides_another(spec: RunSpec, first: RunSpec) -> bool:
+    return spec.scenario != first.scenario or spec.link.own is not None

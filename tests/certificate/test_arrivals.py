@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gauntlet.certificate.arrivals import NEVER, Arrivals, Stretches, arrivals
 from gauntlet.certificate.payloads import Ports, read_payloads
+from gauntlet.certificate.seen import Claims
 
 ENDS = ("10.0.1.1", "10.0.2.1")
 PORTS = Ports(40000, 5000)
@@ -131,6 +132,13 @@ def test_a_stream_without_its_first_packet_is_only_summed() -> None:
 def test_sessions_and_ways_have_bytes_of_their_own() -> None:
     assert seen([tcp(1, 100), tcp(1, 100, ports=(40001, 5000))], ports=Ports(None, 5000)).total_bytes == 200
     assert seen([tcp(1, 100), tcp(1, 100)], way=[0, 1]).total_bytes == 200
+
+
+def test_only_of_a_sender_that_opens_further_sessions_any_port_counts() -> None:
+    told = {"source": "10.0.1.1:40000", "destination": "10.0.2.1:5000"}
+    of_one = Claims(told, {"stack": "tls", "app_params": {}}, None, None)
+    of_further = Claims(told, {"stack": "tls", "app_params": {"reopen_after_s": 1.0}}, None, None)
+    assert (of_one.ports, of_further.ports) == (PORTS, Ports(None, 5000))
 
 
 @pytest.mark.parametrize("ports", [(40001, 5000), (40000, 5001), (5000, 40000)])

@@ -12,8 +12,9 @@ def test_one_protocol_has_its_cells_beside_d35(gauntlet: Gauntlet) -> None:
     assert "D3.5, Table 7, line 1594, ticked: differs" in said
     assert "D3.5, Table 7, line 1592, ticked: faults only" in said
     assert "D3.5, Table 5, line 1514, in short: Only on CheckSum field: agrees" in said
-    assert "by trial: without freshness check 1,050 of 1,050 trials unnoticed" in said, (
-        "as the summary has it"
+    assert "Repetition 1,050 of 1,050 0 of 1,050" in said, "as the summary has it"
+    assert "Insertion 0 of 1,050 i 0 of 1,050" in said, (
+        "found by the application, which UDP let it through to"
     )
     assert "no safety integrity level is claimed" in said
 
@@ -36,7 +37,10 @@ def test_all_protocols_as_data(gauntlet: Gauntlet) -> None:
     assert all("in_short" in it and "verdict" in it for it in found["cells"])
     beside = [it for it in found["cells"] if it["trials"]]
     assert {it["table"] for it in beside} == {7}
-    assert all(it["tried"].count(" of ") >= len(it["trials"]) for it in beside)
+    alone = [[of for of in it["trials"] if of["outcomes"][0]["stopped"] is None] for it in beside]
+    assert all(
+        it["tried"].count(" unnoticed") >= len(of) / 2 > 0 for it, of in zip(beside, alone, strict=True)
+    )
     assert found["controls"]["udp"][0]["outcomes"][0]["verdict"] == "undisturbed"
     assert len(found["table_8"]) == 101
     assert sum(not it["judged"] for it in found["table_8"]) == 25

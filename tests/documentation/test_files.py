@@ -40,6 +40,8 @@ def play_experiment(block: Block, folder: Path) -> None:
     given = set(tomllib.loads(block.text))
     if "flow" in given:
         given.add("workload")
+    if "network" in given:
+        given.add("scenario")
     text = block.text + "".join(section for name, section in REST.items() if name not in given)
     runs = expand(parse_experiment(text, block.name, folder, repetitions=1))
     assert runs

@@ -19,6 +19,7 @@ class _Trial:
     threat: str = "again"
     flow: int = 0
     identity: object = None
+    reopens: bool = False
     run = SimpleNamespace(spec={"flows": [{"name": "authorities"}]}, plan={"flows": [{"id": "f0"}]})
 
 

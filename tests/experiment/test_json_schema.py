@@ -15,17 +15,20 @@ from tests.documentation.snippets import ROOT, blocks
 SCHEMA = experiment_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
+
+def whole(text: str) -> bool:
+    """Whether a TOML file is an experiment, of a line or of a network of one's own."""
+    sections = set(tomllib.loads(text))
+    return "experiment" in sections and bool(sections & {"scenario", "network"})
+
+
 COMMITTED = sorted(
     path
     for folder in ("experiments", "src", "studies", "tests")
     for path in (ROOT / folder).rglob("*.toml")
-    if {"experiment", "scenario"} <= set(tomllib.loads(path.read_text(encoding="utf-8")))
+    if whole(path.read_text(encoding="utf-8"))
 )
-SHOWN = [
-    block
-    for block in blocks("toml")
-    if not block.mark and {"experiment", "scenario"} <= set(tomllib.loads(block.text))
-]
+SHOWN = [block for block in blocks("toml") if not block.mark and whole(block.text)]
 
 GOOD = """
 [experiment]
@@ -80,6 +83,7 @@ BAD = {
     "a quantile above all": (SENT, f'{SENT}judge = {{ kpi = "delay_s", quantile = 99, at_most = "1s" }}\n'),
     "a background of another kind": (SENT, f'{SENT}background = "yes"\n'),
     "an axis of what is asked": ("protocols =", "background = [true, false]\nprotocols ="),
+    "a network beside a scenario": ("[record]", '[network]\nfile = "ring.toml"\n[record]'),
     "a stack without a server": ("[record]", '[stack.mine]\nclient = ["x"]\n[record]'),
 }
 
@@ -103,6 +107,17 @@ GOOD_TOO = {
         "",
     ),
     "what matters": ('name = "own"', 'name = "own"\nmatters = "2 %"\nanswer_by = "delay_p99_s"', ""),
+    "a network of one's own": (
+        f'[scenario]\n{LINK}[link]\nloss = "1%"',
+        '[[network.link]]\nbetween = ["a", "b"]\nrate = "1Mbit/s"\n'
+        'down = [["2s", "3s"]]\nback = { loss = "1%" }',
+        'network.a-b.queue = ["64kB", "1MB"]',
+    ),
+    "paths through a map": (
+        f'[scenario]\n{LINK}[link]\nloss = "1%"',
+        '[network]\nmap = "os3e"\nfrom = "Seattle"\nto = "Atlanta"\napart = "20km"',
+        '"network.rate" = ["1Mbit/s"]',
+    ),
     "losses in bursts": ('loss = "1%"', "", 'burst_loss = [{p = "1%", r = 0.2}]'),
 }
 """What stands in the place of what in GOOD, and an axis more."""
@@ -151,7 +166,7 @@ def test_every_key_is_in_it_with_what_it_means() -> None:
     properties = SCHEMA["properties"]
     assert set(properties) == {field.alias or name for name, field in ExperimentFile.model_fields.items()}
     assert set(properties["link"]["properties"]) == set(LINK_KEYS)
-    assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, *OF_REPORTS}
+    assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, *OF_REPORTS, "from", "to"}
     assert {*LINK_KEYS, *FLOW_KEYS} - {"protocol"} < set(properties["matrix"]["properties"])
     assert properties["link"]["properties"]["jitter"]["description"].startswith("Half the width")
     assert properties["workload"]["properties"]["size"]["description"] == "A size with its unit."

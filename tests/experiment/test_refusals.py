@@ -6,6 +6,8 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import expand, parse_experiment
+from gauntlet.experiment.plans import plan_run
+from gauntlet.experiment.runspec import RunSpec
 
 EXPERIMENT = """
 [experiment]
@@ -25,13 +27,13 @@ size = "20kB"
 OWN = '[stack.mine]\nclient = ["{client}"]\nserver = ["sh"]\n'
 
 
-def read(*changes: tuple[str, str], further: str = "") -> None:
-    """Read the experiment with changes, each of which must change it."""
+def read(*changes: tuple[str, str], further: str = "") -> list[RunSpec]:
+    """The runs of the experiment with changes, each of which must change it."""
     text = EXPERIMENT
     for before, after in changes:
         assert before in text
         text = text.replace(before, after)
-    expand(parse_experiment(text + further, "own.toml", Path(__file__).parent))
+    return expand(parse_experiment(text + further, "own.toml", Path(__file__).parent))
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,18 @@ def test_a_session_before_needs_tickets_and_time() -> None:
         read(*WARMED, resumed, ('warm_up = "1s"', 'warm_up = "1.5s"'))
     with pytest.raises(UserError, match="'ftp' has no key 'warm_up'"):
         read(('size = "20kB"', 'size = "20kB"\nwarm_up = "1s"'))
+
+
+def test_a_bound_on_further_sessions_needs_them() -> None:
+    more = 'duration = "9s"\nreopen_after = "1s"\nreopen_most = 2'
+    (run,) = read(*WARMED, ('duration = "9s"', more))
+    assert RunSpec.from_json(run.to_json()) == run
+    params = plan_run(run)["flows"][0]["app_params"]
+    assert (params["reopen_after_s"], params["reopen_most"]) == (1.0, 2)
+    (without,) = read(*WARMED)
+    assert "reopen_after_s" not in plan_run(without)["flows"][0]["app_params"]
+    assert "reopen_after_s" not in without.to_json()["flows"][0]
+    with pytest.raises(UserError, match="reopen_most needs reopen_after"):
+        read(*WARMED, ('duration = "9s"', 'duration = "9s"\nreopen_most = 2'))
+    with pytest.raises(UserError, match="'ftp' has no key 'reopen_after'"):
+        read(('size = "20kB"', 'size = "20kB"\nreopen_after = "1s"'))

@@ -218,3 +218,43 @@ def test_the_same_seed_gives_the_same_bytes(play: Play, tmp_path: Path) -> None:
         play(run)
         found.append([(tmp_path / "out" / run["id"] / name).read_bytes() for name in files])
     assert found[0] == found[1]
+
+
+REOPENED = """
+experiment = { name = "reopened", repetitions = 1 }
+scenario = { name = "constant", rate = "2Mbit/s", delay = "20ms" }
+threat = [
+    { name = "gone", kind = "deletion", message = 3, attacker = "random-fault" },
+    { name = "changed", kind = "corruption", message = 3, checksums = "repair" },
+]
+
+[workload]
+app = "safety"
+kind = "movement-authority"
+interval = "1s"
+bound = "500ms"
+duration = "8s"
+reopen_after = "1s"
+
+[matrix]
+protocols = ["tcp-cubic", "tls-cubic", "tls-sctp", "quic-quinn-cubic", "rasta-tls"]
+freshness = [true]
+threat = ["none", "gone", "changed"]
+"""
+
+
+def test_a_session_that_damage_broke_is_opened_again_and_the_time_until_a_fresh_message_is_known(
+    tmp_path: Path,
+) -> None:
+    played = {(trial.threat, trial.factors["protocol"]): trial for trial in played_trials(REOPENED, tmp_path)}
+    broken = {("changed", protocol) for protocol in (TLS, "tls-sctp", "rasta-tls")}
+    assert {place for place, trial in played.items() if trial.stop is not None} == broken
+    for trial in played.values():
+        assert trial.run.record["flows"][0]["outcome"] == "ok"
+    times = {protocol: played[threat, protocol].recovery_s for threat, protocol in broken}
+    # On its way for 20 ms, told of for 20 ms, a second, two round trips of set-up and the message's own way.
+    assert times[TLS] == pytest.approx(0.04 + 1 + 0.08 + 0.02, abs=0.03)
+    # TCP and QUIC mend it, and no session ends: nothing is recovered from.
+    assert {played["gone", protocol].recovery_s for protocol in (TCP, TLS, QUIC)} == {None}
+    (cell,) = cells([played["changed", TLS]])
+    assert (cell.stops, cell.recoveries_s) == (1, [times[TLS]])

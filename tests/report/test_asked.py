@@ -54,7 +54,9 @@ def test_the_report_opens_with_the_answer_to_what_was_asked(tmp_path: Path) -> N
         "TCP CUBIC keeps it under both conditions; SCTP under some conditions or in some repetitions only.",
     )
     assert cubic[0] == "TCP CUBIC"
-    assert re.match(r"p99 0\.211 s \[0\.20\d to 0\.21\d\]; the deadline of 1 s is kept under both", cubic[1])
+    assert re.match(
+        r"p99 0\.211 s \[0\.20\d to 0\.21\d\]; the deadline of 1 s is kept under both", cubic[1]
+    ), cubic
     assert cubic[1].endswith("; the deadline of 1 s is kept under both conditions; 20 of 20 finished.")
     assert re.match(r"p99 0\.211 s \[.*\] at loss 0 % to 2\.01 s.* at loss 1 %; ", sctp[1]), sctp
     assert sctp[1].endswith("; the deadline of 1 s is kept at loss 0 %, not at loss 1 %; 20 of 20 finished.")

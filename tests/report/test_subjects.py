@@ -60,6 +60,12 @@ def test_other_work_is_another_subject(other: dict[str, Any]) -> None:
     assert all(found.values())
 
 
+def test_flows_between_other_nodes_are_apart_unless_one_name_joins_them() -> None:
+    ends = [{"sender": "a", "receiver": "s"}, {"sender": "b", "receiver": "s"}]
+    assert subjects_of([spec(*ends)]) == {0: "cbr a to s", 1: "cbr b to s"}
+    assert subjects_of([spec(*({"name": "upload", **it} for it in ends))]) == {0: "", 1: ""}
+
+
 def test_what_carries_a_flow_is_not_its_work() -> None:
     assert subjects_of([spec({}, {"protocol": "udp", "source": "10.0.0.2"})]) == {0: "", 1: ""}
 

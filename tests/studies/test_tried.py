@@ -1,10 +1,11 @@
 """Trials stand beside the cells of assess: in a sentence, and whole."""
 
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from gauntlet.defences import compare, data
 from gauntlet.evidence.verdict import INVALID
@@ -14,6 +15,9 @@ from gauntlet.studies.tried import Cell, Outcome, cells, tried
 from tests.studies.counted import part, row, summary
 
 KNOWN = data.default()
+Table = Callable[..., RenderableType]
+STOPS = {"stopped": 40, "recovered": 38, "recovered_after_s": 1.16, "recovered_within_s": 1.4}
+"""Of 40 trials in which a session ended."""
 
 
 def test_trials_stand_beside_the_cells_that_they_are_of(tmp_path: Path) -> None:
@@ -21,8 +25,8 @@ def test_trials_stand_beside_the_cells_that_they_are_of(tmp_path: Path) -> None:
     summary(*rows).write(tmp_path / "summary", {})
     known = data.default()
     told = tried(cells(known, tmp_path / "summary"))
-    assert told["sctp", "deletion"] == "without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
-    assert told["udp", "deletion"] == "without freshness check 7 of 7 trials unnoticed"
+    assert told["sctp", "deletion"] == "0 of 1,000 trials unnoticed (at most 0.299 %) without freshness check"
+    assert told["udp", "deletion"] == "7 of 7 trials unnoticed without freshness check"
     assert set(told) == {("sctp", "deletion"), ("udp", "deletion")}
     beside = {it.row: it.tried for it in compare.threats(known, known.protocol("udp"), told)}
     assert beside["deletion"] == told["udp", "deletion"]
@@ -36,8 +40,31 @@ def test_what_was_acted_on_first_is_told_beside_a_cell(tmp_path: Path) -> None:
         tmp_path / "summary", {}
     )
     assert tried(cells(data.default(), tmp_path / "summary"))["sctp", "deletion"] == (
-        "with freshness check 0 of 500 trials unnoticed (at most 0.597 %), "
-        "acted on before anybody was told in 400"
+        "0 of 500 trials unnoticed (at most 0.597 %), acted on before anybody was told in 400, "
+        "with freshness check"
+    )
+
+
+def test_where_both_came_to_the_same_it_is_said_once(tmp_path: Path) -> None:
+    with_check = row("detected and signalled", 400, freshness=True)
+    summary(row("prevented", 400), with_check).write(tmp_path / "summary", {})
+    assert tried(cells(KNOWN, tmp_path / "summary"))["sctp", "deletion"] == (
+        "0 of 400 trials unnoticed (at most 0.746 %) with freshness check and without"
+    )
+    summary(row("undetected", 400), with_check).write(tmp_path / "other", {})
+    assert tried(cells(KNOWN, tmp_path / "other"))["sctp", "deletion"] == (
+        "400 of 400 trials unnoticed without freshness check; "
+        "0 of 400 trials unnoticed (at most 0.746 %) with freshness check"
+    )
+
+
+def test_what_the_transport_let_through_is_not_said_to_be_its_doing(tmp_path: Path) -> None:
+    """UDP hands a stranger's message on; the application knows it by its identities."""
+    found = {**row("detected and signalled", 390), "by": "application"}
+    summary(found, row("prevented", 10)).write(tmp_path / "summary", {})
+    assert tried(cells(KNOWN, tmp_path / "summary"))["sctp", "deletion"] == (
+        "0 of 400 trials unnoticed (at most 0.746 %) without freshness check; "
+        "without it form or identities told the application in 390"
     )
 
 
@@ -46,8 +73,8 @@ def test_trials_of_two_experiments_are_not_added_up(tmp_path: Path) -> None:
     both = {"threats": part(row("prevented", 1000)), "more": part(row("prevented", 400))}
     Summary("d00", both).write(tmp_path / "summary", {})
     assert tried(cells(data.default(), tmp_path / "summary"))["sctp", "deletion"] == (
-        "without freshness check 0 of 400 trials unnoticed (at most 0.746 %); "
-        "in another experiment without freshness check 0 of 1,000 trials unnoticed (at most 0.299 %)"
+        "0 of 400 trials unnoticed (at most 0.746 %) without freshness check; "
+        "in another experiment 0 of 1,000 trials unnoticed (at most 0.299 %) without freshness check"
     )
 
 
@@ -59,8 +86,8 @@ def test_certificates_at_both_ends_are_another_protocol(tmp_path: Path) -> None:
     }
     Summary("d00", experiments).write(tmp_path / "summary", {})
     assert tried(cells(data.default(), tmp_path / "summary")) == {
-        ("tcp-mtls", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
-        ("tcp-tls", "deletion"): "without freshness check 300 of 300 trials unnoticed",
+        ("tcp-mtls", "deletion"): "0 of 400 trials unnoticed (at most 0.746 %) without freshness check",
+        ("tcp-tls", "deletion"): "300 of 300 trials unnoticed without freshness check",
     }
 
 
@@ -71,10 +98,10 @@ def test_early_data_are_another_protocol(tmp_path: Path) -> None:
     experiments = {"quic-0rtt": part(over_quic, afterwards), "threats": part({**over_quic, "distinct": 300})}
     Summary("d00", experiments).write(tmp_path / "summary", {})
     assert tried(cells(data.default(), tmp_path / "summary")) == {
-        ("quic", "deletion"): "without freshness check 0 of 300 trials unnoticed (at most 0.994 %)",
-        ("quic-0rtt", "deletion"): "without freshness check 0 of 400 trials unnoticed (at most 0.746 %)",
+        ("quic", "deletion"): "0 of 300 trials unnoticed (at most 0.994 %) without freshness check",
+        ("quic-0rtt", "deletion"): "0 of 400 trials unnoticed (at most 0.746 %) without freshness check",
         ("quic-0rtt", "repetition"): (
-            "once the session was over without freshness check 3 of 3 trials unnoticed"
+            "once the session was over 3 of 3 trials unnoticed without freshness check"
         ),
     }
 
@@ -82,9 +109,7 @@ def test_early_data_are_another_protocol(tmp_path: Path) -> None:
 def test_copies_of_a_trial_stand_once(tmp_path: Path) -> None:
     summary(row("prevented", 1000, distinct=3)).write(tmp_path / "summary", {})
     told = tried(cells(KNOWN, tmp_path / "summary"))
-    assert told["sctp", "deletion"].startswith(
-        "without freshness check 0 of 3 trials unnoticed (at most 63.2"
-    )
+    assert told["sctp", "deletion"].startswith("0 of 3 trials unnoticed (at most 63.2")
 
 
 def signalled(trials: int, **changes: Any) -> dict[str, Any]:
@@ -119,10 +144,10 @@ def test_in_an_older_summary_only_what_was_acted_on_first_is_known_to_be_late(tm
     assert [it.told_in_time for it in the_cell(tmp_path, *old).outcomes] == [None, 0.0]
 
 
-def printed(tmp_path: Path, *protocols: str) -> list[str]:
+def printed(tmp_path: Path, *protocols: str, table: Table = tried_table.whole) -> list[str]:
     screen = StringIO()
     those = [KNOWN.protocol(name) for name in protocols]
-    Console(file=screen, width=80).print(tried_table.whole(KNOWN, those, cells(KNOWN, tmp_path / "summary")))
+    Console(file=screen, width=80).print(table(KNOWN, those, cells(KNOWN, tmp_path / "summary")))
     return [line.rstrip() for line in screen.getvalue().splitlines()]
 
 
@@ -163,3 +188,57 @@ def test_the_table_names_the_experiment_of_each_control(tmp_path: Path) -> None:
         "no threat (control-thousand)",
         "yes undisturbed 1,049",
     ]
+
+
+def test_stops_stand_below_what_they_are_of(tmp_path: Path) -> None:
+    nothing = {"stopped": 0, "recovered": 0, "recovered_after_s": None, "recovered_within_s": None}
+    rows = (
+        signalled(40, harms="missing", freshness=True, **STOPS),
+        row("prevented", 2, freshness=True) | nothing,
+    )
+    summary(*rows).write(tmp_path / "summary", {})
+    lines = printed(tmp_path, "sctp")
+    assert [" ".join(line.split()) for line in lines[2 : lines.index("")]] == [
+        "deletion (threats)",
+        "yes signalled by transport 40 0.42 s 100 % missing",
+        "stopped 40",
+        "again 38 1.16 s within 1.40 s",
+        "prevented 2",
+    ]
+
+
+def test_where_sessions_are_opened_again_trials_stand_in_the_whole_table_alone(tmp_path: Path) -> None:
+    """What is missing then is another message than where the session before was the last one."""
+    stops = part(signalled(40, harms="missing", freshness=True, **STOPS))
+    experiments = {"availability": stops, "threats": part(row("prevented", 400))}
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    assert tried(cells(KNOWN, tmp_path / "summary")) == {
+        ("sctp", "deletion"): "0 of 400 trials unnoticed (at most 0.746 %) without freshness check"
+    }
+    (cell, _) = cells(KNOWN, tmp_path / "summary")["sctp", "deletion"][::-1]
+    assert (cell.reopens, cell.outcomes[0].stopped, cell.outcomes[0].recovered) == (True, 40, 38)
+
+
+def test_in_short_a_line_is_an_act(tmp_path: Path) -> None:
+    checked = {**row("detected and signalled", 1050, freshness=True), "by": "application"}
+    known = {**row("detected and signalled", 1050), "by": "application"}
+    repaired = {**row("undetected", 1050), "threat": "corruption-repaired"}
+    acted = {**checked, "threat": "masquerade-as-sender", "accepted_before": True}
+    experiments = {
+        "more": part(row("prevented", 400)), "threats": part(known, checked, repaired, acted),
+    }  # fmt: skip
+    Summary("d00", experiments).write(tmp_path / "summary", {})
+    lines = printed(tmp_path, "sctp", "udp", table=tried_table.in_short)
+    assert [" ".join(line.split()) for line in lines[:9]] == [
+        "Trials that nobody noticed",
+        "By trial without with",
+        "SCTP",
+        "Deletion (more) 0 of 400",
+        "Deletion (threats) 0 of 1,050 i 0 of 1,050",
+        "Corruption with the checksum made right 1,050 of 1,050",
+        "Masquerade by who acts in the sender's place 0 of 1,050 !",
+        "UDP",
+        "not tried",
+    ]
+    assert lines[3].startswith("  Deletion (more)") and lines[4].startswith("    Deletion (threats)")
+    assert printed(tmp_path, "udp", table=tried_table.in_short) == ["By trial: not tried."]

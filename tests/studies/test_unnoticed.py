@@ -8,7 +8,7 @@ import pytest
 from gauntlet.errors import NotMeasured, UserError
 from gauntlet.studies.decide import Decision, Verdict
 from gauntlet.studies.rules import rule
-from gauntlet.studies.rules.unnoticed import interval
+from gauntlet.studies.rules.counted import interval
 from tests.studies import factory
 from tests.studies.counted import row, summary
 
@@ -64,7 +64,7 @@ def test_a_reading_by_harm_counts_that_harm_alone(tmp_path: Path) -> None:
 def test_only_the_selection_is_read(tmp_path: Path) -> None:
     others = row("undetected", 50, protocol="udp"), row("undetected", 50, freshness=True)
     assert decide(tmp_path, row("prevented", 400), *others, at_most=0.01).value == 0.0
-    with pytest.raises(NotMeasured, match="No valid trial"):
+    with pytest.raises(NotMeasured, match="No trial of threats with protocol = sctp"):
         decide(tmp_path, *others, at_most=0.01)
 
 

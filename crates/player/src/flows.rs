@@ -62,6 +62,14 @@ impl Flow {
         }
     }
 
+    /// How many further sessions there may be, each from a port of its own.
+    pub fn further_sessions(&self) -> u32 {
+        match self {
+            Flow::Builtin(flow) => flow.further_sessions(),
+            Flow::External(_) => 0,
+        }
+    }
+
     /// The node in which its sessions are waited for.
     pub fn listens_at<'a>(&self, spec: &'a FlowSpec) -> &'a str {
         match self {

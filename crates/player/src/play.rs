@@ -15,7 +15,7 @@ use nix::time::{ClockId, clock_getres};
 use transports::{Context, DeliveryInstants, Qlogs, Workplace};
 use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SafetyLog, SocketLog, WireTap};
 
-use crate::ends::{address, flow_seed, port, source_port};
+use crate::ends::{address, flow_seed, further_ports, port, source_port};
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
 use crate::flows::{Flow, Played};
@@ -47,6 +47,7 @@ const DRAIN_STEP: Duration = Duration::from_millis(250);
 /// Plays `run`, leaving its data files in `folder`, and returns its record.
 pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record> {
     let flows = run.flows.iter().map(Flow::check).collect::<Result<Vec<_>>>()?;
+    let mut further_ports = further_ports(&flows)?.into_iter();
     in_path::check_links(run)?;
     let network = run.network.with_in_path(&run.in_path)?;
     let network = Arc::new(Network::build(&network, &ground.prepare(run)?)?);
@@ -78,7 +79,8 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     for (index, flow) in flows.into_iter().enumerate() {
         let workplace = processor.as_ref().and_then(|node| node.workplace(&run.flows[index], &flow));
         let receiver = (receiving[index].is_some(), workplace);
-        let context = context(run, &network, &time, index, receiver, folder)?;
+        let further_ports = further_ports.next().unwrap_or_default();
+        let context = Context { further_ports, ..context(run, &network, &time, index, receiver, folder)? };
         running.push(flow.start(ground, run, index, &network, context, (&gate.pass(), &ended, clock))?);
     }
     let programs = Programs::start(ground, run, &network, clock, (&gate.pass(), &ended))?;
@@ -249,6 +251,7 @@ fn context(
         seed: flow_seed(run.seed, index),
         source: SocketAddr::new(address(network, &spec.from)?, source_port(index)),
         destination: SocketAddr::new(address(network, &spec.to)?, port(spec, index)),
+        further_ports: Vec::new(),
         source_further: network.topology().further_addresses_of(&spec.from)?,
         destination_further: network.topology().further_addresses_of(&spec.to)?,
         quiet_ns: time.quiet_ns.max(QUIET_ROUND_TRIPS.saturating_mul(round_trip_ns(run, network, spec)?)),

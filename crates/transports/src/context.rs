@@ -31,6 +31,8 @@ pub struct Context {
     pub seed: u64,
     /// Address and port that the sender binds.
     pub source: SocketAddr,
+    /// Ports that the sender's further sessions bind, in their order, where one that broke is followed by another.
+    pub further_ports: Vec<u16>,
     /// Address and port at which the receiver listens.
     pub destination: SocketAddr,
     /// Further addresses of the sender's node, for transports that use several.

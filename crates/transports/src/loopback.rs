@@ -17,6 +17,7 @@ pub(crate) fn session() -> Arc<Session> {
         seed: 1,
         source: places::free_place(),
         destination: places::free_place(),
+        further_ports: Vec::new(),
         source_further: Vec::new(),
         destination_further: Vec::new(),
         quiet_ns: 0,

@@ -30,6 +30,11 @@ pub(crate) fn connect_failure(to: SocketAddr, error: &io::Error) -> Failure {
     }
 }
 
+/// The failure of a sender whose receiver has ended the session before everything was sent.
+pub(crate) fn ended_by_the_other_side() -> Failure {
+    Failure::Reset("reset: the other side ended the session before everything was sent".to_owned())
+}
+
 /// The sentence for a session that broke while `doing`.
 pub(crate) fn broken(session: &Session, doing: &str, error: &io::Error) -> Failure {
     if let Some(failure) = session.failure() {

@@ -1,8 +1,10 @@
 //! What the two halves of a flow share: who is ready, who failed, and how blocked calls are ended.
 
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +26,7 @@ pub struct Session {
     call_off: Switch,
     keys: Option<Arc<KeyLines>>,
     on_news: OnceLock<OnNews>,
+    further: AtomicUsize,
 }
 
 /// Called with what the other half has to know; returns when it knows it.
@@ -63,7 +66,41 @@ impl Session {
             call_off: Switch::new()?,
             keys,
             on_news: OnceLock::new(),
+            further: AtomicUsize::new(0),
         })
+    }
+
+    /// The sender's next session is a further one.
+    pub fn begin_further(&self) {
+        self.further.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many further ones the sender has begun.
+    pub(crate) fn further(&self) -> usize {
+        self.further.load(Ordering::Relaxed)
+    }
+
+    /// Address and port that the sender's present session binds: packets of one that is over are not taken for its.
+    pub(crate) fn source(&self) -> SocketAddr {
+        let mut source = self.ctx.source;
+        let own = self.further().checked_sub(1).and_then(|place| self.ctx.further_ports.get(place));
+        source.set_port(own.copied().unwrap_or(source.port()));
+        source
+    }
+
+    /// Whether the session from one of the sender's ports is that from another one, or behind it.
+    pub(crate) fn is_as_late(&self, port: u16, other: u16) -> bool {
+        let place = |port| self.ctx.further_ports.iter().position(|further| *further == port);
+        place(port) >= place(other)
+    }
+
+    /// From where the receiver is to expect sessions; port 0: from any.
+    pub(crate) fn expected_source(&self) -> SocketAddr {
+        let mut source = self.ctx.source;
+        if !self.ctx.further_ports.is_empty() {
+            source.set_port(0);
+        }
+        source
     }
 
     /// Where the sender of a secure session writes its secrets, when they are to be kept.
@@ -369,7 +406,29 @@ impl Guarded {
     }
 }
 
+/// The last part of a wait, a two hundredth: the kernel may end a poll later than it was to by a thousandth of its length
+/// (select_estimate_accuracy in fs/select.c).
+const SLEPT_SHARE: i64 = 200;
+
 impl Guarded {
+    /// Waits until there is something to read, or the other side has ended its half or broken off: then there is `true`.
+    /// At `until_ns` there is `false`.
+    pub(crate) fn wait_until_readable(&self, until_ns: i64) -> Result<bool, Failure> {
+        const DOING: &str = "the sender was between two messages";
+        let session = &self.session;
+        let clock = &session.ctx.clock;
+        let now_ns = clock.now_ns();
+        if now_ns >= until_ns {
+            return Ok(false);
+        }
+        let polled_ns = until_ns - (until_ns - now_ns) / SLEPT_SHARE;
+        let ready = session.wait_any(&[self.fd()], libc::POLLIN, now_ns, polled_ns, DOING)?;
+        if !ready {
+            clock.sleep_until(until_ns);
+        }
+        Ok(ready)
+    }
+
     /// As [`crate::Connection::wait_until_writable`].
     pub(crate) fn wait_until_writable(&self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.session.wait(self, libc::POLLOUT, now_ns, until_ns, "the sender was still sending")

@@ -225,6 +225,15 @@ pub trait Connection: Send {
         Ok(clock.sleep_until(instant_ns))
     }
 
+    /// Lets time pass as [`Connection::pause`] does, for a sender who is to learn at once that the other side has ended
+    /// the session or broken it off, and not when he next hands something over.
+    ///
+    /// # Errors
+    /// A sentence: the session broke, or the other side has ended it.
+    fn pause_watching(&mut self, clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
+        self.pause(clock, instant_ns)
+    }
+
     /// Whether messages can be handed over ahead of time by [`Connection::offer_released`].
     fn takes_release_times(&self) -> bool {
         false

@@ -35,6 +35,11 @@ pub trait Application: Send + Sync {
         false
     }
 
+    /// How many further sessions there may be, each behind one that broke.
+    fn further_sessions(&self) -> u32 {
+        0
+    }
+
     /// How long before the flow's start its sending half is to be at work.
     fn lead_ns(&self) -> i64 {
         0

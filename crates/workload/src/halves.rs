@@ -42,6 +42,10 @@ fn open_session(flow: &Flow, mut ctx: Context) -> io::Result<Session> {
         // The kernel keeps a port that was used for a while, so each session takes another one.
         ctx.source.set_port(0);
     }
+    if flow.app.further_sessions() > 0 {
+        // A stream in the capture is that of one session.
+        ctx.wire = false;
+    }
     Session::new(ctx)
 }
 

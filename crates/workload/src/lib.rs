@@ -23,6 +23,7 @@
 //!     // Port 0: the kernel chooses.
 //!     source: SocketAddr::from((host, 0)),
 //!     destination: SocketAddr::from((host, 7000)),
+//!     further_ports: Vec::new(),
 //!     source_further: Vec::new(),
 //!     destination_further: Vec::new(),
 //!     quiet_ns: Context::DEFAULT_QUIET_NS,
@@ -62,6 +63,7 @@ mod log;
 mod one_session;
 mod outcome;
 mod payload;
+mod reopening;
 mod report;
 mod spec;
 mod verdicts;

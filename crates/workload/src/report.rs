@@ -85,8 +85,10 @@ impl FlowReport {
         } else {
             whole_exchanges(&mut sent, &received)
         };
-        // Where each message has a session of its own, one that fails is its own outcome and not the flow's.
-        let service = if flow.app.opens_many_sessions() { Service::Datagrams } else { flow.stack.service() };
+        // Where each message has a session of its own, one that fails is its own outcome and not the flow's; and where
+        // another session follows, what the one before had not delivered is lost.
+        let several = flow.app.opens_many_sessions() || flow.app.further_sessions() > 0;
+        let service = if several { Service::Datagrams } else { flow.stack.service() };
         let failure = session
             .failure()
             .or_else(|| session.ctx.qlog.as_ref().and_then(|qlog| qlog.failure()))

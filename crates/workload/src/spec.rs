@@ -81,6 +81,11 @@ impl Flow {
         self.app.receiver_asks()
     }
 
+    /// How many further sessions there may be, each behind one that broke and from a port of its own.
+    pub fn further_sessions(&self) -> u32 {
+        self.app.further_sessions()
+    }
+
     /// Whether its listening end tells the processor of its node what it does.
     pub fn works_on_a_processor(&self) -> bool {
         self.stack.works_on_a_processor()

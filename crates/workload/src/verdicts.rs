@@ -5,13 +5,17 @@ use serde::{Deserialize, Serialize};
 
 /// The event of a message to which an attacker with the sender's keys did something.
 pub(crate) const THREAT: &str = "threat";
+/// The events of a sender that opens a further session: the one before was over, and the further one was there.
+pub(crate) const ENDED: &str = "ended";
+pub(crate) const REOPENED: &str = "reopened";
 
 /// What happened at one instant, in time of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// `message`: one arrived. `timeout`: none that is fresh did for too long. `session`: an end was told by its
     /// transport that something is wrong, of which the session may break. `limit`: the run's limit came.
-    /// `threat`: an attacker with the sender's keys did something to one.
+    /// `threat`: an attacker with the sender's keys did something to one. `ended`: the sender gave up a session that
+    /// broke. `reopened`: a further one was there.
     pub event: String,
     /// When.
     pub t_ns: i64,

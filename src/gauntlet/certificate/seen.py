@@ -56,11 +56,12 @@ class Claims:
     @cached_property
     def ports(self) -> Ports:
         """Those of its packets; programs choose theirs, and more than one, as MPTCP does for further
-        subflows."""
+        subflows. Of a sender that opens further sessions each has its own."""
         if self.stack == "external":
             return Ports(None, None)
         source, destination = (_port(self.told[end]) for end in ("source", "destination"))
-        return Ports(None if self.stack == "mptcp" else source, destination)
+        reopens = self.planned.get("app_params", {}).get("reopen_after_s") is not None
+        return Ports(None if self.stack == "mptcp" or reopens else source, destination)
 
     @property
     def received_bytes(self) -> int:

@@ -55,12 +55,11 @@ def assess(*, protocols: tuple[str, ...], all_: bool, trials_: bool, json_: bool
     if trials_:
         screen.print(tried_table.whole(known, asked, played))
         return
-    trials = tried.tried(played)
     if all_:
-        screen.print(terminal.everything(known, trials))
+        screen.print(terminal.everything(known, tried_table.in_short(known, asked, played)))
         return
     for place, protocol in enumerate(asked):
-        screen.print(terminal.one(known, protocol, trials))
+        screen.print(terminal.one(known, protocol, tried_table.in_short(known, [protocol], played)))
         if place < len(asked) - 1:
             screen.print()
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet.defences import compare
-from gauntlet.defences.compare import NOT_TRIED, Cell, Tried, Verdict
+from gauntlet.defences.compare import Cell, Verdict
 from gauntlet.defences.data import Defences, Has, Meets, Protocol
 
 MEETS = {Meets.ATTACK: "✓", Meets.FAULTS: "◐", Meets.PARTLY: "(✓)", Meets.NO: "✗"}
@@ -27,20 +27,22 @@ DISCLAIMER = (
 )
 
 
-def one(of: Defences, protocol: Protocol, tried: Tried | None = None) -> RenderableType:
-    """A protocol: its threats, then its defences; beside threats what trials came to."""
-    return Group(*_one(of, protocol, tried))
+def one(of: Defences, protocol: Protocol, trials: RenderableType) -> RenderableType:
+    """A protocol: its threats, what trials of them came to, then its defences."""
+    return Group(*_one(of, protocol, trials))
 
 
-def _one(of: Defences, protocol: Protocol, tried: Tried | None) -> Iterator[RenderableType]:
+def _one(of: Defences, protocol: Protocol, trials: RenderableType) -> Iterator[RenderableType]:
     yield Text(f"{protocol.name}: the threats of EN 50159", style="bold")
-    for cell, threat in zip(compare.threats(of, protocol, tried), of.threats, strict=True):
+    for cell, threat in zip(compare.threats(of, protocol), of.threats, strict=True):
         meets = Meets(cell.answer)
         rests = compare.by_table_4(of, protocol, threat)
         named = ", ".join(it.name.lower() for it in of.defences if it.id in rests) or "none"
         yield _cell(
             MEETS[meets], threat.name, f"{WORDS[meets]}: {cell.why}", cell, f"defences by Table 4: {named}"
         )
+    yield Text()
+    yield trials
     yield Text(f"\n{protocol.name}: the defences", style="bold")
     for cell, defence in zip(compare.defences(of, protocol), of.defences, strict=True):
         has = Has(cell.answer)
@@ -52,8 +54,8 @@ def _cell(mark: str, name: str, words: str, cell: Cell, more: str) -> Renderable
     line = Table.grid(padding=(0, 1, 0, 0))
     line.add_column(width=3, justify="right")
     line.add_column()
-    beside = [f"[{cell.source}]", more, _d35(cell), f"by trial: {cell.tried}" if cell.table == 7 else ""]
-    told = Text.assemble((name, "bold"), f": {words} ", ("; ".join(filter(None, beside)), "dim"))
+    beside = [f"[{cell.source}]", more, _d35(cell)]
+    told = Text.assemble((name, "bold"), f": {words}\n", ("; ".join(filter(None, beside)), "dim"))
     line.add_row(Text(mark), told)
     return line
 
@@ -67,9 +69,9 @@ def _d35(cell: Cell) -> str:
     return f"{where}, {said}: {cell.verdict or 'says nothing'}"
 
 
-def everything(of: Defences, tried: Tried | None = None) -> RenderableType:
+def everything(of: Defences, trials: RenderableType) -> RenderableType:
     """All protocols: threats, what trials came to, and where D3.5's Tables 5, 7 and 8 say something else."""
-    return Group(*_everything(of, tried or {}))
+    return Group(*_everything(of, trials))
 
 
 def matrix(of: Defences) -> Table:
@@ -88,15 +90,15 @@ def _star(cell: Cell) -> str:
     return STARS.get(cell.verdict, "") if cell.verdict else ""
 
 
-def _everything(of: Defences, tried: Tried) -> Iterator[RenderableType]:
+def _everything(of: Defences, trials: RenderableType) -> Iterator[RenderableType]:
     yield matrix(of)
     yield Text(
         f"{LEGEND}\n"
         "° ticked in D3.5's Table 7, which does not separate faults from attackers: it holds against faults\n"
-        f"* D3.5's Table 7 says something else.{'' if tried else f' By trial: {NOT_TRIED}.'}",
+        "* D3.5's Table 7 says something else.\n",
         style="dim",
     )
-    yield from _trials(of, tried)
+    yield trials
     differing = [
         it
         for protocol in of.protocols
@@ -117,16 +119,6 @@ def _everything(of: Defences, tried: Tried) -> Iterator[RenderableType]:
             )
     yield from _table_8(of)
     yield Text(f"\n{DISCLAIMER}", style="dim")
-
-
-def _trials(of: Defences, tried: Tried) -> Iterator[RenderableType]:
-    if not tried:
-        return
-    yield Text("\nBy trial", style="bold")
-    for protocol in of.protocols:
-        told = [f"{it.id}: {tried[protocol.id, it.id]}" for it in of.threats if (protocol.id, it.id) in tried]
-        lines = told or [NOT_TRIED]
-        yield Padding(Text("\n".join([protocol.name, *(f"  {line}." for line in lines)])), (0, 0, 0, 2))
 
 
 def _table_8(of: Defences) -> Iterator[RenderableType]:

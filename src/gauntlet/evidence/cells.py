@@ -33,6 +33,14 @@ class Cell:
     nothing in them known to be drawn, are one.
     """
 
+    reopens: bool = False
+    """Whether senders open a further session where one has broken: only then are the next two told."""
+    stops: int = 0
+    """Trials in which a session ended once the threat had acted."""
+    recoveries_s: list[float] = field(default_factory=list)
+    """Of these, from the threat's first act until the application had a fresh message again; those in which
+    it never had are not among them."""
+
     @property
     def control(self) -> bool:
         """Whether nothing was to happen: the runs without a threat."""
@@ -67,6 +75,11 @@ class Cell:
     def median_delay_s(self) -> float | None:
         """The middle of the detection delays."""
         return median(self.delays_s) if self.delays_s else None
+
+    @property
+    def median_recovery_s(self) -> float | None:
+        """The middle of the recovery times."""
+        return median(self.recoveries_s) if self.recoveries_s else None
 
 
 def place(trial: Trial) -> dict[str, Any]:
@@ -104,6 +117,10 @@ class Cells:
         if verdict.by is not None:
             cell.by[verdict.by] += 1
         cell.accepted_before += verdict.accepted_before
+        if trial.reopens:
+            cell.reopens = True
+            cell.stops += trial.stop is not None
+            cell.recoveries_s += [] if trial.recovery_s is None else [trial.recovery_s]
         return cell
 
 

@@ -11,6 +11,8 @@ BY_TRANSPORT, BY_APPLICATION = "transport", "application"
 """Who tells of it."""
 NOTICED = frozenset({"message", "timeout", "session"})
 """Events by which somebody may notice something; the laboratory's limit is none of them."""
+ENDED, REOPENED = "ended", "reopened"
+"""Events of a sender that opens a further session: one was over, and the next one was there."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,17 @@ class Event:
     def by(self) -> str:
         """Who told."""
         return BY_TRANSPORT if self.event == "session" else BY_APPLICATION
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A session that was over when its sender had messages left. One that breaks later stops nothing."""
+
+    ended_ns: int
+    """When its sender gave it up."""
+    recovered_ns: int | None
+    """When the application had the first fresh message over a further session: as it was sent, within the
+    bound and not had before. None: it never did."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,22 @@ class Course:
             had.add(number)
         found["missing"] = [number for number in self.sent_ns if number not in had]
         return {kind: numbers for kind, numbers in found.items() if numbers}
+
+    def first_stop(self, since_ns: int) -> Stop | None:
+        """The first session that was over at an instant or later; None: none was."""
+        ended_ns = next((it.t_ns for it in self.events if it.event == ENDED and it.t_ns >= since_ns), None)
+        if ended_ns is None:
+            return None
+        had: set[int | None] = set()
+        reopened = False
+        for event in self.events:
+            reopened |= event.event == REOPENED and event.t_ns >= ended_ns
+            if not (event.accepted and event.genuine) or event.number in had:
+                continue
+            had.add(event.number)
+            if reopened and event.stamp_ns is not None and event.t_ns - event.stamp_ns <= self.bound_ns:
+                return Stop(ended_ns, event.t_ns)
+        return Stop(ended_ns, None)
 
     def first_signal(self, since_ns: int) -> Event | None:
         """The first signal at an instant or later."""

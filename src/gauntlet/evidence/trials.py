@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet.errors import UserError
-from gauntlet.evidence.course import Course, Event
+from gauntlet.evidence.course import Course, Event, Stop
 from gauntlet.evidence.verdict import INVALID, Verdict, judged
 from gauntlet.experiment import threats
 from gauntlet.results.reader import Results, Run
@@ -110,6 +110,30 @@ class Trial:
         return judged(self.course, threat=self.threat != threats.NONE)
 
     @property
+    def reopens(self) -> bool:
+        """Whether its sender opens a further session when one has broken."""
+        return _reopens(self.run.plan["flows"][self.flow])
+
+    @cached_property
+    def stop(self) -> Stop | None:
+        """The session that ended once the threat had acted, without one at any time; None: none did, or the
+        trial says nothing.
+        """
+        if self.verdict.verdict == INVALID:
+            return None
+        return self.course.first_stop(self.course.acted_ns or 0)
+
+    @property
+    def recovery_s(self) -> float | None:
+        """From the threat's first act, without one from the session's end, until the application had a fresh
+        message over a further session; None: no session ended, or none brought one.
+        """
+        if self.stop is None or self.stop.recovered_ns is None:
+            return None
+        since_ns = self.stop.ended_ns if self.course.acted_ns is None else self.course.acted_ns
+        return (self.stop.recovered_ns - since_ns) / 1e9
+
+    @property
     def identity(self) -> Hashable:
         """What it has in common with a copy of itself; None where something was drawn, so that it has none:
         bits that turn over, or what the link does by chance.
@@ -181,6 +205,11 @@ def _draws(rule: Mapping[str, Any]) -> bool:
     packet = rule["do"].get("packet")
     picked = isinstance(packet, dict) and packet.get("pick") == "random"
     return bits or picked or "probability" in rule["match"] or bool(rule["do"].get("jitter_s"))
+
+
+def _reopens(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow of a plan opens further sessions."""
+    return flow["app_params"].get("reopen_after_s") is not None
 
 
 def trials(results: Results | Path) -> Iterator[Trial]:

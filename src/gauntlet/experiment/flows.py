@@ -15,7 +15,9 @@ _DIGITS = 6
 """Of drawn beginnings: microseconds."""
 
 MaxRate = Callable[[str], float]
-"""The line's highest rate in bit/s for a direction, up or down."""
+"""The line's highest rate in bit/s for a direction, up or down; in a network of one's own from end to end,
+`sender>receiver`.
+"""
 
 
 def flows(
@@ -154,7 +156,12 @@ def _flow(
         tunnel=section.tunnel,
         start_s=section.start,
         packet_bytes=section.packet,
-        rate_bps=_rate_bps(section, protocol, max_rate_bps, direction),
+        rate_bps=_rate_bps(
+            section,
+            protocol,
+            max_rate_bps,
+            direction if section.from_ is None else f"{section.from_}>{section.to}",
+        ),
         duration_s=section.duration,
         mean_on_s=section.mean_on,
         mean_off_s=section.mean_off,
@@ -164,6 +171,8 @@ def _flow(
         bound_s=section.bound,
         freshness=section.freshness,
         warm_up_s=section.warm_up,
+        reopen_after_s=section.reopen_after,
+        reopen_most=section.reopen_most,
         connection=section.connection,
         pages=section.pages,
         page=section.page,
@@ -175,6 +184,8 @@ def _flow(
         name=section.name,
         judge=None if section.judge is None else section.judge.to_json(),
         background=section.background or None,
+        sender=section.from_,
+        receiver=section.to,
     )
 
 

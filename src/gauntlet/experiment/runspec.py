@@ -56,6 +56,11 @@ class FlowSpec:
     warm_up_s: float | None = None
     """Of safety messages: so long before its start a session without messages is opened, which the flow's own
     resumes; None: there is none."""
+    reopen_after_s: float | None = None
+    """Of safety messages: how long the sender of a session that broke waits before it opens the next one;
+    None: there is one session."""
+    reopen_most: int | None = None
+    """Of safety messages: so many further sessions at most; None: as many as usual."""
     session: int | None = None
     """Its place, from 0, among sessions of one section that are alike; None: there is one."""
     threat: Mapping[str, Any] | None = None
@@ -73,6 +78,10 @@ class FlowSpec:
     """What the report holds it against (judge.py), in base units; None: nothing."""
     background: bool | None = None
     """Whether nothing is answered about it; None: no."""
+    sender: str | None = None
+    """In a network of one's own: the node from which it goes; None: as direction and tunnel say."""
+    receiver: str | None = None
+    """And the one to which it goes."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +112,14 @@ class LinkConditions:
     second_delay_s: float | None = None
     second_loss: float | None = None
     """Of the second line of a network that has one; None: as on the first."""
+    own: Mapping[str, Any] | None = None
+    """A network of one's own: what a plan has of it, and its links (`OwnNetwork.to_json`); None: `network` is
+    a preset."""
 
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"queue": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
+    usual = {"queue": None, "own": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 
@@ -144,7 +156,18 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
-        later = ("kind", "bound_s", "freshness", "warm_up_s", "session", "threat", "judge", "background")
+        of_sessions = ("warm_up_s", "reopen_after_s", "reopen_most", "session")
+        later = (
+            "kind",
+            "bound_s",
+            "freshness",
+            *of_sessions,
+            "threat",
+            "judge",
+            "background",
+            "sender",
+            "receiver",
+        )
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

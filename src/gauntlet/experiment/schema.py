@@ -20,9 +20,11 @@ from pydantic import (
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.in_path import InPathSection
 from gauntlet.experiment.judge import Judge
 from gauntlet.experiment.latency_load import LoadSection
+from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -149,17 +151,6 @@ class ScenarioSection(Strict):
         return dict(self.model_extra or {})
 
 
-class GilbertElliott(Strict):
-    """Loss in bursts: two states, with transition and loss probabilities."""
-
-    p: Share
-    """From good to bad, per packet."""
-    r: Share
-    """From bad to good, per packet."""
-    loss_bad: Share = 1.0
-    loss_good: Share = 0.0
-
-
 Queue = Annotated[
     int | QueueSection,
     BeforeValidator(read_queue),
@@ -237,6 +228,11 @@ class FlowSection(Strict):
     warm_up: Duration | None = None
     """Of safety: so long before its start a session without messages is opened, whose ticket the flow's own
     begins with; None: there is none."""
+    reopen_after: Duration | None = None
+    """Of safety: how long the sender of a session that broke waits before it opens the next one; None: a flow
+    has one session."""
+    reopen_most: int | None = Field(default=None, ge=1, le=1000)
+    """Of safety with `reopen_after`: so many further sessions at most; None: three."""
     sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
     """Of safety and periodic: so many alike side by side, each beginning at a drawn place of the interval;
     None: one."""
@@ -252,6 +248,10 @@ class FlowSection(Strict):
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""
+    from_: str | None = Field(default=None, alias="from")
+    """In a network of one's own: the node that sends."""
+    to: str | None = None
+    """In a network of one's own: the node that receives."""
     direction: Literal["up", "down"] | None = None
     """up: train to trackside; None: as the application usually goes."""
     tunnel: Literal["b", "c"] = "b"
@@ -340,6 +340,18 @@ class FlowSection(Strict):
             raise ValueError(
                 f"a {self.kind} goes {workloads.DIRECTIONS[self.kind]}; leave the key 'direction' out."
             )
+        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
+            raise ValueError(
+                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
+            )
+        if self.background and self.judge is not None:
+            raise ValueError("a flow in the background is not judged; leave 'judge' or 'background' out.")
+        if self.connections is not None and self.http != "1.1":
+            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
+        return self
+
+    @model_validator(mode="after")
+    def _sessions(self) -> "FlowSection":
         if self.early_data and not self.resumption:
             raise ValueError(
                 "early_data needs resumption = true: only a session that is resumed can send early."
@@ -351,14 +363,8 @@ class FlowSection(Strict):
             )
         if self.warm_up is not None and self.warm_up > self.start:
             raise ValueError("the session before would begin before the run; give warm_up at most as start.")
-        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
-            raise ValueError(
-                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
-            )
-        if self.background and self.judge is not None:
-            raise ValueError("a flow in the background is not judged; leave 'judge' or 'background' out.")
-        if self.connections is not None and self.http != "1.1":
-            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
+        if self.reopen_most is not None and self.reopen_after is None:
+            raise ValueError("reopen_most needs reopen_after, how long the sender waits; give both or none.")
         return self
 
 
@@ -384,7 +390,9 @@ class ExperimentFile(Strict):
     """The whole file before the matrix is multiplied out."""
 
     experiment: ExperimentSection
-    scenario: dict[str, Any]
+    scenario: dict[str, Any] | None = None
+    network: dict[str, Any] | None = None
+    """A network of one's own, in place of a scenario."""
     link: dict[str, Any] = Field(default_factory=dict)
     server: dict[str, Any] = Field(default_factory=dict)
     matrix: dict[str, Any] = Field(default_factory=dict)
@@ -408,6 +416,7 @@ class Condition(Strict):
     """One point of the matrix: everything that one run needs but protocol and repetition."""
 
     scenario: ScenarioSection
+    network: NetworkSection | None = None
     link: LinkSection
     server: ServerSection = ServerSection()
     flow: tuple[FlowSection, ...]
@@ -422,4 +431,6 @@ SERVER_KEYS = tuple(ServerSection.model_fields)
 """Keys that [matrix] takes behind `server.`."""
 OF_REPORTS = ("name", "judge", "background")
 """Keys of a flow that say how its numbers are told; no axis varies them, and no run depends on them."""
-FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in OF_REPORTS)
+OF_PLACES = ("from_", "to")
+"""Keys of a flow that say between which nodes it goes; no axis varies them."""
+FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in (*OF_REPORTS, *OF_PLACES))

@@ -118,6 +118,8 @@ def _safety_params(flow: FlowSpec) -> dict[str, Any]:
         "freshness": flow.freshness is not False,
         **({} if flow.threat is None else {"threat": dict(flow.threat)}),
         **({} if flow.warm_up_s is None else {"warm_up_s": flow.warm_up_s}),
+        **({} if flow.reopen_after_s is None else {"reopen_after_s": flow.reopen_after_s}),
+        **({} if flow.reopen_most is None else {"reopen_most": flow.reopen_most}),
     }
     return params if flow.size_bytes is None else {**params, "message_size_bytes": flow.size_bytes}
 
@@ -178,7 +180,7 @@ _ALL = (
     App(
         "safety",
         ("kind", "interval", "duration", "bound"),
-        ("size", "freshness", "sessions", "warm_up"),
+        ("size", "freshness", "sessions", "warm_up", "reopen_after", "reopen_most"),
         _safety_params,
         _longest_of_duration_s,
     ),

@@ -70,6 +70,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "restp-web": Drawn("#6699CC", "triangle-up", _DOTTED),
         "restp-satellite": Drawn("#7B3294", "triangle-up", _DASHED),
         "restp-multipath": Drawn("#7570B3", "triangle-up", _DASH_DOT),
+        "restp-standby": Drawn("#7570B3", "triangle-up", _DOTTED),
         "restp-voice": Drawn("#E7298A", "triangle-up", _SOLID),
         "restp-datagram": Drawn("#A9A9A9", "triangle-up", _DOTTED),
         "restp-file-dynamic": Drawn("#4D9221", "triangle-up", _DASHED),

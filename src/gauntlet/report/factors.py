@@ -16,6 +16,9 @@ _SHARES = ("loss", "loss_up", "loss_down", "duplicate", "corrupt")
 _SYSCTL = "sysctl"
 """The table of an experiment file whose keys are settings of the kernel."""
 
+_NETWORK = "network"
+"""The table of a network of one's own, whose keys may be those of a link: west-mid.queue."""
+
 _SPANS = re.compile(r"\b(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(ms|s|min|h)\b")
 """From when to when, as an outage is written: 0.5-3.5s."""
 
@@ -124,12 +127,15 @@ def _by_size(values: tuple[Any, ...], labels: Mapping[Any, str]) -> tuple[Any, .
 
 
 def _called(name: str) -> str:
-    """A factor's name for people: that of a sysctl is the kernel's own, any other its last part, for the
-    table of the file in which it stands tells nothing more.
+    """A factor's name for people: that of a sysctl is the kernel's own, that of a link of one's own
+    network has the link in it, any other is its last part, for the table of the file in which it stands tells
+    nothing more.
     """
-    table, _, of_kernel = name.partition(".")
-    if table == _SYSCTL and of_kernel:
-        return f"{_SYSCTL} {of_kernel}"
+    table, _, key = name.partition(".")
+    if table == _SYSCTL and key:
+        return f"{_SYSCTL} {key}"
+    if table == _NETWORK and key:
+        return key.replace(".", " ").replace("_", " ")
     return name.rpartition(".")[2].replace("_", " ")
 
 

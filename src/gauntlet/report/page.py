@@ -14,6 +14,7 @@ from gauntlet.figures.look import INK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
+from gauntlet.report import own_network
 from gauntlet.report.answer import RULES, asked, sentences
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
@@ -191,6 +192,8 @@ def _link_words(evaluation: Evaluation) -> str:
             "The runs rode different scenarios, so there is no single strip; the capacity that each run "
             "met stands behind its time series below and in tables/links.parquet."
         )
+    if "network" in scenario:
+        return own_network.words(scenario["network"])
     words = []
     for bearer, columns in sorted(scenario.get("bearers", {}).items()):
         words.append(

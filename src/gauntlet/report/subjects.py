@@ -32,6 +32,11 @@ _WORK = (
 """Keys of a flow's specification (`FlowSpec`) that say what it has to do, and what is asked of it."""
 
 
+_UNNAMED = ("sender", "receiver")
+"""In a network of one's own: between other ends there are other links. Who gives flows one name judges them
+as one."""
+
+
 def subjects_of(specs: Sequence[Mapping[str, Any]]) -> dict[int, str]:
     """The subjects of an experiment from its RunSpecs as JSON: place of a flow in its run -> name of its
     subject; all names are empty when there is but one subject.
@@ -59,7 +64,8 @@ def _same_work(specs: Sequence[Mapping[str, Any]], one: int, other: int) -> bool
         flows = spec.get("flows", [])
         if max(one, other) >= len(flows):
             continue
-        if any(flows[one].get(key) != flows[other].get(key) for key in _WORK):
+        keys = _WORK if flows[one].get("name") else _WORK + _UNNAMED
+        if any(flows[one].get(key) != flows[other].get(key) for key in keys):
             return False
         if _dscp(flows[one]) != _dscp(flows[other]):
             return False
@@ -77,7 +83,8 @@ def _dscp(flow: Mapping[str, Any]) -> int:
 
 def _name(specs: Sequence[Mapping[str, Any]], place: int) -> str:
     flow = next(spec["flows"][place] for spec in specs if place < len(spec.get("flows", [])))
-    return str(flow.get("name") or f"{flow.get('app', 'flow')} {flow.get('direction', '')}".strip())
+    way = f"{flow['sender']} to {flow['receiver']}" if flow.get("sender") else flow.get("direction", "")
+    return str(flow.get("name") or f"{flow.get('app', 'flow')} {way}".strip())
 
 
 def slug(subject: str) -> str:

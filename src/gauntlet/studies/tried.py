@@ -3,18 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from gauntlet.defences.data import Defences, Protocol
 from gauntlet.errors import NotMeasured
+from gauntlet.evidence.course import BY_APPLICATION
 from gauntlet.evidence.verdict import INVALID, NOT_NOTICED
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import number
 from gauntlet.studies import folders
-from gauntlet.studies.rules.unnoticed import interval
+from gauntlet.studies.rules.counted import interval
 from gauntlet.studies.summary import MANIFEST, Summary
+from gauntlet.studies.trialled import RECOVERY
 
 STUDY = "en50159"
 _ACTS = {
@@ -27,12 +28,12 @@ _ACTS = {
 """By threat: the acts of the study's experiments where there are several."""
 _AS_SENDER = "-as-sender"
 _WORDS = {
-    "-two-bits": "of two bits ",
-    "-afterwards": "once the session was over ",
-    "-repaired": "with the checksum of TCP, UDP or SCTP made right ",
-    "-short": "of 1 s ",
-    "-unseen": "by who does not see the path ",
-    _AS_SENDER: "by who acts in the sender's place ",
+    "-two-bits": "of two bits",
+    "-afterwards": "once the session was over",
+    "-repaired": "with the checksum made right",
+    "-short": "of 1 s",
+    "-unseen": "by who does not see the path",
+    _AS_SENDER: "by who acts in the sender's place",
 }
 """By the end of an act's name."""
 
@@ -55,6 +56,15 @@ class Outcome:
     """In which share of them that was in time (`gauntlet.evidence.in_time`); None where nobody was told, and
     of a summary that was written before this was counted.
     """
+    stopped: int | None = None
+    """In how many of them a session ended once the threat had acted (`gauntlet.evidence.course.Stop`); None
+    where no sender opens a further one."""
+    recovered: int | None = None
+    """After how many of these stops the application had a fresh message again."""
+    recovered_after_s: float | None = None
+    """The middle of the times until then, from the threat's first act."""
+    recovered_within_s: float | None = None
+    """The longest of them."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,18 @@ class Cell:
     def most_unnoticed(self) -> float | None:
         """Where none went unnoticed, in which share one may (95 %)."""
         return None if self.unnoticed or self.act == NONE else interval(0, self.trials, 0.05)[1]
+
+    @property
+    def told_by_form(self) -> int:
+        """In how many, without the freshness check, the application was told first: by form or identities,
+        which it always checks."""
+        told = [it.trials for it in self.outcomes if it.by == BY_APPLICATION]
+        return 0 if self.freshness else sum(told)
+
+    @property
+    def reopens(self) -> bool:
+        """Whether the sender opens a further session once one has broken."""
+        return any(it.stopped is not None for it in self.outcomes)
 
     @property
     def accepted_before(self) -> int:
@@ -121,7 +143,27 @@ def cells(of: Defences, summary: Path | None = None) -> Cells:
 
 def tried(of: Cells) -> dict[tuple[str, str], str]:
     """By protocol and threat, their ids: in how many trials nobody noticed."""
-    return {key: "; ".join(_told(those)) for key, those in of.items() if key[1] != NONE}
+    told = {key: "; ".join(_told(those)) for key, those in of.items() if key[1] != NONE}
+    return {key: words for key, words in told.items() if words}
+
+
+def whose(act: str) -> str:
+    """What tells an act from others that are the same threat, for people; empty of the plain one."""
+    return next((words for end, words in _WORDS.items() if act.endswith(end)), "")
+
+
+def by_act(those: Iterable[Cell]) -> Iterator[tuple[str, str, list[Cell]]]:
+    """Cells that differ in the freshness check alone: act, experiment, and the one without it first. Where a
+    broken session is followed by another one a message that is missing is another message, so such cells are
+    not among them.
+    """
+    found: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+    for cell in those:
+        if not cell.reopens:
+            found[cell.act, cell.experiment].append(cell)
+    acts = list(dict.fromkeys(act for act, _ in found))
+    for act, experiment in sorted(found, key=lambda it: acts.index(it[0])):
+        yield act, experiment, sorted(found[act, experiment], key=lambda it: it.freshness)
 
 
 def _rows(summary: Summary, experiment: str) -> list[dict[str, Any]]:
@@ -161,22 +203,31 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
         accepted_before=row["accepted_before"],
         told_after_s=row["told_after_s"],
         told_in_time=early / row["trials"] if row["by"] and early is not None else None,
+        **{name: row.get(name) for name in RECOVERY},
     )
 
 
 def _told(those: Iterable[Cell]) -> Iterator[str]:
-    for _, alike in groupby(those, key=lambda it: (it.act, it.freshness)):
-        yield "; in another experiment ".join(map(_counted, alike))
+    """A sentence for each act: with the freshness check and without in one where both came to the same."""
+    before = None
+    for act, _, cells in by_act(those):
+        which = "in another experiment" if act == before else ""
+        came = [(cell, _counted(cell)) for cell in cells]
+        before = act
+        if len({words for _, words in came}) == 1 < len(came):
+            said = [f"{came[0][1]} with freshness check and without"]
+        else:
+            said = [
+                f"{words} {'with' if cell.freshness else 'without'} freshness check" for cell, words in came
+            ]
+        form = sum(cell.told_by_form for cell in cells)
+        told = [f"without it form or identities told the application in {form:,}"] if form else []
+        yield " ".join(filter(None, (which, whose(act), "; ".join([*said, *told]))))
 
 
 def _counted(cell: Cell) -> str:
     most = cell.most_unnoticed
     bound = "" if most is None else f" (at most {number(100 * most)} %)"
     acted = cell.accepted_before
-    before = f", acted on before anybody was told in {acted:,}" if acted else ""
-    checked = "with" if cell.freshness else "without"
-    whose = next((words for end, words in _WORDS.items() if cell.act.endswith(end)), "")
-    return (
-        f"{whose}{checked} freshness check {cell.unnoticed:,} of {cell.trials:,} trials unnoticed"
-        f"{bound}{before}"
-    )
+    before = f", acted on before anybody was told in {acted:,}," if acted else ""
+    return f"{cell.unnoticed:,} of {cell.trials:,} trials unnoticed{bound}{before}"

@@ -1,4 +1,6 @@
-"""The trials beside the cells of `gauntlet assess`, whole: a line for what came to the same."""
+"""The trials beside the cells of `gauntlet assess`: in short, a line for each act, and whole, one for what
+came to the same.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,7 +15,7 @@ from gauntlet.defences.terminal import DISCLAIMER
 from gauntlet.evidence.verdict import INVALID, SIGNALLED
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import number
-from gauntlet.studies.tried import Cell, Cells, Outcome
+from gauntlet.studies.tried import Cell, Cells, Outcome, by_act, whose
 
 LEGEND = """\
 no, yes    without, with the application's check of number, age and silence
@@ -24,7 +26,60 @@ in time    in which share it was told before the application acted on a wrong
            message, and before it had been without a message for longer than
            it allows (interval and bound); – the summary has no count of it
 before     whether it acted on a wrong message before anybody was told
-harms      what it suffered, told or not"""
+harms      what it suffered, told or not
+stopped    in how many of them a session ended with messages left to be sent
+again      after how many of these the application had a fresh message over a
+           further session, from the threat's first act: the middle of the times,
+           and the longest"""
+IN_SHORT = """\
+without, with  the application's check of number, age and silence
+i              in some, form or identities told the application, which checks
+               them always; the transport had let the message through
+!              in some, the application had acted on a wrong message before
+               anybody was told
+Where none of N went unnoticed, at most 3/N do (95 %). How many the marked ones
+are, verdicts and times: --trials."""
+
+
+def in_short(of: Defences, protocols: Sequence[Protocol], cells: Cells) -> RenderableType:
+    """In how many trials nobody noticed, by protocol and threat."""
+    if not any((protocol.id, threat.id) in cells for protocol in protocols for threat in of.threats):
+        return Text(f"By trial: {NOT_TRIED}.", style="dim")
+    return Group(*_in_short(of, protocols, cells), Text(IN_SHORT, style="dim"))
+
+
+def _in_short(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iterator[RenderableType]:
+    """A table for all, so that columns stand below each other."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("By trial", overflow="fold")
+    for name in ("without", "with"):
+        table.add_column(name)
+    yield Text("Trials that nobody noticed", style="bold")
+    for protocol in protocols:
+        table.add_row(Text(protocol.name, style="bold"))
+        rows = [
+            row
+            for threat in of.threats
+            for row in _rows(threat.name, cells.get((protocol.id, threat.id), ()))
+        ]
+        for row in rows or [(NOT_TRIED,)]:
+            table.add_row(f"  {row[0]}", *row[1:])
+    yield table
+
+
+def _rows(threat: str, cells: Iterable[Cell]) -> Iterator[tuple[str, ...]]:
+    """A row for each act of a threat; where several experiments have it, each says which it is."""
+    acts = list(by_act(cells))
+    for place, (act, experiment, those) in enumerate(acts):
+        named = f"  {whose(act) or threat}" if place else f"{threat} {whose(act)}".strip()
+        several = sum(act == other for other, *_ in acts) > 1
+        said = {cell.freshness: _of(cell) for cell in those}
+        yield f"{named} ({experiment})" if several else named, said.get(False, ""), said.get(True, "")
+
+
+def _of(cell: Cell) -> str:
+    marks = ("i" if cell.told_by_form else "") + ("!" if cell.accepted_before else "")
+    return f"{cell.unnoticed:,} of {cell.trials:,}" + (f" {marks}" if marks else "")
 
 
 def whole(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> RenderableType:
@@ -63,6 +118,8 @@ def _table(cells: Iterable[Cell]) -> Table:
         for outcome in cell.outcomes:
             came, *figures = _outcome(outcome)
             table.add_row(f"  {checked:5}{came}", *figures)
+            for row in _stops(outcome):
+                table.add_row(*row)
             checked = ""
         if cell.invalid:
             table.add_row(f"  {checked:5}{INVALID}", f"{cell.invalid:,}")
@@ -73,6 +130,16 @@ def _heading(cell: Cell) -> str:
     """The act, and where it was played."""
     act = "no threat" if cell.act == NONE else cell.act
     return f"{act} ({cell.experiment})"
+
+
+def _stops(it: Outcome) -> Iterator[tuple[str, ...]]:
+    """What stopped, and for how long; nothing where nothing did."""
+    if not it.stopped:
+        return
+    yield "         stopped", f"{it.stopped:,}"
+    times = (it.recovered_after_s, it.recovered_within_s)
+    middle, longest = ("" if time_s is None else f"{time_s:.2f} s" for time_s in times)
+    yield "         again", f"{it.recovered or 0:,}", middle, "", "", longest and f"within {longest}"
 
 
 def _outcome(it: Outcome) -> Iterator[str]:

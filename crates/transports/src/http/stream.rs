@@ -273,7 +273,7 @@ impl Listener {
     /// # Errors
     /// A sentence: the kernel has none to give.
     pub(super) async fn accept(&self) -> Result<Stream, Failure> {
-        let source = self.reactor.session.ctx.source;
+        let source = self.reactor.session.expected_source();
         std::future::poll_fn(|context| {
             loop {
                 match self.socket.accept() {

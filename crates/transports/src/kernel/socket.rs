@@ -86,7 +86,7 @@ pub(crate) fn accept(listener: &Socket, session: &Arc<Session>) -> Result<Guarde
             "nobody connected to the receiver",
         )?;
         match listener.accept() {
-            Ok((socket, peer)) if same_end(&peer, session.ctx.source) => {
+            Ok((socket, peer)) if same_end(&peer, session.expected_source()) => {
                 socket.set_nonblocking(false).or_failure("an accepted socket could not be set up")?;
                 return Guarded::new(socket, session);
             }

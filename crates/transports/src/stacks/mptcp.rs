@@ -85,7 +85,7 @@ impl Stack for Mptcp {
         if !further.is_empty() {
             path_manager::allow(further.len()).map_err(|e| no_subflows(further, &e))?;
         }
-        let socket = socket::connect(self.open(session.ctx.source)?, session)?;
+        let socket = socket::connect(self.open(session.source())?, session)?;
         Ok(Box::new(StreamConnection::connected(socket, MptcpSampler::boxed, false)))
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use socket2::{Protocol, Socket, Type};
 
+use crate::clock::Clock;
 use crate::error::{Failure, OrFailure, SpecError};
 use crate::http::carrier::HttpCarrier;
 use crate::http::stream::{StreamCarrier, TlsEnds};
@@ -17,7 +18,7 @@ use crate::kernel::datagram::no_stamp;
 use crate::kernel::socket::{self, size_buffers};
 use crate::opening::Opening;
 use crate::params::{Buffers, parse_params};
-use crate::peers::broken;
+use crate::peers::{broken, ended_by_the_other_side};
 use crate::sample::SocketSample;
 use crate::session::{Guarded, Session, bound_receive, bound_send};
 use crate::sys::batch::{self, LONGEST_BATCH, PerMessage, RecvBatch};
@@ -244,8 +245,9 @@ const LONGEST_MESSAGE_BYTES: usize = (1 << 14) + 256 + 5;
 
 impl StreamCarrier for Sctp {
     fn at_source(&self, session: &Session) -> Result<Socket, Failure> {
-        let socket = self.open(session.ctx.source)?;
-        self.add_homes(&socket, session.ctx.source, &session.ctx.source_further)?;
+        let source = session.source();
+        let socket = self.open(source)?;
+        self.add_homes(&socket, source, &session.ctx.source_further)?;
         Ok(socket)
     }
 
@@ -397,6 +399,22 @@ impl Connection for SctpConnection {
 
     fn wait_until_writable(&mut self, now_ns: i64, until_ns: i64) -> Result<(), Failure> {
         self.socket.wait_until_writable(now_ns, until_ns)
+    }
+
+    fn pause_watching(&mut self, clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
+        let mut scrap = [0; 4096];
+        while self.socket.wait_until_readable(instant_ns)? {
+            match batch::read(self.socket.fd(), &mut scrap, libc::MSG_DONTWAIT) {
+                Ok(0) => return Err(ended_by_the_other_side()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::NotConnected => {
+                    return Err(ended_by_the_other_side());
+                }
+                Err(error) => return Err(self.broken("waiting for the next message", &error)),
+            }
+        }
+        Ok(clock.now_ns())
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

@@ -130,7 +130,7 @@ impl Stack for Tcp {
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let socket = self.open(session.ctx.source)?;
+        let socket = self.open(session.source())?;
         if self.fast_open {
             fast_open::request(&socket)?;
         }
@@ -141,7 +141,7 @@ impl Stack for Tcp {
 
 impl StreamCarrier for Tcp {
     fn at_source(&self, session: &Session) -> Result<Socket, Failure> {
-        self.open(session.ctx.source)
+        self.open(session.source())
     }
 
     fn at_destination(&self, session: &Session) -> Result<Socket, Failure> {

@@ -199,6 +199,7 @@ pub fn context(index: usize, clock: Clock, options: &Options) -> Context {
         seed: index as u64 + 1,
         source: source(index),
         destination: destination(index),
+        further_ports: Vec::new(),
         source_further: Vec::new(),
         destination_further: Vec::new(),
         quiet_ns: 5_000_000_000,

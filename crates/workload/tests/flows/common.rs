@@ -23,6 +23,7 @@ pub fn context() -> Context {
         seed: 7,
         source: free_place(),
         destination: free_place(),
+        further_ports: Vec::new(),
         source_further: Vec::new(),
         destination_further: Vec::new(),
         quiet_ns: 300_000_000,

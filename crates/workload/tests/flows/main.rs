@@ -7,6 +7,7 @@ mod loopback;
 mod places;
 mod processor;
 mod quic;
+mod reopening;
 mod restp;
 mod safety;
 mod specs;

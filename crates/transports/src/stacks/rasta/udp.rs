@@ -46,7 +46,11 @@ impl Datagrams {
         max_frame_bytes: usize,
     ) -> Result<Self, Failure> {
         let ctx = &session.ctx;
-        let source = (ctx.source, ctx.source_further.as_slice());
+        let own_source = match end {
+            End::Sender => session.source(),
+            End::Receiver => session.expected_source(),
+        };
+        let source = (own_source, ctx.source_further.as_slice());
         let destination = (ctx.destination, ctx.destination_further.as_slice());
         let (own, other) = match end {
             End::Sender => (source, destination),
@@ -55,7 +59,7 @@ impl Datagrams {
         let (own, other) = (addresses(own.0, own.1, homes)?, addresses(other.0, other.1, homes)?);
         let open = |(own, peer): (SocketAddr, SocketAddr)| {
             let socket = socket::open(OVER_UDP, Type::DGRAM, Some(Protocol::UDP), own)?;
-            // Only the sender may have a port of the kernel's choice.
+            // Only the sender's may not be known.
             let to = (peer.port() != 0).then_some(peer);
             Ok(Channel { socket: Guarded::new(socket, session)?, peer, to })
         };
@@ -108,7 +112,13 @@ impl Channels for Datagrams {
                         return Err(failure);
                     }
                     let peer = channel.peer;
-                    if let Some(from) = datagram.from.filter(|from| same_end(&(*from).into(), peer)) {
+                    // What is left of a session before comes from where the channel no longer is.
+                    let to = channel.to;
+                    let present = |from: &SocketAddr| {
+                        to.is_none_or(|to| self.session.is_as_late(from.port(), to.port()))
+                    };
+                    let ours = datagram.from.filter(|from| same_end(&(*from).into(), peer));
+                    if let Some(from) = ours.filter(present) {
                         channel.to = Some(from);
                         take(number, datagram.bytes);
                     }

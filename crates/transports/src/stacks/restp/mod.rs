@@ -103,7 +103,11 @@ impl Restp {
                 .then(|| Keys::shared(random(session, KEY_SALT))),
             ..EndpointConfig::default()
         };
-        let seed = random(session, side as u64);
+        let further = match side {
+            Side::Sender => session.further() as u64,
+            Side::Receiver => 0,
+        };
+        let seed = random(session, side as u64 | further << 8);
         let packet_bytes = composition.profile().tuning.max_packet_bytes;
         Ok(Engine::new(session, config, seed, sockets, packet_bytes))
     }
@@ -209,7 +213,7 @@ impl Stack for Restp {
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
-        let (own, peer) = (session.ctx.destination, session.ctx.source);
+        let (own, peer) = (session.ctx.destination, session.expected_source());
         let composition = self.composition(own, peer)?;
         let mut engine = self.engine(session, Side::Receiver, own, &composition)?;
         engine
@@ -220,9 +224,10 @@ impl Stack for Restp {
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let (own, peer) = (session.ctx.source, session.ctx.destination);
+        let (own, peer) = (session.source(), session.ctx.destination);
         let composition = self.composition(own, peer)?;
-        let engine = match take(&self.sender) {
+        // A further session has sockets of its own.
+        let engine = match take(&self.sender).filter(|_| session.further() == 0) {
             Some(engine) => engine,
             None => self.sender(session, own, peer, &composition)?,
         };

@@ -221,7 +221,7 @@ impl Stack for Reliable {
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
         let frames = self.common.frames(session, End::Ground, message_bytes)?;
-        let wire = Wire::new(self.common.open(session.ctx.source)?, session)?;
+        let wire = Wire::new(self.common.open(session.source())?, session)?;
         let sending = Sending::new(frames, self.fop.clone(), wire.now())?;
         Ok(Box::new(ReliableSender::new(wire, sending)))
     }

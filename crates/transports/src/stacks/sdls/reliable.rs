@@ -262,7 +262,7 @@ impl ReliableReceiver {
 
     /// Lets time pass until `until_ns` at the latest: until something came or a report is due.
     fn turn(&mut self, until_ns: i64) -> Result<(), Failure> {
-        let (source, receiving) = (self.wire.session.ctx.source, &mut self.receiving);
+        let (source, receiving) = (self.wire.session.expected_source(), &mut self.receiving);
         let (mut worth, mut ground) = (false, self.ground);
         self.wire.wait(
             self.report_ns.min(until_ns),

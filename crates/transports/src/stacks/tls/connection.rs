@@ -8,10 +8,11 @@ use serde::Deserialize;
 use socket2::Socket;
 
 use super::early::EarlyData;
+use crate::clock::Clock;
 use crate::error::{Failure, OrFailure};
 use crate::kernel::tcp_info::TcpSampler;
 use crate::kernel::work::SessionWork;
-use crate::peers::broken;
+use crate::peers::{broken, ended_by_the_other_side};
 use crate::secure::{Incoming, RecordMap, tls_failure};
 use crate::session::{Guarded, bound_receive, bound_send};
 use crate::stacks::sctp::SctpSampler;
@@ -310,6 +311,23 @@ impl Connection for TlsConnection {
         self.socket.wait_until_writable(now_ns, until_ns)?;
         self.work.has_room(&self.socket);
         Ok(())
+    }
+
+    fn pause_watching(&mut self, clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
+        let doing = "waiting for the next message";
+        if self.tls.is_handshaking() {
+            self.shake_hands()?;
+        }
+        while self.socket.wait_until_readable(instant_ns)? {
+            if self.read(RECORD_BYTES, libc::MSG_DONTWAIT, doing)? == 0 {
+                return Err(self.cut_off(doing));
+            }
+            while self.next_record(doing)? {}
+            if self.ended {
+                return Err(ended_by_the_other_side());
+            }
+        }
+        Ok(clock.now_ns())
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

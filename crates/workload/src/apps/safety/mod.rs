@@ -10,7 +10,8 @@
 //! `freshness` also numbers, age and silence ([`judge`]). It refuses and goes on, so that all that follows is seen too;
 //! a railway's application would go to its safe state at the first. A `threat` is what an attacker with the sender's keys
 //! does to a message ([`threat`]). With `warm_up_s` the session resumes one that was opened so long before, and the
-//! receiver serves whoever opens further ones ([`crate::warm_up`]).
+//! receiver serves whoever opens further ones ([`crate::warm_up`]). With `reopen_after_s` a session that broke is followed by
+//! another one, which begins with the next message ([`crate::reopening`]).
 
 mod judge;
 mod message;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use transports::{
-    Arrival, Failure, SenderEnd, Service, Session, Signal, SpecError, Stack, nanoseconds, parse_params,
+    Arrival, Failure, SenderEnd, Service, Session, SpecError, Stack, nanoseconds, parse_params,
 };
 
 use self::judge::Judge;
@@ -32,6 +33,7 @@ use super::in_order::InOrder;
 use crate::application::Application;
 use crate::ledger::{ClientResult, Received, Sent, ServerResult};
 use crate::one_session::{End, receive_over_one_session, send_over_one_session};
+use crate::reopening::{Reopening, receive_over_sessions, send_over_sessions, signalled};
 use crate::verdicts::Judged;
 use crate::warm_up::{receive_after_warm_up, see_out, warm_up};
 
@@ -53,6 +55,10 @@ pub(super) struct Params {
     train: u32,
     threat: Option<threat::Params>,
     warm_up_s: Option<f64>,
+    /// How long the sender of a session that broke waits before it opens the next one.
+    reopen_after_s: Option<f64>,
+    /// How many further sessions there may be.
+    reopen_most: Option<u32>,
 }
 
 fn usual_bytes() -> u32 {
@@ -67,6 +73,9 @@ fn usual_train() -> u32 {
     100
 }
 
+/// Further sessions unless something else is said.
+const USUAL_REOPENINGS: u32 = 3;
+
 struct Safety {
     kind: Kind,
     message_bytes: u32,
@@ -77,6 +86,7 @@ struct Safety {
     train: u32,
     threat: Option<Threat>,
     warm_up_ns: Option<i64>,
+    reopening: Option<Reopening>,
 }
 
 pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>, SpecError> {
@@ -94,6 +104,7 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>,
         params.threat.map(|threat| Threat::new(threat, count, params.message_size_bytes)).transpose()?;
     let warm_up_ns =
         params.warm_up_s.map(|value_s| nanoseconds("warm_up_s", value_s, SHORTEST_S)).transpose()?;
+    let reopening = reopening(params.reopen_after_s, params.reopen_most)?;
     Ok(Box::new(Safety {
         kind: params.kind,
         message_bytes: params.message_size_bytes,
@@ -104,7 +115,21 @@ pub(super) fn build(params: &Map<String, Value>) -> Result<Box<dyn Application>,
         train: params.train,
         threat,
         warm_up_ns,
+        reopening,
     }))
+}
+
+fn reopening(after_s: Option<f64>, most: Option<u32>) -> Result<Option<Reopening>, SpecError> {
+    let wrong = |why: &str| Err(SpecError::new(format!("`app_params` of `safety`: {why}")));
+    match (after_s, most) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => wrong("`reopen_most` means nothing without `reopen_after_s`"),
+        (Some(_), Some(0)) => wrong("`reopen_most` is 0; leave out both, and no session is opened again"),
+        (Some(after_s), most) => Ok(Some(Reopening {
+            after_ns: nanoseconds("reopen_after_s", after_s, SHORTEST_S)?,
+            most: most.unwrap_or(USUAL_REOPENINGS),
+        })),
+    }
 }
 
 impl Application for Safety {
@@ -126,8 +151,19 @@ impl Application for Safety {
                 stack.name()
             )));
         }
+        if self.reopening.is_some() && (self.warm_up_ns.is_some() || stack.service() == Service::Datagrams) {
+            return Err(SpecError::new(format!(
+                "`safety` with `reopen_after_s` over `{}`: it needs a session whose end the sender is told, and no \
+                 `warm_up_s`; leave `reopen_after_s` out",
+                stack.name()
+            )));
+        }
         check_message_size("safety", self.message_bytes, stack)?;
         check_count("safety", "duration_s", self.count)
+    }
+
+    fn further_sessions(&self) -> u32 {
+        self.reopening.map_or(0, |reopening| reopening.most)
     }
 
     fn lead_ns(&self) -> i64 {
@@ -146,8 +182,23 @@ impl Application for Safety {
             session.pause_until(start_ns)?;
         }
         let mut gateway = Gateway::new(self.threat.as_ref(), session.ctx.seed);
-        let send = &mut |end: &mut End<'_>, sent: &mut Sent| self.send(end, start_ns, &mut gateway, sent);
-        let outcome = send_over_one_session(stack, session, self.message_bytes, result, send);
+        let mut send = |end: &mut End<'_>, sent: &mut Sent, further: bool| {
+            // A further session begins with the next message, and the others follow at the interval.
+            let now_ns = end.session.ctx.clock.now_ns();
+            let since_ns = if further { now_ns - sent.messages as i64 * self.interval_ns } else { start_ns };
+            self.send(end, since_ns, &mut gateway, sent)
+        };
+        let outcome = match self.reopening {
+            None => {
+                let send = &mut |end: &mut End<'_>, sent: &mut Sent| send(end, sent, false);
+                send_over_one_session(stack, session, self.message_bytes, result, send)
+            }
+            Some(reopening) => {
+                let send = &mut send;
+                let left = |sent: &Sent| sent.messages < self.count;
+                send_over_sessions(stack, session, self.message_bytes, reopening, result, send, &left)
+            }
+        };
         result.judged.extend(gateway.acts);
         result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
@@ -168,21 +219,21 @@ impl Application for Safety {
         let receive = &mut |end: &mut End<'_>, received: &mut Received| {
             self.receive(end, stack.service(), &mut judge, received)
         };
-        let serve = if self.warm_up_ns.is_some() { receive_after_warm_up } else { receive_over_one_session };
+        let serve = match (self.warm_up_ns, self.reopening) {
+            (Some(_), _) => receive_after_warm_up,
+            (None, Some(_)) => receive_over_sessions,
+            (None, None) => receive_over_one_session,
+        };
         let outcome = serve(stack, session, self.message_bytes, result, receive);
         // Where a session ended well and the last message never came, the timer goes on.
         let ended_ns = session.ctx.clock.now_ns();
         judge.until(if outcome.is_ok() { session.ctx.limit_ns } else { ended_ns });
-        result.judged = judge.judged;
+        let told_before = std::mem::replace(&mut result.judged, judge.judged);
+        result.judged.extend(told_before);
         result.judged.extend(result.signals.drain(..).map(signalled));
         result.judged.extend(told(session, &outcome));
         outcome
     }
-}
-
-/// What the transport told this end and went on.
-fn signalled(signal: Signal) -> Judged {
-    Judged::event("session", signal.t_ns, signal.sentence)
 }
 
 /// What this end was told of its session, unless the other one was told first: the two share their fate.
@@ -196,17 +247,20 @@ fn told(session: &Session, outcome: &Result<(), Failure>) -> Option<Judged> {
     Some(Judged::event(event, session.ctx.clock.now_ns(), failure.to_string()))
 }
 
-/// Waits for an instant; what time it is then.
-fn pause_until(end: &mut End<'_>, due_ns: i64) -> Result<i64, Failure> {
-    let clock = &end.session.ctx.clock;
-    let mut now_ns = clock.now_ns();
-    while now_ns < due_ns {
-        now_ns = end.connection.pause(clock, due_ns)?;
-    }
-    Ok(now_ns)
-}
-
 impl Safety {
+    /// Waits for an instant; what time it is then.
+    fn pause_until(&self, end: &mut End<'_>, due_ns: i64) -> Result<i64, Failure> {
+        let clock = &end.session.ctx.clock;
+        let mut now_ns = clock.now_ns();
+        while now_ns < due_ns {
+            now_ns = match self.reopening {
+                None => end.connection.pause(clock, due_ns)?,
+                Some(_) => end.connection.pause_watching(clock, due_ns)?,
+            };
+        }
+        Ok(now_ns)
+    }
+
     fn messages(&self, session: &Session) -> Messages {
         Messages::new(self.kind, self.train, self.message_bytes, session.ctx.seed)
     }
@@ -220,13 +274,13 @@ impl Safety {
     ) -> Result<(), Failure> {
         let session = end.session;
         let messages = self.messages(session);
-        for number in 0..self.count {
+        for number in sent.messages..self.count {
             let due_ns = start_ns + number as i64 * self.interval_ns;
             self.send_held(end, gateway, due_ns, sent)?;
             if due_ns >= session.ctx.limit_ns {
                 return Err(session.limit_reached(&format!("message {number} was not due before")));
             }
-            let now_ns = pause_until(end, due_ns)?;
+            let now_ns = self.pause_until(end, due_ns)?;
             // What an attacker makes of it, its sender does not know.
             for message in gateway.pass(&messages.at(number as u32, now_ns), number as u32, now_ns) {
                 self.hand_over(end, &message, number)?;
@@ -250,7 +304,7 @@ impl Safety {
             if due_ns >= session.ctx.limit_ns {
                 return Err(session.limit_reached("a message that an attacker held was not due before"));
             }
-            let now_ns = pause_until(end, due_ns)?;
+            let now_ns = self.pause_until(end, due_ns)?;
             if let Some((message, number)) = gateway.release(now_ns) {
                 self.hand_over(end, &message, u64::from(number))?;
             }

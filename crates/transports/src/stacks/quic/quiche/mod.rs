@@ -179,7 +179,7 @@ impl Stack for Quiche {
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
-        let Context { source, destination, .. } = session.ctx;
+        let (source, destination) = (session.expected_source(), session.ctx.destination);
         let pki = self.credentials.pki(session)?;
         let config = self.config(&pki.server_credentials(self.client_auth))?;
         let driver = open(session, config, Side::Server, destination, source)?;
@@ -187,7 +187,7 @@ impl Stack for Quiche {
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let Context { source, destination, .. } = session.ctx;
+        let (source, destination) = (session.source(), session.ctx.destination);
         let pki = self.credentials.pki(session)?;
         let config = self.config(&pki.client_credentials(self.client_auth))?;
         let driver = open(session, config, Side::Client, source, destination)?;

@@ -35,7 +35,6 @@ use super::credentials::{Credentials, PROTOCOL, TlsOptions};
 use super::driver::Driver;
 use super::idle_timeout;
 use super::socket::UdpSocket;
-use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
 use crate::params::{Buffers, nanoseconds, parse_params};
@@ -212,14 +211,14 @@ impl Stack for Quinn {
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
-        let Context { source, destination, .. } = session.ctx;
+        let (source, destination) = (session.expected_source(), session.ctx.destination);
         let server = Some(self.server(session, PROTOCOL)?);
         let driver = self.open(session, destination, source, server)?;
         Ok(Box::new(QuicListener { driver, accept: QuinnLink::accept, datagrams: self.datagrams }))
     }
 
     fn connect(&self, session: &Arc<Session>, message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let Context { source, destination, .. } = session.ctx;
+        let (source, destination) = (session.source(), session.ctx.destination);
         let counts = Arc::default();
         let config = self.client(session, PROTOCOL, &counts)?;
         let driver = self.open(session, source, destination, None)?;

@@ -32,7 +32,6 @@ use super::credentials::{Credentials, TlsOptions};
 use super::driver::Driver;
 use super::idle_timeout;
 use super::socket::UdpSocket;
-use crate::context::Context;
 use crate::error::{Failure, SpecError};
 use crate::params::{Buffers, parse_params};
 use crate::secure::{Fault, SERVER_NAME};
@@ -172,7 +171,7 @@ impl Stack for S2n {
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
-        let Context { source, destination, .. } = session.ctx;
+        let (source, destination) = (session.expected_source(), session.ctx.destination);
         let slot = Slot::new(destination);
         let server = match self.congestion_control {
             CongestionControl::Cubic => self.start_server(session, slot.clone(), Cubic::default()),
@@ -183,7 +182,7 @@ impl Stack for S2n {
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let Context { source, destination, .. } = session.ctx;
+        let (source, destination) = (session.source(), session.ctx.destination);
         let slot = Slot::new(source);
         let metrics = Metrics::default();
         let client = match self.congestion_control {
