@@ -113,6 +113,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	$(BIN)/python scripts/mutants.py rasta --check
 	$(BIN)/python scripts/mutants.py flight --check
 	$(BIN)/python scripts/mutants.py flight-links --check
+	$(BIN)/python scripts/mutants.py sdls --check
 
 msrv:
 	@scripts/msrv.sh

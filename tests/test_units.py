@@ -48,6 +48,15 @@ def test_a_range_of_times_is_a_middle_and_half_a_width() -> None:
             units.spread_time_s(wrong)
 
 
+def test_lengths_are_kilometres() -> None:
+    assert units.length_km("50km") == 50.0
+    assert units.length_km("800 m") == 0.8
+    assert units.format_length(0.8) == "0.8km"
+    for wrong, word in (("50", "no unit"), ("50mi", "unknown unit 'mi'"), ("-1km", "0 or more")):
+        with pytest.raises(UserError, match=word):
+            units.length_km(wrong)
+
+
 def test_decimal_and_binary_sizes_differ() -> None:
     assert units.size_bytes("512kB") == 512_000
     assert units.size_bytes("512KiB") == 524_288

@@ -320,21 +320,31 @@ local function frame(kind, buffer, tree)
   end
 end
 
-function sdls.dissector(buffer, pinfo, root)
-  for kind = 0, 3 do
-    local port = sdls.prefs[PORTS[kind + 1]]
-    if port ~= 0 and (pinfo.dst_port == port or pinfo.src_port == port) then
-      pinfo.cols.protocol = KIND[kind]
-      local tree = root:add(sdls, buffer())
-      local reason = frame(kind, buffer, tree)
-      if reason then
-        tree:add(fields.refused, reason)
-        pinfo.cols.info = "refused: " .. reason
+-- What a datagram carries. Where it goes decides first: a TC port often answers from the TM port, and the other way.
+local function kind_of(pinfo)
+  for _, end_port in ipairs({ pinfo.dst_port, pinfo.src_port }) do
+    for kind = 0, 3 do
+      local port = sdls.prefs[PORTS[kind + 1]]
+      if port ~= 0 and port == end_port then
+        return kind
       end
-      return buffer:len()
     end
   end
-  return 0
+end
+
+function sdls.dissector(buffer, pinfo, root)
+  local kind = kind_of(pinfo)
+  if not kind then
+    return 0
+  end
+  pinfo.cols.protocol = KIND[kind]
+  local tree = root:add(sdls, buffer())
+  local reason = frame(kind, buffer, tree)
+  if reason then
+    tree:add(fields.refused, reason)
+    pinfo.cols.info = "refused: " .. reason
+  end
+  return buffer:len()
 end
 
 local registered = {}

@@ -66,13 +66,15 @@ def preferences(vector: Json) -> list[str]:
     return [word for name, value in flags.items() for word in ("-o", f"sdls.{name}:{value}")]
 
 
+def datagram(octets: bytes, source: int, destination: int) -> bytes:
+    """An IP packet with a frame in a datagram of UDP."""
+    udp = b"".join(number.to_bytes(2, "big") for number in (source, destination, 8 + len(octets), 0)) + octets
+    return ip_packet("192.0.2.10", "192.0.2.20", 17, udp)
+
+
 def show(vector: Json, folder: Path) -> list[dict[str, str]]:
     """What tshark shows of each frame."""
-    datagrams = []
-    for step in processed(vector):
-        octets = bytes.fromhex(step["octets"])
-        udp = b"".join(number.to_bytes(2, "big") for number in (50000, PORT, 8 + len(octets), 0)) + octets
-        datagrams.append(ip_packet("192.0.2.10", "192.0.2.20", 17, udp))
+    datagrams = [datagram(bytes.fromhex(step["octets"]), 50000, PORT) for step in processed(vector)]
     capture = folder / "frames.pcap"
     write_capture(capture, datagrams)
     command = [
@@ -135,3 +137,16 @@ def test_without_associations_the_data_field_is_shown_whole(tmp_path: Path) -> N
     octets = processed(vector)[0]["octets"]
     assert (row["spi"], row["refused"]) == ("", "")
     assert row["data"] == octets[12:-4]
+
+
+def test_where_commands_leave_from_the_port_of_telemetry_each_way_has_its_own_frames(tmp_path: Path) -> None:
+    named = {vector["name"]: processed(vector)[0]["octets"] for vector in vectors()}
+    tc, tm = (bytes.fromhex(named[f"{kind}-gcm-256"]) for kind in ("tc", "tm"))
+    capture = tmp_path / "frames.pcap"
+    write_capture(capture, [datagram(tc, 2235, 2234), datagram(tm, 2234, 2235)])
+    script = f"lua_script:{HERE / 'sdls.lua'}"
+    command = ["tshark", "-n", "-r", str(capture), "-X", script]
+    command += ["-o", "sdls.tc_port:2234", "-o", "sdls.tm_port:2235"]
+    command += ["-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "sdls.refused"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == ["TC|", "TM|"]

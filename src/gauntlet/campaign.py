@@ -2,7 +2,8 @@
 
 The one place where experiment, executor and results meet. A run that the results folder or the user's cache
 of runs holds already, by its run key, is not played again; everything that a killed campaign has finished
-stays, and the same call continues with what is missing.
+stays, and the same call continues with what is missing. Runs go repetition by repetition, so that what a
+stopped campaign has is a fair comparison already.
 """
 
 import random
@@ -20,8 +21,8 @@ from gauntlet.executor.address import Cluster
 from gauntlet.executor.cache import Cache
 from gauntlet.executor.places import opened
 from gauntlet.executor.planning import plans
-from gauntlet.experiment import expand, links, ridden
-from gauntlet.experiment.runspec import RunSpec
+from gauntlet.experiment import expand, links, own_links, ridden
+from gauntlet.experiment.runspec import Factor, RunSpec
 from gauntlet.metrics.tables import finalize
 from gauntlet.packing import code, packed
 from gauntlet.playing import Event, Outcome, Planned, Playing
@@ -36,7 +37,17 @@ if TYPE_CHECKING:
     from gauntlet.engine.contract import Engine
     from gauntlet.experiment import Experiment
 
-__all__ = ["Event", "Outcome", "check_place", "interleaved", "options", "play", "run"]
+__all__ = [
+    "Event",
+    "Outcome",
+    "by_repetition",
+    "check_place",
+    "interleaved",
+    "options",
+    "play",
+    "repetition",
+    "run",
+]
 
 
 def play(
@@ -49,6 +60,7 @@ def play(
     cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
+    rehearsal: bool = True,
     engine: "Engine | None" = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Outcome:
@@ -56,8 +68,9 @@ def play(
 
     `specs` are its runs where they are expanded already, `command` what the manifest names as the maker.
     The runs play on `workers` cores of this machine (default: all), or on a `cluster`. Without `cached` the
-    user's cache of runs is neither read nor written; `engine` is who plays (default: the installed one of the
-    virtual ground). Raises what `expand` and `run` raise.
+    user's cache of runs is neither read nor written; without `rehearsal` programs that carry flows are not
+    tried before the first run; `engine` is who plays (default: the installed one of the virtual ground).
+    Raises what `expand` and `run` raise.
     """
     runs = expand(experiment) if specs is None else specs
     about = experiment.about
@@ -75,6 +88,7 @@ def play(
         cluster=cluster,
         capture=capture,
         cached=cached,
+        rehearsal=rehearsal,
         engine=engine,
         on_event=on_event,
     )
@@ -95,13 +109,15 @@ def run(
     cluster: Cluster | None = None,
     capture: bool = False,
     cached: bool = True,
+    rehearsal: bool = True,
     engine: "Engine | None" = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Outcome:
     """Play the runs that neither `out` nor the cache holds yet, and make the tables when all are there.
 
     `experiment` is the text of the experiment file, `options` what was changed on the command line, `source`
-    what error sentences call it (default: its name), `engine` who plays (default: the installed one). Raises
+    what error sentences call it (default: its name), `engine` who plays (default: the installed one). Without
+    `rehearsal` programs that carry flows are not tried before the first run. Raises
     UserError for a folder that holds other runs and for runs that cannot be played, before anything is
     written; RunError when nothing can be played (no kernel, a full disk).
     """
@@ -121,7 +137,7 @@ def run(
     by_id = {it.spec.id: it for it in planned}
     missing = [by_id[run_id] for run_id in there.missing(wanted)]
     unknown = [it for it in missing if not (cache and cache.has(it.key, made_with(), capture=capture))]
-    rehearse([(it.spec, it.plan) for it in unknown], engine, source or name)
+    rehearse([(it.spec, it.plan) for it in unknown], engine, source or name, programs=rehearsal)
     manifest = Manifest.new(
         experiment=experiment,
         seed=seed,
@@ -145,7 +161,7 @@ def run(
         tell = on_event or (lambda _event: None)
         playing = Playing(out, engine, cache, outcome, tell, capture=capture, traces=traces)
         try:
-            order = missing if engine.exact else interleaved(missing, seed)
+            order = by_repetition(missing) if engine.exact else interleaved(missing, seed)
             playing.play(order, partial(opened, place, engine, packed, code()))
         finally:
             outcome.wall_s = time.monotonic() - began
@@ -172,13 +188,33 @@ def check_place(engine: "Engine", workers: int | None, cluster: Cluster | None) 
         )
 
 
+def by_repetition(runs: Sequence[Planned]) -> list[Planned]:
+    """Runs repetition by repetition, and under each condition one protocol after the other: whenever a
+    campaign is stopped, what it has played compares all protocols on the same stretches.
+    """
+    conditions: dict[tuple[tuple[str, Factor], ...], int] = {}
+    for it in runs:
+        conditions.setdefault(_condition(it.spec), len(conditions))
+    return sorted(runs, key=lambda it: (repetition(it.spec), conditions[_condition(it.spec)]))
+
+
 def interleaved(runs: Sequence[Planned], seed: int) -> list[Planned]:
-    """Runs in an order drawn from the seed, so that what changes on the machine over hours meets all
-    conditions alike.
+    """Runs repetition by repetition, each in an order drawn from the seed, so that what changes on the
+    machine over hours meets all conditions alike.
     """
     drawn = list(runs)
     random.Random(f"order {seed}").shuffle(drawn)
-    return drawn
+    return sorted(drawn, key=lambda it: repetition(it.spec))
+
+
+def repetition(spec: RunSpec) -> int:
+    """Which repetition a run is, from 1."""
+    return int(spec.factors.get("repetition", 1))
+
+
+def _condition(spec: RunSpec) -> tuple[tuple[str, Factor], ...]:
+    """What a run is a point of besides its protocol and its repetition."""
+    return tuple(it for it in spec.factors.items() if it[0] not in ("protocol", "repetition"))
 
 
 def options(experiment: "Experiment", specs: Sequence[RunSpec]) -> dict[str, Any]:
@@ -213,6 +249,12 @@ def _settle(
 
 def _line_of(specs: Sequence[RunSpec]) -> Mapping[str, Any] | None:
     """The whole line for the report's strip, when all runs ride one scenario."""
-    if not specs or any(spec.scenario != specs[0].scenario for spec in specs):
+    own = own_links.told(specs)
+    if not specs or (own is None and any(_rides_another(spec, specs[0]) for spec in specs)):
         return None
-    return line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
+    found = line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
+    return found if own is None else {**found, "title": "Own network", "network": own}
+
+
+def _rides_another(spec: RunSpec, first: RunSpec) -> bool:
+    return spec.scenario != first.scenario or spec.link.own is not None

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,25 @@ class Outcome:
     """The most that played side by side."""
     notes: list[str] = field(default_factory=list)
     """What happened to workers of a cluster, each a sentence."""
+
+    def after(self, earlier: "Outcome") -> "Outcome":
+        """Both in one: this is of the same campaign with more repetitions, which went on where `earlier` had
+        ended.
+        """
+        return replace(
+            self,
+            present_before=earlier.present_before,
+            finished=earlier.finished + self.finished,
+            failed={**earlier.failed, **self.failed},
+            untrusted=earlier.untrusted + self.untrusted,
+            unchecked=earlier.unchecked + self.unchecked,
+            wall_s=earlier.wall_s + self.wall_s,
+            virtual_s=earlier.virtual_s + self.virtual_s,
+            cached=earlier.cached + self.cached,
+            cache_trouble=self.cache_trouble or earlier.cache_trouble,
+            workers=max(earlier.workers, self.workers),
+            notes=earlier.notes + self.notes,
+        )
 
 
 @dataclass(frozen=True)

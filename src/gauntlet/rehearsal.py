@@ -5,12 +5,13 @@ What it refuses is put into the words of the experiment: its keys, its protocols
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from gauntlet.engine.contract import Engine
 from gauntlet.errors import UserError
 from gauntlet.executor.plan import RunPlan
 from gauntlet.experiment import RunSpec
-from gauntlet.experiment.external import check_extras
+from gauntlet.experiment.external import STACK, check_extras
 from gauntlet.experiment.runspec import Factor
 
 _LINK = frozenset({"seed", "limit_s", "timeline"})
@@ -20,8 +21,11 @@ _RULE = re.compile(r'in-path node "(?P<node>[^"]*)", rule "(?P<rule>[^"]*)": ')
 """How the sentence of an engine begins that refuses a rule of an in-path node."""
 
 
-def rehearse(planned: Sequence[tuple[RunSpec, RunPlan]], engine: Engine, source: str) -> None:
-    """Have the engine start what runs ask of it; `source` names their experiment in error sentences.
+def rehearse(
+    planned: Sequence[tuple[RunSpec, RunPlan]], engine: Engine, source: str, *, programs: bool = True
+) -> None:
+    """Have the engine start what runs ask of it; `source` names their experiment in error sentences. Without
+    `programs` those that carry flows are not started.
 
     Repetitions differ by what was drawn for them and not by what was asked: the first one stands for all.
     Each different set of flows is started once.
@@ -37,10 +41,16 @@ def rehearse(planned: Sequence[tuple[RunSpec, RunPlan]], engine: Engine, source:
         different.setdefault(_asked(plan), (spec, plan))
     asking = list(different.values())
     check_programs([spec for spec, _ in asking], source)
-    refusals = engine.refusals([plan.run() for _, plan in asking])
+    refusals = engine.refusals([_rehearsed(plan, programs=programs) for _, plan in asking])
     for (spec, _), reason in zip(asking, refusals, strict=True):
         if reason is not None:
             raise UserError(f"{source}: {_refused(reason, spec)}.")
+
+
+def _rehearsed(plan: RunPlan, *, programs: bool) -> dict[str, Any]:
+    run = plan.run()
+    flows = [flow for flow in run["flows"] if programs or flow["stack"] != STACK]
+    return {**run, "flows": flows}
 
 
 def check_programs(specs: Iterable[RunSpec], source: str) -> None:

@@ -1,4 +1,5 @@
-"""Quantities with units: "5.2Mbit/s", "25ms", "512kB", "1%", "10min", "1.4MHz" to plain numbers and back.
+"""Quantities with units: "5.2Mbit/s", "25ms", "512kB", "1%", "10min", "1.4MHz", "50km" to plain numbers and
+back.
 
 Prefixes k, M and G are decimal (SI); Ki, Mi and Gi are binary and exist for sizes only. Units are case
 sensitive, because "Mb" and "MB" differ by a factor of eight. Arithmetic is decimal, so "1.1%" is the very
@@ -59,6 +60,7 @@ _FREQUENCIES = {
     "MHz": Decimal(10**6),
     "GHz": Decimal(10**9),
 }
+_LENGTHS = {"m": Decimal("0.001"), "km": Decimal(1)}
 _FRACTIONS = {"%": Decimal("0.01"), "‰": Decimal("0.001"), "ppm": Decimal("1e-6")}
 
 
@@ -74,6 +76,7 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
         "time": rf"^\s*{_TIMES_TEXT}\s*$",
         "spread time": rf"^\s*{_TIMES_TEXT}\s*((±|\+-)\s*{_TIMES_TEXT}\s*)?$",
         "size": rf"^\s*{_texts(_SIZES)}\s*$",
+        "length": rf"^\s*(0|{_texts(_LENGTHS)})\s*$",
         "share": rf"^\s*(0|{_texts(_FRACTIONS)})\s*$",
     }
 )
@@ -133,6 +136,14 @@ def frequency_hz(value: object, where: str | None = None) -> float:
     return float(number)
 
 
+def length_km(value: object, where: str | None = None) -> float:
+    """Kilometres, 0 or more: "50km", "800m"."""
+    number = _parse(value, "length", _LENGTHS, "50km", where)
+    if number < 0:
+        raise UserError(_negative(value, "length", where, "a length of 0 or more"))
+    return float(number)
+
+
 def fraction(value: object, where: str | None = None) -> float:
     """A share from 0 to 1: "1%", "0.5‰", "200ppm", or a plain number below 1 such as 0.01.
 
@@ -176,6 +187,11 @@ def format_size(count_bytes: float) -> str:
         return decimal
     binary = _format(count_bytes, (("MiB", 2.0**20), ("KiB", 2.0**10)))
     return min(decimal, binary, key=lambda form: len(form.rstrip("MKkGiB")))
+
+
+def format_length(kilometres: float) -> str:
+    """In kilometres: 50 is "50km"."""
+    return f"{_digits(kilometres)}km"
 
 
 def format_frequency(hertz: float) -> str:

@@ -18,6 +18,7 @@ DEFAULTS: dict[str, Any] = {
     "rate_bps": None,
     "burst_bytes": 1580,
     "queue_limit_bytes": 512_000,
+    "queue": None,
     "delay_s": 0.0,
     "jitter_s": 0.0,
     "reorder": False,
@@ -77,6 +78,10 @@ class Shaper:
     timer_ns: int | None = None
     out: list[Packet] = field(default_factory=list)
     dropped: int = 0
+    leaf: Any = None
+    """What queues in place of its own queue (`queuesim`)."""
+    held: Packet | None = None
+    """What the leaf has handed out and waits for tokens."""
 
     def change(self, values: Mapping[str, Any]) -> None:
         """New parameters fill the bucket; the queue is not woken."""
@@ -89,6 +94,10 @@ class Shaper:
 
     def arrive(self, packet: Packet) -> None:
         """Take a packet in, or drop it when the queue has no room."""
+        if self.leaf is not None:
+            self.leaf.put(packet, int(self.held is not None))
+            self.serve(packet.time_ns)
+            return
         if self.backlog_bytes + len(packet.wire) > self.values["queue_limit_bytes"]:
             self.dropped += 1
             return
@@ -99,23 +108,37 @@ class Shaper:
     def serve(self, now_ns: int) -> None:
         """Send what the tokens allow and set the timer for the rest."""
         self.timer_ns = None
-        while self.queue:
+        while (head := self._head(now_ns)) is not None:
             full = self._cost_ns(self.values["burst_bytes"])
             tokens = min(min(now_ns - self.last_ns, full) + self.tokens_ns, full)
-            tokens -= self._cost_ns(len(self.queue[0].wire))
+            tokens -= self._cost_ns(len(head.wire))
             if tokens < 0:
                 self.timer_ns = now_ns - tokens
                 return
             self.tokens_ns, self.last_ns = tokens, now_ns
-            packet = self.queue.popleft()
-            self.backlog_bytes -= len(packet.wire)
-            self.out.append(replace(packet, time_ns=now_ns))
+            if self.leaf is not None:
+                self.held = None
+            else:
+                self.queue.popleft()
+                self.backlog_bytes -= len(head.wire)
+            self.out.append(replace(head, time_ns=now_ns))
+
+    def _head(self, now_ns: int) -> Packet | None:
+        if self.leaf is None:
+            return self.queue[0] if self.queue else None
+        if self.held is None:
+            self.held = self.leaf.take(now_ns)
+        return self.held
 
 
 def shape(packets: Sequence[Packet], changes: Sequence[Change], end_ns: int) -> tuple[list[Packet], Counters]:
     """Run packets through a token bucket filter until `end_ns`."""
     shaper = Shaper(changes[0].values)
     shaper.change(changes[0].values)
+    if changes[0].values["queue"] is not None:
+        from tests.certificate.queuesim import discipline
+
+        shaper.leaf = discipline(changes[0].values["queue"])
     events = [(change.time_ns, 0, change) for change in changes[1:]] + [(p.time_ns, 1, p) for p in packets]
     events.sort(key=lambda event: event[:2])
     for time_ns, _, event in [*events, (end_ns, 2, None)]:
@@ -125,6 +148,9 @@ def shape(packets: Sequence[Packet], changes: Sequence[Change], end_ns: int) -> 
             shaper.change(event.values)
         elif isinstance(event, Packet) and time_ns <= end_ns:
             shaper.arrive(event)
+    if shaper.leaf is not None:
+        left = [*shaper.leaf.waiting, *([shaper.held] if shaper.held else [])]
+        return shaper.out, Counters(shaper.leaf.dropped, len(left), sum(len(it.wire) for it in left))
     return shaper.out, Counters(shaper.dropped, len(shaper.queue), shaper.backlog_bytes)
 
 

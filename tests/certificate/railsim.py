@@ -62,7 +62,8 @@ def ip_packet(source: str, destination: str, number: int, size_bytes: int, proto
 def in_tunnel(packet: bytes) -> bytes:
     """A packet behind an IPv4 and a GRE header."""
     protocol = 0x0800 if packet[0] >> 4 == 4 else 0x86DD
-    outer = struct.pack(">BBHHHBBH", 0x45, 0, len(packet) + 24, 0, 0x4000, 64, 47, 0)
+    ecn = packet[1] & 3 if packet[0] >> 4 == 4 else 0
+    outer = struct.pack(">BBHHHBBH", 0x45, ecn, len(packet) + 24, 0, 0x4000, 64, 47, 0)
     return outer + bytes([10, 1, 0, 1, 10, 2, 0, 1]) + struct.pack(">HH", 0, protocol) + hop(packet)
 
 
@@ -121,6 +122,8 @@ class Run:
     timeline: list[dict[str, Any]] | None = None
     claims: Claims | None = None
     idle: Sequence[str] = ()
+    queues: Mapping[str, str] = field(default_factory=dict)
+    """What queues under a shaper, as its kernel says."""
 
     def honest_claims(self) -> Claims:
         """What a receiver behind the last tap has: each datagram once, when it first came."""
@@ -164,6 +167,7 @@ class Run:
                 {
                     "link": link,
                     "kind": "tbf" if link in SHAPED else "netem",
+                    **({"queue": self.queues[link]} if link in self.queues else {}),
                     "sent_packets": len(sizes),
                     "sent_bytes": sum(sizes),
                     "dropped_packets": counters.dropped,
@@ -283,12 +287,14 @@ def run_network(
     end_s: float = 60.0,
     seed: int = 1,
     addresses: tuple[str, str] = ("10.0.1.1", "10.0.2.1"),
+    dress: Callable[[int, bytes], bytes] = lambda _, wire: wire,
 ) -> Run:
-    """Play traffic and its small answers; `really`: what the network does if not what `timeline` asks."""
+    """Play traffic and its small answers; `really`: what the network does if not what `timeline` asks;
+    `dress` changes a packet of the traffic before it is sent, by its number."""
     chance = random.Random(seed)
     source, destination = addresses
     data = [
-        Packet(round(at_s * SECOND), ip_packet(source, destination, number, size))
+        Packet(round(at_s * SECOND), dress(number, ip_packet(source, destination, number, size)))
         for number, (at_s, size) in enumerate(traffic(chance))
     ]
     taps: dict[str, list[Packet]] = {}

@@ -15,8 +15,18 @@ from gauntlet.errors import RunError
 def test_real_time_is_allowed_more_than_virtual_time() -> None:
     virtual, host = tolerance.VIRTUAL, tolerance.HOST
     assert (virtual.time_ns, virtual.waking_ns, virtual.timeline_ns) == (5_000, 1_000_000, 1_000_000)
-    assert virtual.leaving_ns == 20_000
-    assert all(vars(host)[name] > value for name, value in vars(virtual).items())
+    assert (virtual.leaving_ns, virtual.late_ns) == (20_000, 5_000)
+    assert all(vars(host)[name] > value for name, value in vars(virtual).items() if name.endswith("_ns"))
+
+
+def test_beside_programs_packets_may_be_later_and_no_earlier() -> None:
+    with tolerance.of_ground("virtual", programs=True):
+        assert tolerance.current().late_ns == 50_000
+        assert tolerance.current().time_ns == tolerance.VIRTUAL.time_ns
+        assert tolerance.current().expected == {"tolerance_s": 5e-6, "late_tolerance_s": 5e-5}
+    with tolerance.of_ground("host", programs=True):
+        assert tolerance.current() is tolerance.HOST
+    assert tolerance.VIRTUAL.expected == {"tolerance_s": 5e-6}
 
 
 def test_it_holds_for_one_run_and_a_ground_that_is_not_known_is_held_to_the_strictest() -> None:

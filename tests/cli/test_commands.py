@@ -16,7 +16,7 @@ from .conftest import Gauntlet
 
 def test_every_command_has_help_with_an_example(gauntlet: Gauntlet) -> None:
     paths = [[name] for name in main.commands]
-    paths += [["scenario", name] for name in ("list", "show", "plot", "export")]
+    paths += [["scenario", name] for name in ("list", "show", "plot", "export", "import", "fit")]
     paths += [["kernel", name] for name in ("build", "path")]
     for path in paths:
         result = gauntlet(*path, "--help")

@@ -18,9 +18,12 @@ import gauntlet.engine
 import gauntlet.report
 from gauntlet.campaign import Event, Outcome
 from gauntlet.cli.output import CampaignProgress
+from gauntlet.cli.rounds import rounds
 from gauntlet.engine import guest
 from gauntlet.experiment import RunSpec, check_plan
+from gauntlet.report.closeness import Closeness, Known
 from tests.experiment.conftest import CONSTANT
+from tests.report.flows import Constructed, Did, build
 
 from .conftest import Gauntlet
 
@@ -38,6 +41,7 @@ class Recorder:
         self.unchecked: list[str] = []
         self.cached = 0
         self.programs: dict[str, Any] = {}
+        self.nothing = ""
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
         self.specs, self.named = specs, {**named, "out": out}
@@ -70,6 +74,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorder:
     monkeypatch.setattr("gauntlet.report.terminal.summary", lambda folder, _classes: f"answer of {folder}")
     monkeypatch.setattr(gauntlet.report, "build", lambda folder, *_args, **_named: folder / "report.html")
     monkeypatch.setattr(gauntlet.report, "summary", lambda _folder, _classes: {"best": "udp"})
+    monkeypatch.setattr(gauntlet.report, "nothing_came", lambda _folder: recorder.nothing)
     (tmp_path / "own.toml").write_text(CONSTANT)
     return recorder
 
@@ -178,6 +183,91 @@ def test_where_every_run_failed_there_is_no_report(gauntlet: Gauntlet, engine: R
     assert "Run udp_rep-001 failed: the guest ran out of memory." in result.stderr
     assert "no report" in result.stderr
     assert result.stdout == ""
+
+
+def test_where_no_run_gave_a_number_the_exit_code_and_a_sentence_say_so(
+    gauntlet: Gauntlet, engine: Recorder
+) -> None:
+    engine.nothing = "No run gave a number: the client does not do this: no bulk."
+    for option in ("--json", "--quiet"):
+        result = gauntlet("run", "own.toml", option)
+        assert result.exit_code == 1
+        assert result.stderr == f"{engine.nothing}\n"
+    assert json.loads(gauntlet("run", "own.toml", "--json").stdout)["planned"] == 16
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The looks of campaigns whose only mean is known to ±4 % with 14 repetitions, and to ±8 % with fewer."""
+    found: list[tuple[int, int]] = []
+
+    def known(_evaluation: object, wanted: float, look: int, repetitions: int) -> Closeness:
+        found.append((look, repetitions))
+        share = 0.04 if repetitions >= 14 else 0.08
+        return Closeness(wanted, look, repetitions, (Known("UDP", "loss 1 %", "throughput_bps", share),))
+
+    monkeypatch.setattr("gauntlet.report.closeness.known", known)
+    monkeypatch.setattr(gauntlet.report, "load", lambda _folder: None)
+    return found
+
+
+def test_repetitions_are_added_until_means_are_known(
+    gauntlet: Gauntlet, engine: Recorder, looked: list[tuple[int, int]]
+) -> None:
+    result = gauntlet("run", "own.toml", "--until", "5%")
+    assert result.exit_code == 0
+    assert looked == [(1, 6), (2, 9), (3, 14)]
+    assert len(engine.specs) == 8 * 14
+    assert engine.named["options"] == {"repetitions": 14}
+    assert "1 of 1 mean is wider than ±5 % with 9 repetitions (look 2)" in result.stderr
+    kept = "±5 % is kept with 14 repetitions (look 3): the widest is ±4 % (UDP, loss 1 %)."
+    assert kept in result.stderr
+    assert result.stdout.count("answer of results/small") == 1
+    told = json.loads(gauntlet("run", "own.toml", "--until", "5%", "--json").stdout)
+    at = {"share": 0.05, "look": 3, "repetitions": 14}
+    assert told["until"] == {**at, "reached": True, "widest": []}
+
+
+def test_adding_repetitions_ends_where_it_is_told_to(
+    gauntlet: Gauntlet, engine: Recorder, looked: list[tuple[int, int]]
+) -> None:
+    told = json.loads(gauntlet("run", "own.toml", "--until", "1%", "--at-most", "20", "--json").stdout)
+    assert looked == [(1, 6), (2, 9), (3, 14), (4, 20)]
+    assert told["until"]["reached"] is False
+    assert told["until"]["widest"][0]["share"] == 0.04
+    assert told["planned"] == len(engine.specs) == 8 * 20
+
+
+def test_runs_that_fail_end_adding(
+    gauntlet: Gauntlet, engine: Recorder, looked: list[tuple[int, int]]
+) -> None:
+    engine.failed = {"udp_delay-25ms_loss-0pct_rep-001": "the guest ran out of memory."}
+    assert gauntlet("run", "own.toml", "--until", "5%").exit_code == 1
+    assert looked == [(1, 6)]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--until", "0%"], "no number of repetitions makes an interval vanish"),
+        (["--until", "5"], "--until"),
+        (["--until", "5%", "--at-most", "5"], "--until begins with 6; give more"),
+        (["--until", "5%", "--repetitions", "30", "--at-most", "20"], "--until begins with 30; give more"),
+    ],
+)
+def test_bounds_that_cannot_be_are_refused(gauntlet: Gauntlet, options: list[str], words: str) -> None:
+    result = gauntlet("run", "own.toml", *options)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_looks_that_a_folder_is_beyond_count_and_are_passed_over(tmp_path: Path) -> None:
+    made = Constructed(("tcp-bbr",), lambda *_: Did(10.0), repetitions=10)
+    there = build(tmp_path / "there", tmp_path / "scratch", made)
+    assert list(rounds(0.05, 6, 20, there)) == [(3, 14), (4, 20)]
+    assert next(iter(rounds(0.05, 6, 20, tmp_path / "absent"))) == (1, 6)
+    assert list(rounds(None, 6, 20, there)) == [(1, 6)]
 
 
 def test_demo_is_the_grid_that_is_promised(gauntlet: Gauntlet, engine: Recorder) -> None:

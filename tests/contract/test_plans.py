@@ -32,6 +32,7 @@ BAD = {
     "negative-delay": ["runs[0].timeline[3].delay_s", "-0.001"],
     "loss-above-one": ["runs[0].timeline[3].loss", "1.5"],
     "rate-and-delay-on-one-link": ["runs[0].timeline[0]", "'rasa>ra'", "next hop"],
+    "queue-with-a-key-of-another": ["runs[0].timeline[0].queue", "'ecn'"],
     "timeline-out-of-order": ["runs[0].timeline", "sort"],
     "timeline-changes-nothing": ["runs[0].timeline[9]", "changes nothing"],
     "link-without-direction": ["runs[0].timeline[0].link", "'rasa-ra'"],

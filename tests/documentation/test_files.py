@@ -40,6 +40,8 @@ def play_experiment(block: Block, folder: Path) -> None:
     given = set(tomllib.loads(block.text))
     if "flow" in given:
         given.add("workload")
+    if "network" in given:
+        given.add("scenario")
     text = block.text + "".join(section for name, section in REST.items() if name not in given)
     runs = expand(parse_experiment(text, block.name, folder, repetitions=1))
     assert runs
@@ -49,6 +51,12 @@ def read_line(block: Block, folder: Path) -> None:
     """Load a line as a scenario."""
     (folder / "own.toml").write_text(block.text, encoding="utf-8")
     assert load_scenario(str(folder / "own.toml")).line is not None
+
+
+def read_fitted(block: Block, folder: Path) -> None:
+    """Draw a link from a model."""
+    (folder / "own-model.toml").write_text(block.text, encoding="utf-8")
+    assert load_scenario(str(folder / "own-model.toml"), seed=1).kind == "fitted"
 
 
 def read_page(block: Block, folder: Path) -> None:
@@ -99,6 +107,7 @@ WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
         "study": read_study,
         "experiment": play_experiment,
         "line": read_line,
+        "calibrated": read_fitted,
         "object": read_page,
         "claim": read_ledger,
         "class": read_classes,

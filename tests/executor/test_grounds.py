@@ -3,12 +3,13 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gauntlet import campaign
-from gauntlet.campaign import interleaved
+from gauntlet.campaign import by_repetition, interleaved
 from gauntlet.errors import RunError, UserError
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.cache import Cache
@@ -61,19 +62,53 @@ def run(out: Path, engine: Real, **options: Any) -> list[int]:
     return [int(line) for line in (out.parent / "order").read_text().split()]
 
 
+def place(repetition: int, protocol: str, loss: float = 0.0) -> Any:
+    """A planned run, of which only its place in the experiment matters."""
+    factors = {"protocol": protocol, "loss": loss, "repetition": repetition}
+    return SimpleNamespace(spec=SimpleNamespace(factors=factors))
+
+
 def test_keys_of_one_plan_differ_by_the_ground() -> None:
     keys = {run_key({"seed": b"1"}, {}, {}, {"ground": ground}) for ground in ("virtual", "host")}
     assert len(keys) == 2
 
 
 def test_the_order_is_drawn_from_the_seed() -> None:
-    # What a run holds does not matter to the order: numbers stand for runs.
-    runs: list[Any] = list(range(20))
-    drawn: list[Any] = interleaved(runs, 1)
-    assert drawn != runs
-    assert sorted(drawn) == runs
+    runs = [place(repetition, protocol) for repetition in (2, 1) for protocol in "abcdefgh"]
+    drawn = interleaved(runs, 1)
+    assert [it.spec.factors["repetition"] for it in drawn] == [1] * 8 + [2] * 8
+    of_first = [it.spec.factors["protocol"] for it in drawn[:8]]
+    assert sorted(of_first) == list("abcdefgh") != of_first
     assert interleaved(runs, 1) == drawn
     assert interleaved(runs, 2) != drawn
+
+
+def test_protocols_take_turns_within_a_condition_and_conditions_within_a_repetition() -> None:
+    runs = [
+        place(repetition, protocol, loss)
+        for protocol in ("x", "y")
+        for loss in (0.0, 0.1)
+        for repetition in (1, 2)
+    ]
+    order = [
+        tuple(it.spec.factors[name] for name in ("repetition", "loss", "protocol"))
+        for it in by_repetition(runs)
+    ]
+    assert order == [
+        (repetition, loss, protocol)
+        for repetition in (1, 2)
+        for loss in (0.0, 0.1)
+        for protocol in ("x", "y")
+    ]
+
+
+def test_in_virtual_time_a_campaign_plays_repetition_by_repetition(tmp_path: Path) -> None:
+    specs = expand(parse_experiment(TEXT, "grounds.toml", Path()))
+    seeds = {(it.factors["repetition"], it.factors["channel_delay_s"]): it.seed for it in specs}
+    played = run(tmp_path / "out", Real(exact=True), workers=1, cached=False)
+    wanted = [seeds[repetition, delay_s] for repetition in (1, 2) for delay_s in (0.01, 0.02)]
+    # Two protocols meet each; the campaign gives up after eight runs that left nothing.
+    assert played[:8] == [seed for seed in wanted for _ in range(2)]
 
 
 def test_runs_in_real_time_are_interleaved(tmp_path: Path) -> None:

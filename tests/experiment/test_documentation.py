@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from gauntlet.experiment import PROTOCOLS, expand, parse_experiment
+from gauntlet.experiment.latency_load import LoadSection
 from gauntlet.experiment.schema import (
     ExperimentSection,
     FlowSection,
@@ -23,6 +24,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "[link]": LinkSection,
     "[server]": ServerSection,
     "[workload], or several [[flow]]": FlowSection,
+    "[load]": LoadSection,
     "[record]": RecordSection,
 }
 
@@ -42,7 +44,8 @@ def test_the_example_is_a_whole_experiment() -> None:
 
 @pytest.mark.parametrize("heading", SECTIONS)
 def test_tables_name_every_key(heading: str) -> None:
-    assert keys_of_table(heading) == set(SECTIONS[heading].model_fields)
+    fields = SECTIONS[heading].model_fields.items()
+    assert keys_of_table(heading) == {field.alias or name for name, field in fields}
 
 
 def test_every_protocol_is_named() -> None:

@@ -9,23 +9,26 @@ import pytest
 from gauntlet.errors import UserError
 from gauntlet.experiment import PROTOCOLS, parse_experiment
 from gauntlet.experiment.json_schema import experiment_schema
-from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS, ExperimentFile
+from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS, OF_REPORTS, ExperimentFile
 from tests.documentation.snippets import ROOT, blocks
 
 SCHEMA = experiment_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
+
+def whole(text: str) -> bool:
+    """Whether a TOML file is an experiment, of a line or of a network of one's own."""
+    sections = set(tomllib.loads(text))
+    return "experiment" in sections and bool(sections & {"scenario", "network"})
+
+
 COMMITTED = sorted(
     path
     for folder in ("experiments", "src", "studies", "tests")
     for path in (ROOT / folder).rglob("*.toml")
-    if {"experiment", "scenario"} <= set(tomllib.loads(path.read_text(encoding="utf-8")))
+    if whole(path.read_text(encoding="utf-8"))
 )
-SHOWN = [
-    block
-    for block in blocks("toml")
-    if not block.mark and {"experiment", "scenario"} <= set(tomllib.loads(block.text))
-]
+SHOWN = [block for block in blocks("toml") if not block.mark and whole(block.text)]
 
 GOOD = """
 [experiment]
@@ -44,6 +47,8 @@ duration = "1min"
 [record]
 sockets = false
 """
+
+SENT, LINK = 'app = "cbr"\nrate = "max"\nduration = "1min"\n', 'name = "constant"\nrate = "5.2Mbit/s"\n'
 
 BAD = {
     "a section that there is not": ("[record]", "[recording]"),
@@ -73,10 +78,15 @@ BAD = {
     "a kernel setting of another kind": ("[record]", '[sysctl]\n"net.ipv4.tcp_sack" = true\n[record]'),
     "a processor without a unit": ("[record]", "[server]\nprocessor = { handshake = 18.4 }\n[record]"),
     "a processor with another cost": ("[record]", '[server]\nprocessor = { page = "1ms" }\n[record]'),
+    "a bound without a unit": (SENT, f'{SENT}judge = {{ kpi = "delay_s", at_most = true }}\n'),
+    "a judge without a KPI": (SENT, f'{SENT}judge = {{ at_most = "1s" }}\n'),
+    "a quantile above all": (SENT, f'{SENT}judge = {{ kpi = "delay_s", quantile = 99, at_most = "1s" }}\n'),
+    "a background of another kind": (SENT, f'{SENT}background = "yes"\n'),
+    "an axis of what is asked": ("protocols =", "background = [true, false]\nprotocols ="),
+    "a network beside a scenario": ("[record]", '[network]\nfile = "ring.toml"\n[record]'),
     "a stack without a server": ("[record]", '[stack.mine]\nclient = ["x"]\n[record]'),
 }
 
-SENT, LINK = 'app = "cbr"\nrate = "max"\nduration = "1min"\n', 'name = "constant"\nrate = "5.2Mbit/s"\n'
 GOOD_TOO = {
     "an application from the matrix": (SENT, 'size = "1MB"\n', 'app = ["bulk"]'),
     "a scenario from the matrix": (LINK, "", 'scenario = ["hsr", "metro-a"]'),
@@ -86,6 +96,28 @@ GOOD_TOO = {
     "a spread delay": ('loss = "1%"', "", 'channel_delay = ["25ms±5ms", "0"]'),
     "a server with a processor": ("[record]", '[server]\nprocessor = { handshake = "18.4ms" }\n[record]', ""),
     "processors from the matrix": ("", "", '"server.processor" = ["none", { packet = "20us" }]'),
+    "what is asked of a flow": (
+        SENT,
+        f'{SENT}judge = {{ kpi = "delay_s", quantile = 0.99, at_most = "1s" }}\n',
+        "",
+    ),
+    "a number without a unit that is asked": (
+        SENT,
+        f'{SENT}judge = {{ kpi = "voip_mos", at_least = 3.6 }}\n',
+        "",
+    ),
+    "what matters": ('name = "own"', 'name = "own"\nmatters = "2 %"\nanswer_by = "delay_p99_s"', ""),
+    "a network of one's own": (
+        f'[scenario]\n{LINK}[link]\nloss = "1%"',
+        '[[network.link]]\nbetween = ["a", "b"]\nrate = "1Mbit/s"\n'
+        'down = [["2s", "3s"]]\nback = { loss = "1%" }',
+        'network.a-b.queue = ["64kB", "1MB"]',
+    ),
+    "paths through a map": (
+        f'[scenario]\n{LINK}[link]\nloss = "1%"',
+        '[network]\nmap = "os3e"\nfrom = "Seattle"\nto = "Atlanta"\napart = "20km"',
+        '"network.rate" = ["1Mbit/s"]',
+    ),
     "losses in bursts": ('loss = "1%"', "", 'burst_loss = [{p = "1%", r = 0.2}]'),
 }
 """What stands in the place of what in GOOD, and an axis more."""
@@ -134,7 +166,7 @@ def test_every_key_is_in_it_with_what_it_means() -> None:
     properties = SCHEMA["properties"]
     assert set(properties) == {field.alias or name for name, field in ExperimentFile.model_fields.items()}
     assert set(properties["link"]["properties"]) == set(LINK_KEYS)
-    assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, "name"}
+    assert set(properties["workload"]["properties"]) == {*FLOW_KEYS, *OF_REPORTS, "from", "to"}
     assert {*LINK_KEYS, *FLOW_KEYS} - {"protocol"} < set(properties["matrix"]["properties"])
     assert properties["link"]["properties"]["jitter"]["description"].startswith("Half the width")
     assert properties["workload"]["properties"]["size"]["description"] == "A size with its unit."

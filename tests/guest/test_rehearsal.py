@@ -100,6 +100,43 @@ def test_a_rule_that_does_nothing_yet_is_read(machine: guest.Machine) -> None:
     assert "0 for `bits`" in sentence
 
 
+READY = "echo GAUNTLET READY; exec sleep 1000"
+"""A server that waits for its end."""
+
+
+def own_stack(folder: Path, client: str, server: str = READY) -> list[RunSpec]:
+    """An experiment with a stack of one's own whose programs are two lines of shell."""
+    for name, script in (("client.sh", client), ("server.sh", server)):
+        (folder / name).write_text(f"{script}\n")
+    section = '[stack.mine]\nclient = ["sh", "client.sh"]\nserver = ["sh", "server.sh"]\n'
+    return expand(parse_experiment(text(["mine"], BULK, section), "own.toml", folder))
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "words"),
+    [
+        ("echo no bulk >&2; exit 127", READY, "does not do this: no bulk"),
+        ("echo bad luck >&2; exit 3", READY, "client failed: bad luck"),
+        ("exec sleep 1000", "echo no library >&2; exit 1", "server failed: no library"),
+    ],
+)
+def test_programs_of_ones_own_are_tried_before_the_first_run(
+    machine: guest.Machine, tmp_path: Path, client: str, server: str, words: str
+) -> None:
+    specs = own_stack(tmp_path, client, server)
+    with pytest.raises(UserError, match=rf"'mine' with the application 'bulk' cannot be played: .*{words}"):
+        tried(specs, machine)
+    planned = list(zip(specs, plans(specs), strict=True))
+    rehearse(planned, Virtual(machine), "own.toml", programs=False)
+
+
+@pytest.mark.parametrize("client", ["exec sleep 1000", "sleep 0.97; echo no time left >&2; exit 1"])
+def test_programs_that_need_longer_than_a_rehearsal_can_be_played(
+    machine: guest.Machine, tmp_path: Path, client: str
+) -> None:
+    tried(own_stack(tmp_path, client), machine)
+
+
 def test_an_optional_stack_is_there_or_said_to_be_missing(machine: guest.Machine) -> None:
     try:
         tried(runs(["tcp-cubic", "quic-quiche-cubic"], BULK), machine)

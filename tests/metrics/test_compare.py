@@ -1,6 +1,6 @@
 """The comparison of protocols: its error rate by simulation; ties, failures and few repetitions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -190,3 +190,56 @@ def test_without_common_repetitions_groups_are_compared_as_such() -> None:
 
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+def words(
+    values: Mapping[str, Sequence[float]],
+    matters: float,
+    *,
+    completed: Mapping[str, float] | None = None,
+    deterministic: Sequence[str] = (),
+) -> dict[str, str]:
+    """How each protocol stands, its values by repetition."""
+    given = {
+        name: {number: Observation(value) for number, value in enumerate(each, 1)}
+        for name, each in values.items()
+    }
+    found = against_best(
+        given, higher_is_better=False, completed=completed, deterministic=deterministic, matters=matters
+    )
+    return {name: it.word for name, it in found.items()}
+
+
+NEAR = {"a": [10.0 + 0.1 * n for n in range(12)], "b": [10.1 + 0.1 * n for n in range(12)]}
+"""b is 1 % behind a in every repetition: beyond chance."""
+
+
+@pytest.mark.parametrize(("matters", "word"), [(0.0, "worse"), (0.005, "worse"), (0.02, "equal")])
+def test_a_difference_that_does_not_matter_is_none(matters: float, word: str) -> None:
+    assert words(NEAR, matters) == {"a": "best", "b": word}
+
+
+def test_equal_is_the_whole_interval_and_not_the_mean() -> None:
+    """On average 1 % behind, from 9 % ahead to 11 % behind."""
+    apart = {"a": [10.0] * 12, "b": [10.0 + (1.1 if n % 2 else -0.9) for n in range(12)]}
+    assert words(apart, 0.02) == {"a": "best", "b": "level"}
+    assert words(apart, 0.2) == {"a": "best", "b": "equal"}
+
+
+def test_one_repetition_tells_no_equal_unless_nothing_was_drawn() -> None:
+    one = {"a": [10.0], "b": [10.1]}
+    assert words(one, 0.02) == {"a": "best", "b": ""}
+    repeated = {"a": [10.0] * 3, "b": [10.1] * 3}
+    assert words(repeated, 0.02, deterministic=("a", "b")) == {"a": "best", "b": "equal"}
+    assert words(repeated, 0.005, deterministic=("a", "b")) == {"a": "best", "b": "worse"}
+
+
+def test_who_fails_more_is_not_equal() -> None:
+    assert words(NEAR, 0.02, completed={"a": 1.0, "b": 0.9})["b"] != "equal"
+
+
+def test_what_did_not_end_is_equal_to_nothing() -> None:
+    ended = {number: Observation(10.0 + 0.01 * number) for number in range(12)}
+    cut = {**ended, 3: Observation(10.03, State.CENSORED)}
+    found = against_best({"a": ended, "b": cut}, higher_is_better=False, matters=0.5)
+    assert "equal" not in {it.word for it in found.values()}

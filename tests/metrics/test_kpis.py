@@ -48,6 +48,33 @@ def test_delay_is_of_arrived_messages_only() -> None:
     assert message_loss_ratio(some) == pytest.approx(0.25)
 
 
+def test_the_slowest_messages_by_hand() -> None:
+    """Delays of 0, 1, ..., 1000 ms, in any order: the quantile at q is q seconds."""
+    count = 1001
+    delays_s = [(place * 8 % count) / 1000 for place in range(count)]
+    some = flow([2.0] * count, [2.0 + delay_s for delay_s in delays_s])
+    found = {kpi.name: kpi.of_flow(some) for kpi in DELAYS if kpi.of_flow and kpi.of_tail}
+    assert found == pytest.approx(
+        {"delay_p95_s": 0.95, "delay_p99_s": 0.99, "delay_p99_9_s": 0.999, "delay_max_s": 1.0}
+    )
+
+
+def test_the_slowest_periodic_messages_and_those_that_never_came() -> None:
+    """Set-up of 0.1 s and 0.3 s, then 0.05 s and 0.15 s; one of three was refused."""
+    rows = [_message(1, 1.05, 1.1, 1.15), _message(4, 4.1, 4.3, 4.45), _message(7, None, None, None)]
+    fresh = flow([], [], exchanges=rows, interval_s=3.0)
+    found = {
+        name: kpi.of_flow(fresh)
+        for name, kpi in registry().items()
+        if kpi.of_flow and name.startswith("message_")
+    }
+    assert found["message_failure_ratio"] == pytest.approx(1 / 3)
+    assert found["message_delay_max_s"] == pytest.approx(0.15)
+    assert found["message_delay_with_setup_max_s"] == pytest.approx(0.45)
+    assert found["message_delay_p95_s"] == pytest.approx(0.05 + 0.95 * 0.1)
+    assert found["message_delay_with_setup_p99_9_s"] == pytest.approx(0.15 + 0.999 * 0.3)
+
+
 def test_what_the_sender_dropped_is_counted_apart_and_among_the_losses() -> None:
     some = flow([0, 1, 2, 3], [0.1, None, None, 3.2], sender_dropped_messages=1)
     assert (message_loss_ratio(some), sender_drop_ratio(some)) == (0.5, 0.25)

@@ -34,6 +34,8 @@ class Did:
     bytes_a_second: int = 100_000
     delay_s: float = 0.05
     reason: str = "no acknowledgement came for 60 s"
+    lost_messages: int = 0
+    """Handed over beside those that arrived."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Flow:
     rate_bps: int | None = None
     interval_s: float | None = None
     size_bytes: int | None = None
+    judge: Mapping[str, Any] | None = None
+    background: bool | None = None
 
 
 Done = Callable[[str, int, int, float], Did]
@@ -63,6 +67,10 @@ class Constructed:
     flows: Sequence[Flow] = field(default_factory=lambda: (Flow(),))
     duration_s: float = 20.0
     """Of flows that are no transfer."""
+    about: str = ""
+    """Further keys of [experiment]."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the experiment calls its entries (`a+b`), where it has words for them."""
 
 
 class Point(NamedTuple):
@@ -76,8 +84,9 @@ class Point(NamedTuple):
 def build(results: Path, scratch: Path, made: Constructed) -> Path:
     """Write the results folder and return it."""
     runs = len(made.protocols) * len(made.losses) * made.repetitions
+    experiment = f"{EXPERIMENT}{made.about}"
     manifest = Manifest.new(
-        experiment=EXPERIMENT,
+        experiment=experiment,
         seed=1,
         runs_planned=runs,
         name="constructed",
@@ -85,7 +94,7 @@ def build(results: Path, scratch: Path, made: Constructed) -> Path:
         command=["gauntlet", "run", "constructed.toml"],
         engine={"kernel": "6.12.0"},
     )
-    store.create(results, EXPERIMENT, manifest)
+    store.create(results, experiment, manifest)
     for entry in made.protocols:
         for loss in made.losses:
             for repetition in range(1, made.repetitions + 1):
@@ -102,7 +111,10 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
     spec = {
         "id": run,
         "factors": {"protocol": entry, "loss": loss, "repetition": repetition},
-        "labels": {"loss": f"{loss * 100:g} %"},
+        "labels": {
+            "loss": f"{loss * 100:g} %",
+            **({"protocol": made.labels[entry]} if entry in made.labels else {}),
+        },
         "start_s": 0.0,
         "flows": [
             {
@@ -113,6 +125,8 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
                 "rate_bps": flow.rate_bps,
                 "interval_s": flow.interval_s,
                 "size_bytes": flow.size_bytes,
+                "judge": flow.judge,
+                "background": flow.background,
             }
             for protocol, flow in zip(carried, made.flows, strict=True)
         ],
@@ -190,7 +204,7 @@ def _record(place: int, flow: Flow, protocol: str, did: Did, count: int) -> Mapp
         "established_s": None if never else 0.0,
         "first_received_s": None if never else 1.0,
         "last_received_s": did.until_s,
-        "sent_messages": count,
+        "sent_messages": count + did.lost_messages,
         "received_messages": count,
         "received_bytes": count * did.bytes_a_second,
         "delivery_instants": "wire",

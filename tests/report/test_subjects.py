@@ -47,6 +47,9 @@ def spec(*flows: dict[str, Any]) -> dict[str, Any]:
         {"interval_s": 0.5},
         {"count": 3},
         {"connection": "fresh"},
+        {"judge": {"kpi": "delay_p99_s", "at_most": 1.0}},
+        {"background": True},
+        {"options": {"dscp": 46}},
         {"rate_bps": 16000},
     ],
     ids=lambda other: next(iter(other)),
@@ -55,6 +58,12 @@ def test_other_work_is_another_subject(other: dict[str, Any]) -> None:
     found = subjects_of([spec({}, other)])
     assert len(set(found.values())) == 2
     assert all(found.values())
+
+
+def test_flows_between_other_nodes_are_apart_unless_one_name_joins_them() -> None:
+    ends = [{"sender": "a", "receiver": "s"}, {"sender": "b", "receiver": "s"}]
+    assert subjects_of([spec(*ends)]) == {0: "cbr a to s", 1: "cbr b to s"}
+    assert subjects_of([spec(*({"name": "upload", **it} for it in ends))]) == {0: "", 1: ""}
 
 
 def test_what_carries_a_flow_is_not_its_work() -> None:

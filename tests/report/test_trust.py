@@ -137,6 +137,15 @@ def test_a_campaign_that_is_not_whole_says_what_is_missing(results: Path) -> Non
     assert any("2 runs of the experiment are not there yet" in warning for warning in found.warnings)
 
 
+def test_a_campaign_that_was_stopped_says_which_repetitions_are_whole(results: Path) -> None:
+    """Six runs are there, two a repetition; of four repetitions that were planned three are whole."""
+    manifest = results / "manifest.json"
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**content, "runs_planned": 8, "options": {"repetitions": 4}}))
+    (told,) = [it for it in trust(report.load(results)).warnings if "not there yet" in it]
+    assert told.endswith("continues with them. 3 of 4 repetitions are whole.")
+
+
 @pytest.mark.parametrize(
     ("repetitions", "sentence"), [(1, "There is one repetition"), (5, "takes 6)"), (6, None)]
 )

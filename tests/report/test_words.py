@@ -148,6 +148,18 @@ def test_windows_in_which_nothing_arrives_are_no_figure(
 
 
 @pytest.mark.parametrize(
+    ("labels", "order"),
+    [
+        (["100 kB", "max", "64 kB", "none"], ["none", "64 kB", "100 kB", "max"]),
+        (["1s", "200ms", "off"], ["off", "200ms", "1s"]),
+        (["metro-a", "hsr"], ["metro-a", "hsr"]),
+    ],
+)
+def test_values_that_are_text_stand_in_the_order_of_their_size(labels: list[str], order: list[str]) -> None:
+    assert list(factor_of("scenario.own", {label: label for label in labels}).values) == order
+
+
+@pytest.mark.parametrize(
     ("name", "value", "label", "words"),
     [
         ("loss", 0.005, "0.005", "loss 0.5 %"),

@@ -29,6 +29,8 @@ class Programs:
         monkeypatch.setattr(bench, "program", Path)
         monkeypatch.setattr(bench, "about", lambda: self.about)
         monkeypatch.setattr(bench, "rows", self.rows)
+        first = table([handshake(mutual=False)])
+        monkeypatch.setattr(bench, "first_handshakes", lambda cells, each, seed: first)
         monkeypatch.setattr(footprint, "memory", lambda quick, tell, pairs: table([memory()]))
         counted = table([{"instructions": 7}])
         monkeypatch.setattr(footprint, "instructions", lambda quick, tell, pairs: counted)
@@ -62,8 +64,8 @@ def test_a_folder_has_samples_manifest_and_summary(there: Programs, tmp_path: Pa
     found = bench.bench(folder, True, 5, quiet)
     assert bench.load(folder) == found
     assert sorted(file.name for file in (folder / "samples").iterdir()) == [
-        "attacks.parquet", "handshakes.parquet", "instructions.parquet", "memory.parquet",
-        "messages-0.parquet", "messages-1.parquet", "sizes.parquet",
+        "attacks.parquet", "first-handshakes.parquet", "handshakes.parquet", "instructions.parquet",
+        "memory.parquet", "messages-0.parquet", "messages-1.parquet", "sizes.parquet",
     ]  # fmt: skip
     assert there.asked == [
         "attacks",

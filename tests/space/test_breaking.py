@@ -129,6 +129,18 @@ def test_where_no_parameter_is_known_nothing_is_said_to_have_been_tried(
     assert "none of initial_rtt, idle_timeout" in told(one, capsys)
 
 
+def test_long_times_and_losses_are_told_in_few_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "completes at   4.63d" in told(Breaking("quic-quinn-cubic", "delay", 400_000.0, None), capsys)
+    said = told(Breaking("quic-quinn-cubic", "loss", 0.322852, 0.326562, "timed out"), capsys)
+    assert "completes at   32.29%\n  fails at       32.66%\n" in said
+
+
+def test_a_transport_that_leaves_out_what_is_lost_is_refused() -> None:
+    result = CliRunner().invoke(space, ["link", "sdls"])
+    assert isinstance(result.exception, UserError)
+    assert "does not deliver everything" in str(result.exception)
+
+
 @pytest.mark.parametrize(
     "options", [["--delay", "1s"], ["--vary", "loss", "--loss", "5%"], ["--vary", "loss", "--most", "1h"]]
 )

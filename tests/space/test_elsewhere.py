@@ -1,6 +1,8 @@
 """AWS-LC on other processors: what nm and qemu say is read as they say it, and what is missing is named."""
 
+import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,37 @@ def emulator(folder: Path, script: str, helps: str = "-singlestep") -> elsewhere
     """A processor whose emulator is a script."""
     tool = program(folder / "qemu", f"case $* in *-help*) echo ' {helps}  one by one'; exit;; esac\n{script}")
     return replace(ARM, emulator=tool, libraries="/its/libraries")
+
+
+def compiled_by_cargo() -> tuple[Path, Path] | None:
+    """An AWS-LC that cargo compiled for this processor, and its headers; None where there is none."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", elsewhere.ROOT / "target"))
+    for archive in sorted(target.glob("*/build/aws-lc-sys-*/out/libaws_lc_*_crypto.a")):
+        if (archive.parent / "include" / "openssl" / "aead.h").is_file():
+            return archive, archive.parent / "include"
+    return None
+
+
+@pytest.mark.skipif(
+    compiled_by_cargo() is None or shutil.which("gcc") is None,
+    reason="needs gcc and an AWS-LC that cargo compiled: cargo build -p flight-links",
+)
+def test_the_probe_compiles_and_what_it_seals_and_signs_comes_out(tmp_path: Path) -> None:
+    """Natively: with the cross-compilers a mistake in it would show where they are installed alone."""
+    archive, headers = compiled_by_cargo() or (Path(), Path())
+    probe = tmp_path / "probe"
+    strict = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{headers}"]
+    subprocess.run(
+        ["gcc", *strict, str(elsewhere.PROBE), str(archive), "-pthread", "-o", str(probe)], check=True
+    )
+
+    def ends(*words: str) -> int:
+        return subprocess.run([str(probe), *words], check=False).returncode
+
+    assert [ends("message", octets, "3") for octets in ("0", "64", "1024", "65536")] == [0, 0, 0, 0]
+    assert ends("handshake", "2") == 0
+    assert ends("message", "65537", "1") == 1, "more than it has room for"
+    assert ends() == ends("handshake") == ends("greet", "1") == 1
 
 
 def test_a_line_of_a_block_is_an_instruction(tmp_path: Path) -> None:

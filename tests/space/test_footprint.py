@@ -52,11 +52,12 @@ def valgrind(folder: Path, script: str) -> str:
 
 
 def programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program in the place of the one that is measured."""
+    """Programs in the place of the one that is measured, and of the one that makes certificates."""
     monkeypatch.setenv("GAUNTLET_FLIGHT_PROGRAMS", str(folder))
-    program = folder / "flight-memory"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    for name, script in (("flight-memory", ""), ("flight-bench", 'echo "$@"')):
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
 
 
 def test_instructions_and_what_the_program_printed_are_told_apart(
@@ -98,6 +99,26 @@ def test_a_further_link_is_the_slope_of_the_peak_with_c(
     (row,) = footprint.memory(False, print, [("none", "aws-lc")]).to_pylist()
     assert (row["heap_peak_with_c"], row["heap_a_further_link_with_c"]) == (1000, 64)
     assert (row["pss"], row["rss_a_further_link"]) == (7000, 0)
+
+
+def test_what_is_measured_reads_certificates_that_another_process_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each security has those of its own signature, and they are gone afterwards."""
+    programs(tmp_path, monkeypatch)
+    read = tmp_path / "read"
+    (tmp_path / "flight-memory").write_text(
+        f'#!/bin/sh\ncat "$6" >> {read}; echo "$6" >> {read}\n'
+        "echo security,provider,links,heap_peak,rss_peak,pss; echo $2,$4,1,900,8000,7000\n"
+    )
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    pairs = [("quic-stream", "ring"), ("dtls", "aws-lc")]
+    found = footprint.memory(False, lambda _: None, pairs).to_pylist()
+    assert [(row["security"], row["provider"]) for row in found] == pairs
+    lines = read.read_text().splitlines()
+    made = ["credentials --signature ed25519", "credentials --signature ecdsa-p256"]
+    assert [lines[0::4], lines[2::4]] == [made, made], "with one link and with 33"
+    assert not any(Path(line).exists() for line in lines[1::2])
 
 
 def test_without_valgrind_there_are_no_instructions_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

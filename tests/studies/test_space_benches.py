@@ -1,5 +1,7 @@
 """Benches of a command link: what the programs of flight-links print becomes a row a condition and block."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ from gauntlet.benches import (
     space_attacks,
     space_company,
     space_elsewhere,
+    space_first_handshakes,
+    space_frames,
     space_handshakes,
     space_instructions,
     space_memory,
@@ -20,6 +24,7 @@ from gauntlet.benches.contract import Bench
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import RunError
+from gauntlet.space import first_handshakes
 from gauntlet.studies import study
 from gauntlet.studies.registration import Registration
 
@@ -94,6 +99,101 @@ def test_a_handshake_has_a_client_and_a_server() -> None:
     assert (row["certificates"], row["handshake_bytes"], row["samples"]) == ("server", 3500.0, 2)
 
 
+class Firsts:
+    """In the place of flight-bench: a handshake for each process, 100 us longer for each before it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[list[str]] = []
+        self.prints_group = True
+        monkeypatch.setattr(first_handshakes, "rows", self)
+        monkeypatch.setattr(first_handshakes, "credentials", self.credentials)
+        monkeypatch.setattr(space_first_handshakes, "facts", dict)
+        monkeypatch.setattr(space_first_handshakes, "machine", dict)
+
+    @contextmanager
+    def credentials(self, signatures: Iterable[str]) -> Iterator[dict[str, Path]]:
+        yield {name: Path(f"/made/{name}") for name in signatures}
+
+    def __call__(self, name: str, words: list[str]) -> pa.Table:
+        self.asked.append(words)
+        of = dict(zip(words[1::2], words[2::2], strict=True))
+        assert (name, words[0]) == ("flight-bench", "first-handshake")
+        assert of["--credentials"] == f"/made/{of['--signature']}"
+        spent = {"ground_cpu_ns": 100_000 * len(self.asked), "randomness_cpu_ns": 40_000_000}
+        row = {**HANDSHAKE, **spent, "signature": of["--signature"]}
+        group = of["--group"] if self.prints_group else "x25519"
+        return pa.Table.from_pylist([{**row, "group": group, "space_cpu_ns": 200_000}])
+
+
+def test_first_handshakes_have_a_process_each_in_an_order_of_the_seed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = Firsts(monkeypatch)
+    bench = space_first_handshakes.BENCH
+    found = bench.measure(True, 7, told, Parts(tmp_path / "a", {}))
+    bench.check(found.table)
+    cells = len(first_handshakes.CELLS)
+    assert cells == 10 and len(program.asked) == 3 * 3 * cells, "blocks, processes, kinds"
+    assert found.table["samples"].to_pylist() == [3] * 3 * cells
+    orders = [program.asked[block * 3 * cells : (block + 1) * 3 * cells] for block in range(3)]
+    assert orders[0] != orders[1] != orders[2]
+    assert [sorted(it) for it in orders[1:]] == [sorted(orders[0])] * 2
+    again = Firsts(monkeypatch)
+    bench.measure(True, 7, told, Parts(tmp_path / "b", {}))
+    assert again.asked == program.asked
+    bench.measure(True, 7, told, Parts(tmp_path / "b", {}))
+    assert len(again.asked) == len(program.asked), "blocks that are there are not measured again"
+    bench.measure(True, 8, told, Parts(tmp_path / "c", {}))
+    assert again.asked[len(program.asked) :] != program.asked, "another seed has another order"
+
+
+def test_a_row_is_the_mean_of_the_processes_of_a_block() -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        Firsts(patched)
+        samples = first_handshakes.first_handshakes([("p-384", "rsa-2048")], 3, 7, block=2)
+    (row,) = space_first_handshakes.table(samples).to_pylist()
+    assert (row["repetition"], row["samples"], row["group"], row["signature"]) == (3, 3, "p-384", "rsa-2048")
+    assert row["randomness_mean_s"] == pytest.approx(40e-3)
+    assert row["client_mean_s"] == pytest.approx(200e-6)
+    assert row["server_mean_s"] == pytest.approx(200e-6)
+    assert samples["order"].to_pylist() == [1, 2, 3]
+
+
+def test_a_program_that_prints_other_handshakes_than_were_asked_for_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    Firsts(monkeypatch).prints_group = False
+    with pytest.raises(RunError, match="did not print a row for each kind"):
+        space_first_handshakes.BENCH.measure(True, 7, told, Parts(tmp_path, {}))
+
+
+def frames(payload: int, datagrams: int, security: str = "sdls-gcm-aws-lc") -> pa.Table:
+    """A sample of a message that took so many frames."""
+    return messages((0, 10_000, 2000), security=security, payload_octets=payload, datagrams=datagrams)
+
+
+def test_one_frame_of_sdls_holds_978_bytes_and_1024_take_two() -> None:
+    right = [frames(978, 1), frames(128, 1), frames(1024, 2), frames(1024, 1, "quic-stream")]
+    space_frames.check_frames(pa.concat_tables(right))
+    for payload, made, wanted in ((978, 2, 1), (1024, 1, 2), (512, 2, 1)):
+        with pytest.raises(RunError, match=f"made {made} frames of {payload} bytes.* frames has {wanted};"):
+            space_frames.check_frames(pa.concat_tables([*right, frames(payload, made)]))
+
+
+def test_frames_are_measured_in_blocks_with_and_without_a_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = Program(monkeypatch, {0: 1000, 2000: 20})
+    monkeypatch.setattr(space_frames, "check_frames", lambda samples: None)
+    found = space_frames.BENCH.measure(False, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 20, "ten blocks, each with and without a rest"
+    for words in program.asked[:2]:
+        assert "--payload 512 --payload 978 --payload 1024" in words
+        assert "--security sdls-gcm-aws-lc --security quic-stream --security quic-datagram" in words
+    space_frames.BENCH.check(found.table)
+    assert {(row["gap_s"], row["samples"]) for row in found.table.to_pylist()} == {(0.0, 1000), (2.0, 20)}
+
+
 def test_where_early_messages_are_taken_the_client_waits_for_no_round_trip() -> None:
     spent = {"ground_cpu_ns": 100_000, "space_cpu_ns": 200_000, "order": 1}
     samples = [
@@ -160,6 +260,18 @@ def test_an_attack_succeeds_or_fails() -> None:
     ]
     found = space_attacks.table(pa.Table.from_pylist(samples)).to_pylist()
     assert [row["succeeds"] for row in found] == [1.0, 0.0]
+
+
+def test_what_is_sent_again_of_0_rtt_is_told_apart_by_what_becomes_of_sessions() -> None:
+    samples = [
+        {"attack": "replay 0-RTT", "security": "quic-stream", "mutual": True, "block": 0}
+        | {"resumption": resumption, "outcome": outcome}
+        for resumption, outcome in (("0-rtt", "fails"), ("0-rtt-kept", "succeeds"))
+    ]
+    table = space_attacks.table(pa.Table.from_pylist(samples))
+    space_attacks.BENCH.check(table)
+    found = {row["resumption"]: row["succeeds"] for row in table.to_pylist()}
+    assert found == {"0-rtt": 0.0, space_attacks.KEPT: 1.0}
 
 
 @pytest.mark.parametrize("bench", BENCHES.values(), ids=lambda it: it.name)

@@ -33,6 +33,25 @@ def test_a_table_of_times_has_three_columns(key: str, made_up: Summary) -> None:
         assert panel.header[-3:] == ("printed", "method again", "corrected")  # type: ignore[union-attr]
 
 
+def test_memory_has_its_three_columns_twice(made_up: Summary) -> None:
+    (figure,) = (it for it in STUDY.figures if it.key == "table-4.4")
+    (table,) = figure.draw(made_up)
+    heads = table.header  # type: ignore[union-attr]
+    columns = ("printed", "method again", "corrected")
+    for what in ("heap", "resident set"):
+        assert [it for it in heads if it.startswith(f"{what}:")] == [
+            f"{what}: {column}" for column in columns
+        ]
+
+
+def test_the_conversation_is_played_again_and_compared_at_equal_promises(made_up: Summary) -> None:
+    (figure,) = (it for it in STUDY.figures if it.key == "table-4.5")
+    again, corrected = figure.draw(made_up)
+    assert again.caption.startswith("The method again")
+    promises = [row[1] for row in corrected.rows]  # type: ignore[union-attr]
+    assert promises == ["once or not at all"] * 3 + ["once, in order"] * 4
+
+
 def test_every_experiment_and_bench_is_drawn() -> None:
     files = {path.stem for path in (STUDY.ledger.parent / "experiments").glob("*.toml")}
     assert files == {experiment.name for experiment in STUDY.experiments}
@@ -61,7 +80,7 @@ def test_what_is_said_of_a_stream_is_decided_without_a_rest() -> None:
             chosen["gap_s"]
             for rule in claim.rules[:1]
             for name, chosen in rule.selections()
-            if name == "messages"
+            if name in ("messages", "frames")
         }
         if claim.id.endswith(("-stream", "-equal")):
             assert rests == {0.0}, claim.id

@@ -12,7 +12,7 @@ pub enum Outcome {
     Timeout,
     /// Nobody listens there, or nobody took the connection.
     Refused,
-    /// The server reset the connection or the stream.
+    /// The server reset the connection (in QUIC by a stateless reset) or the stream.
     Reset,
     /// The server closed the connection, in QUIC and HTTP/2 with this error code.
     Closed(Option<u64>),

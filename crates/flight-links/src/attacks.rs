@@ -3,12 +3,14 @@
 //! The attacker has the link in his hands: he records, changes, repeats and makes datagrams. What else he has, each
 //! attack says.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use flight::dictionary::benchmark;
 use flight::message::command;
 use flight::security::{Algorithm, End, Keys, Plain, Sdls, SdlsConfig};
 use restp_proto::protected::{Keys as RestpKeys, Peers, PrivateKey};
+use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 
 use crate::arrangement::random;
 use crate::credentials::Credentials;
@@ -19,7 +21,7 @@ use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
 use crate::restp::Restp;
 use crate::suite::{Resumption, Security, Suite, axis};
 use crate::tls::{TlsGround, TlsSpace};
-use crate::tls_config::SetupError;
+use crate::tls_config::{self, SetupError};
 
 axis! {
     /// What the attacker tries.
@@ -42,6 +44,15 @@ axis! {
     AnswerWithGroundsKeys = "answer with ground's keys",
     /// He sends a recorded first flight with early messages (0-RTT) to space again.
     ReplayEarly = "replay 0-RTT",
+}
+
+axis! {
+    /// What space does with a session that was taken up.
+    Sessions, "handling of sessions":
+    /// It forgets it: whoever comes with the same ticket again opens a new session.
+    Once = "once",
+    /// It keeps it for whoever comes again, as servers do that do not tell each other, or whose guard against replay is off.
+    Kept = "kept",
 }
 
 /// The long-term secrets of both ends, for any security.
@@ -114,6 +125,23 @@ impl Party {
         Ok(Self { security, secrets: secrets.clone(), site, restp_known })
     }
 
+    /// Has space forget no session; a security without sessions has none to keep.
+    fn keep_sessions(&mut self, suite: &Suite) -> Result<(), SetupError> {
+        if !matches!(self.site, Site::Quic(_) | Site::Tls(..)) {
+            return Ok(());
+        }
+        let mut config = tls_config::space(suite, &self.secrets.credentials, false)?;
+        config.session_storage = Arc::new(NeverForgotten(ServerSessionMemoryCache::new(8)));
+        match &mut self.site {
+            Site::Quic(ends) => {
+                ends.1 = QuicSpace::with_tls(config, suite.provider, quic_options(self.security))?;
+            }
+            Site::Tls(_, space) => *space = TlsSpace::with_tls(config),
+            Site::Dtls(_) | Site::Other => {}
+        }
+        Ok(())
+    }
+
     fn sdls(&self, end: End) -> Result<Box<dyn Link>, SetupError> {
         let algorithm = match self.security {
             Security::SdlsCmac => Algorithm::Cmac,
@@ -181,9 +209,17 @@ fn taken(receiver: Box<dyn Link>, datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
 ///
 /// # Errors
 /// If the ends cannot be made, or the link does not work without an attacker.
-pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Option<bool>, SetupError> {
+pub fn succeeds(
+    attack: Attack,
+    security: Security,
+    suite: &Suite,
+    sessions: Sessions,
+) -> Result<Option<bool>, SetupError> {
     let genuine = Secrets::new(suite)?;
-    let party = Party::new(security, suite, &genuine, &genuine)?;
+    let mut party = Party::new(security, suite, &genuine, &genuine)?;
+    if sessions == Sessions::Kept {
+        party.keep_sessions(suite)?;
+    }
     let secret = secret_command();
     let mut stranger = Secrets::new(suite)?;
     // He believes whatever the other end shows.
@@ -271,6 +307,28 @@ pub fn succeeds(attack: Attack, security: Security, suite: &Suite) -> Result<Opt
     }
 }
 
+/// Sessions that may be taken up as often as somebody comes.
+#[derive(Debug)]
+struct NeverForgotten(Arc<ServerSessionMemoryCache>);
+
+impl StoresServerSessions for NeverForgotten {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.0.put(key, value)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn can_cache(&self) -> bool {
+        self.0.can_cache()
+    }
+}
+
 /// The error control field of a frame (FECF), which anybody can compute: what is left to refuse a change is the key.
 fn put_right(security: Security, datagram: &mut [u8]) {
     if let Security::SdlsGcm | Security::SdlsGcmAwsLc | Security::SdlsCmac = security
@@ -332,57 +390,4 @@ fn answers(party: &Party, attacker: &Party, message: &[u8]) -> Result<Option<boo
     let _ = pair.space.apply(message, pair.now);
     came.extend(pair.pass(PATIENCE, &mut ()).at_ground);
     Ok(Some(came.iter().any(|came| came == message)))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
-
-    use super::*;
-    use crate::tls_config;
-
-    /// Sessions that may be taken up as often as somebody comes, as with servers that do not tell each other.
-    #[derive(Debug)]
-    struct NeverForgotten(Arc<ServerSessionMemoryCache>);
-
-    impl StoresServerSessions for NeverForgotten {
-        fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-            self.0.put(key, value)
-        }
-
-        fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.0.get(key)
-        }
-
-        fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-            self.0.get(key)
-        }
-
-        fn can_cache(&self) -> bool {
-            self.0.can_cache()
-        }
-    }
-
-    /// That the attack fails elsewhere says something, for here it succeeds.
-    #[test]
-    fn a_space_that_forgets_no_session_takes_early_messages_twice() {
-        let suite = Suite { resumption: Resumption::EarlyData, ..Suite::default() };
-        let secrets = Secrets::new(&suite).unwrap();
-        for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls] {
-            let mut party = Party::new(security, &suite, &secrets, &secrets).unwrap();
-            let mut config = tls_config::space(&suite, &secrets.credentials, false).unwrap();
-            config.session_storage = Arc::new(NeverForgotten(ServerSessionMemoryCache::new(8)));
-            match &mut party.site {
-                Site::Quic(ends) => {
-                    ends.1 = QuicSpace::with_tls(config, suite.provider, quic_options(security)).unwrap();
-                }
-                Site::Tls(_, space) => *space = TlsSpace::with_tls(config),
-                _ => unreachable!("neither has sessions to take up"),
-            }
-            opened(&party).unwrap();
-            assert!(early_twice(&party, &secret_command()).unwrap(), "{security}");
-        }
-    }
 }

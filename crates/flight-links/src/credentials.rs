@@ -1,4 +1,4 @@
-//! A private certificate authority and certificates of both ends, made anew. Nothing is read from disk or kept.
+//! A private certificate authority and certificates of both ends, made anew.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,

@@ -7,7 +7,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`suite`] | what can be chosen, and the sentence for what a library does not have |
-//! | [`credentials`] | a private authority with certificates of both ends |
+//! | [`credentials`], [`credentials_file`] | a private authority with certificates of both ends, and the file that hands them on |
 //! | [`tls_config`] | settings of TLS 1.3 that QUIC and TLS share |
 //! | [`quic`], [`tls`], [`dtls`], [`restp`] | the securities |
 //! | [`attacks`] | what each security gives, shown by attacks that fail or succeed |
@@ -19,6 +19,7 @@
 pub mod arrangement;
 pub mod attacks;
 pub mod credentials;
+pub mod credentials_file;
 pub mod dtls;
 pub mod exchange;
 mod group_p521;

@@ -70,6 +70,16 @@ fn provider_of(provider: Provider) -> CryptoProvider {
     }
 }
 
+/// Has a library gather the randomness that it begins with, which else the first handshake of a process waits for: AWS-LC
+/// takes it from the processor's jitter, tens of milliseconds of computing.
+///
+/// # Errors
+/// If the library has none.
+pub fn gather_randomness(provider: Provider) -> Result<(), SetupError> {
+    let filled = provider_of(provider).secure_random.fill(&mut [0; 32]);
+    filled.map_err(|error| SetupError::Tls(error.into()))
+}
+
 fn group(suite: &Suite) -> &'static dyn SupportedKxGroup {
     match (suite.provider, suite.group) {
         (_, Group::P521) => P521,

@@ -1,6 +1,6 @@
 //! The table of what each security gives: every cell is an attack that was played.
 
-use flight_links::attacks::{Attack, succeeds};
+use flight_links::attacks::{Attack, Sessions, succeeds};
 use flight_links::suite::{Provider, Resumption, Security, Suite};
 
 /// Whether each attack succeeds: in the clear, under SDLS (AES-256-GCM, AES-256-CMAC), and where both ends prove who
@@ -17,7 +17,8 @@ const EXPECTED: [(Attack, [bool; 4]); 8] = [
 ];
 
 fn played(attack: Attack, security: Security, suite: &Suite) -> Option<bool> {
-    succeeds(attack, security, suite).unwrap_or_else(|error| panic!("{attack}, {security}: {error}"))
+    succeeds(attack, security, suite, Sessions::Once)
+        .unwrap_or_else(|error| panic!("{attack}, {security}: {error}"))
 }
 
 #[test]
@@ -82,4 +83,20 @@ fn an_early_message_is_not_taken_twice() {
         }
     }
     assert_eq!(played(Attack::ReplayEarly, Security::SdlsGcm, &Suite::default()), None);
+}
+
+/// That the attack fails where sessions are forgotten says something, for here it succeeds, and it alone.
+#[test]
+fn where_space_keeps_sessions_an_early_message_is_taken_twice() {
+    let suite = Suite { resumption: Resumption::EarlyData, ..Suite::default() };
+    for security in [Security::QuicStream, Security::QuicDatagram, Security::Tls] {
+        for &attack in Attack::ALL {
+            let once = played(attack, security, &suite);
+            let kept = succeeds(attack, security, &suite, Sessions::Kept).unwrap();
+            let expected = if attack == Attack::ReplayEarly { Some(true) } else { once };
+            assert_eq!(kept, expected, "{attack}, {security}");
+        }
+    }
+    let none = succeeds(Attack::ReplayEarly, Security::SdlsGcm, &Suite::default(), Sessions::Kept).unwrap();
+    assert_eq!(none, None);
 }

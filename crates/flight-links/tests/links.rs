@@ -50,6 +50,20 @@ fn every_security_carries_messages_both_ways() {
     }
 }
 
+/// What the bench of frames compares (`ONE_FRAME` in `space_frames.py`).
+#[test]
+fn a_frame_of_sdls_holds_978_octets_of_a_message_and_not_one_more() {
+    for security in [Security::SdlsGcm, Security::SdlsGcmAwsLc] {
+        let (mut pair, _) = opened(&arrangement(security, Suite::default()));
+        for (octets, frames) in [(1, 1), (512, 1), (978, 1), (979, 2), (1024, 2)] {
+            pair.ground.apply(&message(octets), pair.now).expect("it fits");
+            let traffic = pair.settle(&mut ());
+            assert_eq!(traffic.sent(End::Ground).1, frames, "{security}, {octets}");
+            assert_eq!(traffic.at_space, [message(octets)], "{security}, {octets}");
+        }
+    }
+}
+
 #[test]
 fn messages_wait_for_the_end_of_the_handshake() {
     for security in WAIT {

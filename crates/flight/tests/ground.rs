@@ -165,6 +165,9 @@ fn a_series_is_counted_and_its_spacing_measured() {
     assert_eq!((row.step.payload_octets, row.sent, row.received), (333, 5, 5));
     assert_eq!(row.times[0], None);
     assert_eq!(row.times[1..], [Some(20 * MS); 4]);
+    let words: Vec<_> =
+        report.to_string().lines().nth(2).unwrap().split_whitespace().map(str::to_owned).collect();
+    assert_eq!(words[..3], ["333", "-", "5"], "ground's own gap is not that of the packets");
     // One packet lost on its way down: a gap of two is none of one.
     let down: Fate = |place| usize::from(place != 3);
     let report = play(plan(Work::Series, 5, &[(128, 20)]), &config, 50 * MS, GOOD, down).unwrap();

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::qdisc::QueueSpec;
+
 /// One timeline entry: at `at_s`, the named values of one link direction change; all others stay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +21,9 @@ pub struct LinkChange {
     /// Queue in front of the bottleneck, in bytes of IP packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_limit_bytes: Option<u32>,
+    /// What queues there in place of a queue of bytes; only in the first change of a link direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
     /// One-way delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_s: Option<f64>,
@@ -72,7 +77,10 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Optio
 impl LinkChange {
     /// True if it names a value that a token bucket realises.
     pub fn touches_rate(&self) -> bool {
-        self.rate_bps.is_some() || self.burst_bytes.is_some() || self.queue_limit_bytes.is_some()
+        self.rate_bps.is_some()
+            || self.burst_bytes.is_some()
+            || self.queue_limit_bytes.is_some()
+            || self.queue.is_some()
     }
 
     /// True if it names a value that netem realises.
@@ -111,6 +119,9 @@ impl LinkChange {
                 "rate_bps is {rate_bps}; it must be at least {MIN_RATE_BPS} bit/s, or null for no limit (to let \
                  nothing through use \"up\": false on another hop)"
             ));
+        }
+        if let Some(queue) = &self.queue {
+            queue.check()?;
         }
         for (key, value) in [("delay_s", self.delay_s), ("jitter_s", self.jitter_s)] {
             if let Some(seconds) = value
@@ -161,5 +172,7 @@ const MAX_JITTER_S: f64 = 2.147;
 /// Longest delay: a month, beyond what experiments for deep space ask for (five days: quinn-rs/quinn, #1839).
 const MAX_DELAY_S: f64 = 30.0 * 86_400.0;
 
-pub(crate) const BOTH_GROUPS: &str = "rate_bps, burst_bytes and queue_limit_bytes cannot stand on the same \
+pub(crate) const BOTH_GROUPS: &str = "rate_bps, burst_bytes, queue_limit_bytes and queue cannot stand on the same \
      link direction as delay, loss or up; put these on the next router";
+
+pub(crate) const QUEUE_LATER: &str = "what queues is said once, in the first entry of its link direction";

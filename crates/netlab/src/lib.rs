@@ -59,7 +59,7 @@ pub use in_path::{
 pub use network::{LinkCounters, Network, RelayCounters};
 pub use node::Node;
 pub use options::{BuildOptions, WholeKernel};
-pub use qdisc::{FairQueue, Fifo, HostQueue};
+pub use qdisc::{Diffserv, FairQueue, Fifo, HostQueue, QueueSpec};
 pub use routing::Way;
 pub use spec::{
     AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, NodeSpec, RouteSpec,

@@ -13,7 +13,7 @@ use crate::netlink::{Netlink, Request};
 use crate::node::{Node, lock};
 use crate::options::BuildOptions;
 use crate::packet_socket::Passing;
-use crate::qdisc::{HostQueue, Impairment};
+use crate::qdisc::{HostQueue, Impairment, LEAF};
 use crate::relay::Relay;
 use crate::topology::{Direction, Topology};
 use crate::{Error, LinkChange, NetworkSpec, build, seed};
@@ -38,6 +38,9 @@ pub struct LinkCounters {
     pub link: String,
     /// `tbf`, `netem`, `fq`, `pfifo`, or `relay` for what stands in for netem.
     pub kind: String,
+    /// Kind of what queues under it, where that is not its own queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
     /// Packets that left the queue.
     pub sent_packets: u64,
     /// Bytes that left the queue.
@@ -121,12 +124,21 @@ impl Network {
             Some(_) => (0, None),
             None => (NLM_F_CREATE | NLM_F_REPLACE, Some(seed::mix(self.seed, &change.link))),
         };
-        let request = Request {
+        let mut requests = vec![Request {
             what: format!("cannot change link \"{}\"", change.link),
             flags,
             message: RouteNetlinkMessage::NewQueueDiscipline(new.message(interface, seed)),
-        };
-        self.nodes[direction.from].netlink().run(vec![request])?;
+        }];
+        if let Some(queue) = change.queue
+            && let Some(message) = new.queue_message(interface)
+        {
+            requests.push(Request {
+                what: format!("cannot put the queue \"{}\" on link \"{}\"", queue.kind(), change.link),
+                flags: NLM_F_CREATE | NLM_F_REPLACE,
+                message: RouteNetlinkMessage::NewQueueDiscipline(message),
+            });
+        }
+        self.nodes[direction.from].netlink().run(requests)?;
         impairments.insert(direction, new);
         Ok(())
     }
@@ -180,6 +192,7 @@ impl Network {
             });
         let queued: Vec<Direction> = lock(&self.host_queues).keys().copied().collect();
         let mut counters = Vec::new();
+        let mut leaves = BTreeMap::new();
         for (from, node) in self.nodes.iter().enumerate() {
             let here: Vec<Direction> =
                 impaired.iter().chain(&queued).copied().filter(|direction| direction.from == from).collect();
@@ -192,10 +205,12 @@ impl Network {
                 let direction = here.iter().find(|&&direction| {
                     interface_index(&self.topology, direction) as i32 == message.header.index
                 });
-                if let Some(&direction) = direction
-                    && message.header.parent == TcHandle::ROOT
-                {
-                    counters.push(read_counters(self.topology.direction_name(direction), &message));
+                let Some(&direction) = direction else { continue };
+                let name = self.topology.direction_name(direction);
+                if message.header.parent == TcHandle::ROOT {
+                    counters.push(read_counters(name, &message));
+                } else if message.header.parent == LEAF {
+                    leaves.insert(name.clone(), read_counters(name, &message).kind);
                 }
             }
         }
@@ -205,6 +220,7 @@ impl Network {
                 counters.push(LinkCounters {
                     link: self.topology.direction_name(direction),
                     kind: "relay".into(),
+                    queue: None,
                     sent_packets: counts.sent_packets,
                     sent_bytes: counts.sent_bytes,
                     dropped_packets: counts.dropped_packets,
@@ -213,6 +229,9 @@ impl Network {
                     backlog_packets: counts.waiting_packets,
                 });
             }
+        }
+        for of_link in &mut counters {
+            of_link.queue = leaves.remove(&of_link.link);
         }
         counters.sort_by(|a, b| a.link.cmp(&b.link));
         Ok(counters)
@@ -301,6 +320,7 @@ fn read_counters(link: String, message: &TcMessage) -> LinkCounters {
     let mut counters = LinkCounters {
         link,
         kind: String::new(),
+        queue: None,
         sent_packets: 0,
         sent_bytes: 0,
         dropped_packets: 0,

@@ -2,6 +2,7 @@
 
 mod choose;
 mod frames;
+mod keys;
 mod netcat;
 mod outcome;
 mod perf;
@@ -31,6 +32,8 @@ enum Command {
     Perf(perf::Perf),
     /// From what is needed to services, with reasons
     Choose(choose::Choose),
+    /// Make a key pair
+    Keygen(keys::Keygen),
     /// See whether an endpoint answers, how fast, and what it agrees to
     Probe(probe::Probe),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
             Command::Connect(command) => command.run().await,
             Command::Perf(command) => command.run().await,
             Command::Choose(command) => command.run(),
+            Command::Keygen(command) => command.run(),
             Command::Probe(command) => command.run().await,
         }
     });

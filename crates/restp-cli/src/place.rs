@@ -1,13 +1,13 @@
-//! Options that say where an endpoint is, and with which keys.
+//! Options that say where an endpoint is, and how it is bound.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 use restp::profile::Protection;
-use restp::protected::Keys;
 use restp::{Composition, Endpoint, UDP_PORT};
 
+use crate::keys::{KeyArgs, Role};
 use crate::profile_args::ProfileArgs;
 
 /// Settings of this end.
@@ -17,31 +17,36 @@ pub struct Place {
     /// Packets directly in IP, protocol 253; needs the capability CAP_NET_RAW
     #[arg(long)]
     raw_ip: bool,
-    /// File with a shared secret of 64 hexadecimal digits: encrypt and authenticate everything
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
     /// Write every protocol step to this file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Place {
-    /// Binds an endpoint.
+    /// Binds an endpoint that accepts connections.
     ///
     /// # Errors
-    /// What is wrong with address, key file, log file or rights.
+    /// What is wrong with address, key files, log file or rights.
     pub async fn bind(
         &self,
+        address: SocketAddr,
+    ) -> Result<Endpoint, Box<dyn std::error::Error + Send + Sync>> {
+        self.bind_as(Role::Server, address).await
+    }
+
+    async fn bind_as(
+        &self,
+        role: Role,
         address: SocketAddr,
     ) -> Result<Endpoint, Box<dyn std::error::Error + Send + Sync>> {
         let mut builder = Endpoint::builder();
         if self.raw_ip {
             builder = builder.raw_ip();
         }
-        if let Some(path) = &self.key_file {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| format!("cannot read the key file {}: {error}", path.display()))?;
-            builder = builder.keys(Keys::shared(parse_key(&text)?));
+        if let Some(keys) = self.keys.read(role)? {
+            builder = builder.keys(keys);
         }
         if let Some(path) = &self.log {
             builder = builder.log_file(path)?;
@@ -58,7 +63,7 @@ impl Place {
         remote: SocketAddr,
     ) -> Result<Endpoint, Box<dyn std::error::Error + Send + Sync>> {
         let any = if remote.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        self.bind(any.parse()?).await
+        self.bind_as(Role::Client, any.parse()?).await
     }
 
     /// The services, protected if there are keys.
@@ -71,7 +76,7 @@ impl Place {
 
     /// The services as names, protected if there are keys.
     pub fn protect(&self, profile: &ProfileArgs) -> ProfileArgs {
-        ProfileArgs { protected: self.key_file.is_some(), ..profile.clone() }
+        ProfileArgs { protected: self.keys.is_some(), ..profile.clone() }
     }
 }
 
@@ -95,37 +100,14 @@ pub async fn find(host: &str) -> Result<SocketAddr, String> {
 pub fn warn_if_clear(composition: &Composition) {
     if composition.profile().protection == Protection::ClearText {
         eprintln!(
-            "CLEAR TEXT: anyone on the path can read, forge and end this connection; --key-file protects it."
+            "CLEAR TEXT: anyone on the path can read, forge and end this connection; --own-key or --key-file protects it."
         );
     }
-}
-
-fn parse_key(text: &str) -> Result<[u8; 32], String> {
-    let wrong = || "the key file must hold 64 hexadecimal digits (32 bytes)".to_string();
-    let digits = text.trim();
-    if digits.len() != 64 || !digits.is_ascii() {
-        return Err(wrong());
-    }
-    let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
-        *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
-    }
-    Ok(key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_are_64_digits() {
-        let text = "00".repeat(31) + "fF\n";
-        assert_eq!(parse_key(&text).unwrap()[31], 255);
-        for wrong in ["", "zz", &"0".repeat(63), &"gg".repeat(32), &"é".repeat(32)] {
-            assert!(parse_key(wrong).unwrap_err().contains("64 hexadecimal digits"));
-        }
-    }
 
     #[tokio::test]
     async fn hosts_have_the_default_port_unless_told() {

@@ -1,6 +1,7 @@
-//! The tool over loopback: every measurement of `restp perf`, `restp choose`, and what is said when nobody is there.
+//! The tool over loopback: every measurement of `restp perf`, `restp choose`, key pairs, and what is said when nobody is there.
 
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
@@ -19,13 +20,18 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        let mut command = tool(&["perf", "server", "--once", "--bind", "127.0.0.1:0"]);
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("the tool starts");
+        Self::of(&["perf", "server", "--once"])
+    }
+
+    fn of(words: &[&str]) -> Self {
+        let mut command = tool(&[words, &["--bind", "127.0.0.1:0"]].concat());
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the tool starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
         let address = lines
             .by_ref()
             .map_while(Result::ok)
-            .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned))
+            .find_map(|line| Some(line.strip_prefix("listening on ")?.split(' ').next()?.to_owned()))
             .expect("the server says where it listens");
         // Whatever it says later must not block it.
         std::thread::spawn(move || lines.for_each(drop));
@@ -120,4 +126,101 @@ fn needs_become_services_with_reasons() {
     let output = tool(&["choose", "--secret", "--quick-start"]).output().expect("the tool starts");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("give up the quick start or the secrecy"), "{text}");
+}
+
+/// A folder of its own, which goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("restp-tool-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("there is room");
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("it is text").to_owned()
+    }
+
+    /// Makes the key pair `name`, and a list with its public key beside it.
+    fn pair(&self, name: &str) -> (String, String) {
+        let (own, list) = (self.file(name), self.file(&format!("{name}.pub")));
+        let output = tool(&["keygen", &own]).output().expect("the tool starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::write(&list, output.stdout).expect("there is room");
+        (own, list)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_private_key_is_read_by_nobody_else_and_never_written_over() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("keygen");
+    let (own, list) = folder.pair("own");
+    let mode = std::fs::metadata(&own).expect("it was made").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let [private, public] = [&own, &list].map(|path| std::fs::read_to_string(path).expect("it was made"));
+    let computed = private.parse::<restp::protected::PrivateKey>().expect("it is a key").public();
+    assert_eq!(public.trim(), computed.to_string());
+    let again = tool(&["keygen", &own]).output().expect("the tool starts");
+    assert!(!again.status.success() && again.stdout.is_empty());
+    assert_eq!(std::fs::read_to_string(&own).expect("it was made"), private);
+}
+
+#[test]
+fn ends_with_key_pairs_talk_to_whom_they_name_and_to_nobody_else() {
+    let folder = Folder::new("pairs");
+    let (server, server_list) = folder.pair("server");
+    let (client, client_list) = folder.pair("client");
+    let (stranger, stranger_list) = folder.pair("stranger");
+    let sent = folder.file("sent");
+    std::fs::write(&sent, vec![0x5A; 100_000]).expect("there is room");
+    for handshake in ["ik", "xx"] {
+        let came = folder.file(&format!("came-{handshake}"));
+        let keys = ["--handshake", handshake, "--own-key", &server, "--peer-keys", &client_list];
+        let mut serving = Server::of(&[&["serve", "--file", &came], &keys[..]].concat());
+        let connect = |own: &str, list: &str| {
+            let keys = ["--handshake", handshake, "--own-key", own, "--peer-keys", list];
+            let words = [&["connect", &serving.address, "--explain", "--file", &sent], &keys[..]].concat();
+            tool(&words).output().expect("the tool starts")
+        };
+        for (own, list) in [(&stranger, &server_list), (&client, &stranger_list)] {
+            let output = connect(own, list);
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && text.contains("keys"), "{handshake}: {text}");
+            assert!(!Path::new(&came).exists(), "{handshake}: nothing has come");
+        }
+        let output = connect(&client, &server_list);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !text.contains("CLEAR TEXT"), "{handshake}: {text}");
+        assert!(serving.child.wait().expect("it was started").success());
+        assert_eq!(std::fs::read(&came).expect("it came"), vec![0x5A; 100_000], "{handshake}");
+    }
+}
+
+#[test]
+fn keys_that_do_not_go_together_are_refused_in_a_sentence() {
+    let folder = Folder::new("refused");
+    let (own, list) = folder.pair("own");
+    let two = folder.file("two");
+    let line = std::fs::read_to_string(&list).expect("it was made");
+    std::fs::write(&two, line.repeat(2)).expect("there is room");
+    for (keys, says) in [
+        (vec!["--own-key", &own], "--peer-keys"),
+        (vec!["--handshake", "xx"], "--own-key"),
+        (vec!["--key-file", &own, "--own-key", &own, "--peer-keys", &list], "cannot be used with"),
+        (vec!["--own-key", &own, "--peer-keys", &two], "a client names the key of its server alone"),
+        (vec!["--own-key", &own, "--peer-keys", "/dev/null"], "it names no public key"),
+    ] {
+        let output =
+            tool(&[&["connect", "127.0.0.1:9"], &keys[..]].concat()).output().expect("the tool starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains(says), "{keys:?}: {text}");
+    }
 }

@@ -1,7 +1,10 @@
-//! Parameters of an association that do not go together are refused, each by its own sentence.
+//! Parameters of an association: those that do not go together are refused, each by its own sentence, and those at
+//! the end of their range serve.
 
+use sdls::channel::ChannelId;
 use sdls::crypto::Algorithm;
-use sdls::security::{SaError, SaParameters, Security, Service};
+use sdls::frame::{TcFrame, TcParameters, TcService, TransferFrame};
+use sdls::security::{KeyKind, SaError, SaParameters, Security, Service};
 
 fn gcm() -> SaParameters {
     SaParameters::aes_gcm(32)
@@ -48,4 +51,36 @@ fn reserved_numbers_and_no_window_can_be_asked_for() {
     let mut end = Security::default();
     end.create(0, SaParameters { reserved_spi: true, ..gcm() }).unwrap();
     end.create(1, SaParameters { window: 0, ..gcm() }).unwrap();
+}
+
+#[test]
+fn the_longest_padding_fits_one_octet() {
+    for pad_length_octets in [1, 2] {
+        let padded = SaParameters { padding_block: u8::MAX, pad_length_octets, ..gcm() };
+        let frame = TcFrame {
+            service: TcService::Expedited,
+            spacecraft: 44,
+            channel: 1,
+            sequence: 0,
+            segment: None,
+            data: vec![7],
+        };
+        let [mut sender, mut receiver] = [(); 2].map(|()| {
+            let mut end = Security::default();
+            end.load_active_key(130, KeyKind::Cipher, &[7; 32]).unwrap();
+            end.create(4, padded.clone()).unwrap();
+            end.rekey(4, 130, None).unwrap();
+            end.start(4, &[ChannelId::whole(frame.channel().0)]).unwrap();
+            end
+        });
+        let channel = TcParameters { segment_header: false, ..TcParameters::default() };
+        let octets = sender.apply(4, &frame, &channel).unwrap();
+        let pad_length = &octets[5 + 2 + 12..][..pad_length_octets];
+        assert_eq!(pad_length.iter().fold(0, |length, octet| length << 8 | usize::from(*octet)), 254);
+        assert_eq!(
+            octets.len(),
+            frame.encode(&channel).unwrap().len() + 2 + 12 + pad_length_octets + 254 + 16
+        );
+        assert_eq!(receiver.process::<TcFrame>(&octets, &channel).unwrap().frame, frame);
+    }
 }

@@ -91,6 +91,14 @@ pub(crate) fn initial_window<'de, D: Deserializer<'de>>(from: D) -> Result<Initi
 /// RFC 7323, section 2.2), has room for in segments of TCP's default size (RFC 9293, section 3.7.1).
 const MOST_SEGMENTS: u32 = 65_535 / 536;
 
+/// Refuses what is no DSCP (RFC 2474).
+pub(crate) fn check_dscp(dscp: Option<u8>) -> Result<(), SpecError> {
+    match dscp {
+        Some(64..) => Err(SpecError::new("`dscp` must be from 0 to 63")),
+        _ => Ok(()),
+    }
+}
+
 /// Kernel buffer sizes of a socket, in bytes of data; the kernel's own choice when absent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Buffers {

@@ -10,19 +10,8 @@ from gauntlet.advice.standing import Tail
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.quantity import Quantity
+from gauntlet.metrics.quantity import MESSAGES, Quantity
 from gauntlet.metrics.selected import Selected
-
-MESSAGES = {
-    "delay_s": "delay_s",
-    "delay_p95_s": "delay_s",
-    "delay_median_s": "delay_s",
-    "message_delay_s": "each_message_delay_s",
-    "message_delay_with_setup_s": "each_message_delay_with_setup_s",
-    "each_message_delay_s": "each_message_delay_s",
-    "each_message_delay_with_setup_s": "each_message_delay_with_setup_s",
-}
-"""What judges messages -> the distribution of their delays, of which the tail is told."""
 
 LOST = "message_loss_ratio"
 

@@ -12,11 +12,14 @@ BLOCK = "block"
 
 Row = Mapping[str, Any]
 
+Number = Callable[[Sequence[Row]], float | None]
+"""What the samples of a condition come to; None: it does not apply."""
+
 
 def rows(
     samples: pa.Table,
     factors: Mapping[str, Callable[[Row], Any]],
-    numbers: Mapping[str, Callable[[Sequence[Row]], float | None]],
+    numbers: Mapping[str, Number],
 ) -> pa.Table:
     """One row for each condition and block: `factors` say from a sample what its condition is, `numbers` what
     the samples of a condition come to. In the order in which conditions first come.

@@ -1,6 +1,6 @@
 """What both ends compute to open a session, by the thread's clock (crate `flight-links`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
-from gauntlet.benches.grouped import Row
+from gauntlet.benches.grouped import Number, Row
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import (
     BEYOND,
@@ -46,8 +46,8 @@ def _measure(securities: Sequence[str], quick: bool, seed: int, tell: Tell, part
     return Measured(table(samples), machine(), {"handshakes": samples})
 
 
-def table(samples: pa.Table) -> pa.Table:
-    """A row for each condition and block of `flight-bench handshakes`."""
+def table(samples: pa.Table, more: Mapping[str, Number] | None = None) -> pa.Table:
+    """A row for each condition and block of `flight-bench handshakes`, with `more` numbers of the samples."""
     return grouped.rows(
         samples,
         {
@@ -72,6 +72,7 @@ def table(samples: pa.Table) -> pa.Table:
             ),
             "handshake_bytes": lambda of: median(row["ground_octets"] + row["space_octets"] for row in of),
             "round_trips": lambda of: median(_round_trips(row) for row in of),
+            **(more or {}),
         },
     )
 
@@ -87,7 +88,7 @@ def _time(name: str, label: str, definition: str) -> Kpi:
 
 _UNTIL = "computes until neither end has anything more to say: tickets and confirmations are part of it."
 
-_MEASURES = (
+MEASURES = (
     _time("client_mean_s", "Handshake, client, mean", f"What the client {_UNTIL}"),
     _time("server_mean_s", "Handshake, server, mean", f"What the server {_UNTIL}"),
     _time("handshake_mean_s", "Handshake, both ends, mean", "Client and server together."),
@@ -112,7 +113,7 @@ BENCH = Bench(
     name="space-handshakes",
     about="Computing time, bytes and round trips of handshakes, by group, signature, certificates and "
     "resumption.",
-    measures=_MEASURES,
+    measures=MEASURES,
     full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
     measure=partial(_measure, _SECURITIES),
@@ -140,7 +141,7 @@ _PLANNED_DTLS: dict[str, list[Factor]] = {
 DTLS = Bench(
     name="space-handshakes-dtls",
     about="Computing time, bytes and round trips of DTLS's handshakes, by group, cipher and certificates.",
-    measures=_MEASURES,
+    measures=MEASURES,
     full=Plan(_PLANNED_DTLS, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED_DTLS, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
     measure=partial(_measure, list(BEYOND)),

@@ -44,7 +44,7 @@ _MS = 1e-3
 _MAIN = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", "tls", "restp")
 """Those whose time is measured after rests in between too."""
 
-_USUAL = ("--cipher", "aes-256-gcm")
+USUAL = ("--cipher", "aes-256-gcm")
 
 _STUDY = (128, 256, 512, 1024)
 """Payloads of Figures 4.1 to 4.3 and Tables 4.1 and 4.2."""
@@ -57,7 +57,7 @@ Asked = tuple[Sequence[str], Sequence[int], Sequence[int], Sequence[str]]
 _FULL: tuple[Asked, ...] = (
     ((), _ENDS, (0,), ()),
     ((), _STUDY, (2000,), ()),
-    (_MAIN, (1024,), (10, 500), _USUAL),
+    (_MAIN, (1024,), (10, 500), USUAL),
 )
 """In full, each block: all of it warm; the study's payloads after its rest, of all securities, ciphers and
 libraries; and between the two rests the securities that promise most.
@@ -65,15 +65,15 @@ libraries; and between the two rests the securities that promise most.
 
 _QUICK: tuple[Asked, ...] = (
     ((), _STUDY, (0,), ()),
-    ((*_MAIN, "sdls-gcm"), (128, 1024), (2000,), _USUAL),
+    ((*_MAIN, "sdls-gcm"), (128, 1024), (2000,), USUAL),
 )
 
 _DATAGRAMS = ("sdls-gcm-aws-lc", "quic-datagram", "dtls")
 """DTLS and what promises as little: each message whole or not at all."""
 
-_FULL_DTLS: tuple[Asked, ...] = ((_DATAGRAMS, (128, 1024), (0, 2000), _USUAL),)
+_FULL_DTLS: tuple[Asked, ...] = ((_DATAGRAMS, (128, 1024), (0, 2000), USUAL),)
 
-_BLOCKS = (10, 3)
+BLOCKS = (10, 3)
 """In full and quick."""
 
 _SAMPLES = {0: (1000, 100), 10: (1000, 12), 500: (50, 3), 2000: (20, 3)}
@@ -100,14 +100,14 @@ def told(asked: Asked) -> list[str]:
     return [*arguments(asked), *([] if securities else keeping_to(SECURITIES))]
 
 
-def _details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
+def details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
     """What decides how much is measured, and how."""
     samples = {str(rest): counts[quick] for rest, counts in _SAMPLES.items()}
     return {"asked": [arguments(it) for it in asked], "samples": samples, "apart_ms": APART_MS, "cores": 1}
 
 
-def _measure(plans: Sequence[Sequence[Asked]], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
-    plan, blocks = plans[quick], _BLOCKS[quick]
+def measure(plans: Sequence[Sequence[Asked]], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    plan, blocks = plans[quick], BLOCKS[quick]
     same = facts()
     check_apart(same["libraries"])
     some = ["messages", "--seed", str(seed), *(["--quick"] if quick else [])]
@@ -206,7 +206,7 @@ _OF_A_BLOCK = "of the messages of a block: framing and ciphers together, without
 MEAN = _time("message_mean_s", "Time of a message, mean", f"The mean {_OF_A_BLOCK}")
 MEDIAN = _time("message_median_s", "Time of a message, median", f"The median {_OF_A_BLOCK}")
 
-_MEASURES = (
+MEASURES = (
     MEAN,
     MEDIAN,
     _time("message_p99_s", "Time of a message, 99th percentile", f"The 99th percentile {_OF_A_BLOCK}"),
@@ -217,7 +217,7 @@ _MEASURES = (
     Kpi("datagram_bytes", "Bytes over the link", "B", 1.0, False, "Of all datagrams of a message."),
 )
 
-_WORDS: dict[str, Mapping[Any, str]] = {
+WORDS: dict[str, Mapping[Any, str]] = {
     "security": SECURITIES,
     "provider": PROVIDERS,
     "cipher": CIPHERS,
@@ -229,7 +229,7 @@ BENCH = Bench(
     name="space-messages",
     about="Computing time of one message at its sender and its receiver, by security, payload and the rest "
     "before it.",
-    measures=_MEASURES,
+    measures=MEASURES,
     full=Plan(
         {
             "security": values(SECURITIES),
@@ -239,8 +239,8 @@ BENCH = Bench(
             "payload_bytes": list(_ENDS),
             "gap_s": [0.0, 0.01, 0.5, 2.0],
         },
-        _BLOCKS[0],
-        _details(_FULL, quick=False),
+        BLOCKS[0],
+        details(_FULL, quick=False),
     ),
     quick=Plan(
         {
@@ -251,12 +251,12 @@ BENCH = Bench(
             "payload_bytes": list(_STUDY),
             "gap_s": [0.0, 2.0],
         },
-        _BLOCKS[1],
-        _details(_QUICK, quick=True),
+        BLOCKS[1],
+        details(_QUICK, quick=True),
     ),
-    measure=partial(_measure, (_FULL, _QUICK)),
+    measure=partial(measure, (_FULL, _QUICK)),
     ready=ready,
-    labels=_WORDS,
+    labels=WORDS,
 )
 
 
@@ -270,8 +270,8 @@ def _plan_dtls(quick: bool) -> Plan:
             "payload_bytes": [128, 1024],
             "gap_s": [0.0, 2.0],
         },
-        _BLOCKS[quick],
-        _details(_FULL_DTLS, quick),
+        BLOCKS[quick],
+        details(_FULL_DTLS, quick),
     )
 
 
@@ -279,13 +279,13 @@ DTLS = Bench(
     name="space-messages-dtls",
     about="Computing time of one message under DTLS, and in the same blocks under what promises as little: "
     "SDLS and QUIC's datagrams.",
-    measures=_MEASURES,
+    measures=MEASURES,
     full=_plan_dtls(quick=False),
     quick=_plan_dtls(quick=True),
-    measure=partial(_measure, (_FULL_DTLS, _FULL_DTLS)),
+    measure=partial(measure, (_FULL_DTLS, _FULL_DTLS)),
     ready=ready,
     labels={
-        **_WORDS,
+        **WORDS,
         "security": {name: (SECURITIES | BEYOND)[name] for name in _DATAGRAMS},
         "provider": {"aws-lc": PROVIDERS["aws-lc"]},
         "cipher": {"aes-256-gcm": CIPHERS["aes-256-gcm"]},

@@ -16,8 +16,12 @@ from gauntlet.certificate.answers import Findings, plural, seconds, span
 
 Ints = npt.NDArray[np.int64]
 
-SHAPER_KEYS = frozenset({"rate_bps", "burst_bytes", "queue_limit_bytes"})
-"""Keys of a timeline entry that a tbf realises; all others are netem's (docs/formats/plan.md)."""
+SHAPER_KEYS = frozenset({"rate_bps", "burst_bytes", "queue_limit_bytes", "queue"})
+"""Keys of a timeline entry that a tbf and the queue under it realise; all others are netem's
+(docs/formats/plan.md)."""
+
+FAIR_QUEUES = frozenset({"fq_codel", "fq_pie", "sfq", "cake"})
+"""Kinds of queues that have one for each flow."""
 
 BEGINNING_NS = -(2**62)
 
@@ -47,6 +51,7 @@ class State:
     rate_bps: float | None = None
     burst_bytes: int = 1580
     queue_limit_bytes: int = 512_000
+    queue: Mapping[str, Any] | None = None
     delay_s: float = 0.0
     jitter_s: float = 0.0
     reorder: bool = False
@@ -79,6 +84,16 @@ class AskedLink:
     kind: str
     starts_ns: Ints
     states: tuple[State, ...]
+
+    @property
+    def queue(self) -> Mapping[str, Any] | None:
+        """What queues for a tbf in place of its own queue of bytes; it does so from the beginning."""
+        return self.states[-1].queue
+
+    @property
+    def keeps_flows_apart(self) -> bool:
+        """Whether packets of one flow may pass those of another."""
+        return self.queue is not None and self.queue["kind"] in FAIR_QUEUES
 
     def at(self, time_ns: Ints) -> Ints:
         """The number of the state in force at each instant."""

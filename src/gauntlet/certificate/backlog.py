@@ -26,7 +26,11 @@ def with_backlog(traffic: Traffic, backlog_packets: int) -> Traffic:
     missing = traffic.inputs.expected & (traffic.matched.copies == 0) & ~traffic.scripted
     if not backlog_packets or not missing.any():
         return traffic
-    if traffic.asked.kind == "tbf":
+    if traffic.asked.queue is not None:
+        # Somebody may have dropped any of them, and a flow that waits may have been passed by others.
+        chosen = np.flatnonzero(missing)[-backlog_packets:]
+        may_wait = missing
+    elif traffic.asked.kind == "tbf":
         left = np.flatnonzero(traffic.matched.copies)
         missing[: left[-1] if len(left) else 0] = False
         candidates = np.flatnonzero(missing)

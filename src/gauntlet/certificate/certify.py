@@ -26,6 +26,7 @@ from gauntlet.certificate.conservation import (
 from gauntlet.certificate.corruption import check_corruption
 from gauntlet.certificate.coverage import Gap, answers, planned_impairments, tell_gaps
 from gauntlet.certificate.delays import check_delays, check_order
+from gauntlet.certificate.disciplines import check_discipline
 from gauntlet.certificate.in_path import (
     check_nodes,
     judged_apart,
@@ -62,8 +63,15 @@ def certify(plan_run: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
     Raises RunError if the record itself cannot be read.
     """
     record = _read_record(record_dir)
-    with tolerance.of_ground(str(record.get("guest", {}).get("ground", "virtual"))):
+    ground = str(record.get("guest", {}).get("ground", "virtual"))
+    with tolerance.of_ground(ground, programs=_has_programs(plan_run)):
         return _judge(plan_run, record, record_dir)
+
+
+def _has_programs(plan_run: Mapping[str, Any]) -> bool:
+    """Whether programs of the user's own run beside the guest's: as flows, or by themselves."""
+    flows = plan_run.get("flows", ())
+    return bool(plan_run.get("programs")) or any(flow.get("stack") == "external" for flow in flows)
 
 
 def _judge(plan_run: Mapping[str, Any], record: Mapping[str, Any], record_dir: Path) -> dict[str, Any]:
@@ -303,8 +311,12 @@ def _check_stage(stage: _Stage, capture: Capture, findings: Findings) -> None:
     queue = occupancy(traffic)
     if traffic.asked.kind == "tbf":
         check_pace(traffic, stage.hidden_bytes, findings)
-        check_limit(traffic, queue, findings)
-        check_tail_drops(traffic, queue, findings)
+        if np.isfinite(queue.limit_high).all():
+            check_limit(traffic, queue, findings)
+        if traffic.asked.queue is None:
+            check_tail_drops(traffic, queue, findings)
+        else:
+            check_discipline(traffic, queue, capture, counters, findings)
     else:
         check_delays(traffic, findings)
         check_spread(traffic, findings)
@@ -313,7 +325,8 @@ def _check_stage(stage: _Stage, capture: Capture, findings: Findings) -> None:
         check_losses(traffic, queue, findings)
         check_bursts(traffic, queue, stage.hidden_packets, findings)
         check_outage(traffic, findings)
-    check_order(traffic, findings)
+    if not traffic.asked.keeps_flows_apart:
+        check_order(traffic, findings)
     check_copies(traffic, queue, findings)
     check_origin(traffic, findings)
     check_corruption(traffic, capture, findings)

@@ -13,6 +13,7 @@ from gauntlet.certificate.asked import AskedLink, State
 JUDGED_BY: dict[str, tuple[str, ...]] = {
     "rate": ("rate", "pace"),
     "queue limit": ("queue", "drops"),
+    "queue discipline": ("order", "drops", "marks", "control"),
     "delay": ("delay",),
     "jitter": ("delay", "jitter"),
     "reorder": ("delay", "order", "jitter"),
@@ -41,7 +42,12 @@ def planned_impairments(asked: AskedLink) -> list[str]:
     """What the plan asks of a link direction, by the names of `JUDGED_BY`."""
     states = asked.states
     if asked.kind == "tbf":
-        return ["rate"] * any(state.rate_bps is not None for state in states) + ["queue limit"]
+        limited = asked.queue is None or asked.queue["kind"] != "cake" or "memory_bytes" in asked.queue
+        return [
+            *["rate"] * any(state.rate_bps is not None for state in states),
+            *["queue limit"] * limited,
+            *["queue discipline"] * (asked.queue is not None),
+        ]
     found = {
         "delay": any(state.delay_s for state in states),
         "jitter": any(state.jitter_s for state in states),

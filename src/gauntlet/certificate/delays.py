@@ -29,7 +29,7 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
     late_ns = left_ns - np.maximum(due_ns, held_ns)
     worst_early = int(early_ns.max(initial=np.iinfo(np.int64).min))
     worst_late = int(late_ns.max(initial=np.iinfo(np.int64).min))
-    early, late = early_ns > tolerance.current().time_ns, late_ns > tolerance.current().time_ns
+    early, late = early_ns > tolerance.current().time_ns, late_ns > tolerance.current().late_ns
     failures = []
     if early.any():
         k = int(np.argmax(early_ns))
@@ -47,10 +47,10 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
             f"packets explain: the worst "
             f"entered at {seconds(entered_ns[k])}, was to take at most {span(most[k])} and took "
             f"{span(left_ns[k] - entered_ns[k])}, "
-            f"{span(worst_late)} too much."
+            f"{span(worst_late)} too much.{tolerance.current().why_late}"
         )
     failures += _stuck(traffic)
-    waited = int(((left_ns - due_ns > tolerance.current().time_ns) & ~late).sum())
+    waited = int(((left_ns - due_ns > tolerance.current().late_ns) & ~late).sum())
     measured: dict[str, float] = {"packets": len(left_ns), "waited_for_order_packets": waited}
     if len(left_ns):
         measured |= {
@@ -70,7 +70,7 @@ def check_delays(traffic: Traffic, findings: Findings) -> None:
         expected={
             "shortest_s": int(least.min(initial=2**62)) / 1e9 if len(least) else None,
             "longest_s": int(most.max(initial=0)) / 1e9 if len(most) else None,
-            "tolerance_s": tolerance.current().time_ns / 1e9,
+            **tolerance.current().expected,
         },
     )
 

@@ -18,6 +18,8 @@ GRE_BYTES = 24
 """IPv4 header without options (20, RFC 791) and GRE header without options (4, RFC 2784)."""
 
 _PROTOCOL_ICMP = 1
+_PROTOCOL_TCP = 6
+_PROTOCOL_UDP = 17
 _PROTOCOL_GRE = 47
 _PROTOCOL_ICMPV6 = 58
 _PROTOCOL_SCTP = 132
@@ -114,6 +116,31 @@ def pair_code(source: str, destination: str) -> int:
     packed = ipaddress.ip_address(source).packed + ipaddress.ip_address(destination).packed
     words = np.frombuffer(packed, "<u8").astype(np.uint64)
     return int(words[0]) if len(words) == 1 else int(keys(words[None, :])[0])
+
+
+def flow_codes(inner: Bytes) -> Words:
+    """One number per row for its flow: addresses, protocol, ports where it has any, DSCP."""
+    ipv4 = inner[:, 0] >> 4 == 4
+    protocol = np.where(ipv4, inner[:, 9], inner[:, 6])
+    ports = np.where(ipv4[:, None], inner[:, 20:24], inner[:, 40:44]).astype(np.uint64)
+    whole = ~ipv4 | ((inner[:, 6] & 0x3F == 0) & (inner[:, 7] == 0))
+    with_ports = whole & np.isin(protocol, (_PROTOCOL_TCP, _PROTOCOL_UDP, _PROTOCOL_SCTP))
+    words = np.empty((len(inner), 3), np.uint64)
+    words[:, 0] = pair_codes(inner)
+    words[:, 1] = np.where(with_ports, ports @ np.array([1 << 24, 1 << 16, 1 << 8, 1], np.uint64), 0)
+    words[:, 2] = protocol.astype(np.uint64) << np.uint64(8) | (_class(inner) >> 2).astype(np.uint64)
+    return keys(words)
+
+
+def ecn(packets: Bytes) -> npt.NDArray[np.int64]:
+    """The ECN field of the outermost header of each row: 0 where the ends do not know it, 3 where marked."""
+    return (_class(packets) & 3).astype(np.int64)
+
+
+def _class(packets: Bytes) -> Bytes:
+    """The octet of DSCP and ECN: IPv4's second, IPv6's traffic class."""
+    ipv6 = (packets[:, 0] << 4) | (packets[:, 1] >> 4)
+    return np.where(packets[:, 0] >> 4 == 4, packets[:, 1], ipv6)
 
 
 def link_local(inner: Bytes) -> Flags:

@@ -39,16 +39,20 @@ class Occupancy:
 
 
 def occupancy(traffic: Traffic) -> Occupancy:
-    """Replay the queue of a stage: bytes for a tbf, packets for a netem.
+    """Replay the queue of a stage: bytes for a tbf's own, packets for a netem, else what its limit counts.
 
     Departures and arrivals at the same instant (within the tolerance) may have happened in either order; this
     is the difference between `at_least` and `at_most`.
     """
     inputs = traffic.inputs
-    if traffic.asked.kind == "tbf":
+    packets = np.ones(len(inputs), np.int64)
+    if traffic.asked.queue is not None:
+        unit = "packet" if "limit_packets" in traffic.asked.queue else "byte"
+        limit, size = "", packets if unit == "packet" else traffic.length_at_link
+    elif traffic.asked.kind == "tbf":
         unit, limit, size = "byte", "queue_limit_bytes", traffic.length_at_link
     else:
-        unit, limit, size = "packet", "limit_packets", np.ones(len(inputs), np.int64)
+        unit, limit, size = "packet", "limit_packets", packets
     copies = np.where(traffic.queued, 1, traffic.matched.copies)
     held = size * copies
     through = np.cumsum(held)
@@ -64,9 +68,30 @@ def occupancy(traffic: Traffic) -> Occupancy:
         size=size,
         at_least=np.maximum(through - held - gone_most, 0),
         at_most=through - held - gone_least + own_size,
-        limit_low=traffic.asked.least(limit, inputs.time_ns),
-        limit_high=traffic.asked.most(limit, inputs.time_ns),
+        limit_low=traffic.asked.least(limit, inputs.time_ns) if limit else _fewest(traffic),
+        limit_high=traffic.asked.most(limit, inputs.time_ns) if limit else _most(traffic),
     )
+
+
+SFQ_FLOW_PACKETS = 127
+"""The most packets of one flow in an SFQ (`SFQ_MAX_DEPTH` in the kernel's `net/sched/sch_sfq.c`)."""
+
+
+def _most(traffic: Traffic) -> npt.NDArray[np.float64]:
+    """The limit of a queue that is not a tbf's own; infinite where it has none."""
+    asked = traffic.asked.queue or {}
+    limit = asked.get("limit_packets", asked.get("limit_bytes", asked.get("memory_bytes", np.inf)))
+    return np.full(len(traffic.inputs), float(limit))
+
+
+def _fewest(traffic: Traffic) -> npt.NDArray[np.float64]:
+    """From how much on it may drop because it is full: CAKE counts the kernel's memory, and SFQ each flow."""
+    asked = traffic.asked.queue or {}
+    if asked["kind"] == "cake":
+        return np.zeros(len(traffic.inputs)) if "memory_bytes" in asked else _most(traffic)
+    if asked["kind"] == "sfq":
+        return np.minimum(_most(traffic), SFQ_FLOW_PACKETS)
+    return _most(traffic)
 
 
 def check_limit(traffic: Traffic, queue: Occupancy, findings: Findings) -> None:

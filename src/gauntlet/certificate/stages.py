@@ -73,7 +73,7 @@ class Inputs:
 
     `expected` tells which ones must come out: packets of the run's flows. The way of any other packet (an
     ICMP message of a router, an address that no flow names) is not known, so that it may come out or not.
-    `feed` numbers the tap that saw it.
+    `feed` numbers the tap that saw it, `rows` are its places among the capture's records.
     """
 
     time_ns: Ints
@@ -82,6 +82,7 @@ class Inputs:
     pair: npt.NDArray[np.uint64]
     expected: npt.NDArray[np.bool_]
     feed: Ints
+    rows: Ints
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -117,6 +118,7 @@ def stage_inputs(
                 tap.pair[rows],
                 expected[rows],
                 feed,
+                tap.rows[rows],
             )
         )
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]

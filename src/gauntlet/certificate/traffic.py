@@ -141,7 +141,7 @@ def follow(
     if asked.kind == "tbf":
         latest_ns = np.full(len(inputs), np.iinfo(np.int64).max)
     else:
-        latest_ns = inputs.time_ns + most + tolerance.current().time_ns
+        latest_ns = inputs.time_ns + most + tolerance.current().late_ns
     matched = match(inputs.key, outputs.key, outputs.time_ns, earliest_ns, latest_ns)
     if damage:
         matched = without_lookalikes(matched, outputs.time_ns, earliest_ns, latest_ns)

@@ -10,6 +10,7 @@ from gauntlet.cli.advise import advise
 from gauntlet.cli.assess import assess
 from gauntlet.cli.attack import attack
 from gauntlet.cli.cache import cache
+from gauntlet.cli.compare import compare
 from gauntlet.cli.completion import completion
 from gauntlet.cli.demo import demo
 from gauntlet.cli.doctor import doctor
@@ -56,6 +57,7 @@ def main(debug: bool) -> None:
       gauntlet scenario show hsr                what a link is like
       gauntlet run experiments/hsr-cbr.toml     run an experiment, make its report
       gauntlet report results/hsr-cbr --open    look at results again
+      gauntlet compare results/a results/b      before and after a change
       gauntlet reproduce d34                    check a published study's claims
       gauntlet advise --class critical-data     which transport for a class of service
 
@@ -64,7 +66,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, reproduce, advise, assess, evidence, residual, scenario, exec_, geography,
-    space, attack, schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, compare, reproduce, advise, assess, evidence, residual, scenario, exec_,
+    geography, space, attack, schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

@@ -1,8 +1,9 @@
 """What `run` and `demo` share: play an experiment, make its report, say what came out."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,10 @@ from gauntlet.cli.output import campaign_progress, console, open_in_browser, pri
 
 if TYPE_CHECKING:
     from gauntlet.campaign import Outcome
+    from gauntlet.engine.contract import Engine
     from gauntlet.executor.address import Cluster
     from gauntlet.experiment import Experiment, RunSpec
+    from gauntlet.report.closeness import Closeness
 
 SHOWN_FAILURES = 5
 """Failed or untrusted runs that are named on the terminal; the report has all of them."""
@@ -26,6 +29,10 @@ class Wishes:
 
     seed: int | None = None
     repetitions: int | None = None
+    until: float | None = None
+    """Half the interval of each judged mean, as a share of it, up to which repetitions are added."""
+    at_most: int = 200
+    """Repetitions at which that ends in any case."""
     engine: str = "virtual"
     workers: int | None = None
     cluster: "Cluster | None" = None
@@ -33,6 +40,8 @@ class Wishes:
     classes: Path | None = None
     capture: bool = False
     cached: bool = True
+    rehearsal: bool = True
+    """Whether programs that carry flows are tried before the first run."""
     quiet: bool = False
     json: bool = False
     open: bool = False
@@ -44,55 +53,127 @@ class Wishes:
 
 
 def play(file: Path, wishes: Wishes) -> int:
-    """Play an experiment file and return the exit code: 0, or 1 when a run failed. Raises GauntletError."""
+    """Play an experiment file and return the exit code: 0, or 1 when a run failed or none gave a number.
+
+    Raises GauntletError.
+    """
     from gauntlet import campaign, report
     from gauntlet.advice import services
+    from gauntlet.cli.rounds import rounds
     from gauntlet.executor import engines
     from gauntlet.experiment import expand, load_experiment
-    from gauntlet.experiment.flows import held_times
-    from gauntlet.results import store
+    from gauntlet.report import closeness
 
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
-    specs, about = expand(experiment), experiment.about
+    about = experiment.about
     # What the report would refuse is refused before anything is played.
     services.of_experiment(experiment.text, str(file))
+    _check_asked(experiment)
     if wishes.classes is not None:
         services.load(wishes.classes)
     out = wishes.out or Path("results") / about.name
     engine = None if wishes.engine == "virtual" else engines.installed(wishes.engine)
     if engine is not None:
         campaign.check_place(engine, wishes.workers, wishes.cluster)
-    present = len(store.done(out) & {spec.id for spec in specs})
-    if not wishes.silent:
-        console(stderr=True).print(_announcement(experiment, specs), soft_wrap=True)
-        for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
-            console(stderr=True).print(held, soft_wrap=True, markup=False)
-    try:
-        with campaign_progress(about.name, len(specs), present, hidden=wishes.silent) as progress:
-            outcome = campaign.play(
-                experiment,
-                out,
-                specs=specs,
-                command=["gauntlet", *sys.argv[1:]],
-                workers=wishes.workers,
-                cluster=wishes.cluster,
-                capture=wishes.capture,
-                cached=wishes.cached,
-                engine=engine,
-                on_event=progress,
+    outcome: Outcome | None = None
+    found: Closeness | None = None
+    for look, repetitions in rounds(wishes.until, about.repetitions, wishes.at_most, out):
+        experiment = replace(experiment, about=about.model_copy(update={"repetitions": repetitions}))
+        specs = expand(experiment)
+        if not wishes.silent:
+            _announce(experiment, specs, first=outcome is None)
+        try:
+            now = _played(experiment, specs, out, engine, wishes)
+        except KeyboardInterrupt:
+            click.echo(_stopped(out, specs, repetitions), err=True)
+            return EXIT_INTERRUPTED
+        outcome = now if outcome is None else now.after(outcome)
+        if outcome.finished + outcome.cached + outcome.present_before == 0:
+            _warn(outcome)
+            click.echo(
+                f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True
             )
-    except KeyboardInterrupt:
-        click.echo(f"Stopped. What is finished is kept in {out}; the same command continues.", err=True)
-        return EXIT_INTERRUPTED
-    if outcome.finished + outcome.cached + outcome.present_before == 0:
-        _warn(outcome)
-        click.echo(f"No run came to its end, so there is no report; the reasons are kept in {out}.", err=True)
-        return EXIT_FAILED
+            return EXIT_FAILED
+        if wishes.until is not None:
+            found = closeness.known(report.load(out), wishes.until, look, repetitions)
+            if not wishes.silent:
+                console(stderr=True).print(found.words, soft_wrap=True, markup=False)
+        if outcome.failed or found is None or not found.wide:
+            break
+    assert outcome is not None, "there is at least one round"
     page = report.build(out, classes=wishes.classes)
-    _tell(outcome, page, wishes)
+    _tell(outcome, page, wishes, found)
     if wishes.open:
         open_in_browser(page)
-    return EXIT_FAILED if outcome.failed else 0
+    nothing = report.nothing_came(out)
+    if nothing:
+        click.echo(nothing, err=True)
+    return EXIT_FAILED if outcome.failed or nothing else 0
+
+
+def _stopped(out: Path, specs: Sequence["RunSpec"], repetitions: int) -> str:
+    """What a campaign that was stopped has, what it lacks, and how to go on."""
+    from gauntlet.campaign import repetition
+    from gauntlet.metrics.progress import repetitions_there
+    from gauntlet.results import store
+
+    done = store.done(out)
+    there = Counter(repetition(spec) for spec in specs if spec.id in done)
+    whole = repetitions_there(there, len(specs), repetitions) if there else ""
+    said = f"Stopped. What is finished is kept in {out}; the same command continues."
+    return f"{said} {whole} `gauntlet report {out}` compares what is there." if whole else said
+
+
+def _check_asked(experiment: "Experiment") -> None:
+    """Raises UserError where the report could not answer what is asked."""
+    from gauntlet.errors import UserError
+    from gauntlet.metrics import asked
+
+    judges = {
+        flow.name or flow.app: flow.judge.to_json()
+        for point in experiment.points
+        for flow in point.condition.flow
+        if flow.judge is not None
+    }
+    try:
+        asked.check(judges, experiment.about.answer_by)
+    except UserError as error:
+        raise UserError(f"{experiment.source}: {error}") from None
+
+
+def _played(
+    experiment: "Experiment", specs: "list[RunSpec]", out: Path, engine: "Engine | None", wishes: Wishes
+) -> "Outcome":
+    """Play what is not there yet, under a bar that shows how far it is."""
+    from gauntlet import campaign
+    from gauntlet.results import store
+
+    present = len(store.done(out) & {spec.id for spec in specs})
+    with campaign_progress(experiment.about.name, len(specs), present, hidden=wishes.silent) as progress:
+        return campaign.play(
+            experiment,
+            out,
+            specs=specs,
+            command=["gauntlet", *sys.argv[1:]],
+            workers=wishes.workers,
+            cluster=wishes.cluster,
+            capture=wishes.capture,
+            cached=wishes.cached,
+            rehearsal=wishes.rehearsal,
+            engine=engine,
+            on_event=progress,
+        )
+
+
+def _announce(experiment: "Experiment", specs: Sequence["RunSpec"], *, first: bool) -> None:
+    """Say what a round plays; before the `first` also which flows are held to a time."""
+    from gauntlet.experiment.flows import held_times
+
+    shown = console(stderr=True)
+    shown.print(_announcement(experiment, specs), soft_wrap=True)
+    if first:
+        for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
+            shown.print(held, soft_wrap=True, markup=False)
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:
@@ -112,7 +193,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
+def _tell(outcome: "Outcome", page: Path, wishes: Wishes, found: "Closeness | None") -> None:
     if wishes.json:
         from gauntlet import report
 
@@ -130,6 +211,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes) -> None:
                 "unchecked": outcome.unchecked,
                 "wall_s": round(outcome.wall_s, 3),
                 "virtual_s": round(outcome.virtual_s, 3),
+                **({} if found is None else {"until": found.to_json()}),
                 "answer": report.summary(outcome.results, wishes.classes),
             }
         )

@@ -11,6 +11,14 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--seed", type=int, help="Replace the experiment's seed.")
 @click.option("--repetitions", type=int, help="Replace the experiment's number of repetitions.")
+@click.option("--until", metavar="SHARE", help="Add repetitions until each judged mean is known to ± SHARE.")
+@click.option(
+    "--at-most",
+    type=int,
+    default=200,
+    show_default=True,
+    help="Repetitions at which --until gives up.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["virtual", "host"]),
@@ -24,6 +32,7 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 @click.option("--classes", type=click.Path(path_type=Path), help="Classes of service to advise by (TOML).")
 @click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
+@click.option("--no-rehearsal", is_flag=True, help="Do not try programs of your own before the first run.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")
 @click.option("--quiet", is_flag=True, help="Print only the path of the report.")
 @click.option("--json", "json_", is_flag=True, help="Print what came out as JSON.")
@@ -34,6 +43,8 @@ def run(
     file: Path,
     seed: int | None,
     repetitions: int | None,
+    until: str | None,
+    at_most: int,
     engine: str,
     workers: int | None,
     scheduler: str | None,
@@ -44,6 +55,7 @@ def run(
     classes: Path | None,
     capture: bool,
     no_cache: bool,
+    no_rehearsal: bool,
     open_: bool,
     quiet: bool,
     json_: bool,
@@ -57,20 +69,28 @@ def run(
     --engine host they are played by this machine's kernel in real time, one at a time in an order drawn from
     the seed: for what computing costs, which virtual time cannot tell.
 
+    Runs go repetition by repetition, so that a campaign that is stopped is a fair comparison already. With
+    --until 5% repetitions are added, into the same folder, until half the interval of each mean that flows
+    are judged by is 5 % of it or less.
+
     \b
     Examples:
       gauntlet run experiments/hsr-cbr.toml
       gauntlet run experiments/hsr-cbr.toml --seed 7 --workers 1 --out /tmp/seven
       gauntlet run own.toml --repetitions 2 --quiet
+      gauntlet run own.toml --until 5%
       gauntlet run own.toml --scheduler tcp://10.0.0.1:8786
       gauntlet run experiments/constant.toml --engine host
       gauntlet run own.toml --classes classes.toml
     """
+    from gauntlet import units
     from gauntlet.cli.play import Wishes, play
 
     wishes = Wishes(
         seed=seed,
         repetitions=repetitions,
+        until=None if until is None else units.fraction(until, "--until"),
+        at_most=at_most,
         engine=engine,
         workers=workers,
         cluster=cluster(scheduler, tls_ca, tls_cert, tls_key, workers),
@@ -78,6 +98,7 @@ def run(
         classes=classes,
         capture=capture,
         cached=not no_cache,
+        rehearsal=not no_rehearsal,
         quiet=quiet,
         json=json_,
         open=open_,

@@ -1,49 +1,27 @@
-"""`gauntlet scenario`: list, show, plot and export links over time."""
+"""`gauntlet scenario`: list, show, plot, export, import and fit links over time."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from gauntlet.cli.parameters import pairs
+from gauntlet.cli.scenario_fit import fit
+from gauntlet.cli.scenario_import import import_
+from gauntlet.cli.scenario_options import load, stretch, which
+from gauntlet.errors import UserError
 
 if TYPE_CHECKING:
-    from gauntlet.scenario import Scenario, Trace
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def _which(command: Command) -> Command:
-    """The argument and options that say which scenario is meant."""
-    command = click.option(
-        "--seed", type=int, default=1, show_default=True, help="Seed of its random draws."
-    )(command)
-    command = click.option(
-        "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated."
-    )(command)
-    return click.argument("name")(command)
-
-
-def _stretch(command: Command) -> Command:
-    """Options that cut a stretch out."""
-    command = click.option("--duration", metavar="TIME", help="Length of the stretch, such as 10min.")(
-        command
-    )
-    return click.option("--start", metavar="TIME", help="Begin there, such as 25min.")(command)
-
-
-def _load(name: str, params: tuple[str, ...], seed: int) -> "Scenario":
-    from gauntlet.scenario import load_scenario
-
-    return load_scenario(name, pairs(params), seed)
+    from gauntlet.scenario import Trace
 
 
 @click.group(short_help="See what a link is like over time.")
 def scenario() -> None:
-    """List, show, plot and export scenarios: links over time.
+    """List, show, plot, export, import and fit scenarios: links over time.
 
-    A scenario is named (`gauntlet scenario list`) or is the path of a trace (CSV or Parquet).
+    A scenario is named (`gauntlet scenario list`) or is the path of a trace (CSV or Parquet), of a line or of
+    a fitted link (TOML).
 
     \b
     Examples:
@@ -51,7 +29,13 @@ def scenario() -> None:
       gauntlet scenario show hsr -p bandwidth=5MHz
       gauntlet scenario plot hsr line.svg --start 25min --duration 10min
       gauntlet scenario export hsr link.csv
+      gauntlet scenario import drive.csv --time t --rate dl_kbps --rtt rtt_ms
+      gauntlet scenario fit own-link.csv own-model.toml
     """
+
+
+scenario.add_command(import_)
+scenario.add_command(fit)
 
 
 @scenario.command("list", short_help="Name all scenarios.")
@@ -74,16 +58,16 @@ def list_(json_: bool) -> None:
         return
     from rich.table import Table
 
-    from gauntlet.cli.scenario_table import parameters
+    from gauntlet.cli.scenario_table import all_parameters
 
-    table = Table("name", "what it is", "parameters (defaults)", box=None, padding=(0, 2, 0, 0))
+    table = Table("name", "what it is", "parameters (=defaults)", box=None, padding=(0, 2, 0, 0))
     for info in found:
-        table.add_row(f"[bold]{info.name}[/]", info.title, parameters(info.params))
+        table.add_row(f"[bold]{info.name}[/]", info.title, all_parameters(info.params))
     console().print(table)
 
 
 @scenario.command(short_help="Describe one scenario.")
-@_which
+@which
 @click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
 def show(name: str, params: tuple[str, ...], seed: int, json_: bool) -> None:
     """Describe the scenario NAME: how long, how fast, how late, how lossy.
@@ -98,7 +82,7 @@ def show(name: str, params: tuple[str, ...], seed: int, json_: bool) -> None:
     from gauntlet.cli.scenario_table import tables
     from gauntlet.scenario import summary
 
-    found = summary(_load(name, params, seed))
+    found = summary(load(name, params, seed))
     if json_:
         print_json(found)
         return
@@ -107,9 +91,9 @@ def show(name: str, params: tuple[str, ...], seed: int, json_: bool) -> None:
 
 
 @scenario.command(short_help="Draw a scenario.")
-@_which
+@which
 @click.argument("picture", type=click.Path(path_type=Path))
-@_stretch
+@stretch
 @click.option("--dark", is_flag=True, help="For dark backgrounds.")
 def plot(
     *,
@@ -133,23 +117,25 @@ def plot(
 
     start_s = units.time_s(start, "--start") if start else None
     duration_s = units.time_s(duration, "--duration") if duration else None
-    draw(_load(name, params, seed), picture, start_s=start_s, duration_s=duration_s, dark=dark)
+    draw(load(name, params, seed), picture, start_s=start_s, duration_s=duration_s, dark=dark)
     click.echo(str(picture))
 
 
 @scenario.command(short_help="Write a scenario for other tools.")
-@_which
+@which
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["csv", "mahimahi", "tc"]),
+    type=click.Choice(["csv", "samples", "mahimahi", "tc"]),
     default="csv",
     show_default=True,
-    help="csv: all columns; mahimahi: FILE.up and FILE.down for mm-link; tc: a shell script.",
+    help="csv: all columns; samples: rates, round trip and losses at regular times, as a drive test logs "
+    "them; mahimahi: FILE.up and FILE.down for mm-link; tc: a shell script.",
 )
+@click.option("--every", metavar="TIME", help="Of samples: the time between two. [1s]")
 @click.option("--bearer", help="Which bearer, where there are several.")
-@_stretch
+@stretch
 def export(
     *,
     name: str,
@@ -157,6 +143,7 @@ def export(
     params: tuple[str, ...],
     seed: int,
     format_: str,
+    every: str | None,
     bearer: str | None,
     start: str | None,
     duration: str | None,
@@ -168,12 +155,15 @@ def export(
       gauntlet scenario export hsr link.csv
       gauntlet scenario export hsr link --format mahimahi --start 25min --duration 10min
       gauntlet scenario export hsr play.sh --format tc --duration 10min
+      gauntlet scenario export hsr drive.csv --format samples --every 1s --duration 10min
     """
     from gauntlet import units
     from gauntlet.experiment import ScenarioRef, links
-    from gauntlet.scenario import export_csv, export_mahimahi, export_tc
+    from gauntlet.scenario import export_csv, export_mahimahi, export_samples, export_tc
 
-    found = _load(name, params, seed)
+    if every is not None and format_ != "samples":
+        raise UserError(f"--every is of samples; leave it out, or write --format samples for {format_}.")
+    found = load(name, params, seed)
     trace = links.bearer(ScenarioRef(name, {}, bearer), found)
     if start or duration:
         start_s = units.time_s(start or "0s", "--start")
@@ -182,6 +172,7 @@ def export(
         )
     writers: dict[str, Callable[[Trace, Path], list[Path]]] = {
         "csv": export_csv,
+        "samples": partial(export_samples, every_s=units.time_s(every or "1s", "--every")),
         "mahimahi": export_mahimahi,
         "tc": export_tc,
     }

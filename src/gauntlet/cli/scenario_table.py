@@ -45,6 +45,68 @@ def parameters(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in written)
 
 
+def all_parameters(params: Mapping[str, Any]) -> str:
+    """Every parameter: first those with defaults, then by their names those that are not set."""
+    unset = [name for name, value in params.items() if value is None]
+    return ", ".join(filter(None, [parameters(params), *unset]))
+
+
+_COMPARED: Mapping[str, tuple[str, float]] = {
+    "rate": ("Mbit/s", 1e-6),
+    "delay": ("ms", 1e3),
+    "loss": ("%", 100.0),
+}
+"""Units of a comparison: one in a row, so that its numbers stand beside each other in 80 columns."""
+
+
+def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
+    """What was measured beside what the fitted model draws (`gauntlet.scenario.fitted.comparison`): below
+    each quantity its unit, below `measured` the model.
+    """
+    table = Table(
+        title=f"measured ({found['measured_steps']:,} steps of {_spaced_time(found['step_s'])}) "
+        f"and fitted ({found['fitted_steps']:,} drawn), outside of outages",
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("", ""):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("mean", "5 %", "25 %", "50 %", "75 %", "95 %", "step\nto\nstep", "distance"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, rows in found["quantities"].items():
+        unit, factor = _COMPARED[name.partition("_")[0]]
+        for which in ("measured", "fitted"):
+            figures = dict(rows[which])
+            persistence = figures.pop("step_to_step")
+            first = which == "measured"
+            table.add_row(
+                name.replace("_", " ") if first else unit,
+                which if first else rows["model"],
+                *(f"{_three_digits(factor * value):g}" for value in figures.values()),
+                "" if persistence is None else f"{persistence:.3f}",
+                "" if first else f"{rows['distance']:.3f}",
+            )
+    yield table
+    table = Table(title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in ("", "outages", "mean length", "rates up and down correlate"):
+        table.add_column(heading)
+    for which in ("measured", "fitted"):
+        outages = found["outages"][which]
+        length_s, together = outages["mean_length_s"], found["correlation_of_rates"][which]
+        table.add_row(
+            which,
+            units.spaced(units.format_fraction(_three_digits(outages["share"]))) + " of the time",
+            "" if length_s is None else _spaced_time(length_s),
+            "" if together is None else f"{together:.3f}",
+        )
+    yield table
+
+
+def _spaced_time(seconds: float) -> str:
+    return units.spaced(units.format_time(_three_digits(seconds)))
+
+
 def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     """One table of facts, then one a bearer: least, mean (over time) and most of each quantity."""
     yield _facts(summary)

@@ -66,7 +66,7 @@ def link(
     Examples:
       gauntlet space link quic-quinn-cubic
       gauntlet space link quic-quinn-cubic sdls-cop1 --most 1d --json
-      gauntlet space link sdls-cop1 --vary loss --delay 250ms
+      gauntlet space link sdls-cop1 --vary loss --delay 1.28s     at which loss, on the way to the Moon
     """
     from gauntlet import units
     from gauntlet.engine.virtual import Virtual
@@ -74,6 +74,8 @@ def link(
     from gauntlet.space import breaking
 
     _refuse_unread(vary, {"least": least, "most": most, "delay": delay, "loss": loss})
+    for name in protocols:
+        _refuse_lossy(name)
     lost = units.fraction(loss or "0%")
     found = []
     for name in protocols:
@@ -120,14 +122,24 @@ def _refuse_unread(vary: str, given: "Mapping[str, str | None]") -> None:
             )
 
 
+def _refuse_lossy(name: str) -> None:
+    """Raise UserError for a transport that leaves out what is lost, which no file survives."""
+    from gauntlet.errors import UserError
+    from gauntlet.experiment.protocols import protocol
+
+    if not protocol(name).reliable:
+        raise UserError(
+            f"{name} does not deliver everything, so no file can be sent with it; `gauntlet run` with the "
+            "workload `cbr` shows what it loses."
+        )
+
+
 def _tell(trial: "Trial") -> None:
     """One trial as a line on stderr."""
-    from gauntlet.units import format_fraction
-
     options = "".join(f", {key} = {value}" for key, value in trial.options.items())
     end = f"done after {_delay(trial.took_s)}" if trial.took_s is not None else trial.reason
     click.echo(
-        f"  {_delay(trial.delay_s)} one way, {format_fraction(trial.loss)} lost{options}: {end}",
+        f"  {_delay(trial.delay_s)} one way, {_loss(trial.loss)} lost{options}: {end}",
         err=True,
     )
 
@@ -136,7 +148,17 @@ def _delay(seconds: float) -> str:
     """As people read it; --json has every digit."""
     from gauntlet.units import format_time
 
+    for unit, scale_s in (("d", 86_400), ("h", 3_600)):
+        if seconds >= 2 * scale_s:
+            return f"{float(f'{seconds / scale_s:.4g}'):g}{unit}"
     return format_time(float(f"{seconds:.4g}"))
+
+
+def _loss(share: float) -> str:
+    """As people read it: bisection halves, and the digits that this makes say nothing."""
+    from gauntlet.units import format_fraction
+
+    return format_fraction(float(f"{share:.4g}"))
 
 
 def _show(found: "list[Breaking]") -> None:
@@ -150,12 +172,10 @@ def _show(found: "list[Breaking]") -> None:
 
 
 def _lines(one: "Breaking") -> "Iterator[tuple[str, str]]":
-    from gauntlet.units import format_fraction
-
-    shown = _delay if one.varied == "delay" else format_fraction
-    yield "completes at", "nothing tried" if one.holds is None else shown(one.holds)
+    shown = _delay if one.varied == "delay" else _loss
+    yield "completes at", "nothing that was tried" if one.holds is None else shown(one.holds)
     if one.breaks is None:
-        yield "fails at", "nothing tried"
+        yield "fails at", "nothing that was tried"
         return
     yield "fails at", shown(one.breaks)
     yield "why", one.reason

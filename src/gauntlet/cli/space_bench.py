@@ -14,12 +14,12 @@ import click
 )  # fmt: skip
 @click.option("--json", "json_", is_flag=True, help="Print the summary as JSON.")
 def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
-    """Measure SDLS, QUIC, TLS and ResTP on this machine, in real time.
+    """Measure SDLS, QUIC, TLS, DTLS and ResTP on this machine, in real time.
 
     Messages after gaps, handshakes, memory, instructions, code, and attacks. Keeps every sample (Parquet)
-    with a description of the machine, and prints the study's numbers, its method done again and what is
-    right, side by side. Stop whenever you like: the same command goes on. An idle machine gives better
-    numbers.
+    with a description of the machine. Prints side by side what a published study of QUIC and SDLS has (see
+    `gauntlet reproduce space`), its method done again, and the corrected value. Stop whenever you like: the
+    same command goes on. An idle machine gives better numbers.
 
     Needs flight-bench and flight-memory: cargo build --profile measure -p flight-links.
 

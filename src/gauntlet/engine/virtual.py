@@ -30,7 +30,15 @@ _REHEARSED_BYTES = 4 << 20
 """Of plans that one guest rehearses: it holds them all in its memory at once."""
 
 _EXTERNAL = "external"
-"""The stack of flows that programs carry: to start these takes longer than all the rest of a rehearsal."""
+"""The stack of flows that programs carry."""
+
+_SHIPPED = "gauntlet.external."
+"""How the modules of programs that ship begin: they are known to start, and that takes longer than all the
+rest of a rehearsal."""
+
+_PROGRAMS_ENDED_AFTER_S = 1.0
+"""Virtual seconds where programs of the user's own are rehearsed: time for a server to be ready and for a
+client to say that it does not do what is asked. To start them takes none."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +128,19 @@ def _begun(run: Mapping[str, Any], name: str) -> dict[str, Any]:
     """
     shaped = {entry["link"] for entry in run["timeline"] if "rate_bps" in entry}
     rates = [{"at_s": 0.0, "link": link, "rate_bps": _RATE_BPS} for link in sorted(shaped)]
-    flows = [{**flow, "start_s": 0.0} for flow in run["flows"] if flow["stack"] != _EXTERNAL]
+    flows = [{**flow, "start_s": 0.0} for flow in run["flows"] if not _ships(flow)]
+    programs = any(flow["stack"] == _EXTERNAL for flow in flows)
+    limit_s = _PROGRAMS_ENDED_AFTER_S if programs else _ENDED_AFTER_S
     nodes = [{**node, "rules": [_unmet(rule) for rule in node["rules"]]} for node in run.get("in_path", ())]
-    begun = {**run, "id": name, "limit_s": _ENDED_AFTER_S, "timeline": rates, "flows": flows}
+    begun = {**run, "id": name, "limit_s": limit_s, "timeline": rates, "flows": flows}
     return {**begun, "in_path": nodes} if nodes else begun
+
+
+def _ships(flow: Mapping[str, Any]) -> bool:
+    """Whether programs that ship carry a flow."""
+    return flow["stack"] == _EXTERNAL and any(
+        word.startswith(_SHIPPED) for word in flow["stack_params"]["client"]
+    )
 
 
 def _unmet(rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,9 +155,23 @@ def _refusal(record: Mapping[str, Any]) -> str | None:
     if record["outcome"] != "ok":
         reasons = [record["reason"]]
     else:
-        reasons = [flow["reason"] for flow in record["flows"] if flow["outcome"] != "ok"]
+        late = _until_the_end(record)
+        failed = [flow for flow in record["flows"] if flow["outcome"] != "ok"]
+        reasons = [flow["reason"] for flow in failed if flow["id"] not in late]
     found = next((reason for reason in reasons if _ENDED not in reason), None)
     return None if found is None else found.rstrip(".")
+
+
+def _until_the_end(record: Mapping[str, Any]) -> set[str]:
+    """Flows whose programs were at work when the rehearsal ended, or gave up shortly before, for they know
+    how much time they have: these could have been played.
+    """
+    found = set()
+    for programs in record.get("external", ()):
+        last = programs.get("client") or programs.get("server")
+        if last is not None and last["finished_s"] > 0.9 * _PROGRAMS_ENDED_AFTER_S:
+            found.add(programs["flow"])
+    return found
 
 
 def _record(folder: Path) -> dict[str, Any]:

@@ -8,17 +8,21 @@ from typing import Any
 
 from gauntlet import units
 from gauntlet.errors import UserError
-from gauntlet.experiment import protocols
+from gauntlet.experiment import protocols, queues
+from gauntlet.experiment.network_section import AXES as NETWORK_AXES
+from gauntlet.experiment.network_section import LINK_AXES
 from gauntlet.experiment.runspec import Factor
 from gauntlet.experiment.schema import FLOW_KEYS, LINK_KEYS, SERVER_KEYS
 from gauntlet.experiment.strict import unknown_key
 
 _TIMES = (
-    "second_delay", "jitter", "duration", "mean_on", "mean_off", "interval", "start", "bound",
+    "delay", "second_delay", "skew", "jitter",
+    "duration", "mean_on", "mean_off", "interval", "start", "bound",
     "initial_rtt", "idle_timeout", "max_ack_delay", "fop_timer", "report_interval",
     "t_max", "t_h", "t_seq", "warm_up", "reopen_after",
 )  # fmt: skip
 _SIZES = ("queue", "bucket", "size", "packet", "frame", "initial_cwnd", "send_buffer", "receive_buffer")
+_LENGTHS = ("apart",)
 _SHARES = ("loss", "second_loss", "duplicate", "corrupt")
 _UNSAFE = str.maketrans({"%": "pct", "µ": "u", "/": "", " ": "-"})
 
@@ -40,7 +44,7 @@ class Axis:
     written: str
     """The key as the file has it, for error sentences."""
     section: str
-    """scenario, link, server, workload or sysctl."""
+    """scenario, network, link, server, workload or sysctl."""
     key: str
     factor: str
     """Name of the factor in results, with its unit: channel_delay_s."""
@@ -68,11 +72,16 @@ def axes(matrix: Mapping[str, Any], known: Mapping[str, protocols.Protocol]) -> 
 
 
 def overlay(sections: Mapping[str, Any], axis: Axis, value: AxisValue) -> dict[str, Any]:
-    """Put an axis value in its place in raw sections (scenario, link, server, flow, sysctl); a copy."""
+    """Put an axis value in its place in raw sections (scenario, network, link, server, flow, sysctl); a
+    copy.
+    """
     changed = deepcopy(dict(sections))
     if axis.section == "workload":
         for flow in changed["flow"]:
             flow[axis.key] = value.written
+    elif axis.section == "network" and "." in axis.key:
+        link, _, key = axis.key.rpartition(".")
+        changed["network"].setdefault("set", {}).setdefault(link, {})[key] = value.written
     else:
         changed[axis.section][axis.key] = value.written
     return changed
@@ -117,6 +126,8 @@ def _axis(written: str, values: Sequence[Any]) -> Axis:
     if len({isinstance(value.factor, str) for value in read}) > 1:
         # Numbers beside words ("max"): a column of results has one type, so all of them are words.
         return Axis(written, section, key, key, tuple(replace(value, factor=value.label) for value in read))
+    if key == "queue" and isinstance(read[0].factor, str):
+        return Axis(written, section, key, key, read)
     return Axis(written, section, key, _factor_name(section, key), read)
 
 
@@ -126,6 +137,8 @@ def _target(written: str) -> tuple[str, str]:
     section, dot, key = written.partition(".")
     if dot and section in ("scenario", "sysctl") and key:
         return section, key
+    if dot and section == "network":
+        return section, _of_network(key)
     if dot and key in {"link": LINK_KEYS, "server": SERVER_KEYS, "workload": FLOW_KEYS}.get(section, ()):
         return section, key
     if not dot and written in LINK_KEYS:
@@ -136,25 +149,38 @@ def _target(written: str) -> tuple[str, str]:
     raise UserError(f"[matrix]: {unknown_key(written, known)}")
 
 
+def _of_network(key: str) -> str:
+    """A key of [network], or one of a link: LINK.KEY."""
+    link, dot, own = key.rpartition(".")
+    known = LINK_AXES if dot else NETWORK_AXES
+    if own not in known or (dot and not link):
+        raise UserError(f"[matrix] network.{key}: {unknown_key(own, known)}")
+    return key
+
+
 def _factor_name(section: str, key: str) -> str:
     if section == "scenario" and key == "name":
         return "scenario"
-    if section in ("link", "workload"):
+    if section in ("link", "workload", "network"):
         suffix = {
             **dict.fromkeys(("channel_delay", *_TIMES), "_s"),
             **dict.fromkeys(_SIZES, "_bytes"),
+            **dict.fromkeys(_LENGTHS, "_km"),
             "rate": "_bps",
             "second_rate": "_bps",
             "initial_window": "_segments",
             "fop_window": "_frames",
         }
-        return key + suffix.get(key, "")
+        own = suffix.get(key.rpartition(".")[2], "")
+        return f"network.{key}{own}" if section == "network" else key + own
     return f"{section}.{key}"
 
 
 def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
-    if section in ("link", "workload") and not isinstance(written, dict):
-        quantity = _quantity(key, written, where)
+    if (section, key) == ("link", "queue"):
+        return _queue(written, where)
+    if section in ("link", "workload", "network") and not isinstance(written, dict):
+        quantity = _quantity(key.rpartition(".")[2], written, where)
         if quantity is not None:
             factor, text = quantity
             return AxisValue(written, factor, _slug(text), units.spaced(text))
@@ -167,8 +193,22 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
     if isinstance(written, dict):
         text = json.dumps(written, sort_keys=True, default=str)
         slug = _slug("-".join(f"{key}-{value}" for key, value in sorted(written.items())))
-        return AxisValue(written, text, slug, text)
+        words = ", ".join(f"{key.replace('_', ' ')} {_words(value)}" for key, value in written.items())
+        return AxisValue(written, text, slug, words)
     raise UserError(f"{where}: {written} cannot be a value of an axis; give text, a number or true or false.")
+
+
+def _queue(written: Any, where: str) -> AxisValue:
+    """A queue: bytes as a number, every other one by its words."""
+    try:
+        read, label = queues.read(written), queues.label(written)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from None
+    if isinstance(read, int):
+        return AxisValue(written, read, _slug(units.format_size(read)), label)
+    words = label.removeprefix(queues.KINDS[read.kind].label)
+    slug = _slug(f"{read.kind}{words}".replace(", ", "-").replace(" of ", "-"))
+    return AxisValue(written, label, slug, label)
 
 
 def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
@@ -181,13 +221,22 @@ def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:
     if key in _SIZES:
         size = units.size_bytes(written, where)
         return size, units.format_size(size)
-    if key in _SHARES:
-        share = units.fraction(written, where)
-        return share, units.format_fraction(share)
+    for keys, read, shown in (
+        (_SHARES, units.fraction, units.format_fraction),
+        (_LENGTHS, units.length_km, units.format_length),
+    ):
+        if key in keys:
+            value = read(written, where)
+            return value, shown(value)
     if key in ("rate", "second_rate") and written != "max":
         rate = units.rate_bps(written, where)
         return rate, units.format_rate(rate)
     return None
+
+
+def _words(value: Any) -> str:
+    """A value within a table for people: 18.4 ms."""
+    return units.spaced(value) if isinstance(value, str) else str(value)
 
 
 def _slug(text: str) -> str:

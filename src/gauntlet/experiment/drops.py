@@ -26,6 +26,8 @@ def check(link: LinkConditions, flows: Iterable[FlowSpec]) -> None:
 
 def scripted(spec: RunSpec) -> list[dict[str, Any]]:
     """The plan's `drops`: the same for every flow, each on the access hop of the direction it goes."""
+    if not _PACKETS[spec.link.drop]:
+        return []
     network = NETWORKS[spec.link.network]
     asked = []
     for index, flow in enumerate(spec.flows):

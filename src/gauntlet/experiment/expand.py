@@ -14,6 +14,7 @@ from gauntlet.experiment import (
     in_path,
     links,
     networks,
+    own_links,
     protocols,
     seeds,
     server,
@@ -21,6 +22,7 @@ from gauntlet.experiment import (
     workloads,
 )
 from gauntlet.experiment.load import Experiment, Point
+from gauntlet.experiment.queues import QueueSection
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, ExperimentSection
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
@@ -92,7 +94,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
     for entry in experiment.protocols or (None,):
         for point, ride in prepared:
             chosen = flows.flows(
-                point.condition.flow,
+                point.condition.flow if ride.own is None else ride.own.flows,
                 entry,
                 ride.max_rate_bps,
                 experiment.known,
@@ -100,6 +102,8 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                 round_trip_s=ride.round_trip_s,
             )
             drops.check(ride.link, chosen)
+            if ride.own is not None:
+                own_links.refuse_nodes(experiment.in_path)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
             processor = server.planned(point.condition.server, ride.link.network, chosen)
             for index, flow in enumerate(chosen):
@@ -139,16 +143,19 @@ class _Ride:
     delay_half_width_s: float
     """Half the width of the range around the channel's delay from which each repetition draws its own."""
     sysctls: dict[str, str]
+    own: own_links.OwnLinks | None = None
+    """The network of one's own in place of a line; `scenario` is then constant and like its first way."""
 
     @staticmethod
     def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
-        ref = _scenario_ref(condition, folder)
+        own = own_links.of(condition, folder)
+        ref = _scenario_ref(condition, folder) if own is None else own.scenario()
         _refuse_bare_numbers(condition, ref, seed)
         # Of this one only what no seed changes is used: its length and its highest rate.
         scenario = links.scenario(ref, seed)
-        link = _link(condition, scenario)
+        link = _link(condition, scenario) if own is None else own.conditions(condition)
         half_width_s = condition.link.channel_delay[1] if condition.link.channel_delay else 0.0
-        ride = _Ride(ref, scenario, link, half_width_s, {**STOCK_SYSCTLS, **condition.sysctl})
+        ride = _Ride(ref, scenario, link, half_width_s, {**STOCK_SYSCTLS, **condition.sysctl}, own)
         links.check(ref, scenario, ride._shifted(-half_width_s).link)
         return ride
 
@@ -195,7 +202,11 @@ class _Ride:
         return dataclasses.replace(self, link=dataclasses.replace(self.link, channel_delay_s=delay_s))
 
     def max_rate_bps(self, direction: str) -> float:
-        """What "max" means for a flow of this direction, in bit/s."""
+        """What "max" means for a flow of this direction, in bit/s; in a network of one's own between these
+        ends, `sender>receiver`.
+        """
+        if self.own is not None:
+            return self.own.rate_bps(direction)
         return links.max_rate_bps(self.ref, self.scenario, direction)
 
     @cached_property
@@ -211,12 +222,14 @@ class _Ride:
         spread = {"delay_half_width_s": self.delay_half_width_s} if self.delay_half_width_s else {}
         link = {**dataclasses.asdict(self.link), **spread}
         # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
-        # bucket and the hosts' interfaces are like.
-        for key in ("drop", "bucket_bytes", "offload", "threat"):
+        # bucket, what queues before it and the hosts' interfaces are like.
+        for key in ("drop", "queue", "bucket_bytes", "offload", "threat"):
             del link[key]
         # What a network cannot have changes no seed.
         link = {
-            key: value for key, value in link.items() if value is not None or not key.startswith("second_")
+            key: value
+            for key, value in link.items()
+            if value is not None or not (key.startswith("second_") or key == "own")
         }
         return {"name": self.ref.name, "params": self.ref.params, "link": link}
 
@@ -275,7 +288,8 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
         reorder=section.reorder,
         duplicate=section.duplicate,
         corrupt=section.corrupt,
-        queue_limit_bytes=section.queue,
+        queue_limit_bytes=section.queue if isinstance(section.queue, int) else None,
+        queue=section.queue.settled() if isinstance(section.queue, QueueSection) else None,
         bucket_bytes=section.bucket,
         offload=section.offload,
         drop=section.drop,

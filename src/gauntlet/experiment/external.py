@@ -140,6 +140,12 @@ def started(stack_params: Mapping[str, Any]) -> dict[str, Any]:
     return {**stack_params, **own}
 
 
+NO_RDRAND = MappingProxyType({"OPENSSL_ia32cap": "~0x4000000000000000"})
+"""Has BoringSSL, AWS-LC and OpenSSL believe that the processor has no RDRAND (bit 30 of ECX of CPUID's leaf
+1, which is bit 62 of this vector), so that all their random numbers come from the kernel, and with it from
+the seed. For stacks of the user's own: those that ship ask the kernel anyway."""
+
+
 class StackSection(Strict):
     """[stack.NAME]: a stack of the user's own; NAME is then a protocol."""
 
@@ -165,7 +171,7 @@ class StackSection(Strict):
             _found(f"[stack.{name}] client", self.client, folder, path),
             _found(f"[stack.{name}] server", self.server, folder, path),
             self.parameters,
-            self.environment,
+            {**NO_RDRAND, **self.environment},
             str(folder.resolve()),
         )
 

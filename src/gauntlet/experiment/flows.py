@@ -15,7 +15,9 @@ _DIGITS = 6
 """Of drawn beginnings: microseconds."""
 
 MaxRate = Callable[[str], float]
-"""The line's highest rate in bit/s for a direction, up or down."""
+"""The line's highest rate in bit/s for a direction, up or down; in a network of one's own from end to end,
+`sender>receiver`.
+"""
 
 
 def flows(
@@ -154,7 +156,12 @@ def _flow(
         tunnel=section.tunnel,
         start_s=section.start,
         packet_bytes=section.packet,
-        rate_bps=_rate_bps(section, protocol, max_rate_bps, direction),
+        rate_bps=_rate_bps(
+            section,
+            protocol,
+            max_rate_bps,
+            direction if section.from_ is None else f"{section.from_}>{section.to}",
+        ),
         duration_s=section.duration,
         mean_on_s=section.mean_on,
         mean_off_s=section.mean_off,
@@ -175,6 +182,10 @@ def _flow(
         options=options,
         external=_external(section, protocol, options),
         name=section.name,
+        judge=None if section.judge is None else section.judge.to_json(),
+        background=section.background or None,
+        sender=section.from_,
+        receiver=section.to,
     )
 
 
@@ -183,7 +194,8 @@ def _external(
 ) -> Mapping[str, Any] | None:
     """The programs that carry the flow: the application's, else the protocol's."""
     app = workloads.app(section.app)
-    if app.stacks is not None and not (protocol.stack in app.stacks and protocol.reliable):
+    own = app.own_programs and protocol.external is not None and protocol.key not in protocols.PROTOCOLS
+    if app.stacks is not None and not own and not (protocol.stack in app.stacks and protocol.reliable):
         raise UserError(
             f"the application '{app.name}' cannot be carried by {protocol.key}; it needs a reliable protocol "
             f"of the stack {' or '.join(sorted(app.stacks))}."

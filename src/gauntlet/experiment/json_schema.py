@@ -16,6 +16,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from gauntlet.experiment import protocols, workloads
+from gauntlet.experiment.network_section import AXES as NETWORK_AXES
+from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.schema import (
     FLOW_KEYS,
     LINK_KEYS,
@@ -47,6 +49,7 @@ def experiment_schema() -> Schema:
     file = _of(ExperimentFile)
     sections: dict[str, Schema] = {
         "scenario": _of(ScenarioSection),
+        "network": _of(NetworkSection),
         "link": _of(LinkSection),
         "server": _server(),
         "workload": _flow(),
@@ -64,7 +67,7 @@ def experiment_schema() -> Schema:
         "title": "Experiment of Gauntlet",
         **{key: file[key] for key in ("type", "additionalProperties", "required")},
         "properties": {key: properties[key] for key in _keys(ExperimentFile)},
-        "allOf": [_one_kind_of_flow(), _known_protocols(), *_needed(needs)],
+        "allOf": [_one_kind_of_flow(), _one_kind_of_network(), _known_protocols(), *_needed(needs)],
     }
 
 
@@ -159,7 +162,9 @@ def _matrix(sections: Mapping[str, Schema]) -> Schema:
     scenario = {key: _axis(value) for key, value in sections["scenario"]["properties"].items()}
     value = _axis(sections["sysctl"]["additionalProperties"])
     bare = {**{key: _axis(flow[key]) for key in flow}, **{key: _axis(link[key]) for key in LINK_KEYS}}
+    network = sections["network"]["properties"]
     tables: dict[str, Schema] = {
+        "network": {"type": "object", "additionalProperties": {"type": ["array", "object"]}},
         "link": _table({key: _axis(link[key]) for key in LINK_KEYS}),
         "server": _table({key: _axis(value) for key, value in sections["server"]["properties"].items()}),
         "workload": _table({key: _axis(flow[key]) for key in flow}),
@@ -169,7 +174,7 @@ def _matrix(sections: Mapping[str, Schema]) -> Schema:
         f"{section}.{key}": axis
         for section in ("link", "server", "workload")
         for key, axis in tables[section]["properties"].items()
-    }
+    } | {f"network.{key}": _axis(network[key]) for key in NETWORK_AXES}
     return {
         "type": "object",
         "additionalProperties": False,
@@ -186,9 +191,13 @@ def _matrix(sections: Mapping[str, Schema]) -> Schema:
             },
             **bare,
             **tables,
+            "network": {"anyOf": [bare["network"], tables["network"]]},
             **dotted,
         },
-        "patternProperties": {r"^scenario\..+$": {"type": "array", "minItems": 1}, r"^sysctl\..+$": value},
+        "patternProperties": {
+            r"^(network|scenario)\..+$": {"type": "array", "minItems": 1},
+            r"^sysctl\..+$": value,
+        },
     }
 
 
@@ -203,8 +212,13 @@ def _table(properties: Schema) -> Schema:
 
 
 def _one_kind_of_flow() -> Schema:
-    """[workload] for one flow, or [[flow]] for several."""
-    return {"oneOf": [{"required": ["workload"]}, {"required": ["flow"]}]}
+    """[workload] for one flow, [[flow]] for several, or [load] for a test that has its own."""
+    return {"oneOf": [{"required": [section]} for section in ("workload", "flow", "load")]}
+
+
+def _one_kind_of_network() -> Schema:
+    """[scenario], or a [network] of one's own."""
+    return {"oneOf": [{"required": ["scenario"]}, {"required": ["network"]}]}
 
 
 def _known_protocols() -> Schema:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import queues
 from gauntlet.experiment.networks import NETWORKS
 from gauntlet.experiment.runspec import LinkConditions, RunSpec, ScenarioRef
 
@@ -94,6 +95,8 @@ def check(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> None:
             f"[link] bucket: {bucket_bytes:,} bytes are no bucket for packets of an Ethernet's MTU; "
             f"give from {SMALLEST_BUCKET_BYTES} B to {LARGEST_BUCKET_BYTES // 10**9} GB."
         )
+    for side in ("up", "down"):
+        _queued(ref, found, link, side)
     independent = link.loss > 0 or trace.column("loss_up").max() > 0 or trace.column("loss_down").max() > 0
     if link.burst_loss is not None and independent:
         raise UserError("[link] burst_loss: there is independent loss too; a link has one or the other.")
@@ -106,6 +109,13 @@ def round_trip_s(ref: ScenarioRef, found: "Scenario", link: LinkConditions) -> f
     if link.channel_delay_s is None:
         return own_s
     return own_s + sum(max(0.0, link.channel_delay_s - mean_s) for mean_s in access_delay_s(found, trace))
+
+
+def _queued(ref: ScenarioRef, found: "Scenario", link: LinkConditions, side: str) -> State | None:
+    """What queues at the bottleneck of a direction, as keys of the timeline; None: as the scenario says."""
+    if link.queue is None:
+        return None
+    return queues.planned(link.queue, max_rate_bps(ref, found, side), round_trip_s(ref, found, link))
 
 
 def access_delay_s(found: "Scenario", trace: "Trace") -> tuple[float, float]:
@@ -148,11 +158,16 @@ def ridden(spec: RunSpec) -> dict[str, pa.Table]:
         table = _with_column(_with_column(table, f"delay_{side}_s", delays), f"loss_{side}", losses)
     if spec.link.queue_limit_bytes is not None:
         table = _with_column(table, "queue_limit_bytes", [spec.link.queue_limit_bytes] * table.num_rows)
+    limit = (_queued(spec.scenario, found, spec.link, "up") or {}).get("queue_limit_bytes")
+    if limit is not None:
+        table = _with_column(table, "queue_limit_bytes", [limit] * table.num_rows)
     return {name: table}
 
 
 def timeline(spec: RunSpec) -> list[State]:
     """The timeline of a run's plan: everything at 0, later only what changes."""
+    if spec.link.own is not None:
+        return [dict(entry) for entry in spec.link.own["timeline"]]
     found = scenario(spec.scenario, spec.link_seed)
     trace = bearer(spec.scenario, found)
     stretch = _stretch(trace, spec.start_s, _window_s(spec, found))
@@ -164,12 +179,13 @@ def timeline(spec: RunSpec) -> list[State]:
     ):
         hops = (network.up, network.down)[number]
         own_s = 0.0 if hops.internet else internet_s
+        queued = _queued(spec.scenario, found, link, side)
         states: tuple[tuple[Sequence[str], Sequence[str], tuple[Any, ...], Callable[[State], State]], ...] = (
             (
                 hops.rate,
                 _RATE[side],
-                (link.queue_limit_bytes, link.bucket_bytes),
-                partial(_rate, link, side),
+                (link.queue_limit_bytes, link.bucket_bytes, json.dumps(queued)),
+                partial(_rate, link, side, queued),
             ),
             (hops.access, _CHANNEL[side], (own_s, *_of_access(link)), partial(_channel, link, side, own_s)),
             (
@@ -265,9 +281,10 @@ def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float
     return round(whole_s - up_s, DELAY_DIGITS), round(whole_s - down_s, DELAY_DIGITS)
 
 
-def _rate(link: LinkConditions, side: str, row: State) -> State:
-    queue_limit_bytes = link.queue_limit_bytes or row["queue_limit_bytes"]
-    state = {"rate_bps": round(row[f"rate_{side}_bps"]), "queue_limit_bytes": queue_limit_bytes}
+def _rate(link: LinkConditions, side: str, queued: State | None, row: State) -> State:
+    if queued is None:
+        queued = {"queue_limit_bytes": link.queue_limit_bytes or row["queue_limit_bytes"]}
+    state = {"rate_bps": round(row[f"rate_{side}_bps"]), **queued}
     return state if link.bucket_bytes is None else {**state, "burst_bytes": link.bucket_bytes}
 
 

@@ -113,11 +113,18 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
         raise UserError(
             "[workload] and [[flow]] both stand here; use [workload] for one flow, [[flow]] for several."
         )
-    if file.workload is None and not file.flow:
+    if file.load is not None and (file.workload is not None or file.flow):
+        raise UserError("[load] has flows of its own; leave [workload] and [[flow]] out, or [load].")
+    if file.workload is None and not file.flow and file.load is None:
         raise UserError('nothing is sent; add [workload] with an app, such as "cbr" or "bulk".')
     flows = [file.workload] if file.workload is not None else file.flow
+    if file.load is not None:
+        flows = file.load.flows()
+    if all(flow.get("background") is True for flow in flows):
+        raise UserError("every flow is in the background, so there is nothing to answer; judge one of them.")
     sections = {
-        "scenario": file.scenario,
+        "scenario": _line(file, found),
+        "network": file.network or {},
         "link": file.link,
         "server": file.server,
         "flow": flows,
@@ -130,9 +137,26 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
         for axis, value in chosen:
             raw = overlay(raw, axis, value)
         place = partial(_place, chosen=chosen, single_flow=file.workload is not None)
-        checked = check_condition({**raw, "flow": tuple(raw["flow"])}, place, known)
+        network = None if file.network is None else raw["network"]
+        checked = check_condition({**raw, "network": network, "flow": tuple(raw["flow"])}, place, known)
         points.append(Point(chosen, checked))
     return points
+
+
+def _line(file: ExperimentFile, found: list[Axis]) -> dict[str, Any]:
+    """[scenario]; with a network of one's own there is none, and its ways do not change."""
+    if file.network is None:
+        stray = next((axis for axis in found if axis.section == "network"), None)
+        if stray is not None:
+            raise UserError(f"[matrix] {stray.written}: there is no [network]; add it.")
+        if file.scenario is None:
+            raise UserError("the key 'scenario' is missing; add it, or [network].")
+        return file.scenario
+    if file.scenario is not None or any(axis.section == "scenario" for axis in found):
+        raise UserError(
+            "[scenario] and [network] both stand here; the links of a network have rates of their own."
+        )
+    return {"name": "constant"}
 
 
 def check_condition(
@@ -140,8 +164,8 @@ def check_condition(
     place: Callable[[Location], str] | None = None,
     known: Mapping[str, Protocol] = PROTOCOLS,
 ) -> Condition:
-    """Check raw sections (scenario, link, server, flow, sysctl); UserError names the key, in the words of
-    `place`.
+    """Check raw sections (scenario, network, link, server, flow, sysctl); UserError names the key, in the
+    words of `place`.
 
     `known` are the protocols that a flow can name.
     """

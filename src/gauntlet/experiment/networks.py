@@ -82,6 +82,8 @@ NETWORKS: Mapping[str, Network] = MappingProxyType(
 
 def endpoints(network_name: str, flow: FlowSpec, index: int) -> tuple[str, str]:
     """The nodes that flow number `index` goes from and to. Raises UserError for an unknown tunnel."""
+    if flow.sender is not None and flow.receiver is not None:
+        return flow.sender, flow.receiver
     network = NETWORKS[network_name]
     if flow.tunnel not in network.trackside_hosts:
         raise UserError(

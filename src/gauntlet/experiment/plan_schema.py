@@ -18,8 +18,8 @@ Count = Annotated[int, Field(gt=0)]
 NodeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
 LinkName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+>[A-Za-z0-9._-]+$")]
 
-RATE_KEYS = frozenset({"rate_bps", "burst_bytes", "queue_limit_bytes"})
-"""Keys of a timeline entry that tbf realises; all others need netem."""
+RATE_KEYS = frozenset({"rate_bps", "burst_bytes", "queue_limit_bytes", "queue"})
+"""Keys of a timeline entry that tbf and what queues under it realise; all others need netem."""
 
 
 class PlanNode(Strict):
@@ -103,6 +103,89 @@ class PlanGilbertElliott(Strict):
     loss_good: Probability
 
 
+class PlanFifo(Strict):
+    """First in, first out, so many packets."""
+
+    kind: Literal["pfifo"]
+    limit_packets: Count
+
+
+class _PlanDelays(Strict):
+    limit_packets: Count
+    target_s: Positive
+    ecn: bool
+
+
+class PlanCodel(_PlanDelays):
+    """CoDel (RFC 8289)."""
+
+    kind: Literal["codel"]
+    interval_s: Positive
+    ce_threshold_s: Positive | None = None
+
+
+class PlanFqCodel(_PlanDelays):
+    """FQ-CoDel (RFC 8290)."""
+
+    kind: Literal["fq_codel"]
+    interval_s: Positive
+    ce_threshold_s: Positive | None = None
+    flows: Count
+    quantum_bytes: Count
+
+
+class PlanPie(_PlanDelays):
+    """PIE (RFC 8033)."""
+
+    kind: Literal["pie"]
+    tupdate_s: Positive
+
+
+class PlanFqPie(_PlanDelays):
+    """PIE for each flow."""
+
+    kind: Literal["fq_pie"]
+    tupdate_s: Positive
+    flows: Count
+    quantum_bytes: Count
+
+
+class PlanRed(Strict):
+    """Random early detection."""
+
+    kind: Literal["red"]
+    limit_bytes: Count
+    min_bytes: Count
+    max_bytes: Count
+    probability: Probability
+    burst_packets: Count
+    ecn: bool
+
+
+class PlanSfq(Strict):
+    """Stochastic fairness queueing."""
+
+    kind: Literal["sfq"]
+    limit_packets: Count
+    quantum_bytes: Count
+
+
+class PlanCake(Strict):
+    """CAKE without its shaper."""
+
+    kind: Literal["cake"]
+    rtt_s: Positive
+    target_s: Positive
+    diffserv: Literal["besteffort", "diffserv3", "diffserv4", "diffserv8"]
+    memory_bytes: Count | None = None
+
+
+PlanQueue = Annotated[
+    PlanFifo | PlanCodel | PlanFqCodel | PlanPie | PlanFqPie | PlanRed | PlanSfq | PlanCake,
+    Field(discriminator="kind"),
+]
+
+
 class PlanChange(Strict):
     """One timeline entry."""
 
@@ -111,6 +194,7 @@ class PlanChange(Strict):
     rate_bps: Positive | None = None
     burst_bytes: Count = 1580
     queue_limit_bytes: Count = 512_000
+    queue: PlanQueue | None = None
     delay_s: NotNegative = 0.0
     jitter_s: NotNegative = 0.0
     reorder: bool = False

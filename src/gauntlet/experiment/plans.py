@@ -18,7 +18,7 @@ def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
     return {
         "seed": spec.seed,
         "limit_s": spec.limit_s,
-        "network": {"preset": spec.link.network},
+        "network": {"preset": spec.link.network} if spec.link.own is None else spec.link.own["network"],
         "sysctls": dict(spec.sysctls),
         "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
         "record": dict(spec.record),

@@ -59,6 +59,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "nodelay": "nodelay",
         "streams": "streams",
         "homes": "homes",
+        "dscp": "dscp",
         "fast_open": "fast_open",
         "congestion": "congestion",
         "encapsulation": "encapsulation",
@@ -172,7 +173,7 @@ def _deep_space(library: str, label: str) -> Protocol:
 
 
 def _tls(key: str, label: str, **params: str) -> Protocol:
-    options = _options("tls") - ({"initial_window"} if params.get("transport") == "sctp" else set())
+    options = _options("tls") - ({"initial_window", "dscp"} if params.get("transport") == "sctp" else set())
     return Protocol(f"tls-{key}", f"TLS {label}", "tls", MappingProxyType(params), options)
 
 
@@ -231,6 +232,7 @@ _ALL = (
     _tcp("bic", "BIC"),
     _tcp("hybla", "Hybla"),
     _tcp("veno", "Veno"),
+    _tcp("dctcp", "DCTCP"),
     _quic("quinn", "CUBIC"),
     _quic("quinn", "NewReno"),
     _quic("quinn", "BBR"),
@@ -288,6 +290,8 @@ _ALL = (
     _restp("web", "web", profile="web_opt"),
     _restp("satellite", "satellite", profile="satellite_outage"),
     _restp("multipath", "multipath", profile="multipath"),
+    # One path at a time; LIA couples paths that send together, so each has a CUBIC of its own.
+    _restp("standby", "hot standby", profile="multipath", paths="hot-standby", congestion="cubic"),
     _restp("voice", "voice", profile="voice", reliable=False),
     _restp("datagram", "datagram", profile="datagram", reliable=False),
     _restp("file-dynamic", "file, dynamic cause", profile="file_arq", loss_cause="dynamic"),

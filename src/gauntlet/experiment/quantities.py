@@ -56,6 +56,8 @@ Size = Annotated[
     int, BeforeValidator(_reading(_positive(units.size_bytes, "size"))), _written("size", "512kB")
 ]
 """Bytes, above 0."""
+Length = Annotated[float, BeforeValidator(_reading(units.length_km)), _written("length", "50km")]
+"""Kilometres, 0 or more."""
 _SHARE_OR_NUMBER = [
     {"type": "string", "pattern": units.PATTERNS["share"]},
     {"type": "number", "minimum": 0, "exclusiveMaximum": 1},

@@ -74,6 +74,14 @@ class FlowSpec:
     """`stack_params` of programs that carry the flow (external.py); None: the protocol's own stack does."""
     name: str | None = None
     """What reports call it; None: its application and direction."""
+    judge: Mapping[str, Any] | None = None
+    """What the report holds it against (judge.py), in base units; None: nothing."""
+    background: bool | None = None
+    """Whether nothing is answered about it; None: no."""
+    sender: str | None = None
+    """In a network of one's own: the node from which it goes; None: as direction and tunnel say."""
+    receiver: str | None = None
+    """And the one to which it goes."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,8 @@ class LinkConditions:
     duplicate: float = 0.0
     corrupt: float = 0.0
     queue_limit_bytes: int | None = None
+    queue: Mapping[str, Any] | None = None
+    """What queues at the bottleneck, as `QueueSection.settled` has it; None: a queue of bytes."""
     bucket_bytes: int | None = None
     """Of the bottleneck's shaper; None: the plan's own."""
     offload: str = "off"
@@ -102,11 +112,14 @@ class LinkConditions:
     second_delay_s: float | None = None
     second_loss: float | None = None
     """Of the second line of a network that has one; None: as on the first."""
+    own: Mapping[str, Any] | None = None
+    """A network of one's own: what a plan has of it, and its links (`OwnNetwork.to_json`); None: `network` is
+    a preset."""
 
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"bucket_bytes": None, "offload": "off", "threat": "none"}
+    usual = {"queue": None, "own": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 
@@ -143,9 +156,18 @@ class RunSpec:
         data = dataclasses.asdict(self)
         # Most runs have none of these, and are written as they were before there were any.
         data["link"] = without_later_keys(data["link"])
+        of_sessions = ("warm_up_s", "reopen_after_s", "reopen_most", "session")
         later = (
-            "kind", "bound_s", "freshness", "warm_up_s", "reopen_after_s", "reopen_most", "session", "threat",
-        )  # fmt: skip
+            "kind",
+            "bound_s",
+            "freshness",
+            *of_sessions,
+            "threat",
+            "judge",
+            "background",
+            "sender",
+            "receiver",
+        )
         data["flows"] = [
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]

@@ -20,7 +20,11 @@ from pydantic import (
 from gauntlet.errors import UserError
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
+from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.in_path import InPathSection
+from gauntlet.experiment.judge import Judge
+from gauntlet.experiment.latency_load import LoadSection
+from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
@@ -32,6 +36,8 @@ from gauntlet.experiment.quantities import (
     SpreadTime,
     Time,
 )
+from gauntlet.experiment.queues import LIMIT_PATTERN, QueueSection
+from gauntlet.experiment.queues import read as read_queue
 from gauntlet.experiment.server import ServerSection
 from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
@@ -76,6 +82,21 @@ def _known_app(name: str) -> str:
         raise ValueError(str(error)) from None
 
 
+DSCPS = {
+    "be": 0, "le": 1, "ef": 46, "va": 44,
+    **{f"cs{n}": 8 * n for n in range(8)},
+    **{f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(1, 4)},
+}  # fmt: skip
+"""Classes of service by the names of RFC 2474, 2597, 3246, 5865 and 8622."""
+
+
+def _dscp(value: object) -> int:
+    number = DSCPS.get(value) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 64:
+        raise ValueError(f"{value!r} is no DSCP; write 0 to 63 or one of {', '.join(DSCPS)}.")
+    return number
+
+
 def _off_or_interval(value: object) -> object:
     return None if value is False else value
 
@@ -99,6 +120,10 @@ class ExperimentSection(Strict):
     title: str = ""
     question: str = ""
     """What the report is to answer, in the user's words."""
+    answer_by: str = ""
+    """The KPI by which flows without a `judge` of their own are judged; empty: that of their application."""
+    matters: Share = 0.0
+    """Two protocols that differ by less, as a share of the better mean, are called equal."""
     seed: int = Field(default=1, ge=0, lt=2**53)
     repetitions: int = Field(default=10, ge=1, le=MAX_REPETITIONS)
     limit: Duration | None = None
@@ -126,15 +151,17 @@ class ScenarioSection(Strict):
         return dict(self.model_extra or {})
 
 
-class GilbertElliott(Strict):
-    """Loss in bursts: two states, with transition and loss probabilities."""
-
-    p: Share
-    """From good to bad, per packet."""
-    r: Share
-    """From bad to good, per packet."""
-    loss_bad: Share = 1.0
-    loss_good: Share = 0.0
+Queue = Annotated[
+    int | QueueSection,
+    BeforeValidator(read_queue),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "pattern": LIMIT_PATTERN}, QueueSection.model_json_schema()],
+            "examples": ["512kB", "1 BDP", {"kind": "fq_codel"}],
+        }
+    ),
+]
+"""Bytes that may wait, or a queue of another kind."""
 
 
 class LinkSection(Strict):
@@ -151,8 +178,8 @@ class LinkSection(Strict):
     reorder: bool = False
     duplicate: Share = 0.0
     corrupt: Share = 0.0
-    queue: Size | None = None
-    """Bytes of buffer in front of the bottleneck; None: as the scenario says."""
+    queue: Queue | None = None
+    """What queues in front of the bottleneck, and how much; None: as the scenario says."""
     bucket: Size | None = None
     """Bytes of the bottleneck's token bucket; None: those of D3.4's script."""
     offload: Literal["off", "on"] = "off"
@@ -180,6 +207,10 @@ class FlowSection(Strict):
 
     name: Name | None = None
     """What reports call it; None: its application and direction."""
+    judge: Judge | None = None
+    """What is asked of it, which the report answers first."""
+    background: bool | None = None
+    """Whether it is there for the others' sake and nothing is answered about it; None: no."""
     app: Annotated[str, AfterValidator(_known_app)]
     rate: RateOrMax | None = None
     duration: Duration | None = None
@@ -217,6 +248,10 @@ class FlowSection(Strict):
     packet: Size = DEFAULT_PACKET_BYTES
     protocol: Annotated[str, AfterValidator(_known_protocol)] | None = None
     """Fixed protocol of this flow; None: as [matrix] protocols says."""
+    from_: str | None = Field(default=None, alias="from")
+    """In a network of one's own: the node that sends."""
+    to: str | None = None
+    """In a network of one's own: the node that receives."""
     direction: Literal["up", "down"] | None = None
     """up: train to trackside; None: as the application usually goes."""
     tunnel: Literal["b", "c"] = "b"
@@ -227,6 +262,8 @@ class FlowSection(Strict):
     nodelay: bool | None = None
     streams: int | None = Field(default=None, ge=1, le=65535)
     homes: int | None = Field(default=None, ge=1, le=8)
+    dscp: Annotated[int, BeforeValidator(_dscp), WithJsonSchema({"enum": [*DSCPS, *range(64)]})] | None = None
+    """What both ends write into their packets (RFC 2474): a number, or its name; None: 0."""
     fast_open: bool | None = None
     """Whether TCP sends the first data with its SYN; None: no."""
     congestion: Literal["none", "newreno", "bic", "cubic", "bbr", "lia"] | None = None
@@ -303,6 +340,18 @@ class FlowSection(Strict):
             raise ValueError(
                 f"a {self.kind} goes {workloads.DIRECTIONS[self.kind]}; leave the key 'direction' out."
             )
+        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
+            raise ValueError(
+                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
+            )
+        if self.background and self.judge is not None:
+            raise ValueError("a flow in the background is not judged; leave 'judge' or 'background' out.")
+        if self.connections is not None and self.http != "1.1":
+            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
+        return self
+
+    @model_validator(mode="after")
+    def _sessions(self) -> "FlowSection":
         if self.early_data and not self.resumption:
             raise ValueError(
                 "early_data needs resumption = true: only a session that is resumed can send early."
@@ -316,12 +365,6 @@ class FlowSection(Strict):
             raise ValueError("the session before would begin before the run; give warm_up at most as start.")
         if self.reopen_most is not None and self.reopen_after is None:
             raise ValueError("reopen_most needs reopen_after, how long the sender waits; give both or none.")
-        if self.app == "web" and self.page not in (None, *workloads.WEB_PAGES):
-            raise ValueError(
-                f"the application 'web' has no page '{self.page}'; choose {' or '.join(workloads.WEB_PAGES)}."
-            )
-        if self.connections is not None and self.http != "1.1":
-            raise ValueError("the key 'connections' belongs to http = \"1.1\"; leave it out.")
         return self
 
 
@@ -347,11 +390,15 @@ class ExperimentFile(Strict):
     """The whole file before the matrix is multiplied out."""
 
     experiment: ExperimentSection
-    scenario: dict[str, Any]
+    scenario: dict[str, Any] | None = None
+    network: dict[str, Any] | None = None
+    """A network of one's own, in place of a scenario."""
     link: dict[str, Any] = Field(default_factory=dict)
     server: dict[str, Any] = Field(default_factory=dict)
     matrix: dict[str, Any] = Field(default_factory=dict)
     workload: dict[str, Any] | None = None
+    load: LoadSection | None = None
+    """A test of latency under load, in place of flows."""
     flow: list[dict[str, Any]] = Field(default_factory=list)
     in_path: list[InPathSection] = Field(default_factory=list)
     """Nodes that stand in a link and do with packets what their rules say."""
@@ -369,6 +416,7 @@ class Condition(Strict):
     """One point of the matrix: everything that one run needs but protocol and repetition."""
 
     scenario: ScenarioSection
+    network: NetworkSection | None = None
     link: LinkSection
     server: ServerSection = ServerSection()
     flow: tuple[FlowSection, ...]
@@ -381,4 +429,8 @@ LINK_KEYS = tuple(LinkSection.model_fields)
 """Keys that [matrix] takes bare, besides those of a flow."""
 SERVER_KEYS = tuple(ServerSection.model_fields)
 """Keys that [matrix] takes behind `server.`."""
-FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key != "name")
+OF_REPORTS = ("name", "judge", "background")
+"""Keys of a flow that say how its numbers are told; no axis varies them, and no run depends on them."""
+OF_PLACES = ("from_", "to")
+"""Keys of a flow that say between which nodes it goes; no axis varies them."""
+FLOW_KEYS = tuple(key for key in FlowSection.model_fields if key not in (*OF_REPORTS, *OF_PLACES))

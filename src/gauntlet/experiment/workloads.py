@@ -37,6 +37,8 @@ class App:
     """Virtual seconds from its start after which it has surely failed over a short link."""
     stacks: frozenset[str] | None = None
     """Stacks of the guest that can carry it; None: any, as far as the guest knows."""
+    own_programs: bool = False
+    """Whether programs of the user's own can carry it besides."""
     external: ExternalStack | None = None
     """Programs that are this application; None: the guest plays it, or the protocol's programs do."""
     receiver_opens: bool = False
@@ -191,6 +193,7 @@ _ALL = (
         _page_params,
         _page_longest_s,
         stacks=pages.STACKS,
+        own_programs=True,
         receiver_opens=True,
         direction="down",
     ),

@@ -12,6 +12,7 @@ from gauntlet.metrics.kpi import Kpi
 
 MARKS = {
     "best": ("★", "best"),
+    "equal": ("=", "differs from the best by less than matters"),
     "level": ("≈", "not distinguishable from the best"),
     "ahead": (
         "▲",

@@ -2,8 +2,11 @@
 
 import colorsys
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from gauntlet.experiment.protocols import PROTOCOLS
 from gauntlet.figures.palette import PALETTE
@@ -85,8 +88,26 @@ def _looks(wanted: set[str]) -> list[Style]:
     return found
 
 
+_own: ContextVar[Mapping[str, str]] = ContextVar("own stacks", default=MappingProxyType({}))
+
+
+@contextmanager
+def called(labels: Mapping[str, str]) -> Iterator[None]:
+    """Call stacks of an experiment's own by its labels (key -> label) in all that is said meanwhile; outside
+    of it they read as their keys.
+    """
+    token = _own.set(labels)
+    try:
+        yield
+    finally:
+        _own.reset(token)
+
+
 def _words(key: str) -> str:
-    return " ".join(PROTOCOLS[word].label if word in PROTOCOLS else word for word in key.split())
+    own = _own.get()
+    return " ".join(
+        PROTOCOLS[word].label if word in PROTOCOLS else own.get(word, word) for word in key.split()
+    )
 
 
 def lightened(colour: str) -> str:

@@ -63,12 +63,16 @@ class Standing:
     """Whether it beats the best beyond chance, repetition by repetition: it is not the best itself, since
     fewer of its flows did what they were to do, or its mean is the lesser one.
     """
+    equal: bool = False
+    """Whether it differs from the best by less than matters, with the whole interval of the difference."""
 
     @property
     def word(self) -> str:
-        """In a word: best, worse, ahead, level; empty when nothing was compared."""
+        """In a word: best, equal, worse, ahead, level; empty when nothing was compared."""
         if self.best:
             return "best"
+        if self.equal:
+            return "equal"
         if self.distinguishable is None:
             return ""
         return "worse" if self.distinguishable else "ahead" if self.ahead else "level"
@@ -80,6 +84,7 @@ def against_best(
     *,
     completed: Mapping[str, float] | None = None,
     deterministic: Collection[str] = (),
+    matters: float = 0.0,
     alpha: float = ALPHA,
 ) -> dict[str, Standing]:
     """Compare protocols (name -> repetition -> observation) with each other.
@@ -88,14 +93,16 @@ def against_best(
     the same without), of several the one of which most repetitions have a number at all, of several the one
     of the best mean. Where no flow of any did what it was to do, none is best or worse. `deterministic` are
     those of which every repetition is the same one; between two of them no chance is at work, so any
-    difference counts. Protocols without observations are left out.
+    difference counts. One whose difference from the best is below `matters`, a share of the best mean, with
+    the whole of its interval, and of which as many flows did what they were to do, equals it, whatever is
+    beyond chance. Protocols without observations are left out.
     """
     given = {name: of for name, of in values.items() if of}
     if not given:
         return {}
     plain = scores(given, higher_is_better)
     means = {name: float(np.mean(list(of.values()))) for name, of in plain.items()}
-    numbers = _comparable(given, plain)
+    numbers = comparable(given, plain)
 
     def rank(name: str) -> tuple[float, float, float]:
         states = [it.state for it in given[name].values()]
@@ -126,21 +133,28 @@ def against_best(
         if name in deterministic and best in deterministic:
             lead = sign * (means[name] - means[best])
             worse, ahead, testable = lead < 0, lead > 0, True
-        told: bool | None = worse if testable and not failed else None
+        difference = None if name == best else _difference(given[name], given[best])
+        equal = False
+        as_many = completed is None or completed.get(name, 1.0) == completed.get(best, 1.0)
+        if difference is not None and as_many and not failed:
+            alike = name in deterministic and best in deterministic
+            equal = _below(matters, given[name], given[best], difference, alike=alike)
+        told: bool | None = False if equal else worse if testable and not failed else None
         return Standing(
             name=name,
             best=name == best and not failed,
             distinguishable=told if failed or name != best else False,
             p_value=p_value if enough and name != best else None,
-            difference=None if name == best else _difference(given[name], given[best]),
+            difference=difference,
             repetitions=len(shared),
-            ahead=ahead and told is False,
+            ahead=ahead and told is False and not equal,
+            equal=equal,
         )
 
     return {name: standing(name) for name in given}
 
 
-def _comparable(
+def comparable(
     given: Mapping[str, Mapping[int, Observation]], numbers: Mapping[str, Mapping[int, float]]
 ) -> Mapping[str, Mapping[int, float]]:
     """Logarithms where every number was measured and is above zero: what a stretch does to all multiplies
@@ -171,6 +185,28 @@ def _difference(
     if not shared or any(State.NEVER in (this[key].state, best[key].state) for key in shared):
         return None
     return mean([this[key].value - best[key].value for key in shared])
+
+
+def _below(
+    matters: float,
+    this: Mapping[int, Observation],
+    best: Mapping[int, Observation],
+    difference: Mean,
+    *,
+    alike: bool,
+) -> bool:
+    """Whether two differ by less than this share of the best mean, with the whole interval; `alike`: nothing
+    was drawn, so the number itself counts. Never where some number is but a limit, and of a single
+    repetition.
+    """
+    if any(it.state != State.MEASURED for of in (this, best) for it in of.values()):
+        return False
+    most = matters * abs(sum(it.value for it in best.values()) / len(best))
+    if alike:
+        return abs(difference.value) < most
+    if difference.low is None or difference.high is None:
+        return False
+    return -most < difference.low and difference.high < most
 
 
 def _p_values(

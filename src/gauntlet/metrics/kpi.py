@@ -31,6 +31,8 @@ class Kpi:
     """Whether it is an average over what arrived. Of a flow that failed it is one over what went well; such a
     flow counts as one that took longer than it was given, or with the worst that there is.
     """
+    of_tail: bool = False
+    """Whether it is of the slowest messages, which pages show side by side and not each for itself."""
     of_nothing: float | None = None
     """The number of a flow that was never established, where that is one: throughput 0, all messages lost."""
     of_flow: Callable[[FlowData], float | None] | None = None

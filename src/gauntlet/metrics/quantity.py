@@ -42,6 +42,21 @@ DISTRIBUTIONS: dict[str, tuple[str, str, Kpi]] = {
 """Quantities of which quantiles are kept, so that any can be asked for: (table, column, how it is shown)."""
 
 
+_ROUNDING = 1e-9
+"""99 of 100 messages are 99 %, whatever 1 - 0.01 is to a computer."""
+
+MESSAGES = {
+    "delay_s": "delay_s",
+    "delay_p95_s": "delay_s",
+    "delay_median_s": "delay_s",
+    "message_delay_s": "each_message_delay_s",
+    "message_delay_with_setup_s": "each_message_delay_with_setup_s",
+    "each_message_delay_s": "each_message_delay_s",
+    "each_message_delay_with_setup_s": "each_message_delay_with_setup_s",
+}
+"""What judges messages -> the distribution of their delays, of which the tail is told."""
+
+
 @dataclass(frozen=True)
 class Quantity:
     """What is read of a flow: a KPI, a quantile of a distribution, or a share of either."""
@@ -115,6 +130,15 @@ def of_distribution(quantity: Quantity, levels: Floats, values: Floats) -> float
     below = np.interp(low, *_rising(values, levels, first=True), left=0.0, right=1.0)
     up_to = np.interp(high, *_rising(values, levels, first=False), left=0.0, right=1.0)
     return float(max(up_to - below, 0.0))
+
+
+def of_due(level: float, levels: Floats, values: Floats, *, arrived: float) -> float:
+    """A quantile of the delays of all messages that were due, where a share `arrived` of them came: what did
+    not come is later than all that did. Infinity where the quantile is one of those.
+    """
+    if arrived <= 0 or level > arrived + _ROUNDING:
+        return math.inf
+    return float(np.interp(level / arrived, levels, values))
 
 
 def _rising(values: Floats, levels: Floats, *, first: bool) -> tuple[Floats, Floats]:

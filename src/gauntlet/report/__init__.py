@@ -33,17 +33,20 @@ def build(
     `png_dir` every figure is written there too. Raises UserError when the folder holds no results or classes
     are wrong, RunError when results are damaged or nothing was run yet.
     """
+    from gauntlet.figures.style import called
     from gauntlet.report import export, page, use
     from gauntlet.report.contents import figures
     from gauntlet.results.files import failures_named, write_whole
 
     evaluation = load(results_folder)
-    told = use.advice(evaluation, classes)
-    made = figures(evaluation)
     place = out or results_folder / PAGE
+    with called(evaluation.labels):
+        told = use.advice(evaluation, classes)
+        made = figures(evaluation)
+        text = page.html(evaluation, made, told)
     with failures_named(f"write the report {place}"):
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place, page.html(evaluation, made, told).encode())
+        write_whole(place, text.encode())
         export.write(made.all(), svg_dir, png_dir)
     return place
 
@@ -52,11 +55,20 @@ def summary(results_folder: Path, classes: Path | None = None) -> dict[str, Any]
     """The answer as plain data for scripts (JSON): what to use, sentences, cells of every KPI, trust, paths.
     `classes` as of `build`.
     """
+    from gauntlet.figures.style import called
     from gauntlet.report import use
     from gauntlet.report.plain import as_data
 
     evaluation = load(results_folder)
-    return as_data(evaluation, use.advice(evaluation, classes))
+    with called(evaluation.labels):
+        return as_data(evaluation, use.advice(evaluation, classes))
+
+
+def nothing_came(results_folder: Path) -> str:
+    """Why no run of a results folder gave a number, in one sentence; empty where one did."""
+    from gauntlet.metrics import flow_rows
+
+    return flow_rows.nothing_came(current(results_folder).table("flows"))
 
 
 def load(results_folder: Path) -> "Evaluation":

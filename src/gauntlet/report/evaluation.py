@@ -5,7 +5,7 @@ stand against each other in each cell.
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from operator import itemgetter
@@ -14,8 +14,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from gauntlet import units
+from gauntlet.errors import UserError
 from gauntlet.experiment.threats import APP
-from gauntlet.figures.style import OF_SUBJECT, Style, styles
+from gauntlet.figures.style import OF_SUBJECT, Style, called, styles
+from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.compare import Standing, against_best
 from gauntlet.metrics.flow import UNSUPPORTED
 from gauntlet.metrics.flow_rows import JUDGED_BY, TRANSFERS, completed
@@ -32,6 +35,7 @@ from gauntlet.metrics.observation import (
 from gauntlet.metrics.registry import registry
 from gauntlet.report.channel import Channel, channel_of
 from gauntlet.report.factors import NOT_CONDITIONS, Condition, Factor, factors_of
+from gauntlet.report.samples import Samples
 from gauntlet.report.subjects import is_greedy, slug, subjects_of
 from gauntlet.results.reader import Results
 
@@ -153,17 +157,17 @@ class Cell:
         return Observation((low.value + high.value) / 2) if both else high
 
 
-Asked = ParamSpec("Asked")
+Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
 def _kept(
-    method: Callable[Concatenate["Evaluation", Asked], Found],
-) -> Callable[Concatenate["Evaluation", Asked], Found]:
+    method: Callable[Concatenate["Evaluation", Given], Found],
+) -> Callable[Concatenate["Evaluation", Given], Found]:
     """A method that finds each of its answers once: tables, figures and sentences ask for them again."""
     name = f"_{method.__name__}_found"
 
-    def once(self: "Evaluation", /, *args: Asked.args, **kwargs: Asked.kwargs) -> Found:
+    def once(self: "Evaluation", /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
         found = self.__dict__.setdefault(name, {})
         place = (args, *kwargs.items())
         if place not in found:
@@ -188,6 +192,8 @@ class Evaluation:
     """Whose flows the rows are; empty for all, and where all flows have the same work."""
     of_all: tuple[Style, ...] = ()
     """The styles of the whole evaluation, of which this is a part."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the experiment calls its protocols, by their keys."""
 
     @classmethod
     def load(cls, results: Results) -> "Evaluation":
@@ -195,7 +201,10 @@ class Evaluation:
         specs = _specs(results)
         factors, constants = factors_of(list(specs.values()))
         rows = _rows(results, specs, factors)
-        return cls(results, factors, constants, styles({row.protocol for row in rows}), rows)
+        labels = _labels(specs.values())
+        with called(labels):
+            looks = styles({row.protocol for row in rows})
+        return cls(results, factors, constants, looks, rows, labels=labels)
 
     def named(self, name: str) -> str:
         """A name in the page (of a table, a figure) that no other part of the evaluation has."""
@@ -203,7 +212,8 @@ class Evaluation:
 
     def titled(self, title: str) -> str:
         """A title that says whose it is."""
-        return f"{self.subject}: {title}" if self.subject else title
+        aside = " (background)" * self.background
+        return f"{self.subject}{aside}: {title}" if self.subject else title
 
     @property
     def whole(self) -> Sequence[Style]:
@@ -218,7 +228,9 @@ class Evaluation:
             rows = [row for row in self.rows if row.subject == subject]
             mine = {row.protocol for row in rows}
             looks = [style for style in self.styles if style.key in mine]
-            found.append(replace(self, rows=rows, styles=looks, subject=subject, of_all=tuple(self.styles)))
+            part = replace(self, rows=rows, styles=looks, subject=subject, of_all=tuple(self.styles))
+            part.__dict__["samples"] = self.samples
+            found.append(part)
         return found
 
     @property
@@ -230,10 +242,42 @@ class Evaluation:
     @property
     def question(self) -> str:
         """What the experiment asks, as its file puts it; empty when it does not."""
+        return str(self._about.get("question", ""))
+
+    @property
+    def matters(self) -> float:
+        """The share of the best mean below which a difference does not matter to who asks."""
         try:
-            return str(tomllib.loads(self.results.experiment).get("experiment", {}).get("question", ""))
+            return units.fraction(self._about.get("matters", 0.0))
+        except UserError:
+            return 0.0
+
+    @cached_property
+    def _about(self) -> Mapping[str, Any]:
+        """[experiment] of the file; empty where that cannot be read."""
+        try:
+            about = tomllib.loads(self.results.experiment).get("experiment", {})
         except tomllib.TOMLDecodeError:
-            return ""
+            return {}
+        return about if isinstance(about, dict) else {}
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The quantiles that results keep; of the whole evaluation, not of each part again."""
+        return Samples(self.results, frozenset(row.run for row in self.rows if row.trusted))
+
+    @cached_property
+    def asked(self) -> Asked | None:
+        """What is asked of its flows, where they are of one subject; None where nothing is. Raises UserError
+        when no flow can answer it.
+        """
+        judge = next((row.asked["judge"] for row in self.rows if row.asked.get("judge")), None)
+        return None if judge is None else Asked.of(judge)
+
+    @cached_property
+    def background(self) -> bool:
+        """Whether its flows are there for others' sake: nothing is answered about them."""
+        return bool(self.rows) and all(row.asked.get("background") for row in self.rows)
 
     @cached_property
     def kernel(self) -> str:
@@ -289,15 +333,19 @@ class Evaluation:
 
     @property
     def main_kpi(self) -> Kpi | None:
-        """What the flows are judged by: the download time of transfers, the delay of single messages and of
-        a steady rate below the line's, how a call sounds, else capacity used or throughput.
+        """What the flows are judged by: what is asked of them (`judge`, else `answer_by` of the experiment),
+        else the download time of transfers, the delay of single messages and of a steady rate below the
+        line's, how a call sounds, else capacity used or throughput. What is judged by a time is never judged
+        by the line unless that is asked: of a short transfer it says nothing.
         """
+        first = str(self._about.get("answer_by", "")) if self.asked is None else self.asked.column
         named = {JUDGED_BY.get(app, "") for app in self.apps}
+        of_line = () if named and all(name.endswith("_s") for name in named) else MADE_OF_THE_LINE
         reliable = {style.key for style in self.styles if style.reliable}
         paced = not any(row.greedy for row in self.rows if row.protocol in reliable)
         if self.apps == {"cbr"} and reliable and paced:
             named = {"delay_p95_s"}
-        wanted = [*(named if len(named) == 1 else ()), *MADE_OF_THE_LINE, "download_time_s"]
+        wanted = [first, *(named if len(named) == 1 else ()), *of_line, "download_time_s"]
         present = {kpi.name: kpi for kpi in self.kpis}
         return next((present[name] for name in wanted if name in present), None)
 
@@ -306,9 +354,10 @@ class Evaluation:
         """The protocols that are compared with each other: those that repeat what is lost, if there are any.
 
         A transport that does not has an easier task, so it is shown beside the others but not ranked with
-        them. None of safety is: what is carried, and how fast, does not say who noticed a threat.
+        them. None of safety is: what is carried, and how fast, does not say who noticed a threat; nor are
+        flows in the background, about which nothing is answered.
         """
-        if self.of_safety:
+        if self.of_safety or self.background:
             return []
         reliable = [style.key for style in self.styles if style.reliable]
         return reliable or [style.key for style in self.styles]
@@ -402,6 +451,7 @@ class Evaluation:
             kpi.higher_is_better,
             completed={name: count / of if of else 0.0 for name, (count, of) in done.items()},
             deterministic=repeated,
+            matters=self.matters,
         )
         limit = self.limit(kpi, condition)
         cells = {}
@@ -451,10 +501,22 @@ def _specs(results: Results) -> dict[str, dict[str, Any]]:
         found[run.id] = {
             "factors": {name: once(value) for name, value in spec.get("factors", {}).items()},
             "labels": once(labels),
+            "called": once(spec.get("labels", {}).get("protocol", "")),
             "flows": once(spec.get("flows", [])),
             "start_s": once(spec.get("start_s")),
             "channel": channels.setdefault(channel := channel_of(spec), channel),
         }
+    return found
+
+
+def _labels(specs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What an experiment calls its protocols, by their keys: a run of `a+b` has both labels, `A + B`."""
+    found: dict[str, str] = {}
+    for spec in specs:
+        keys = str(spec["factors"].get("protocol", "")).split("+")
+        labels = spec["called"].split(" + ") if len(keys) > 1 else [spec["called"]]
+        if len(keys) == len(labels):
+            found.update((key, label) for key, label in zip(keys, labels, strict=True) if label)
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gauntlet import units
+from gauntlet.errors import UserError
 
 NOT_CONDITIONS = ("protocol", "repetition")
 
@@ -14,6 +15,9 @@ _SHARES = ("loss", "loss_up", "loss_down", "duplicate", "corrupt")
 
 _SYSCTL = "sysctl"
 """The table of an experiment file whose keys are settings of the kernel."""
+
+_NETWORK = "network"
+"""The table of a network of one's own, whose keys may be those of a link: west-mid.queue."""
 
 _SPANS = re.compile(r"\b(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(ms|s|min|h)\b")
 """From when to when, as an outage is written: 0.5-3.5s."""
@@ -27,6 +31,11 @@ _UNITS: tuple[tuple[str, str], ...] = (
     ("_km", "km"),
     ("_segments", "segments"),
 )
+
+_ENDS = {"none": 0, "off": 0, "max": 2}
+"""Words beside quantities: what comes before all of them, and what behind."""
+
+_SIZES = (units.time_s, units.size_bytes, units.rate_bps, units.fraction, units.frequency_hz)
 
 Condition = tuple[Any, ...]
 """One value of each factor, in the order of the factors."""
@@ -87,8 +96,7 @@ def factor_of(name: str, labels: dict[Any, str]) -> Factor:
     labels = {value: readable(name, value, label) for value, label in labels.items()}
     values = tuple(labels)
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    if numeric:
-        values = tuple(sorted(values))
+    values = tuple(sorted(values)) if numeric else _by_size(values, labels)
     suffix, unit = next(((end, unit) for end, unit in _UNITS if name.endswith(end)), ("", ""))
     words = _called(name.removesuffix(suffix))
     scale = 1.0
@@ -105,13 +113,29 @@ def factor_of(name: str, labels: dict[Any, str]) -> Factor:
     return Factor(name, words, unit if numeric else "", values, labels, scale)
 
 
+def _by_size(values: tuple[Any, ...], labels: Mapping[Any, str]) -> tuple[Any, ...]:
+    """Quantities that are written as text in the order of their size; anything else as the file has it."""
+    sized = [value for value in values if labels[value] not in _ENDS]
+    for read in _SIZES:
+        try:
+            sizes = {value: float(read(labels[value])) for value in sized}
+        except UserError:
+            continue
+        places = {value: (_ENDS.get(labels[value], 1), sizes.get(value, 0.0)) for value in values}
+        return tuple(sorted(values, key=lambda value: places[value]))
+    return values
+
+
 def _called(name: str) -> str:
-    """A factor's name for people: that of a sysctl is the kernel's own, any other its last part, for the
-    table of the file in which it stands tells nothing more.
+    """A factor's name for people: that of a sysctl is the kernel's own, that of a link of one's own
+    network has the link in it, any other is its last part, for the table of the file in which it stands tells
+    nothing more.
     """
-    table, _, of_kernel = name.partition(".")
-    if table == _SYSCTL and of_kernel:
-        return f"{_SYSCTL} {of_kernel}"
+    table, _, key = name.partition(".")
+    if table == _SYSCTL and key:
+        return f"{_SYSCTL} {key}"
+    if table == _NETWORK and key:
+        return key.replace(".", " ").replace("_", " ")
     return name.rpartition(".")[2].replace("_", " ")
 
 

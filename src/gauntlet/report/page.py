@@ -14,14 +14,17 @@ from gauntlet.figures.look import INK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
-from gauntlet.report.answer import RULES, sentences
+from gauntlet.report import own_network
+from gauntlet.report.answer import RULES, asked, sentences
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
-from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.evaluation import KPI_ORDER, Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
+from gauntlet.report.tails import WORDS as TAIL_WORDS
+from gauntlet.report.tails import table as tail_table
 from gauntlet.report.threats import COLUMNS as OF_THREAT
 from gauntlet.report.threats import WORDS as THREAT_WORDS
 from gauntlet.report.threats import verdicts
@@ -43,6 +46,7 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     shown = figures.series.shown if figures.series else []
     tables = [(part, _heat(part)) for part in evaluation.parts]
     heat = [table for _, of_part in tables for table in of_part]
+    slowest = [(part.asked is not None, tail_table(part)) for part in evaluation.parts]
     return render(
         "report.html.j2",
         more_css=("use.css",),
@@ -52,6 +56,10 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
         use=shown_advice(advice),
+        asked=asked(evaluation),
+        kept=[table for judged, table in slowest if judged and table is not None],
+        slowest=[table for judged, table in slowest if not judged and table is not None],
+        tail_words=TAIL_WORDS,
         sentences=sentences(evaluation),
         rules=RULES,
         heat=heat,
@@ -88,9 +96,12 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
 
 
 def _heat(part: Evaluation) -> list[HeatTable]:
-    """The tables of flows with the same work, the one that they are judged by first."""
+    """The tables of flows with the same work, the one that they are judged by first. Those of the slowest
+    messages that nobody is judged by stand side by side elsewhere.
+    """
     main = part.main_kpi
-    return [heat_table(part, kpi) for kpi in sorted(part.kpis, key=lambda kpi: kpi is not main)]
+    shown = [kpi for kpi in part.kpis if kpi is main or kpi.name in KPI_ORDER or not kpi.of_tail]
+    return [heat_table(part, kpi) for kpi in sorted(shown, key=lambda kpi: kpi is not main)]
 
 
 def _repetitions(heat: list[HeatTable]) -> str:
@@ -181,6 +192,8 @@ def _link_words(evaluation: Evaluation) -> str:
             "The runs rode different scenarios, so there is no single strip; the capacity that each run "
             "met stands behind its time series below and in tables/links.parquet."
         )
+    if "network" in scenario:
+        return own_network.words(scenario["network"])
     words = []
     for bearer, columns in sorted(scenario.get("bearers", {}).items()):
         words.append(

@@ -7,8 +7,9 @@ from gauntlet.advice.use import Advice
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.observation import Observation, State
-from gauntlet.report.answer import sentences
+from gauntlet.report.answer import asked, sentences
 from gauntlet.report.evaluation import Cell, Evaluation
+from gauntlet.report.tails import as_data as tails_as_data
 from gauntlet.report.trust import trust
 
 
@@ -20,9 +21,12 @@ def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
     `cells` has one entry a subject (flows with the same work; empty where all have it), KPI, protocol and
     condition: `mean`, `low`, `high`, `n`, `median`, `worst` (null: nothing came to be), `completed` of
     `flows`, `limit` (what flows that did not end count with; null when all did), `deterministic`, `trusted`,
-    `standing` (best, level, ahead, worse, or null when nothing was compared), `p_value` (adjusted for all
-    pairs), `difference` (to the best, paired by repetition), and `values` by repetition, each with its
+    `standing` (best, equal, level, ahead, worse, or null when nothing was compared), `p_value` (adjusted for
+    all pairs), `difference` (to the best, paired by repetition), and `values` by repetition, each with its
     `state` (measured, censored, never).
+
+    `asked` has one entry a subject of which something is asked, `tails` the slowest messages by subject,
+    protocol and condition, and how flows stand to what is asked of them.
     """
     found = trust(evaluation)
     return {
@@ -33,11 +37,23 @@ def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
         "results": str(evaluation.results.folder),
         "main_kpi": evaluation.main_kpi.name if evaluation.main_kpi else None,
         "subjects": [
-            {"subject": part.subject, "main_kpi": part.main_kpi.name if part.main_kpi else None}
+            {
+                "subject": part.subject,
+                "main_kpi": part.main_kpi.name if part.main_kpi else None,
+                "background": part.background,
+            }
             for part in evaluation.parts
         ],
         "advice": advice.to_json(),
-        "answer": [{"question": it.question, "text": it.text} for it in sentences(evaluation)],
+        "answer": [
+            {"question": it.question, "text": it.text} for it in (*asked(evaluation), *sentences(evaluation))
+        ],
+        "asked": [
+            {"subject": part.subject, "question": part.asked.question, **_judge(part)}
+            for part in evaluation.parts
+            if part.asked is not None
+        ],
+        "tails": [row for part in evaluation.parts for row in tails_as_data(part)],
         "cells": [
             {
                 "subject": part.subject,
@@ -65,6 +81,12 @@ def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
             "warnings": found.warnings,
         },
     }
+
+
+def _judge(part: Evaluation) -> dict[str, Any]:
+    """What is asked, as the experiment has it, in SI units."""
+    judge = next(row.asked["judge"] for row in part.rows if row.asked.get("judge"))
+    return {name: judge.get(name) for name in ("kpi", "quantile", "at_most", "at_least")}
 
 
 def _number(seen: Observation | None) -> float | None:

@@ -1,9 +1,10 @@
 """What a report judges: flows that have the same work to do.
 
 A bulk upload and the messages beside it have nothing in common that a mean could be taken of. Flows of a run
-are one *subject* when they have the same application, direction, sizes and times in every run; what carries
-them (protocol, addresses, options) does not matter, since that is what is compared. Each subject is judged
-by itself and named: by `name` of its [[flow]], else by application and direction.
+are one *subject* when they have the same application, direction, sizes, times and class of service in every
+run, and the same is asked of them; what carries them (protocol, addresses, other options) does not matter,
+since that is what is compared. Each subject is judged by itself and named: by `name` of its [[flow]], else by
+application and direction.
 """
 
 import re
@@ -25,8 +26,15 @@ _WORK = (
     "interval_s",
     "count",
     "connection",
+    "judge",
+    "background",
 )
-"""Keys of a flow's specification (`FlowSpec`) that say what it has to do."""
+"""Keys of a flow's specification (`FlowSpec`) that say what it has to do, and what is asked of it."""
+
+
+_UNNAMED = ("sender", "receiver")
+"""In a network of one's own: between other ends there are other links. Who gives flows one name judges them
+as one."""
 
 
 def subjects_of(specs: Sequence[Mapping[str, Any]]) -> dict[int, str]:
@@ -56,7 +64,10 @@ def _same_work(specs: Sequence[Mapping[str, Any]], one: int, other: int) -> bool
         flows = spec.get("flows", [])
         if max(one, other) >= len(flows):
             continue
-        if any(flows[one].get(key) != flows[other].get(key) for key in _WORK):
+        keys = _WORK if flows[one].get("name") else _WORK + _UNNAMED
+        if any(flows[one].get(key) != flows[other].get(key) for key in keys):
+            return False
+        if _dscp(flows[one]) != _dscp(flows[other]):
             return False
         rates = [flows[place].get("rate_bps") for place in (one, other)]
         # None is as much as there is: of "max" a reliable transport sends all it can, another has a number.
@@ -65,9 +76,15 @@ def _same_work(specs: Sequence[Mapping[str, Any]], one: int, other: int) -> bool
     return True
 
 
+def _dscp(flow: Mapping[str, Any]) -> int:
+    """The class of service that a flow's packets ask for."""
+    return int((flow.get("options") or {}).get("dscp", 0))
+
+
 def _name(specs: Sequence[Mapping[str, Any]], place: int) -> str:
     flow = next(spec["flows"][place] for spec in specs if place < len(spec.get("flows", [])))
-    return str(flow.get("name") or f"{flow.get('app', 'flow')} {flow.get('direction', '')}".strip())
+    way = f"{flow['sender']} to {flow['receiver']}" if flow.get("sender") else flow.get("direction", "")
+    return str(flow.get("name") or f"{flow.get('app', 'flow')} {way}".strip())
 
 
 def slug(subject: str) -> str:

@@ -1,5 +1,5 @@
-"""The answer in a terminal: a table of the main KPI with best and not-distinguishable marked, then the
-sentences.
+"""The answer in a terminal: what was asked, a table of the main KPI with best and not-distinguishable marked,
+the slowest messages, then the sentences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,15 @@ from rich.text import Text
 from gauntlet import report
 from gauntlet.advice.terminal import uses
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
+from gauntlet.figures.style import called
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report import use
-from gauntlet.report.answer import sentences
+from gauntlet.report.answer import Sentence, asked, sentences
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
+from gauntlet.report.tails import Entry
+from gauntlet.report.tails import Table as TailTable
+from gauntlet.report.tails import table as tail_table
 from gauntlet.report.threats import WORDS, Threats, verdicts
 from gauntlet.report.trust import trust
 
@@ -27,18 +31,26 @@ from gauntlet.report.trust import trust
 def summary(results_folder: Path, classes: Path | None = None) -> RenderableType:
     """What `gauntlet run` and `gauntlet report` print at the end; `classes` as of `report.build`."""
     evaluation = report.load(results_folder)
+    with called(evaluation.labels):
+        return _summary(evaluation, classes)
+
+
+def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     found = trust(evaluation)
-    first = uses(use.advice(evaluation, classes))
-    parts: list[RenderableType] = [first] if first else []
+    parts: list[RenderableType] = []
+    if answers := asked(evaluation):
+        parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
+        parts += [*map(_told, answers), Text("")]
+    if first := uses(use.advice(evaluation, classes)):
+        parts.append(first)
     if (threats := verdicts(evaluation)) is not None:
         parts += _threats(threats)
     for part in evaluation.parts:
         if not part.of_safety and part.main_kpi is not None:
             parts.append(_MainKpi(part, part.main_kpi))
-    parts += [
-        Padding(Text.assemble((f"{it.question} ", "bold"), it.text), (1, 0, 0, 0))
-        for it in sentences(evaluation)
-    ]
+        if (slowest := tail_table(part)) is not None:
+            parts.append(_Tails(slowest))
+    parts += [Padding(_told(it), (1, 0, 0, 0)) for it in sentences(evaluation)]
     good = found.trusted == found.planned
     parts.append(Padding(Text(found.in_words, style="green" if good else "bold red"), (1, 0, 0, 0)))
     parts += [Text(f"{run}: {' '.join(reasons)}", style="red") for run, reasons in found.untrusted]
@@ -51,6 +63,11 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
         parts += [Text(f"  {count} x {reason}", style="red") for reason, count in found.reasons]
     parts += [Text(warning, style="yellow") for warning in found.warnings]
     return Group(*parts)
+
+
+def _told(sentence: Sentence) -> Text:
+    mark = "" if sentence.question.endswith("?") else ":"
+    return Text.assemble((f"{sentence.question}{mark} ", "bold"), sentence.text)
 
 
 def _threats(found: Threats) -> Iterator[RenderableType]:
@@ -111,6 +128,45 @@ class _MainKpi:
         if _apart(heat) and marks:
             marks = marks.replace(f"{MARKS['best'][0]} best", f"{MARKS['best'][0]} best of those ranked")
         yield Text(f"{marks}{note}   {n}{least}", style="dim")
+
+
+@dataclass(frozen=True)
+class _Tails:
+    """The slowest messages, a row a protocol and condition, in the fullest form that fits."""
+
+    table: TailTable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """With intervals, else without, else a line a row."""
+        yield Text(self.table.title, style="bold")
+        endless = options.update(max_width=_UNLIMITED)
+        for intervals in (True, False):
+            form = self._form(intervals=intervals)
+            if console.measure(form, options=endless).maximum <= options.max_width:
+                yield form
+                return
+        for protocol, condition, entries in self.table.rows:
+            yield Text(f"{protocol}, {condition}", style="bold")
+            for name, it in zip(self.table.columns, entries, strict=True):
+                yield Text.assemble(f"  {name}: ", _entry(it, interval=True, separator=" "))
+
+    def _form(self, *, intervals: bool) -> Table:
+        several = len({condition for _, condition, _ in self.table.rows}) > 1
+        table = _empty("", *[""] * several, *self.table.columns)
+        if several:
+            table.columns[1].justify = "left"
+        for protocol, condition, entries in self.table.rows:
+            table.add_row(
+                protocol, *[condition] * several, *(_entry(it, interval=intervals) for it in entries)
+            )
+        return table
+
+
+def _entry(entry: Entry, *, interval: bool, separator: str = "\n") -> Text:
+    text = Text(entry.text, style="red" if entry.bad else "")
+    if entry.detail and interval:
+        text.append(f"{separator}[{entry.detail}]", style="dim")
+    return text
 
 
 def _apart(heat: HeatTable) -> bool:

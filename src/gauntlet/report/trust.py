@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, listed
+from gauntlet.metrics.progress import repetitions_there
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.in_path import idle_rules
 from gauntlet.report.nodes import busy
@@ -207,7 +208,7 @@ def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
     if missing > 0:
         found.append(
             f"{counted(missing, 'run')} of the experiment {'is' if missing == 1 else 'are'} not there yet; "
-            "the same command continues with them."
+            f"the same command continues with them. {_whole(evaluation)}".rstrip()
         )
     if count == 1:
         found.append(
@@ -226,6 +227,18 @@ def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
             "stretch by chunk, a loss, a delay with a range), or use --repetitions 1."
         )
     return found
+
+
+def _whole(evaluation: Evaluation) -> str:
+    """Which repetitions of a campaign that was stopped are whole; empty where its manifest does not say how
+    many there were to be.
+    """
+    manifest = evaluation.results.manifest
+    repetitions = manifest.options.get("repetitions")
+    if not isinstance(repetitions, int):
+        return ""
+    runs = {row.run: row.repetition for row in evaluation.rows}
+    return repetitions_there(Counter(runs.values()), manifest.runs_planned, repetitions)
 
 
 def _all_alike(evaluation: Evaluation) -> bool:

@@ -1,7 +1,7 @@
 """What to use, by one experiment: what was played, held against the classes of service that it is of."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from gauntlet.experiment.services import Service
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.flow_rows import JUDGED_BY
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.message_quantiles import LEVELS, MESSAGE_DELAYS, message_quantiles
 from gauntlet.metrics.numbers import listed
 from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted
 from gauntlet.metrics.quantity import DISTRIBUTIONS, Quantity, of_distribution, seen, shown
@@ -29,6 +28,7 @@ from gauntlet.metrics.steps import Floats
 from gauntlet.report.channel import FACTORS, OF_CONSTANT, Channel, common
 from gauntlet.report.evaluation import Evaluation, Row
 from gauntlet.report.factors import Condition
+from gauntlet.report.samples import Samples
 from gauntlet.results import layout
 
 _OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
@@ -52,8 +52,9 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
     found: list[Grid] = []
     silent: list[str] = []
     whose: list[str] = []
-    samples = _Samples(evaluation)
-    for part in evaluation.parts:
+    samples = evaluation.samples
+    judged = [part for part in evaluation.parts if not part.background]
+    for part in judged:
         for work, conditions in _works(part).items():
             fitting = services.fitting(work, known)
             if fitting is None:
@@ -69,7 +70,7 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
                 measured = _Measured(part, places, samples)
                 found.append(grid(measured, bound, "", every_variant=True))
                 whose += [of.by] if of.by not in whose else []
-    settings = tuple(change for part in evaluation.parts for change in within(_Played(part, samples)))
+    settings = tuple(change for part in judged for change in within(_Played(part, samples)))
     none = ((),) * len(found)
     return Advice(tuple(found), settings, none, none, tuple(silent), listed(whose) if whose else "")
 
@@ -159,7 +160,7 @@ class _Measured(Readings):
 
     part: Evaluation
     places: _Places
-    samples: "_Samples"
+    samples: Samples
 
     def kpi(self, need: Need) -> Kpi:
         """See `Readings`."""
@@ -197,36 +198,10 @@ class _Measured(Readings):
         return self.places[place]
 
 
-@dataclass(frozen=True)
-class _Samples:
-    """Levels and quantiles of distributions by run and flow, each read once."""
-
-    evaluation: Evaluation
-    _read: dict[str, Mapping[tuple[str, int], tuple[Floats, Floats]]] = field(default_factory=dict)
-
-    def of(self, name: str) -> Mapping[tuple[str, int], tuple[Floats, Floats]]:
-        """One of `DISTRIBUTIONS`. Raises NotMeasured for one that results do not have."""
-        if name not in self._read:
-            self._read[name] = self._found(name)
-        return self._read[name]
-
-    def _found(self, name: str) -> dict[tuple[str, int], tuple[Floats, Floats]]:
-        table, column, _ = DISTRIBUTIONS[name]
-        results = self.evaluation.results
-        if column in MESSAGE_DELAYS:
-            runs = {row.run for row in self.evaluation.rows if row.trusted}
-            place = MESSAGE_DELAYS.index(column)
-            return {key: (LEVELS, each[place]) for key, each in message_quantiles(results, runs).items()}
-        if table != "delays":
-            raise NotMeasured(f"Results keep no quantiles of {name}.")
-        kept = results.by_flow(table, ("level", column))
-        return {key: (each["level"], each[column].astype(float)) for key, each in kept.items()}
-
-
 def _selected(
-    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: _Samples
+    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: Samples
 ) -> Selected:
-    """A quantity of a protocol's flows by repetition. Raises NotMeasured as `_Samples`."""
+    """A quantity of a protocol's flows by repetition. Raises NotMeasured as `Samples`."""
     kpi = registry().get(of.kpi)
     if kpi is not None and of.between is None:
         each = part.values(kpi, protocol, condition)
@@ -247,7 +222,7 @@ def _selected(
 
 
 def _by_repetition(
-    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: _Samples
+    part: Evaluation, protocol: str, condition: Condition, of: Quantity, samples: Samples
 ) -> dict[int, Observation]:
     """A quantile or a share; a repetition of which a flow says nothing is left out."""
     kept = samples.of(of.kpi) if of.kpi in DISTRIBUTIONS else {}
@@ -281,7 +256,7 @@ class _Played:
     """Flows with the same work, as `gauntlet.advice.varied.Played`."""
 
     part: Evaluation
-    samples: _Samples
+    samples: Samples
 
     @property
     def name(self) -> str:

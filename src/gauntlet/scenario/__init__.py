@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from gauntlet.scenario.chunks import Chunk, beginnings, chunks, stratum
-from gauntlet.scenario.export import TcPlaces, export_csv, export_mahimahi, export_tc
+from gauntlet.scenario.export import TcPlaces, export_csv, export_mahimahi, export_samples, export_tc
 from gauntlet.scenario.figure_data import line_figure_data
 from gauntlet.scenario.model import Line, Scenario, ScenarioInfo
 from gauntlet.scenario.registry import available, load_scenario
@@ -34,6 +34,7 @@ __all__ = [
     "chunks",
     "export_csv",
     "export_mahimahi",
+    "export_samples",
     "export_tc",
     "line_figure_data",
     "load_scenario",

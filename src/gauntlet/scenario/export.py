@@ -1,4 +1,4 @@
-"""Exports a link for other tools: CSV, Mahimahi's packet-delivery traces, a shell script for Linux `tc`."""
+"""Exports a link for other tools: CSV, samples, Mahimahi's packet-delivery traces, a script for `tc`."""
 
 import math
 from collections.abc import Iterator
@@ -54,6 +54,45 @@ def export_mahimahi(source: Scenario | Trace, path: str | Path, bearer: str | No
             target.write_text("\n".join(map(str, instants_ms)) + "\n", encoding="ascii")
         written.append(target)
     return written
+
+
+SAMPLES_HEADER = "t_s,rate_down_kbps,rate_up_kbps,rtt_ms,loss_down_pct,loss_up_pct"
+"""Columns of `export_samples`; `gauntlet scenario import` reads the units behind their names."""
+
+
+def export_samples(
+    source: Scenario | Trace, path: str | Path, every_s: float, bearer: str | None = None
+) -> list[Path]:
+    """Write the link as a drive test logs it: mean rates, round trip and losses at regular times.
+
+    In a step that is lost as a whole the rates are 0. Returns what was written. Raises `UserError` for a link
+    without an end.
+    """
+    trace = _trace(source, bearer)
+    if not math.isfinite(trace.end_s):
+        raise UserError(f"{trace.name} has no end, and samples need one: choose a stretch of it.")
+    count = math.floor(trace.end_s / every_s + 1e-9) if every_s > 0 else 0
+    if count < 2:
+        raise UserError(
+            f"{trace.name} lasts {trace.end_s:g} s, too short for samples each {every_s:g} s; "
+            "they need a smaller --every."
+        )
+    edges_s = every_s * np.arange(count + 1)
+    loss_down, loss_up = (np.round(trace.means(f"loss_{side}", edges_s), 9) for side in ("down", "up"))
+    rate_down, rate_up = (trace.means(f"rate_{side}_bps", edges_s) / 1e3 for side in ("down", "up"))
+    rtt_ms = (trace.means("delay_down_s", edges_s) + trace.means("delay_up_s", edges_s)) * 1e3
+    columns = (
+        np.round(edges_s[:-1], 6),
+        np.where(loss_down == 1, 0, np.round(rate_down, 3)),
+        np.where(loss_up == 1, 0, np.round(rate_up, 3)),
+        np.round(rtt_ms, 3),
+        np.where(loss_down == 1, 0, loss_down * 100),
+        np.where(loss_up == 1, 0, loss_up * 100),
+    )
+    rows = [",".join(f"{value:.12g}" for value in row) for row in zip(*columns, strict=True)]
+    with _named(path):
+        Path(path).write_text("\n".join([SAMPLES_HEADER, *rows]) + "\n", encoding="ascii")
+    return [Path(path)]
 
 
 def mahimahi_instants_ms(trace: Trace, direction: str) -> list[int]:

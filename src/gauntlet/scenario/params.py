@@ -5,6 +5,7 @@ Every parameter may be given as a number in the unit its docstring names, or as 
 """
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -61,6 +62,8 @@ def _sentence(error: ValidationError, model: type[ScenarioParams], scenario: str
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         known = ", ".join(model.model_fields) or "none"
-        return f"Scenario '{scenario}' has no parameter '{name}'; its parameters are: {known}."
+        close = get_close_matches(name, model.model_fields, n=1)
+        hint = f"did you mean '{close[0]}'? Its" if close else "its"
+        return f"Scenario '{scenario}' has no parameter '{name}'; {hint} parameters are: {known}."
     problem = first["msg"].removeprefix("Value error, ").rstrip(".")
     return f"Parameter '{name}' of scenario '{scenario}' cannot be {first['input']!r}: {problem}."

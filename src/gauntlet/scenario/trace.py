@@ -128,6 +128,13 @@ class Trace:
         edges = np.clip(np.append(self.column("t_s"), np.inf), start_s, stop)
         return float(np.sum(self.column(column) * np.diff(edges)) / (stop - start_s))
 
+    def means(self, column: str, edges_s: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """Time averages of a numeric column over windows that follow each other, from edge to edge."""
+        t_s = np.append(self.column("t_s"), min(self.end_s, max(edges_s[-1], self.column("t_s")[-1] + 1)))
+        sums = np.append(0.0, np.cumsum(self.column(column) * np.diff(t_s)))
+        means: np.ndarray[Any, Any] = np.diff(np.interp(edges_s, t_s, sums)) / np.diff(edges_s)
+        return means
+
 
 def _conform(table: pa.Table, name: str) -> pa.Table:
     """Give the table exactly the columns of `SCHEMA`, optional ones null where absent."""

@@ -14,6 +14,7 @@ from gauntlet import __version__
 from gauntlet.errors import UserError
 from gauntlet.space import footprint, summary
 from gauntlet.space.columns import three_columns
+from gauntlet.space.first_handshakes import CELLS, TEN, first_handshakes
 from gauntlet.space.machine import description
 from gauntlet.space.programs import BENCH, MEMORY, about, program, rows
 
@@ -80,7 +81,7 @@ def tables(samples: dict[str, pa.Table]) -> Tables:
     messages = pa.concat_tables(table for name, table in samples.items() if name.startswith("messages-"))
     handshakes, memory = samples["handshakes"], samples["memory"]
     return {
-        "published": three_columns(messages, handshakes, memory),
+        "published": three_columns(messages, handshakes, samples["first-handshakes"], memory),
         "messages": summary.messages(messages),
         "handshakes": summary.handshakes(handshakes),
         "break_even": summary.break_even(messages, handshakes),
@@ -125,6 +126,11 @@ def _steps(quick: bool, seed: int, programs: dict[str, Any], tell: Tell) -> Iter
     some = ["--seed", str(seed), *(["--quick"] if quick else [])]
     yield Step("attacks", "Attacks: what each security gives.", lambda: rows(BENCH, ["attacks"]))
     yield Step("handshakes", "Handshakes.", lambda: rows(BENCH, ["handshakes", *some]))
+    yield Step(
+        "first-handshakes",
+        "Handshakes that are the first of their process.",
+        lambda: first_handshakes(CELLS, TEN, seed),
+    )
     pairs = (*footprint.SECURITIES, *footprint.BEYOND)
     yield Step("memory", "Memory.", lambda: footprint.memory(quick, tell, pairs))
     yield Step("instructions", "Instructions.", lambda: footprint.instructions(quick, tell, pairs))

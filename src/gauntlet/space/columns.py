@@ -62,9 +62,10 @@ class Quantity:
 class Measured:
     """Quantities of the samples by what they are of."""
 
-    def __init__(self, messages: pa.Table, handshakes: pa.Table) -> None:
+    def __init__(self, messages: pa.Table, handshakes: pa.Table, first: pa.Table) -> None:
         self._cells = dict(groups(messages, CELL))
         self._kinds = dict(groups(with_total(handshakes), KIND))
+        self._first = dict(groups(with_total(first), KIND))
 
     def message(self, *name: str | int, operation: str) -> Quantity:
         """A message: cold by the method, warm where corrected; `name` is a cell's but its gap."""
@@ -75,12 +76,14 @@ class Measured:
         return _quantity(cold, "total_ns", METHOD_SAMPLES, blocks, gap)
 
     def handshake(self, group: str, end: str) -> Quantity:
-        """A handshake: with a certificate of space alone by the method, of both ends where corrected."""
+        """A handshake: by the method the first of its process and with a certificate of space alone; where
+        corrected one of many, with certificates of both ends.
+        """
         kind: Key = ("quic-stream", "aws-lc", "aes-256-gcm", group, "ed25519")
         column = f"{end}_cpu_ns"
         mutual = self._kinds.get((*kind, True, "none"))
         blocks = block_medians(mutual, column) if mutual else _NONE
-        return _quantity(self._kinds.get((*kind, False, "none"), {}), column, METHOD_HANDSHAKES, blocks, None)
+        return _quantity(self._first.get((*kind, False, "none"), {}), column, METHOD_HANDSHAKES, blocks, None)
 
 
 def _quantity(rows: Columns, column: str, most: int, blocks: Values, gap: int | None) -> Quantity:
@@ -90,9 +93,11 @@ def _quantity(rows: Columns, column: str, most: int, blocks: Values, gap: int | 
     return Quantity(float(np.mean(values)), len(values), gap, blocks)
 
 
-def three_columns(messages: pa.Table, handshakes: pa.Table, memory: pa.Table) -> list[Row]:
-    """A row a number that the study printed; what was not measured is none."""
-    measured = Measured(messages, handshakes)
+def three_columns(messages: pa.Table, handshakes: pa.Table, first: pa.Table, memory: pa.Table) -> list[Row]:
+    """A row a number that the study printed; what was not measured is none. `first` are handshakes that are
+    the first of their process.
+    """
+    measured = Measured(messages, handshakes, first)
     return [
         *_messages(measured),
         *_derived(measured),

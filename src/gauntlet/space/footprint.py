@@ -4,14 +4,15 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from gauntlet.errors import RunError, UserError
-from gauntlet.space.programs import MEMORY, first_row, program
+from gauntlet.space.programs import MEMORY, credentials, first_row, program
 
 Pair = tuple[str, str]
 """A security with the provider of TLS; those without TLS take no notice of it."""
@@ -32,6 +33,9 @@ SECURITIES: tuple[Pair, ...] = (
 
 BEYOND: tuple[Pair, ...] = (("dtls", "aws-lc"),)
 """Those that came later."""
+
+_SIGNATURES = {"dtls": "ecdsa-p256"}
+"""The keys of certificates where they are not of Ed25519, as the programs have it (`Suite::of`)."""
 
 _LINKS = 33
 """Links open at once, for what a further one takes of memory."""
@@ -88,22 +92,24 @@ BACK_ENDS = (*_BACK_ENDS, _REST)
 def memory(quick: bool, tell: Callable[[str], None], pairs: Sequence[Pair]) -> pa.Table:
     """Heap, resident set, and, where valgrind is installed, the heap of C libraries too."""
     valgrind = _valgrind(tell, "no heap of C libraries")
-    found = []
-    for options in _options(quick, pairs):
-        printed = first_row(_output([str(program(MEMORY)), *options])[0])
-        row: dict[str, Any] = {
-            name: int(value) if name.startswith(tuple(_NUMBERS.split())) else value
-            for name, value in printed.items()
-        }
-        many = first_row(_output([str(program(MEMORY)), *options, "--links", str(_LINKS)])[0])
-        row["rss_a_further_link"] = (int(many["rss_peak"]) - row["rss_peak"]) // (_LINKS - 1)
-        row["heap_peak_with_c"] = row["heap_a_further_link_with_c"] = None
-        if valgrind:
-            one, all_ = (_massif(valgrind, [*options, "--links", str(count)]) for count in (1, _LINKS))
-            row["heap_peak_with_c"] = one
-            row["heap_a_further_link_with_c"] = (all_ - one) // (_LINKS - 1)
-        found.append(row)
-    return pa.Table.from_pylist(found)
+    with _options(quick, pairs) as each:
+        return pa.Table.from_pylist([_memory(valgrind, options) for options in each])
+
+
+def _memory(valgrind: str | None, options: list[str]) -> dict[str, Any]:
+    printed = first_row(_output([str(program(MEMORY)), *options])[0])
+    row: dict[str, Any] = {
+        name: int(value) if name.startswith(tuple(_NUMBERS.split())) else value
+        for name, value in printed.items()
+    }
+    many = first_row(_output([str(program(MEMORY)), *options, "--links", str(_LINKS)])[0])
+    row["rss_a_further_link"] = (int(many["rss_peak"]) - row["rss_peak"]) // (_LINKS - 1)
+    row["heap_peak_with_c"] = row["heap_a_further_link_with_c"] = None
+    if valgrind:
+        one, all_ = (_massif(valgrind, [*options, "--links", str(count)]) for count in (1, _LINKS))
+        row["heap_peak_with_c"] = one
+        row["heap_a_further_link_with_c"] = (all_ - one) // (_LINKS - 1)
+    return row
 
 
 def instructions(quick: bool, tell: Callable[[str], None], pairs: Sequence[Pair]) -> pa.Table:
@@ -118,20 +124,26 @@ def instructions(quick: bool, tell: Callable[[str], None], pairs: Sequence[Pair]
         }
     )
     valgrind = _valgrind(tell, "no instructions")
-    found = []
-    for options in _options(quick, pairs) if valgrind else []:
-        for payload in PAYLOADS[-1:] if quick else PAYLOADS:
-            base, printed = _callgrind(str(valgrind), [*options, "--messages", "0"])
-            name = {column: printed[column] for column in ("security", "provider")}
-            sent = [*options, "--payload", str(payload), "--messages", str(_MESSAGES)]
-            counted = (_callgrind(str(valgrind), sent)[0] - base) // _MESSAGES
-            found.append({**name, "what": "message", "payload_octets": payload, "instructions": counted})
-        if name["security"] == "none" or name["security"].startswith("sdls"):
-            continue
-        many, _ = _callgrind(str(valgrind), [*options, "--messages", "0", "--links", str(_HANDSHAKES)])
-        counted = (many - base) // (_HANDSHAKES - 1)
-        found.append({**name, "what": "handshake", "payload_octets": None, "instructions": counted})
-    return pa.Table.from_pylist(found, schema)
+    if valgrind is None:
+        return pa.Table.from_pylist([], schema)
+    payloads = PAYLOADS[-1:] if quick else PAYLOADS
+    with _options(quick, pairs) as each:
+        counted = [row for options in each for row in _instructions(valgrind, options, payloads)]
+    return pa.Table.from_pylist(counted, schema)
+
+
+def _instructions(valgrind: str, options: list[str], payloads: Sequence[int]) -> Iterator[dict[str, Any]]:
+    base, printed = _callgrind(valgrind, [*options, "--messages", "0"])
+    name = {column: printed[column] for column in ("security", "provider")}
+    for payload in payloads:
+        sent = [*options, "--payload", str(payload), "--messages", str(_MESSAGES)]
+        counted = (_callgrind(valgrind, sent)[0] - base) // _MESSAGES
+        yield {**name, "what": "message", "payload_octets": payload, "instructions": counted}
+    if name["security"] == "none" or name["security"].startswith("sdls"):
+        return
+    many, _ = _callgrind(valgrind, [*options, "--messages", "0", "--links", str(_HANDSHAKES)])
+    counted = (many - base) // (_HANDSHAKES - 1)
+    yield {**name, "what": "handshake", "payload_octets": None, "instructions": counted}
 
 
 def sizes() -> pa.Table:
@@ -173,11 +185,19 @@ def of_back_end(symbol: str) -> str:
     return _REST
 
 
-def _options(quick: bool, pairs: Sequence[Pair]) -> list[list[str]]:
-    """Options of the program for each security; quick, without those that are much like another."""
+@contextmanager
+def _options(quick: bool, pairs: Sequence[Pair]) -> Iterator[list[list[str]]]:
+    """Options of the program for each security, with certificates that are there meanwhile; quick, without
+    those that are much like another.
+    """
     alike = {("sdls-cmac", "aws-lc"), ("quic-datagram", "aws-lc"), ("tls", "ring")} if quick else set()
     chosen = [pair for pair in pairs if pair not in alike]
-    return [["--security", security, "--provider", provider] for security, provider in chosen]
+    signed = {security: _SIGNATURES.get(security, "ed25519") for security, _ in chosen}
+    with credentials(signed.values()) as files:
+        yield [
+            ["--security", security, "--provider", provider, "--credentials", str(files[signed[security]])]
+            for security, provider in chosen
+        ]
 
 
 def _valgrind(tell: Callable[[str], None], without: str) -> str | None:

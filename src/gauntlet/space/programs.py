@@ -4,6 +4,9 @@ import csv
 import io
 import os
 import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,6 +53,23 @@ def rows(name: str, arguments: list[str]) -> pa.Table:
             f"{name} {' '.join(arguments)} ended with exit code {running.returncode}; it said why above."
         )
     return arrow_csv.read_csv(io.BytesIO(printed))
+
+
+@contextmanager
+def credentials(signatures: Iterable[str]) -> Iterator[dict[str, Path]]:
+    """Files with new certificates of both ends by the keys that sign, made by a process of their own each, so
+    that no program that is measured makes keys. They are gone afterwards.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        for signature in dict.fromkeys(signatures):
+            command = [str(program(BENCH)), "credentials", "--signature", signature]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise RunError(f"{BENCH} made no certificates: {done.stderr.strip()}")
+            files[signature] = Path(folder) / f"{signature}.txt"
+            files[signature].write_text(done.stdout, encoding="utf-8")
+        yield files
 
 
 def first_row(text: str) -> dict[str, str]:

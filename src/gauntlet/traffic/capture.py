@@ -75,7 +75,13 @@ def _site(page: str) -> int:
 def observed(run: Run, direction: str) -> Packets:
     """What passed the observer; `direction` is that of the page's files."""
     side = "train" if direction == "down" else "trackside"
-    ends = NETWORKS[run.plan["network"]["preset"]].in_path[side]
+    network = run.plan["network"].get("preset")
+    if network is None:
+        raise UserError(
+            f"run {run.id} has a network of one's own, and traffic analysis is of those of scenarios; leave "
+            "[network] out."
+        )
+    ends = NETWORKS[network].in_path[side]
     inner, outer = ends if side == "train" else ends[::-1]
     return read(
         pcapng_reader.read(run.folder / layout.CAPTURE, _READ_BYTES),

@@ -16,7 +16,7 @@ use crate::quic_wire::packet::{self, Form, Header, Kind, Outgoing};
 use crate::quic_wire::ranges::Ranges;
 use crate::quic_wire::transport_parameters::{Granted, Stated};
 use crate::quic_wire::varint::Reader;
-use crate::quic_wire::{ConnectionId, DATAGRAM_OCTETS, Space, initial};
+use crate::quic_wire::{ConnectionId, DATAGRAM_OCTETS, ResetToken, Space, initial};
 
 /// Of all connection IDs of this end.
 const ID_OCTETS: usize = 8;
@@ -28,6 +28,9 @@ const MOST_RANGES: usize = 32;
 const LEAST_ROOM: usize = 64;
 /// The first octets of a stream that are kept: enough for the status of a response.
 const HEAD_OCTETS: usize = 16;
+
+/// Shorter datagrams are no stateless resets (RFC 9000, section 10.3).
+const LEAST_RESET_OCTETS: usize = 21;
 
 /// What is acknowledged of 1-RTT packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +99,13 @@ struct Numbers {
     early: BTreeMap<u64, Vec<u8>>,
 }
 
+/// A connection ID that the server offers besides its first.
+struct Spare {
+    sequence: u64,
+    id: ConnectionId,
+    reset_token: ResetToken,
+}
+
 /// One connection.
 pub struct Client {
     tls: ClientConnection,
@@ -128,10 +138,11 @@ pub struct Client {
     closed: Option<Outcome>,
     /// What is acknowledged of 1-RTT packets.
     pub acks: Acks,
-    /// Sequence numbers and connection IDs that the server offers besides its first.
-    ids: VecDeque<(u64, ConnectionId)>,
+    spares: VecDeque<Spare>,
     /// Sequence number of the server's ID that packets go to.
     in_use: u64,
+    /// Of that ID.
+    reset_token: Option<ResetToken>,
     /// Octets of stream data that came.
     pub stream_octets: u64,
 }
@@ -175,8 +186,9 @@ impl Client {
             closing: false,
             closed: None,
             acks: Acks::Prompt,
-            ids: VecDeque::new(),
+            spares: VecDeque::new(),
             in_use: 0,
+            reset_token: None,
             stream_octets: 0,
         };
         client.speak_tls();
@@ -344,6 +356,7 @@ impl Client {
                     self.newest = Space::Data;
                     let granted = self.tls.quic_transport_parameters().and_then(Granted::decode);
                     self.granted = granted.unwrap_or_default();
+                    self.reset_token = self.granted.reset_token;
                 }
                 None if said.is_empty() => return,
                 None => {}
@@ -447,6 +460,10 @@ impl Client {
 
     /// Takes a datagram of the server.
     pub fn receive(&mut self, now: Instant, datagram: &mut [u8]) {
+        if self.is_stateless_reset(datagram) {
+            self.closed = Some(Outcome::Reset);
+            return;
+        }
         let mut rest = datagram;
         while !rest.is_empty() && self.closed.is_none() {
             let Some(header) = packet::parse(rest, ID_OCTETS) else { return };
@@ -461,6 +478,12 @@ impl Client {
             }
             rest = behind;
         }
+    }
+
+    /// Whether the server says that it knows nothing of the connection: by chance no packet ends like that.
+    fn is_stateless_reset(&self, datagram: &[u8]) -> bool {
+        datagram.len() >= LEAST_RESET_OCTETS
+            && self.reset_token.is_some_and(|token| datagram.ends_with(&token))
     }
 
     /// Begins again with the server's token. Its integrity tag keeps others from sending it; on loopback there are none.
@@ -543,8 +566,8 @@ impl Client {
                 Frame::MaxStreamsUni(most) => {
                     self.granted.max_streams_uni = self.granted.max_streams_uni.max(most);
                 }
-                Frame::NewConnectionId { sequence, retire_prior_to, id } => {
-                    self.ids.push_back((sequence, id));
+                Frame::NewConnectionId { sequence, retire_prior_to, id, reset_token } => {
+                    self.spares.push_back(Spare { sequence, id, reset_token });
                     self.retire_below(retire_prior_to);
                 }
                 Frame::PathChallenge(data) => {
@@ -602,16 +625,17 @@ impl Client {
     /// Gives the server's connection IDs with lower numbers back, and sends to another if need be.
     fn retire_below(&mut self, sequence: u64) {
         let mut frames = Vec::new();
-        while self.ids.front().is_some_and(|(number, _)| *number < sequence)
-            && let Some((number, _)) = self.ids.pop_front()
+        while self.spares.front().is_some_and(|spare| spare.sequence < sequence)
+            && let Some(spare) = self.spares.pop_front()
         {
-            frame::retire_connection_id(&mut frames, number);
+            frame::retire_connection_id(&mut frames, spare.sequence);
         }
         if self.in_use < sequence
-            && let Some((number, id)) = self.ids.pop_front()
+            && let Some(spare) = self.spares.pop_front()
         {
             frame::retire_connection_id(&mut frames, self.in_use);
-            (self.in_use, self.destination) = (number, id);
+            (self.in_use, self.destination) = (spare.sequence, spare.id);
+            self.reset_token = Some(spare.reset_token);
         }
         if !frames.is_empty() {
             self.queue(Space::Data, frames, true);
@@ -620,7 +644,7 @@ impl Client {
 
     /// Takes a connection ID that the server offers and that is not used: its sequence number.
     pub fn take_spare_id(&mut self) -> Option<u64> {
-        self.ids.pop_front().map(|(number, _)| number)
+        self.spares.pop_front().map(|spare| spare.sequence)
     }
 
     /// When [`Self::on_timeout`] is to be called; never, if nothing is waited for.
@@ -715,5 +739,50 @@ mod tests {
         assert_eq!(datagram.len(), DATAGRAM_OCTETS);
         client.receive(now, &mut retry);
         assert!(!client.transmit(now, &mut datagram), "a second Retry is ignored");
+    }
+
+    /// Octets without meaning, and a token behind them.
+    fn stateless_reset(octets: usize, token: ResetToken) -> Vec<u8> {
+        let mut datagram = vec![0x41; octets - token.len()];
+        datagram.extend_from_slice(&token);
+        datagram
+    }
+
+    /// The server offers its connection ID of this number.
+    fn offer(client: &mut Client, sequence: u64, retire_prior_to: u64, token: ResetToken, now: Instant) {
+        let mut frames = Vec::new();
+        let id = ConnectionId::of([sequence as u8; 8]);
+        frame::new_connection_id(&mut frames, sequence, retire_prior_to, &id, &token);
+        client.read_frames(Space::Data, &frames, now);
+    }
+
+    #[test]
+    fn a_stateless_reset_ends_with_the_token_of_the_id_in_use() {
+        let now = Instant::now();
+        let (first, second) = ([3; 16], [4; 16]);
+        let after = |offered: &[(u64, u64, ResetToken)], octets, token| {
+            let mut client = opening(now);
+            client.reset_token = Some(first);
+            for (sequence, retire_prior_to, token) in offered {
+                offer(&mut client, *sequence, *retire_prior_to, *token, now);
+            }
+            client.receive(now, &mut stateless_reset(octets, token));
+            client.closed()
+        };
+        assert_eq!(after(&[], 21, first), Some(Outcome::Reset));
+        assert_eq!(after(&[], 1200, first), Some(Outcome::Reset));
+        assert_eq!(after(&[], 20, first), None, "too short");
+        assert_eq!(after(&[], 40, second), None);
+        assert_eq!(after(&[(1, 0, second)], 40, second), None, "nothing was sent to that ID");
+        assert_eq!(after(&[(1, 1, second)], 40, second), Some(Outcome::Reset));
+        assert_eq!(after(&[(1, 1, second)], 40, first), None, "its ID is given back");
+    }
+
+    #[test]
+    fn without_a_token_nothing_is_a_stateless_reset() {
+        let now = Instant::now();
+        let mut client = opening(now);
+        client.receive(now, &mut stateless_reset(40, [0; 16]));
+        assert_eq!(client.closed(), None);
     }
 }

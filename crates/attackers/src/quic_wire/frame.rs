@@ -2,7 +2,7 @@
 
 use super::ranges::Ranges;
 use super::varint::{self, Reader};
-use super::{ConnectionId, Space};
+use super::{ConnectionId, ResetToken, Space};
 
 const PADDING: u8 = 0x00;
 const PING: u8 = 0x01;
@@ -96,6 +96,8 @@ pub enum Frame<'a> {
         retire_prior_to: u64,
         /// The ID.
         id: ConnectionId,
+        /// What a stateless reset of a connection that it is used on ends with.
+        reset_token: ResetToken,
     },
     /// The peer gives one of this end's IDs back.
     RetireConnectionId {
@@ -180,8 +182,7 @@ pub fn read<'a>(reader: &mut Reader<'a>) -> Option<Frame<'a>> {
             let retire_prior_to = reader.varint()?;
             let length = reader.octet()?;
             let id = ConnectionId::new(reader.take(u64::from(length))?)?;
-            let _reset_token: [u8; 16] = reader.array()?;
-            Frame::NewConnectionId { sequence, retire_prior_to, id }
+            Frame::NewConnectionId { sequence, retire_prior_to, id, reset_token: reader.array()? }
         }
         RETIRE_CONNECTION_ID => Frame::RetireConnectionId { sequence: reader.varint()? },
         PATH_CHALLENGE => Frame::PathChallenge(reader.array()?),
@@ -280,7 +281,7 @@ pub fn new_connection_id(
     sequence: u64,
     retire_prior_to: u64,
     id: &ConnectionId,
-    reset_token: &[u8; 16],
+    reset_token: &ResetToken,
 ) {
     out.push(NEW_CONNECTION_ID);
     varint::put(out, sequence);
@@ -349,8 +350,8 @@ mod tests {
         written(&|out| stream(out, 4, 0, data, false), Frame::Stream { id: 4, offset: 0, data, fin: false });
         written(&|out| reset_stream(out, 4, 0x10c, 6), Frame::ResetStream { id: 4, code: 0x10c });
         written(&|out| stop_sending(out, 4, 0x10c), Frame::StopSending { id: 4 });
-        let new = Frame::NewConnectionId { sequence: 5, retire_prior_to: 4, id };
-        written(&|out| new_connection_id(out, 5, 4, &id, &[0; 16]), new);
+        let new = Frame::NewConnectionId { sequence: 5, retire_prior_to: 4, id, reset_token: [6; 16] };
+        written(&|out| new_connection_id(out, 5, 4, &id, &[6; 16]), new);
         written(&|out| retire_connection_id(out, 7), Frame::RetireConnectionId { sequence: 7 });
         written(&|out| path_challenge(out, [1; 8]), Frame::PathChallenge([1; 8]));
         written(&|out| path_response(out, [1; 8]), Frame::PathResponse([1; 8]));

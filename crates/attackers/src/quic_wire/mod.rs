@@ -15,6 +15,9 @@ pub const VERSION_1: u32 = 1;
 /// A datagram that carries an Initial has to be at least as long (RFC 9000, section 14.1), and every path carries it.
 pub const DATAGRAM_OCTETS: usize = 1200;
 
+/// What a stateless reset ends with: a server gives one to each of its connection IDs (RFC 9000, section 10.3).
+pub type ResetToken = [u8; 16];
+
 /// A connection ID: 0 to 20 octets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConnectionId {

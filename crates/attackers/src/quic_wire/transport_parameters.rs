@@ -1,9 +1,10 @@
 //! Transport parameters (RFC 9000, section 18): those that an attacker states or minds.
 
-use super::ConnectionId;
 use super::varint::{self, Reader};
+use super::{ConnectionId, ResetToken};
 
 const MAX_IDLE_TIMEOUT: u64 = 0x01;
+const STATELESS_RESET_TOKEN: u64 = 0x02;
 const MAX_UDP_PAYLOAD_SIZE: u64 = 0x03;
 const INITIAL_MAX_DATA: u64 = 0x04;
 const INITIAL_MAX_STREAM_DATA_BIDI_LOCAL: u64 = 0x05;
@@ -72,7 +73,7 @@ fn put(out: &mut Vec<u8>, id: u64, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// What the server grants; what it does not state is 0.
+/// What the server grants; what it does not state is 0, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// Octets on all streams.
@@ -85,6 +86,8 @@ pub struct Granted {
     pub max_streams_bidi: u64,
     /// Streams of one direction that this end may open.
     pub max_streams_uni: u64,
+    /// Of its first connection ID.
+    pub reset_token: Option<ResetToken>,
 }
 
 impl Granted {
@@ -96,16 +99,20 @@ impl Granted {
         while !reader.rest().is_empty() {
             let id = reader.varint()?;
             let length = reader.varint()?;
-            let mut value = Reader::new(reader.take(length)?);
+            let value = reader.take(length)?;
             let granted = match id {
                 INITIAL_MAX_DATA => &mut granted.max_data,
                 INITIAL_MAX_STREAM_DATA_BIDI_REMOTE => &mut granted.max_stream_data,
                 INITIAL_MAX_STREAM_DATA_UNI => &mut granted.max_stream_data_uni,
                 INITIAL_MAX_STREAMS_BIDI => &mut granted.max_streams_bidi,
                 INITIAL_MAX_STREAMS_UNI => &mut granted.max_streams_uni,
+                STATELESS_RESET_TOKEN => {
+                    granted.reset_token = Some(value.try_into().ok()?);
+                    continue;
+                }
                 _ => continue,
             };
-            *granted = value.varint()?;
+            *granted = Reader::new(value).varint()?;
         }
         Some(granted)
     }
@@ -117,17 +124,21 @@ mod tests {
 
     #[test]
     fn what_is_granted_is_read_and_the_rest_passed_over() {
-        let encoded =
-            [0x04, 2, 0x40, 0x64, 0x08, 1, 3, 0x40, 0x99, 3, 1, 2, 3, 0x06, 1, 9, 0x07, 1, 8, 0x09, 1, 5];
+        let mut encoded =
+            vec![0x04, 2, 0x40, 0x64, 0x08, 1, 3, 0x40, 0x99, 3, 1, 2, 3, 0x06, 1, 9, 0x07, 1, 8, 0x09, 1, 5];
+        encoded.extend_from_slice(&[0x02, 16]);
+        encoded.extend_from_slice(&[4; 16]);
         let granted = Granted {
             max_data: 100,
             max_stream_data: 9,
             max_stream_data_uni: 8,
             max_streams_bidi: 3,
             max_streams_uni: 5,
+            reset_token: Some([4; 16]),
         };
         assert_eq!(Granted::decode(&encoded), Some(granted));
         assert_eq!(Granted::decode(&encoded[..2]), None);
+        assert_eq!(Granted::decode(&[0x02, 1, 4]), None, "no token");
     }
 
     #[test]

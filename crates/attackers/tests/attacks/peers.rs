@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use attackers::http::{h2, h3};
 use bytes::Bytes;
@@ -64,7 +65,7 @@ impl Peer {
             if self.count(of) >= count {
                 return;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("{} instead of {count}", self.count(of));
     }
@@ -80,7 +81,7 @@ impl Peer {
         let mut before = None;
         while before != Some(heard()) {
             before = Some(heard());
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
@@ -193,8 +194,20 @@ async fn connection(acceptor: TlsAcceptor, stream: TcpStream, over: Over, seen: 
 
 /// A server over QUIC: quinn's, which answers as HTTP/3 does, if `answers`.
 pub fn quic(retries: bool, answers: bool) -> Peer {
+    quic_with(retries, answers, quinn::TransportConfig::default())
+}
+
+/// One that answers, and forgets a connection that is silent for so long without a word.
+pub fn forgetful(idle: Duration) -> Peer {
+    let mut transport = quinn::TransportConfig::default();
+    transport.max_idle_timeout(Some(idle.try_into().unwrap()));
+    quic_with(false, true, transport)
+}
+
+fn quic_with(retries: bool, answers: bool, transport: quinn::TransportConfig) -> Peer {
     let (config, certificate) = tls(&["h3"]);
-    let config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(config).unwrap()));
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(config).unwrap()));
+    config.transport_config(Arc::new(transport));
     let endpoint = quinn::Endpoint::server(config, ANY).unwrap();
     let peer = Peer { address: endpoint.local_addr().unwrap(), seen: Arc::default(), certificate };
     let seen = Arc::clone(&peer.seen);
@@ -283,7 +296,7 @@ impl Sink {
             if self.kept.lock().unwrap().len() >= count {
                 break;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
         self.kept.lock().unwrap().clone()
     }

@@ -7,6 +7,7 @@ use attackers::context::{Common, Context, Protocol};
 use attackers::http::h3;
 use attackers::outcome::Outcome;
 use attackers::quic::QuicSession;
+use attackers::quic_wire::frame;
 use attackers::quic_wire::transport_parameters::Stated;
 use clap::Parser;
 
@@ -84,4 +85,18 @@ async fn the_servers_close_is_told_with_its_code() {
     peer.seen.lock().unwrap().quic[0].close(0x107_u32.into(), b"enough");
     let ended = session.until(Instant::now() + Duration::from_secs(20), |_| false).await;
     assert_eq!(ended, Err(Outcome::Closed(Some(0x107))));
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_the_connection_resets_it() {
+    let peer = peers::forgetful(Duration::from_millis(50));
+    let mut session = QuicSession::open(&context(&peer), peer.address.ip(), &Stated::default()).unwrap();
+    assert_eq!(get(&mut session, "/").await, Outcome::Ok);
+    let connection = peer.seen.lock().unwrap().quic[0].clone();
+    assert_eq!(connection.closed().await, quinn::ConnectionError::TimedOut);
+    let mut frames = Vec::new();
+    frame::ping(&mut frames);
+    session.client.send_frames(frames, true);
+    let ended = session.until(Instant::now() + Duration::from_secs(20), |_| false).await;
+    assert_eq!(ended, Err(Outcome::Reset));
 }

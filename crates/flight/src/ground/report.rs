@@ -91,11 +91,15 @@ impl fmt::Display for Report {
             "octets", "gap ms", "sent", "received", "lost", "twice", "least", "median", "p99", "greatest"
         )?;
         for row in &self.rows {
+            // Space alone decides how far apart the packets of a series are.
+            let gap = match self.work {
+                "series" => "-".to_owned(),
+                _ => format!("{:.3}", row.step.gap.as_secs_f64() * 1e3),
+            };
             write!(
                 f,
-                "{:>7} {:>9.3} {:>7} {:>9} {:>6} {:>6}",
+                "{:>7} {gap:>9} {:>7} {:>9} {:>6} {:>6}",
                 row.step.payload_octets,
-                row.step.gap.as_secs_f64() * 1e3,
                 row.sent,
                 row.received,
                 row.lost(),

@@ -3,6 +3,7 @@
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::tc::TcMessage;
 
+use super::QueueSpec;
 use super::message::{emit, root};
 use crate::LinkChange;
 
@@ -30,11 +31,18 @@ pub(crate) struct Tbf {
     rate_bps: Option<f64>,
     burst_bytes: u32,
     queue_limit_bytes: u32,
+    /// What queues in place of the bucket's own queue of bytes.
+    queue: Option<QueueSpec>,
 }
 
 impl Default for Tbf {
     fn default() -> Self {
-        Tbf { rate_bps: None, burst_bytes: DEFAULT_BURST_BYTES, queue_limit_bytes: DEFAULT_QUEUE_LIMIT_BYTES }
+        Tbf {
+            rate_bps: None,
+            burst_bytes: DEFAULT_BURST_BYTES,
+            queue_limit_bytes: DEFAULT_QUEUE_LIMIT_BYTES,
+            queue: None,
+        }
     }
 }
 
@@ -44,7 +52,16 @@ impl Tbf {
             rate_bps: change.rate_bps.unwrap_or(self.rate_bps),
             burst_bytes: change.burst_bytes.unwrap_or(self.burst_bytes),
             queue_limit_bytes: change.queue_limit_bytes.unwrap_or(self.queue_limit_bytes),
+            queue: change.queue.or(self.queue),
         };
+        if let Some(queue) = merged.queue
+            && change.queue_limit_bytes.is_some()
+        {
+            return Err(format!(
+                "queue_limit_bytes is of the queue of bytes, and \"{}\" queues here, which has a limit of its own",
+                queue.kind()
+            ));
+        }
         for (key, value) in
             [("burst_bytes", merged.burst_bytes), ("queue_limit_bytes", merged.queue_limit_bytes)]
         {
@@ -62,12 +79,18 @@ impl Tbf {
             Some(bps) => ((bps / 8.0).round() as u64, self.burst_bytes),
             None => (UNLIMITED_BYTES_PER_S, UNLIMITED_BURST_BYTES),
         };
+        // A bucket hands its limit on to every FIFO under it, also to one that counts packets.
+        let limit = self.queue.and_then(|queue| queue.fifo_limit()).unwrap_or(self.queue_limit_bytes);
         let options = emit(&[
-            DefaultNla::new(TCA_TBF_PARMS, parameters(rate, self.queue_limit_bytes)),
+            DefaultNla::new(TCA_TBF_PARMS, parameters(rate, limit)),
             DefaultNla::new(TCA_TBF_RATE64, rate.to_ne_bytes().to_vec()),
             DefaultNla::new(TCA_TBF_BURST, burst_bytes.to_ne_bytes().to_vec()),
         ]);
         root(interface, "tbf", options)
+    }
+
+    pub fn queue_message(&self, interface: u32) -> Option<TcMessage> {
+        self.queue.map(|queue| queue.message(interface, self.rate_bps))
     }
 }
 

@@ -17,6 +17,7 @@ use std::fmt;
 
 /// How a connection begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Management {
     /// No signalling at all; every packet stands alone.
     Connectionless,
@@ -28,6 +29,7 @@ pub enum Management {
 
 /// How the receiver protects itself from a fast sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FlowControl {
     /// Not at all: what does not fit is dropped.
     None,
@@ -55,6 +57,7 @@ pub enum Congestion {
 
 /// In which order messages reach the receiving application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Ordering {
     /// As they arrive.
     Unordered,
@@ -109,6 +112,7 @@ impl Reliability {
 
 /// When acknowledgements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AckTiming {
     /// Never.
     None,
@@ -120,6 +124,7 @@ pub enum AckTiming {
 
 /// What an acknowledgement says beyond its cumulative number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AckReport {
     /// Nothing.
     Cumulative,
@@ -166,6 +171,7 @@ pub enum Paths {
 
 /// What a loss is taken to mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LossCause {
     /// A full queue: slow down.
     Congestion,

@@ -15,6 +15,7 @@ const SPARSE_ACK_EVERY: u32 = 8;
 
 /// What may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Losses {
     /// Nothing: a file, a transaction.
     #[default]
@@ -27,6 +28,7 @@ pub enum Losses {
 
 /// What several paths are wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Gain {
     /// The sum of their rates.
     Throughput,

@@ -6,6 +6,7 @@ use crate::cc::INITIAL_WINDOW;
 
 /// Which packet probes a path in outage (answer I4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OutageProbe {
     /// The last packet that was sent, as in the dissertation.
     LastSent,

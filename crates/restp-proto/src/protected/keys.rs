@@ -154,7 +154,7 @@ impl Peers {
     }
 
     /// Those for which `check` answers `true`.
-    pub fn if_(check: impl Fn(&PublicKey) -> bool + Send + Sync + 'static) -> Self {
+    pub fn verified_by(check: impl Fn(&PublicKey) -> bool + Send + Sync + 'static) -> Self {
         Self::If(Arc::new(check))
     }
 
@@ -179,6 +179,7 @@ impl fmt::Debug for Peers {
 
 /// Which handshake of the Noise framework is used; both ends must agree beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pattern {
     /// A shared secret of 32 octets, nothing else.
     NnPsk0,

@@ -237,6 +237,7 @@ impl Run {
                 sorted.dedup();
                 assert_eq!(sorted.len(), got.len(), "a message came twice: {got:?}");
             }
+            other => panic!("{other:?} has no rule here"),
         }
     }
 

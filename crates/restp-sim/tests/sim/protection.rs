@@ -34,6 +34,7 @@ fn keys(pattern: Pattern, aead: Aead) -> (Keys, Keys) {
         Pattern::Xx => {
             (Keys::xx(client, Peers::only([server_public])), Keys::xx(server, Peers::only([client_public])))
         }
+        other => panic!("{other:?} has no keys here"),
     };
     (client.with_aead(aead), server.with_aead(aead))
 }
@@ -149,7 +150,7 @@ fn both_ends_know_and_check_whom_they_talk_to() {
     let (client, server) = (private(2), private(3));
     let (client_public, server_public, other) = (client.public(), server.public(), private(9).public());
     let only = |key| Peers::only([key]);
-    let asked = move |key| Peers::if_(move |shown| *shown == key);
+    let asked = move |key| Peers::verified_by(move |shown| *shown == key);
     // What the client expects, what the server takes, and whether they come together.
     let cases = [
         (Keys::ik_client(client.clone(), server_public), Keys::ik_server(server.clone(), Peers::Any), true),

@@ -204,6 +204,7 @@ fn check_order(flow: &mut Flow, number: u32, profile: &Profile, name: &str, seed
         Ordering::Unordered | Ordering::Streams => {
             assert!(flow.seen.insert(number), "{name}, seed {seed}: {number} came twice");
         }
+        other => panic!("{other:?} has no rule here"),
     }
     flow.next = number + 1;
 }

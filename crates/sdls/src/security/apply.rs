@@ -58,14 +58,6 @@ pub enum ApplyError {
     /// The frame cannot be protected.
     #[error("link security does not apply to control commands and truncated frames")]
     NotProtectable,
-    /// More padding than its length field can say.
-    #[error("{padding} octets of padding do not fit the pad length field of security association {spi}")]
-    Padding {
-        /// Its number.
-        spi: u16,
-        /// Octets of padding.
-        padding: usize,
-    },
     /// The frame cannot be written.
     #[error(transparent)]
     Frame(#[from] FrameError),
@@ -91,7 +83,6 @@ impl ApplyError {
             Self::IvExhausted { .. } => "iv-exhausted",
             Self::SequenceExhausted { .. } => "sequence-exhausted",
             Self::NotProtectable => "not-protectable",
-            Self::Padding { .. } => "padding-too-long",
             Self::Frame(error) => error.code(),
             Self::Crypto { .. } => "engine",
         }
@@ -129,9 +120,6 @@ impl Security {
 
         let text = frame.data();
         let padding = parameters.padding(text.len());
-        if padding >> (8 * parameters.pad_length_octets) != 0 {
-            return Err(ApplyError::Padding { spi, padding });
-        }
         let field_octets = text.len() + parameters.overhead(text.len());
         let mut octets = frame.header(managed, field_octets)?;
         let header = octets.len();

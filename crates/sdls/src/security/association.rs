@@ -67,7 +67,7 @@ pub struct SaParameters {
     pub sequence: Vec<u8>,
     /// How many of its lower octets security headers carry.
     pub sequence_transmitted: usize,
-    /// Text is filled up to a multiple of these octets; 1 for none.
+    /// Text is filled up to a multiple of these octets, with at most 254; 1 for none.
     pub padding_block: u8,
     /// Octets of the pad length field, 0 to 2.
     pub pad_length_octets: usize,

@@ -62,6 +62,14 @@ pub(crate) fn open(
     Ok(socket)
 }
 
+/// Has a socket write a DSCP into its packets; a connection that it accepts does the same. ECN is left to the transport.
+pub(crate) fn write_dscp(socket: &Socket, dscp: Option<u8>, at: SocketAddr) -> Result<(), Failure> {
+    let Some(dscp) = dscp else { return Ok(()) };
+    let octet = u32::from(dscp) << 2;
+    let written = if at.is_ipv4() { socket.set_tos_v4(octet) } else { socket.set_tclass_v6(octet) };
+    written.or_failure("the DSCP could not be set")
+}
+
 /// Listens for the connections of one sender, of which it opens one at a time.
 pub(crate) fn listen(socket: &Socket) -> Result<(), Failure> {
     socket.listen(1).and_then(|()| socket.set_nonblocking(true)).or_failure("the receiver could not listen")

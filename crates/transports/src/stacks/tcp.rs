@@ -14,7 +14,7 @@ use crate::kernel::socket::{self, size_buffers};
 use crate::kernel::stream::{StreamConnection, StreamListener};
 use crate::kernel::tcp_info::TcpSampler;
 use crate::opening::Opening;
-use crate::params::{Buffers, initial_window, parse_params};
+use crate::params::{Buffers, check_dscp, initial_window, parse_params};
 use crate::session::Session;
 use crate::transport::{Carriage, Connection, InitialWindow, Listener, Service, Stack};
 
@@ -30,6 +30,7 @@ pub(super) struct Params {
     receive_buffer_bytes: Option<u32>,
     #[serde(default, rename = "initial_window_segments", deserialize_with = "initial_window")]
     initial_window: InitialWindow,
+    dscp: Option<u8>,
 }
 
 fn yes() -> bool {
@@ -43,6 +44,7 @@ pub(crate) struct Tcp {
     fast_open: bool,
     buffers: Buffers,
     initial_window: InitialWindow,
+    dscp: Option<u8>,
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
@@ -59,9 +61,11 @@ impl Tcp {
             send_buffer_bytes,
             receive_buffer_bytes,
             initial_window,
+            dscp,
         } = parse_params("stack_params", owner, params)?;
         let buffers = Buffers::new(send_buffer_bytes, receive_buffer_bytes)?;
-        Ok(Self { congestion_control, nodelay, fast_open, buffers, initial_window })
+        check_dscp(dscp)?;
+        Ok(Self { congestion_control, nodelay, fast_open, buffers, initial_window, dscp })
     }
 
     /// Whether the first data travel with the request.
@@ -75,6 +79,7 @@ impl Tcp {
         set_congestion_control(&socket, &self.congestion_control)?;
         socket.set_tcp_nodelay(self.nodelay).or_failure("TCP_NODELAY could not be set")?;
         size_buffers(&socket, self.buffers)?;
+        socket::write_dscp(&socket, self.dscp, at)?;
         Ok(socket)
     }
 }

@@ -11,7 +11,7 @@ use socket2::{Protocol, Socket, Type};
 use crate::error::{Failure, OrFailure, SpecError};
 use crate::kernel::datagram::{self, DatagramConnection, DatagramListener};
 use crate::kernel::socket::{self, size_buffers};
-use crate::params::{Buffers, parse_params};
+use crate::params::{Buffers, check_dscp, parse_params};
 use crate::session::Session;
 use crate::sys::options::{self, Plain};
 use crate::sys::qdisc;
@@ -22,22 +22,27 @@ use crate::transport::{Carriage, Connection, Listener, Service, Stack};
 pub(super) struct Params {
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
+    dscp: Option<u8>,
 }
 
 struct Udp {
     buffers: Buffers,
+    dscp: Option<u8>,
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    let Params { send_buffer_bytes, receive_buffer_bytes } = parse_params("stack_params", "udp", params)?;
+    let Params { send_buffer_bytes, receive_buffer_bytes, dscp } =
+        parse_params("stack_params", "udp", params)?;
+    check_dscp(dscp)?;
     let buffers = Buffers::new(send_buffer_bytes, receive_buffer_bytes)?;
-    Ok(Box::new(Udp { buffers }))
+    Ok(Box::new(Udp { buffers, dscp }))
 }
 
 impl Udp {
     fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
         let socket = socket::open("udp", Type::DGRAM, Some(Protocol::UDP), at)?;
         size_buffers(&socket, self.buffers)?;
+        socket::write_dscp(&socket, self.dscp, at)?;
         Ok(socket)
     }
 }
@@ -116,7 +121,7 @@ mod tests {
 
     /// The send buffer of a socket whose datagrams of 1000 bytes wait for their release times, as the kernel counts it.
     fn send_buffer_bytes(send_bytes: Option<u32>) -> usize {
-        let udp = Udp { buffers: Buffers { send_bytes, receive_bytes: None } };
+        let udp = Udp { buffers: Buffers { send_bytes, receive_bytes: None }, dscp: None };
         let socket = udp.open(([127, 0, 0, 1], 0).into()).expect("a port is left");
         udp.bound_waiting(&socket, 1000).expect("the kernel takes the size");
         socket.send_buffer_size().expect("the kernel tells the size")

@@ -1,10 +1,14 @@
 """One-way delay of messages: from hand-over by the sending application to receipt by the receiving one."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from gauntlet.metrics.flow import NS_PER_S, FlowData
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.steps import Floats
+from gauntlet.metrics.tails import TAILS, tail_kpi
 
 _DEFINITION = (
     "of the one-way delay of the messages that arrived, from the moment the sending application handed a "
@@ -31,13 +35,13 @@ def _median(flow: FlowData) -> float | None:
     return float(np.median(delays)) if delays.size else None
 
 
-def _p95(flow: FlowData) -> float | None:
+def _quantile(flow: FlowData, level: float) -> float | None:
     delays = delays_s(flow)
-    return float(np.quantile(delays, 0.95)) if delays.size else None
+    return float(np.quantile(delays, level)) if delays.size else None
 
 
-KPIS = tuple(
-    Kpi(
+def _kpi(short: str, words: str, compute: Callable[[FlowData], float | None]) -> Kpi:
+    return Kpi(
         name=f"delay_{short}_s",
         label=f"One-way delay, {words}",
         shown_unit="ms",
@@ -47,9 +51,13 @@ KPIS = tuple(
         of_arrived=True,
         of_flow=compute,
     )
-    for short, words, compute in (
-        ("mean", "mean", _mean),
-        ("median", "median", _median),
-        ("p95", "95th percentile", _p95),
-    )
+
+
+KPIS = (
+    _kpi("mean", "mean", _mean),
+    _kpi("median", "median", _median),
+    *(
+        tail_kpi("delay_s", "One-way delay", level, _DEFINITION, partial(_quantile, level=level))
+        for level in TAILS
+    ),
 )

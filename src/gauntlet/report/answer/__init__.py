@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gauntlet.metrics.flow_rows import TRANSFERS
+from gauntlet.report.answer.asked import asked
 from gauntlet.report.answer.cost import costs
 from gauntlet.report.answer.delays import quickest
 from gauntlet.report.answer.depends import depends
@@ -13,7 +14,7 @@ from gauntlet.report.answer.winner import winner
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
 
-__all__ = ["BY_VERDICTS", "RULES", "Sentence", "sentences"]
+__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "sentences"]
 
 BY_VERDICTS = Sentence(
     "Which protocol?",
@@ -34,6 +35,8 @@ def sentences(evaluation: Evaluation) -> list[Sentence]:
         return [Sentence("Result", f"{why}: see Trust for the reasons.")]
     found = []
     for part in evaluation.parts:
+        if part.background:
+            continue
         named = f" ({part.subject})" if part.subject else ""
         found += [replace(it, question=f"{it.question}{named}") for it in _of_part(part)]
     return found
@@ -50,7 +53,7 @@ def _of_part(evaluation: Evaluation) -> list[Sentence]:
         cost for factor in evaluation.factors if factor.numeric for cost in costs(evaluation, kpi, factor)
     ]
     for other in evaluation.kpis:
-        if other.name == "delay_p95_s" and other is not kpi and not evaluation.apps & TRANSFERS:
+        if other.name == "delay_p95_s" and not kpi.of_tail and not evaluation.apps & TRANSFERS:
             found += quickest(evaluation, other)
         if other.name == "message_loss_ratio":
             found += losses(evaluation, other)

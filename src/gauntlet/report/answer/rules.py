@@ -29,6 +29,13 @@ RULES = (
     "other is not distinguishable from the best (≈), or beats it beyond chance and is not the best since "
     "fewer of its flows completed or its mean is the lesser one (▲). With fewer than "
     f"{fewest_repetitions()} repetitions nothing can be called worse, and no mark is set.",
+    "Equal (=) is a protocol whose difference from the best, with the whole of its 95 % interval, is below "
+    "what the experiment calls too small to matter (matters), and of which as many flows completed; whether "
+    "the difference is beyond chance does not count then.",
+    "What is asked of a flow (judge) is kept by a flow that did what it was to do and whose value keeps the "
+    "bound. A flow that failed has not kept it. A quantile is one of all messages that were due, and one "
+    "that never came is later than any other. Under a condition it is kept where every flow of every "
+    "repetition kept it; the value is the mean over repetitions.",
     "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
     "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
     "over all conditions of the experiment, is the smallest.",

@@ -8,7 +8,7 @@ from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import counted, listed, observation_text
 from gauntlet.report.answer.ranking import failing, overall, shortfalls
-from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, value_words
+from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, under_all, value_words
 from gauntlet.report.evaluation import Cell, Evaluation
 
 
@@ -28,16 +28,17 @@ def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
     order = sorted(worst, key=lambda key: (round(failing(evaluation, key), 9), worst[key]))
     lead = order[0]
     name = evaluation.style(lead).label
-    scope = " on average over all conditions" if len(judged) > 1 else ""
+    many = len(evaluation.conditions)
+    scope = {1: "", 2: " on average over both conditions"}.get(many, " on average over all conditions")
     average = f"{kpi.label} {value_words(evaluation, kpi, lead, means)}{scope}"
     if len(order) == 1:
         found = f"{name}: {counts_words(evaluation, lead)}{_lower(average)} (n = {means[lead].n})."
         rest = []
     else:
         found = f"{name} {_standing(evaluation, kpi, order, worst, judged)}."
-        rest = [f"{average}{_beside(kpi, judged, lead)}{_certainty(judged, lead, means[lead])}"]
+        rest = [f"{average}{_beside(evaluation, kpi, lead)}{_certainty(judged, lead, means[lead])}"]
         others = [
-            f"{_counted_value(evaluation, kpi, key, means)}{_beside(kpi, judged, key)} "
+            f"{_counted_value(evaluation, kpi, key, means)}{_beside(evaluation, kpi, key)} "
             f"({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
@@ -73,23 +74,34 @@ def _standing(
     lead, conditions = order[0], len(judged)
     if any(failing(evaluation, key) for key in order):
         return _fewest_failures(evaluation, kpi, order, worst)
-    where = {1: "under the only condition", 2: "under both conditions"}.get(
-        conditions, f"under all {conditions} conditions"
-    )
+    where = under_all(conditions)
+    if conditions < len(evaluation.conditions):
+        where = f" under the {counted(conditions, 'condition')} with a number"
     stars = [row[lead].standing for row in judged]
     if worst[lead] == 0 and all(standing is not None and standing.best for standing in stars):
-        level = [key for key in order[1:] if not all(_worse(row[key]) for row in judged)]
+        equal = [key for key in order[1:] if all(_equals(row[key]) for row in judged)]
+        rest = [key for key in order[1:] if key not in equal]
+        level = [key for key in rest if not all(_worse(row[key]) for row in judged)]
+        beside = _equal_words(evaluation, equal)
         if not level:
-            return f"is best {where}"
+            return f"has the best mean{where}{beside}" if equal else f"is best{where}"
         if not _testable(judged):
-            return f"has the best mean {where}"
+            return f"has the best mean{where}{beside}"
         told = listed([evaluation.style(key).label for key in level])
-        return f"has the best mean {where}, but cannot be told from {told}" + (
-            "" if conditions == 1 else " under each of them"
-        )
+        each = {1: "", 2: " under each of the two"}.get(conditions, " under each of them")
+        return f"has the best mean{where}{beside}, but cannot be told from {told}{each}"
     if conditions == 1:
-        return f"is {_share(worst[lead])} {_worse_side(kpi)} the best mean {where}"
-    return f"is the safest choice: never more than {_share(worst[lead])} {_worse_side(kpi)} the best {where}"
+        return f"is {_share(worst[lead])} {_worse_side(kpi)} the best mean"
+    return f"is the safest choice: never more than {_share(worst[lead])} {_worse_side(kpi)} the best{where}"
+
+
+def _equal_words(evaluation: Evaluation, keys: Sequence[str]) -> str:
+    """Who differs from the leader by less than matters under every condition; empty where nobody does."""
+    if not keys:
+        return ""
+    names = listed([evaluation.style(key).label for key in keys])
+    verb = "equals" if len(keys) == 1 else "equal"
+    return f", which {names} {verb} within the {100 * evaluation.matters:g} % that matter"
 
 
 def _fewest_failures(
@@ -121,22 +133,30 @@ def _certainty(judged: Sequence[Mapping[str, Cell]], lead: str, average: Mean) -
     if not _testable(judged):
         few = fewest_repetitions()
         return f"{n}. So few repetitions cannot tell any protocol from another: that takes {few}."
-    level = sum(_not_worse(row[lead]) for row in judged)
-    return f"{n}; best or not distinguishable from the best in {level} of {len(judged)}."
+    if len(judged) == 1:
+        return f"{n}."
+    level, good = sum(_not_worse(row[lead]) for row in judged), "best or not distinguishable from the best"
+    if len(judged) == 2:
+        return f"{n}; {good} under {('neither', 'one', 'both')[level]} of the two."
+    return f"{n}; {good} in {level} of {len(judged)}."
 
 
 def _testable(judged: Sequence[Mapping[str, Cell]]) -> bool:
+    """Whether anything could be told from the best by a test, or since nothing was drawn."""
+    others = [cell.standing for row in judged for cell in row.values() if cell.standing is not None]
     return any(
-        cell.standing is not None and not cell.standing.best and cell.standing.distinguishable is not None
-        for row in judged
-        for cell in row.values()
+        it.p_value is not None or (it.distinguishable is not None and not it.equal)
+        for it in others
+        if not it.best
     )
 
 
-def _beside(kpi: Kpi, judged: Sequence[Mapping[str, Cell]], key: str) -> str:
-    """The middle and the worst repetition beside the mean of the only condition."""
-    cell = judged[0][key]
-    if len(judged) > 1 or cell.repetitions < 2:
+def _beside(evaluation: Evaluation, kpi: Kpi, key: str) -> str:
+    """The middle and the worst repetition beside the mean, where there is but one condition."""
+    if len(evaluation.conditions) > 1:
+        return ""
+    cell = evaluation.cells(kpi, evaluation.conditions[0])[key]
+    if cell.repetitions < 2:
         return ""
     median, worst = (observation_text(it, kpi.shown_factor) for it in (cell.median, cell.worst))
     return f", median {median}, worst {worst}"
@@ -179,8 +199,12 @@ def _worse(cell: Cell) -> bool:
     return cell.standing is not None and cell.standing.distinguishable is True
 
 
+def _equals(cell: Cell) -> bool:
+    return cell.standing is not None and cell.standing.word == "equal"
+
+
 def _not_worse(cell: Cell) -> bool:
-    return cell.standing is not None and cell.standing.word in ("best", "level")
+    return cell.standing is not None and cell.standing.word in ("best", "equal", "level")
 
 
 def _lower(label: str) -> str:

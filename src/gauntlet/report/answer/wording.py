@@ -24,6 +24,11 @@ class Sentence:
         return f"{self.lead} {self.rest}".rstrip()
 
 
+def under_all(count: int) -> str:
+    """Under all so many conditions; nothing to say where there is but one."""
+    return {1: "", 2: " under both conditions"}.get(count, f" under all {count} conditions")
+
+
 def value_words(evaluation: Evaluation, kpi: Kpi, key: str, means: Mapping[str, Mean]) -> str:
     """A protocol's mean for a sentence; where flows did not end, with what they count as."""
     limits = [evaluation.cells(kpi, condition)[key].limit for condition in evaluation.conditions]

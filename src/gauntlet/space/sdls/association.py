@@ -129,7 +129,7 @@ def check_parameters(spi: int, p: Json) -> None:
         service == "encryption" or mac > 0,
         service != "authenticated-encryption" or encrypts,
         service != "authentication" or p["algorithm"] != "aes-ccm",
-        p["pad_length_octets"] <= 2 and p["padding_block"] > 0,
+        p["pad_length_octets"] <= 2 and 0 < p["padding_block"] < 256,
         p["padding_block"] == 1 or p["pad_length_octets"] > 0,
         p["window"] == 0 or iv or sequence,
         (iv == 0 or p["iv_transmitted"] > 0) and (sequence == 0 or p["sequence_transmitted"] > 0),
@@ -287,7 +287,6 @@ class End:
         p = association.parameters
         text = bytes.fromhex(frame["data"])
         padding = -len(text) % p["padding_block"]
-        require(padding < 256 ** p["pad_length_octets"], "padding-too-long")
         field_octets = association.header_octets + len(text) + padding + p["mac_octets"]
         header = self.link.header(frame, field_octets)
         for counter, code in ((association.iv, "iv-exhausted"), (association.sequence, "sequence-exhausted")):

@@ -9,6 +9,7 @@ use flight_links::credentials::Credentials;
 use flight_links::exchange::Watch;
 use flight_links::link::State;
 use flight_links::suite::{Security, Suite};
+use flight_links::tls_config::{SetupError, gather_randomness};
 use nix::time::{ClockId, clock_gettime};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -42,8 +43,9 @@ impl Watch for Stopwatch {
     }
 }
 
-const HEADING: &str = "security,provider,cipher,group,signature,mutual,resumption,block,order,ground_cpu_ns,\
-space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,round_trips,early";
+const KIND: &str = "security,provider,cipher,group,signature,mutual,resumption";
+const SPENT: &str = "ground_cpu_ns,space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,\
+round_trips,early";
 
 /// Blocks, and handshakes of each kind in one.
 const FULL: (usize, usize) = (10, 20);
@@ -97,7 +99,7 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
     }
     eprintln!("flight-bench: {} kinds, {} handshakes each", arrangements.len(), blocks * each);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut rows = Rows::new(HEADING)?;
+    let mut rows = Rows::new(&format!("{KIND},block,order,{SPENT}"))?;
     let mut order = 0;
     for block in 0..blocks {
         for place in (1..arrangements.len()).rev() {
@@ -118,6 +120,23 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
             }
         }
     }
+    rows.finish()
+}
+
+/// The first handshake of this process and no other, with certificates that another process made, so that no key was
+/// made here before. Randomness is gathered before, and the time of that stands beside it: OpenSSL, whose place AWS-LC has
+/// here, asks the system for its own.
+pub fn first(security: Security, suite: Suite, credentials: &Credentials) -> Outcome {
+    let failed = |error: SetupError| format!("{security}, {suite}: {error}");
+    let arrangement = Arrangement::with(security, suite, credentials, false).map_err(failed)?;
+    let before = thread_ns();
+    gather_randomness(suite.provider).map_err(failed)?;
+    let gathered = thread_ns() - before;
+    let mut watch = Stopwatch::default();
+    let measured = handshake(&arrangement, &mut watch)?;
+    let mut rows = Rows::new(&format!("{KIND},randomness_cpu_ns,{SPENT}"))?;
+    let kind = columns(&arrangement);
+    rows.write(&format!("{kind},{gathered},{},{},{measured}", watch.ground, watch.space))?;
     rows.finish()
 }
 

@@ -10,10 +10,13 @@ mod schedule;
 mod turn;
 mod wire;
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use flight_links::suite::{Cipher, Security};
+use flight_links::credentials::Credentials;
+use flight_links::suite::{Cipher, Group, Provider, Security, Signature, Suite};
 
 /// Measures securities of a command link: both ends in one process, over sockets of the loopback
 #[derive(Parser)]
@@ -29,6 +32,8 @@ Examples:
   flight-bench messages --security sdls-gcm --payload 1024 --gap 2000 > cold.csv
   flight-bench messages --payload 1024 --gap 2000 --samples 5 --alone --block 0 > alone.csv
   flight-bench handshakes --quick > handshakes.csv
+  flight-bench credentials --signature rsa-2048 > ends.txt
+  flight-bench first-handshake --credentials ends.txt --signature rsa-2048 --group p-256
   flight-bench attacks --security dtls
   flight-bench refusals
   flight-bench about";
@@ -39,6 +44,14 @@ enum Command {
     Messages(Messages),
     /// Computing time, octets and round trips of handshakes
     Handshakes(Handshakes),
+    /// One handshake, the first of its process
+    FirstHandshake(FirstHandshake),
+    /// Prints certificates of both ends, with their private keys
+    Credentials {
+        /// The keys of the certificates
+        #[arg(long, value_name = "NAME", default_value = "ed25519")]
+        signature: Signature,
+    },
     /// Plays every attack, and prints which succeed
     Attacks(Attacks),
     /// The sentence for every combination that a library refuses
@@ -92,6 +105,31 @@ struct Handshakes {
 }
 
 #[derive(Args)]
+struct FirstHandshake {
+    /// Certificates of both ends, made by `flight-bench credentials`
+    #[arg(long, value_name = "FILE")]
+    credentials: PathBuf,
+    /// The keys of these certificates
+    #[arg(long, value_name = "NAME", default_value = "ed25519")]
+    signature: Signature,
+    /// The security: quic-stream, tls or dtls
+    #[arg(long, value_name = "NAME", default_value = "quic-stream")]
+    security: Security,
+    /// Library of cryptography
+    #[arg(long, value_name = "NAME", default_value = "aws-lc")]
+    provider: Provider,
+    /// Cipher of the messages
+    #[arg(long, value_name = "NAME", default_value = "aes-256-gcm")]
+    cipher: Cipher,
+    /// Group of the key exchange
+    #[arg(long, value_name = "NAME", default_value = "x25519")]
+    group: Group,
+    /// Ground, too, shows its certificate
+    #[arg(long)]
+    mutual: bool,
+}
+
+#[derive(Args)]
 struct Attacks {
     /// Attack only these
     #[arg(long, value_name = "NAME")]
@@ -109,6 +147,10 @@ fn main() -> ExitCode {
                 .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
         }
         Command::Handshakes(options) => handshakes::run(options.quick, options.seed, &options.security),
+        Command::FirstHandshake(options) => first_handshake(&options),
+        Command::Credentials { signature } => Credentials::new(signature)
+            .map(|made| print!("{}", made.written()))
+            .map_err(|error| error.to_string()),
         Command::Attacks(options) => attacks::run(&options.security),
         Command::Refusals => arms::refusals(),
         Command::About => about::run(),
@@ -120,4 +162,23 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn first_handshake(options: &FirstHandshake) -> Result<(), String> {
+    let FirstHandshake { credentials: path, signature, security, provider, cipher, group, mutual } = options;
+    if !security.has_suite() {
+        return Err(format!("«{security}» has no certificates; quic-stream, tls and dtls have"));
+    }
+    let text =
+        fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let read = Credentials::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let suite = Suite {
+        provider: *provider,
+        cipher: *cipher,
+        group: *group,
+        signature: *signature,
+        mutual: *mutual,
+        ..Suite::default()
+    };
+    handshakes::first(*security, suite, &read)
 }

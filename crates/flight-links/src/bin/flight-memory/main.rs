@@ -1,7 +1,10 @@
 //! `flight-memory`: what both ends of a link need of memory, one security a process. Under valgrind the same program
 //! tells instructions (callgrind) and the heap of C libraries (massif), which the counting allocator does not see.
+//!
+//! It makes no certificates: that would be AWS-LC's work, in the process of every other library too.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +13,7 @@ use flight::dictionary::benchmark;
 use flight::message::command;
 use flight::security::End;
 use flight_links::arrangement::Arrangement;
+use flight_links::credentials::Credentials;
 use flight_links::exchange::{Pair, Watch};
 use flight_links::link::State;
 use flight_links::suite::{Provider, Security, Suite};
@@ -28,6 +32,9 @@ struct Cli {
     /// Provider of QUIC, TLS and DTLS
     #[arg(long, value_name = "NAME", default_value = "aws-lc")]
     provider: Provider,
+    /// Certificates of QUIC, TLS and DTLS, made by `flight-bench credentials`
+    #[arg(long, value_name = "FILE")]
+    credentials: Option<PathBuf>,
     /// Octets of a message behind its header of eight
     #[arg(long, value_name = "OCTETS", default_value_t = 1024)]
     payload: usize,
@@ -42,8 +49,9 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   flight-memory --security sdls-gcm
-  flight-memory --security quic-stream --provider ring --links 100
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null flight-memory --security tls --messages 1000";
+  flight-bench credentials > ends.txt
+  flight-memory --security quic-stream --provider ring --credentials ends.txt --links 100
+  valgrind --tool=massif flight-memory --security tls --credentials ends.txt --messages 1000";
 
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
@@ -77,12 +85,30 @@ impl Watch for Held {
     }
 }
 
+/// The security with its usual suite, and with certificates of the file where it needs some.
+fn arrangement(cli: &Cli) -> Result<Arrangement, String> {
+    let usual = Suite::of(cli.security);
+    if !cli.security.has_suite() {
+        return Arrangement::new(cli.security, usual, false).map_err(|error| error.to_string());
+    }
+    let Some(path) = &cli.credentials else {
+        return Err(format!(
+            "{} has certificates, which another process makes: flight-bench credentials --signature {} > FILE, then \
+             --credentials FILE",
+            cli.security, usual.signature
+        ));
+    };
+    let text =
+        fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let read = Credentials::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let suite = Suite { provider: cli.provider, ..usual };
+    Arrangement::with(cli.security, suite, &read, false).map_err(|error| error.to_string())
+}
+
 fn run(cli: &Cli) -> Result<(), String> {
     let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
-    let usual = Suite::of(cli.security);
-    let suite = if cli.security.has_suite() { Suite { provider: cli.provider, ..usual } } else { usual };
-    let arrangement = Arrangement::new(cli.security, suite, false).map_err(|error| error.to_string())?;
+    let arrangement = arrangement(cli)?;
     let shared = HEAP.current_usage();
     let mut links = Vec::with_capacity(cli.links.max(1));
     let mut held = Held::default();

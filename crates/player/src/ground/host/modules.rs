@@ -145,6 +145,12 @@ fn wanted(run: &Run) -> Vec<(String, String)> {
     if let Some(change) = run.timeline.iter().find(|change| change.touches_rate()) {
         want(TBF, format!("the rate of link \"{}\"", change.link));
     }
+    for change in &run.timeline {
+        // A plain FIFO is part of every kernel with queues.
+        if let Some(queue) = change.queue.filter(|queue| queue.kind() != "pfifo") {
+            want(&format!("sch_{}", queue.kind()), format!("the queue of link \"{}\"", change.link));
+        }
+    }
     let network = named(&run.network);
     if let Some(node) = network.nodes.iter().find(|node| node.switch) {
         want(BRIDGE, format!("the switch \"{}\"", node.name));

@@ -69,7 +69,7 @@ struct Configs {
 }
 
 /// TCP's parameters that TLS over it has too.
-const OF_TCP: &[&str] = &["congestion_control", "initial_window_segments"];
+const OF_TCP: &[&str] = &["congestion_control", "initial_window_segments", "dscp"];
 
 /// The names of its parameters: its own, those that both of its transports have, and some of TCP's.
 pub(crate) fn parameters() -> Vec<&'static str> {

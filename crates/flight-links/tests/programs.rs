@@ -1,0 +1,90 @@
+//! The programs that measure: certificates go from one process to another, and a row comes of each that was asked for.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const BENCH: &str = env!("CARGO_BIN_EXE_flight-bench");
+const MEMORY: &str = env!("CARGO_BIN_EXE_flight-memory");
+
+fn run(program: &str, words: &[&str]) -> Output {
+    Command::new(program).args(words).output().expect("it can be started")
+}
+
+/// What a program printed, by the heading's names: one row.
+fn row(program: &str, words: &[&str]) -> Vec<(String, String)> {
+    let output = run(program, words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines: Vec<Vec<_>> = text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    let [heading, row] = &lines[..] else { panic!("{text}") };
+    assert_eq!(heading.len(), row.len(), "{text}");
+    heading.iter().cloned().zip(row.iter().cloned()).collect()
+}
+
+fn value<'a>(row: &'a [(String, String)], name: &str) -> &'a str {
+    &row.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("{name}")).1
+}
+
+/// A test's own file with certificates of this signature.
+fn credentials(of: &str, signature: &str) -> PathBuf {
+    let made = run(BENCH, &["credentials", "--signature", signature]);
+    assert!(made.status.success());
+    let path =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{of}-{signature}-{}.txt", std::process::id()));
+    std::fs::write(&path, made.stdout).expect("it can be written");
+    path
+}
+
+#[test]
+fn a_first_handshake_is_that_of_the_kind_that_was_asked_for() {
+    for (signature, group, more) in [("ed25519", "p-384", None), ("rsa-2048", "x25519", Some("--mutual"))] {
+        let path = credentials("first", signature);
+        let asked =
+            ["--signature", signature, "--group", group, "--credentials", path.to_str().expect("text")];
+        let mut words = vec!["first-handshake"];
+        words.extend(asked);
+        words.extend(more);
+        let row = row(BENCH, &words);
+        let kind = ["security", "provider", "cipher", "group", "signature", "mutual", "resumption"]
+            .map(|name| value(&row, name));
+        let mutual = if more.is_some() { "true" } else { "false" };
+        assert_eq!(kind, ["quic-stream", "aws-lc", "aes-256-gcm", group, signature, mutual, "none"]);
+        for end in ["randomness_cpu_ns", "ground_cpu_ns", "space_cpu_ns", "ground_octets", "space_octets"] {
+            assert!(value(&row, end).parse::<u64>().expect("a number") > 0, "{end}");
+        }
+        std::fs::remove_file(path).expect("it is there");
+    }
+}
+
+#[test]
+fn memory_is_measured_with_certificates_of_another_process_and_not_without() {
+    let refused = run(MEMORY, &["--security", "dtls"]);
+    assert_eq!(
+        String::from_utf8_lossy(&refused.stderr),
+        "flight-memory: dtls has certificates, which another process makes: flight-bench credentials --signature \
+         ecdsa-p256 > FILE, then --credentials FILE\n"
+    );
+    assert!(!refused.status.success());
+    let path = credentials("memory", "ed25519");
+    let row = row(
+        MEMORY,
+        &["--security", "tls", "--provider", "ring", "--credentials", path.to_str().expect("text")],
+    );
+    assert_eq!((value(&row, "security"), value(&row, "provider")), ("tls", "ring"));
+    assert!(value(&row, "heap_peak").parse::<u64>().expect("a number") > 10_000);
+    std::fs::write(&path, "authority 30\n").expect("it can be written");
+    let refused = run(MEMORY, &["--security", "tls", "--credentials", path.to_str().expect("text")]);
+    assert!(String::from_utf8_lossy(&refused.stderr).ends_with("there is no line «space-certificate»\n"));
+    std::fs::remove_file(path).expect("it is there");
+}
+
+#[test]
+fn what_has_no_certificates_needs_none() {
+    let row = row(MEMORY, &["--security", "sdls-gcm-aws-lc", "--messages", "1"]);
+    assert_eq!(value(&row, "provider"), "aws-lc");
+    let refused = run(BENCH, &["first-handshake", "--credentials", "none.txt", "--security", "restp"]);
+    assert_eq!(
+        String::from_utf8_lossy(&refused.stderr),
+        "flight-bench: «restp» has no certificates; quic-stream, tls and dtls have\n"
+    );
+}

@@ -1,0 +1,158 @@
+//! Keys of this end: options that name files, and `restp keygen`, which makes one.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use restp::protected::{Keys, Peers, PrivateKey, PublicKey};
+
+use crate::outcome::Outcome;
+
+/// Which end of a connection needs keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It connects.
+    Client,
+    /// It accepts.
+    Server,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Handshake {
+    /// The client knows the server's public key beforehand and hides its own from everybody else
+    Ik,
+    /// Both ends show their public keys
+    Xx,
+}
+
+/// Either a secret that both ends share, or a key pair of this end and the public keys of its peers.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Keys")]
+pub struct KeyArgs {
+    /// File with a shared secret of 64 hexadecimal digits: encrypt and authenticate everything
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["own_key", "peer_keys"])]
+    key_file: Option<PathBuf>,
+    /// File with the private key of this end, as `restp keygen` makes it: encrypt, and know whom one talks to
+    #[arg(long, value_name = "FILE", requires = "peer_keys")]
+    own_key: Option<PathBuf>,
+    /// File with the public keys of the peers that are taken, one a line; `#` begins a comment
+    #[arg(long, value_name = "FILE", requires = "own_key")]
+    peer_keys: Option<PathBuf>,
+    /// Noise handshake of the key pairs; both ends need the same
+    #[arg(long, value_enum, default_value = "ik", requires = "own_key")]
+    handshake: Handshake,
+}
+
+impl KeyArgs {
+    /// There are keys.
+    pub fn is_some(&self) -> bool {
+        self.key_file.is_some() || self.own_key.is_some()
+    }
+
+    /// The keys from their files.
+    ///
+    /// # Errors
+    /// A sentence: a file cannot be read, or what it holds is no key.
+    pub fn read(&self, role: Role) -> Result<Option<Keys>, String> {
+        if let Some(path) = &self.key_file {
+            return Ok(Some(Keys::shared(shared_secret(&text(path)?)?)));
+        }
+        let (Some(own), Some(peers)) = (&self.own_key, &self.peer_keys) else { return Ok(None) };
+        let own_key: PrivateKey =
+            text(own)?.parse().map_err(|error| format!("{}: {error}", own.display()))?;
+        let peer_keys =
+            public_keys(&text(peers)?).map_err(|error| format!("{}: {error}", peers.display()))?;
+        Ok(Some(match (self.handshake, role, &peer_keys[..]) {
+            (Handshake::Xx, ..) => Keys::xx(own_key, Peers::only(peer_keys)),
+            (Handshake::Ik, Role::Server, _) => Keys::ik_server(own_key, Peers::only(peer_keys)),
+            (Handshake::Ik, Role::Client, [server]) => Keys::ik_client(own_key, *server),
+            (Handshake::Ik, Role::Client, _) => {
+                return Err(format!(
+                    "{}: with --handshake ik a client names the key of its server alone, and here are {}",
+                    peers.display(),
+                    peer_keys.len()
+                ));
+            }
+        }))
+    }
+}
+
+/// Make a key pair: the private key goes to a file, the public key to standard output, for the peers.
+#[derive(Args)]
+pub struct Keygen {
+    /// File for the private key; it must not exist
+    file: PathBuf,
+}
+
+impl Keygen {
+    /// Makes the pair.
+    pub fn run(self) -> Outcome {
+        let key = restp::generate_private_key()?;
+        let digits: String = key.as_bytes().iter().map(|octet| format!("{octet:02x}")).collect();
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        options
+            .open(&self.file)
+            .and_then(|mut file| writeln!(file, "{digits}"))
+            .map_err(|error| format!("cannot write the key to {}: {error}", self.file.display()))?;
+        println!("{}", key.public());
+        Ok(())
+    }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read the key file {}: {error}", path.display()))
+}
+
+fn public_keys(text: &str) -> Result<Vec<PublicKey>, String> {
+    let lines =
+        text.lines().enumerate().map(|(place, line)| (place + 1, line.split('#').next().unwrap_or("")));
+    let keys: Vec<PublicKey> = lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(number, line)| line.parse().map_err(|error| format!("line {number}: {error}")))
+        .collect::<Result<_, _>>()?;
+    if keys.is_empty() { Err("it names no public key".into()) } else { Ok(keys) }
+}
+
+fn shared_secret(text: &str) -> Result<[u8; 32], String> {
+    let wrong = || "the key file must hold 64 hexadecimal digits (32 bytes)".to_string();
+    let digits = text.trim();
+    if digits.len() != 64 || !digits.is_ascii() {
+        return Err(wrong());
+    }
+    let mut key = [0; 32];
+    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+        *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_secrets_are_64_digits() {
+        let text = "00".repeat(31) + "fF\n";
+        assert_eq!(shared_secret(&text).unwrap()[31], 255);
+        for wrong in ["", "zz", &"0".repeat(63), &"gg".repeat(32), &"é".repeat(32)] {
+            assert!(shared_secret(wrong).unwrap_err().contains("64 hexadecimal digits"));
+        }
+    }
+
+    #[test]
+    fn peers_stand_one_a_line_and_a_wrong_line_is_named() {
+        let [one, other] = [restp::generate_private_key().unwrap(), restp::generate_private_key().unwrap()]
+            .map(|key| key.public());
+        let list = format!("# the two of the office\n{one}  # hers\n\n{other}\n");
+        assert_eq!(public_keys(&list).unwrap(), [one, other]);
+        assert!(public_keys("# nobody\n").unwrap_err().contains("no public key"));
+        let cut = &one.to_string()[1..];
+        assert!(
+            public_keys(&format!("{other}\n{cut}")).unwrap_err().contains("line 2: a key is written as 64")
+        );
+    }
+}

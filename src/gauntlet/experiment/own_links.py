@@ -1,0 +1,114 @@
+"""Runs over a network of one's own: the ends of their flows, and the line that stands for it in reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gauntlet.errors import UserError
+from gauntlet.experiment import map_network, network_section, own_network
+from gauntlet.experiment.own_network import Layout, OwnNetwork
+from gauntlet.experiment.runspec import LinkConditions, RunSpec, ScenarioRef
+from gauntlet.experiment.schema import Condition, FlowSection
+
+_LINK_KEYS = frozenset({"offload"})
+"""Keys of [link] that mean something here: the others are of the line of a scenario."""
+
+
+@dataclass(frozen=True)
+class OwnLinks:
+    """A network of one's own, and the flows over it with their ends."""
+
+    network: OwnNetwork
+    flows: tuple[FlowSection, ...]
+
+    def rate_bps(self, ends: str) -> float:
+        """What the narrowest link carries on the way between two nodes, `sender>receiver`."""
+        sender, _, receiver = ends.partition(">")
+        return self.network.ways[sender, receiver].rate_bps
+
+    def scenario(self) -> ScenarioRef:
+        """A constant line like the way of the first flow: what a report shows of the line, and what times are
+        worked out by.
+        """
+        way = self.network.ways[next(iter(self.network.ways))]
+        params = {
+            "rate": way.rate_bps,
+            "delay": way.delay_s,
+            "loss": way.loss,
+            "queue_limit": way.queue_limit_bytes,
+        }
+        return ScenarioRef("constant", params)
+
+    def conditions(self, condition: Condition) -> LinkConditions:
+        """The link of a run."""
+        return LinkConditions(own_network.NAME, offload=condition.link.offload, own=self.network.to_json())
+
+
+def of(condition: Condition, folder: Path) -> OwnLinks | None:
+    """The network of one's own that a condition has; None: it has a scenario. Raises UserError."""
+    if condition.network is None:
+        for number, flow in enumerate(condition.flow, start=1):
+            for key, end in (("from", flow.from_), ("to", flow.to)):
+                if end is not None:
+                    raise UserError(
+                        f"flow {number}, {key}: only a [network] has nodes by name; write direction instead."
+                    )
+        return None
+    stray = sorted(condition.link.model_fields_set - _LINK_KEYS)
+    if stray:
+        raise UserError(
+            f"[link] {stray[0]}: the links of [network] say themselves what they do; write it there, or "
+            "leave it out."
+        )
+    section, beside = network_section.read(condition.network, folder)
+    where = f"[network] {condition.network.file}" if condition.network.file else "[network]"
+    try:
+        asked = own_network.layout(section) if section.map is None else map_network.layout(section, beside)
+        flows = tuple(_ended(flow, number, asked) for number, flow in enumerate(condition.flow, start=1))
+        pairs = [(flow.from_ or "", flow.to or "") for flow in flows]
+        return OwnLinks(own_network.built(asked, pairs), flows)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def told(specs: Sequence[RunSpec]) -> dict[str, Any] | None:
+    """What a report tells of the network that runs have in common: its links as they are in the first run,
+    the ends of the first flow, and of its way (keys of `OwnLinks.scenario`) what is the same in all.
+
+    None for runs without such a network, and where links join other nodes.
+    """
+    networks = [spec.link.own for spec in specs if spec.link.own is not None]
+    joined = [[link["ends"] for link in network["links"]] for network in networks]
+    if not networks or len(networks) < len(specs) or any(ends != joined[0] for ends in joined):
+        return None
+    (first, *_), params = specs[0].flows, [spec.scenario.params for spec in specs]
+    way = {key: value for key, value in params[0].items() if all(it[key] == value for it in params)}
+    return {"from": first.sender, "to": first.receiver, "links": networks[0]["links"], "way": way}
+
+
+def refuse_nodes(nodes: Sequence[object]) -> None:
+    """In-path nodes stand beside hosts of a preset. Raises UserError."""
+    if nodes:
+        raise UserError(
+            "[[in_path]]: its places, train and trackside, are those of a scenario's network; leave it out, "
+            "or [network]."
+        )
+
+
+def _ended(flow: FlowSection, number: int, asked: Layout) -> FlowSection:
+    """The flow with both its ends."""
+    for key in ("direction", "tunnel"):
+        if key in flow.model_fields_set:
+            raise UserError(f"flow {number}: from and to say where it goes; leave '{key}' out.")
+    given = asked.ends or (None, None)
+    ends = (flow.from_ or given[0], flow.to or given[1])
+    for key, end in zip(("from", "to"), ends, strict=True):
+        nodes = ", ".join(asked.nodes)
+        if end is None:
+            raise UserError(f"flow {number}: the key '{key}' is missing; name one of the nodes {nodes}.")
+        if end not in asked.nodes:
+            raise UserError(f"flow {number}, {key}: there is no node '{end}'; the nodes are {nodes}.")
+    if ends[0] == ends[1]:
+        raise UserError(f"flow {number}: it goes from '{ends[0]}' to itself; name two nodes.")
+    return flow.model_copy(update={"from_": ends[0], "to": ends[1]})

@@ -1,0 +1,122 @@
+"""What an experiment asks of a flow (`judge`): which quantity, its bound, and whether a flow keeps it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gauntlet import units
+from gauntlet.errors import UserError
+from gauntlet.experiment.strict import unknown_key
+from gauntlet.metrics import tails
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.observation import Observation, State
+from gauntlet.metrics.quantity import DISTRIBUTIONS, MESSAGES
+from gauntlet.metrics.registry import registry
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A quantity and its bound."""
+
+    kpi: Kpi
+    """How it is shown, in a unit in which the bound is no small number."""
+    bound: float
+    named: str
+    """The KPI as the experiment has it."""
+    distribution: str | None = None
+    """One of `DISTRIBUTIONS`, where a quantile is asked."""
+    level: float | None = None
+    """That quantile."""
+
+    @classmethod
+    def of(cls, judge: Mapping[str, Any]) -> "Asked":
+        """Of a `judge` in base units. Raises UserError when it asks what no flow can answer."""
+        named, level = str(judge["kpi"]), judge.get("quantile")
+        kpi = _known(named, level)
+        wanted = "at_least" if kpi.higher_is_better else "at_most"
+        if judge.get(wanted) is None:
+            more = "more" if kpi.higher_is_better else "less"
+            raise UserError(f"judge: of {named} {more} is better; give {wanted}.")
+        bound = float(judge[wanted])
+        return cls(_in_unit_of(kpi, bound), bound, named, None if level is None else MESSAGES[named], level)
+
+    @property
+    def column(self) -> str:
+        """The column of the table of flows that is nearest to what is asked."""
+        if self.level not in tails.TAILS:
+            return self.named.removeprefix("each_")
+        return tails.column(self.named.removeprefix("each_"), self.level)
+
+    def keeps(self, seen: Observation, *, completed: bool) -> bool:
+        """Whether a flow keeps the bound: one that failed does not, whatever it brought."""
+        if not completed or seen.state != State.MEASURED:
+            return False
+        return seen.value >= self.bound if self.kpi.higher_is_better else seen.value <= self.bound
+
+    @property
+    def what(self) -> str:
+        """The quantity in a sentence: p99; download time."""
+        if self.level is not None:
+            return tails.short(self.level)
+        return self.kpi.label[0].lower() + self.kpi.label[1:]
+
+    @property
+    def limit(self) -> str:
+        """The bound in a sentence: the deadline of 1 s; the limit of at least 2 Mbit/s."""
+        value = self._bound
+        if self.kpi.higher_is_better:
+            return f"the limit of at least {value}"
+        return f"the deadline of {value}" if self.kpi.shown_unit in ("s", "ms") else f"the limit of {value}"
+
+    @property
+    def question(self) -> str:
+        """What is asked: 99 % of the messages within 1 s?"""
+        value = self._bound
+        if self.level == 1:
+            return f"Every message within {value}?"
+        if self.level is not None:
+            return f"{100 * self.level:g} % of the messages within {value}?"
+        return f"{self.kpi.label} {'at least' if self.kpi.higher_is_better else 'at most'} {value}?"
+
+    @property
+    def _bound(self) -> str:
+        for end, form in (("_s", units.format_time), ("_bps", units.format_rate)):
+            if self.named.endswith(end):
+                return units.spaced(form(self.bound))
+        return f"{self.bound * self.kpi.shown_factor:g} {self.kpi.shown_unit}".strip()
+
+
+def check(judges: Mapping[str, Mapping[str, Any]], answer_by: str) -> None:
+    """Whether all can be answered: each `judge` by the name of its flow, and the KPI `answer_by` (empty:
+    none). Raises UserError.
+    """
+    for name, judge in judges.items():
+        try:
+            Asked.of(judge)
+        except UserError as error:
+            raise UserError(f"flow '{name}', {error}") from None
+    if answer_by and answer_by not in registry():
+        raise UserError(f"[experiment] answer_by: {unknown_key(answer_by, registry())}")
+
+
+def _known(named: str, level: float | None) -> Kpi:
+    """Raises UserError for what there is not."""
+    if level is None:
+        if named not in registry():
+            raise UserError(f"judge: {unknown_key(named, registry())}")
+        return registry()[named]
+    delays = [
+        name for name in MESSAGES if name in DISTRIBUTIONS or tails.column(name, tails.TAILS[0]) in registry()
+    ]
+    if named not in delays:
+        raise UserError(
+            f"judge: {named} has no quantiles; ask {', '.join(delays)} for them, or leave quantile out."
+        )
+    return DISTRIBUTIONS[MESSAGES[named]][2]
+
+
+def _in_unit_of(kpi: Kpi, bound: float) -> Kpi:
+    """The same in seconds where the bound is some."""
+    if kpi.shown_unit == "ms" and bound >= 1:
+        return replace(kpi, shown_unit="s", shown_factor=1.0)
+    return kpi

@@ -1,0 +1,27 @@
+"""A network of one's own in words: how large it is, and what the first flow meets in it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gauntlet import units
+
+_OF_WAY = (
+    ("rate", "the narrowest link carries {}", units.format_rate),
+    ("queue_limit", "a queue of {} stands before it", units.format_size),
+    ("delay", "one-way delays add up to {}", units.format_time),
+    ("loss", "{} of the packets are lost", units.format_fraction),
+)
+
+
+def words(network: Mapping[str, Any]) -> str:
+    """`network` of `scenario.json` (docs/formats/results.md)."""
+    links, way = network["links"], network["way"]
+    nodes = {end for link in links for end in link["ends"]}
+    found = [f"{len(nodes)} nodes and {len(links)} links."]
+    said = [text.format(units.spaced(shown(way[key]))) for key, text, shown in _OF_WAY if key in way]
+    if said:
+        found.append(f"On the way from {network['from']} to {network['to']} {', '.join(said)}.")
+    failing = sum(bool(link["down"]) for link in links)
+    if failing:
+        found.append(f"{failing} of the links {'is' if failing == 1 else 'are'} down for some time.")
+    return " ".join(found)

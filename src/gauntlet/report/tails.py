@@ -1,0 +1,291 @@
+"""The slowest messages, and whether flows keep what is asked of them: by protocol and condition.
+
+Quantiles are of all messages that were due: one that never came is later than all that did, and a flow that
+failed has none. Their means and intervals are over repetitions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gauntlet.figures.style import OF_SUBJECT
+from gauntlet.metrics import tails as levels
+from gauntlet.metrics.asked import Asked
+from gauntlet.metrics.intervals import Mean, the_same, typical_mean
+from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.numbers import MISSING, interval_text, mean_text, number
+from gauntlet.metrics.observation import NEVER, Observation, State, averaged, common_limit, restricted
+from gauntlet.metrics.quantity import DISTRIBUTIONS, of_due
+from gauntlet.metrics.steps import Floats
+from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.report.factors import Condition
+
+_PACED = frozenset({"cbr", "vbr", "voip"})
+"""Applications whose delay is felt, where they do not send all they can."""
+
+WORDS = (
+    "Quantiles of the delay of all messages that were due, as means over repetitions with their 95 % "
+    "intervals; a message that never came is later than any other, and a flow that failed has none (–). "
+    "Worst: the slowest message of all repetitions."
+)
+"""What the columns mean."""
+
+_Kept = Mapping[tuple[str, int], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True)
+class Tail:
+    """One protocol under one condition."""
+
+    protocol: str
+    condition: Condition
+    quantiles: Mapping[float, Mean | None]
+    """By the levels below the worst; None where in some repetition so many messages did not come. Empty where
+    there is no delay to tell of.
+    """
+    worst: float | None
+    """The slowest message of all repetitions; None where one did not come."""
+    completed: int
+    """Of the flows: how many did what they were to do."""
+    flows: int
+    value: Mean | None = None
+    """What is asked, where something is; None where in some repetition there is no number."""
+    least: bool = False
+    """Whether some flow did not end and counts with its limit in `value`."""
+    never: int = 0
+    """Repetitions in which there is no number of what is asked."""
+    repetitions: int = 0
+    kept: int = 0
+    """Flows that kept the bound."""
+    judged: int = 0
+    """Flows that could keep it: all but those that what is asked does not apply to."""
+
+    @property
+    def word(self) -> str:
+        """Whether the bound is kept: kept (by every flow), in part, not; empty where nothing is known."""
+        if not self.judged:
+            return ""
+        return "kept" if self.kept == self.judged else "in part" if self.kept else "not"
+
+
+def tails(part: Evaluation) -> list[Tail]:
+    """Every protocol under every condition, of flows with the same work; empty where neither is anything
+    asked of them nor have they a delay that an application feels.
+    """
+    of = distribution(part)
+    if of is None and part.asked is None:
+        return []
+    kept = {} if of is None else part.samples.of(of)
+    return [
+        _tail(part, style.key, condition, of, kept) for style in part.styles for condition in part.conditions
+    ]
+
+
+def distribution(part: Evaluation) -> str | None:
+    """The delays whose tail is told: those that are asked, else those that the application feels."""
+    if part.asked is not None and part.asked.distribution is not None:
+        return part.asked.distribution
+    if part.of_safety or part.greedy or not part.apps:
+        return None
+    if part.apps == {"periodic"}:
+        return "each_message_delay_with_setup_s"
+    return "delay_s" if part.apps <= _PACED else None
+
+
+def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None, kept: _Kept) -> Tail:
+    rows = part.trusted_rows(protocol, condition)
+    alike = part.deterministic(protocol, condition)
+    done, flows = part.done(protocol, condition)
+
+    def at(level: float) -> dict[int, Observation]:
+        return _by_repetition((row.repetition, _delay(row, level, kept)) for row in rows)
+
+    worst = at(levels.TAILS[-1]) if of is not None else {}
+    tail = Tail(
+        protocol,
+        condition,
+        {level: _mean(at(level), alike=alike) for level in levels.TAILS[:-1]} if of is not None else {},
+        max(it.value for it in worst.values()) if worst and not _lacking(worst) else None,
+        done,
+        flows,
+    )
+    return tail if part.asked is None else _judged(tail, part.asked, rows, kept, alike=alike)
+
+
+def _judged(tail: Tail, asked: Asked, rows: Sequence[Row], kept: _Kept, *, alike: bool) -> Tail:
+    """The same with how it stands to what is asked."""
+    seen = [
+        (row, row.observed(asked.kpi) if asked.level is None else _delay(row, asked.level, kept))
+        for row in rows
+    ]
+    known = [(row, it) for row, it in seen if it is not None]
+    each = _by_repetition((row.repetition, it) for row, it in known)
+    return replace(
+        tail,
+        value=_mean(each, alike=alike),
+        least=common_limit(each.values()) is not None,
+        never=_lacking(each),
+        repetitions=len(each),
+        kept=sum(asked.keeps(it, completed=row.completed) for row, it in known),
+        judged=len(known),
+    )
+
+
+def _delay(row: Row, level: float, kept: _Kept) -> Observation | None:
+    """A quantile of a flow's delays; None where they were not recorded."""
+    arrived = 1 - _lost(row)
+    if not row.completed or arrived <= 0:
+        return NEVER
+    known, values = kept.get((row.run, row.flow), (np.empty(0), np.empty(0)))
+    if not values.size or np.isnan(values).any():
+        return None
+    value = of_due(level, known, values, arrived=arrived)
+    return Observation(value) if np.isfinite(value) else NEVER
+
+
+def _lost(row: Row) -> float:
+    """The share of the messages that did not come."""
+    shares = (row.kpis.get("message_failure_ratio"), row.kpis.get("message_loss_ratio"))
+    return next((it for it in shares if it is not None), 0.0)
+
+
+def _by_repetition(seen: Iterable[tuple[int, Observation | None]]) -> dict[int, Observation]:
+    found: dict[int, list[Observation]] = {}
+    for repetition, it in seen:
+        if it is not None:
+            found.setdefault(repetition, []).append(it)
+    return {repetition: averaged(flows) for repetition, flows in sorted(found.items())}
+
+
+def _lacking(each: Mapping[int, Observation]) -> int:
+    return sum(it.state == State.NEVER for it in each.values())
+
+
+def _mean(each: Mapping[int, Observation], *, alike: bool) -> Mean | None:
+    """Over all repetitions; None without any, and where one has no number: that of the others would praise
+    who fails.
+    """
+    if not each or _lacking(each):
+        return None
+    numbers = restricted(each.values(), common_limit(each.values()))
+    found = the_same(float(numbers[0])) if alike else typical_mean(numbers)
+    return found.within(0.0, float("inf"))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of the table."""
+
+    text: str
+    detail: str = ""
+    """Its interval; empty without any."""
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """The tails of flows with the same work, as they are shown."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, str, Sequence[Entry]]]
+    """(protocol, condition, cells)."""
+
+
+def table(part: Evaluation) -> Table | None:
+    """The tails as a table, in the order of protocols and conditions; None where there are none."""
+    found = tails(part)
+    if not any(it.flows for it in found):
+        return None
+    asked, of = part.asked, distribution(part)
+    delay = _delay_kpi(asked, of)
+    own = None if asked is None or asked.level in levels.TAILS else asked
+    columns = ["Kept by"] * (asked is not None)
+    if own is not None:
+        columns.append(_with_unit(own.kpi.label if own.level is None else own.what, own.kpi))
+    if delay is not None:
+        columns += [_with_unit(levels.short(level), delay) for level in levels.TAILS]
+    rows = [
+        (
+            part.style(it.protocol).label.rpartition(OF_SUBJECT)[2],
+            part.label(it.condition),
+            [*_answer(it, asked, own), *_slowest(it, delay), _finished(it)],
+        )
+        for it in found
+        if it.flows
+    ]
+    words = ["who keeps it"] * (asked is not None) + ["the slowest messages"] * (delay is not None)
+    title = " and ".join(words)
+    return Table(part.titled(f"{title[0].upper()}{title[1:]}"), [*columns, "Finished"], rows)
+
+
+def _delay_kpi(asked: Asked | None, of: str | None) -> Kpi | None:
+    """How delays are shown: in the unit of what is asked, where that is one of them."""
+    if asked is not None and asked.distribution is not None:
+        return asked.kpi
+    return None if of is None else DISTRIBUTIONS[of][2]
+
+
+def _with_unit(words: str, kpi: Kpi) -> str:
+    return f"{words} ({kpi.shown_unit})" if kpi.shown_unit else words
+
+
+def _answer(tail: Tail, asked: Asked | None, own: Asked | None) -> list[Entry]:
+    """How many flows keep what is asked, and its value where no other column has it."""
+    if asked is None:
+        return []
+    said = f"{tail.kept} of {tail.judged}" if tail.judged else MISSING
+    value = [] if own is None else [_entry(tail.value, own.kpi, least=tail.least)]
+    return [Entry(said, bad=tail.kept < tail.judged), *value]
+
+
+def _slowest(tail: Tail, delay: Kpi | None) -> list[Entry]:
+    if delay is None:
+        return []
+    worst = None if tail.worst is None else tail.worst * delay.shown_factor
+    return [*(_entry(mean, delay) for mean in tail.quantiles.values()), Entry(number(worst))]
+
+
+def _finished(tail: Tail) -> Entry:
+    return Entry(f"{tail.completed} of {tail.flows}", bad=tail.completed < tail.flows)
+
+
+def _entry(mean: Mean | None, kpi: Kpi, *, least: bool = False) -> Entry:
+    if mean is None:
+        return Entry(MISSING)
+    return Entry(f"{'≥ ' * least}{mean_text(mean, kpi.shown_factor)}", interval_text(mean, kpi.shown_factor))
+
+
+def as_data(part: Evaluation) -> list[dict[str, Any]]:
+    """The tails as JSON types, values in SI units."""
+    return [
+        {
+            "subject": part.subject,
+            "protocol": it.protocol.rpartition(OF_SUBJECT)[2],
+            "condition": dict(zip((factor.name for factor in part.factors), it.condition, strict=True)),
+            **{f"{levels.key(level)}_s": _as_data(mean) for level, mean in it.quantiles.items()},
+            **({f"{levels.key(levels.TAILS[-1])}_s": it.worst} if it.quantiles else {}),
+            "completed": it.completed,
+            "flows": it.flows,
+            **({} if part.asked is None else _as_asked(it)),
+        }
+        for it in tails(part)
+    ]
+
+
+def _as_asked(tail: Tail) -> dict[str, Any]:
+    return {
+        "value": _as_data(tail.value),
+        "without_value": tail.never,
+        "kept": tail.kept,
+        "judged": tail.judged,
+        "verdict": tail.word or None,
+    }
+
+
+def _as_data(mean: Mean | None) -> dict[str, Any] | None:
+    if mean is None:
+        return None
+    return {"mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}

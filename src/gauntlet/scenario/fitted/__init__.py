@@ -1,0 +1,1 @@
+"""Models of links calibrated to a trace: chains and autoregressions from which other links are drawn."""

@@ -1,0 +1,88 @@
+"""`gauntlet scenario import` and `fit`: what is written, what is said, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gauntlet.cli.scenario_table import all_parameters
+from gauntlet.scenario import load_scenario, read_trace
+
+from ..scenario import captures
+from .conftest import Gauntlet, refused
+
+LOG = "t,dl_kbps,rtt_ms\n" + "".join(f"{t},{1000 * (1 + t // 7 % 3)},{40 + t % 5}\n" for t in range(90))
+TABLE = ("--time", "t", "--rate", "dl_kbps", "--rtt", "rtt_ms")
+
+
+def test_a_drive_test_is_imported_fitted_and_drawn(gauntlet: Gauntlet) -> None:
+    Path("drive.csv").write_text(LOG.replace("\n4,1000", "\n4,0"))
+    imported = gauntlet("scenario", "import", "drive.csv", *TABLE)
+    assert (imported.exit_code, imported.stdout) == (0, "drive-link.csv\n")
+    assert "Outages: 1, " in imported.stderr
+    assert read_trace(Path("drive-link.csv")).at(4.5).loss_down == 1
+
+    fitted = gauntlet("scenario", "fit", "drive-link.csv", "model.toml", "--states", "4")
+    assert fitted.exit_code == 0, fitted.stderr
+    for word in ("markov", "proportional", "measured", "fitted", "model.toml"):
+        assert word in fitted.stdout
+    as_json = json.loads(gauntlet("scenario", "fit", "drive-link.csv", "model.toml", "--json").stdout)
+    assert as_json["quantities"]["rate_down"]["measured"]["p50"] == 2e6
+    drawn = json.loads(gauntlet("scenario", "show", "model.toml", "--seed", "3", "--json").stdout)
+    assert (drawn["kind"], drawn["duration_s"], drawn["seed"]) == ("fitted", 90, 3)
+    assert drawn["title"] == "Link fitted to drive-link.csv"
+
+
+def test_mahimahi_traces_are_imported_where_asked(gauntlet: Gauntlet) -> None:
+    for side in ("up", "down"):
+        Path(f"cell.{side}").write_text("".join(f"{ms}\n" for ms in range(1, 3001)))
+    done = gauntlet(
+        "scenario", "import", "cell.up", "cell.down", "--delay", "25ms", "--queue", "64kB", "--out", "own.csv"
+    )
+    assert (done.exit_code, done.stdout) == (0, "own.csv\n")
+    row = load_scenario("own.csv").trace.at(1)
+    assert (row.rate_up_bps, row.delay_down_s, row.queue_limit_bytes) == (12e6, 0.025, 64_000)
+
+
+def test_a_capture_is_imported_and_one_sided_loss_refused(gauntlet: Gauntlet) -> None:
+    captures.written(Path("c.pcap"), [(ms * 10**6, "10.0.1.2", "10.0.0.2", 1000) for ms in range(3001)])
+    words = ("scenario", "import", "c.pcap", "--terminal", "10.0.0.2", "--delay", "25ms")
+    assert gauntlet(*words).stdout == "c-link.csv\n"
+    assert load_scenario("c-link.csv").trace.at(1).rate_down_bps == 8e6
+    refused(gauntlet(*words, "--loss", "loss"), 2, "--loss", "one side of a link cannot tell")
+    refused(gauntlet(*words[:3], "--delay", "25ms"), 2, "10.0.0.2", "--terminal")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["import", "none.csv", *TABLE], ["There is no file none.csv"]),
+        (["import", "drive.csv"], ["drive.csv is a table", "--time t"]),
+        (["import", "drive.csv", "--time", "t"], ["--rate dl_kbps"]),
+        (["import", "drive.csv", *TABLE, "--every", "2s"], ["--every says nothing about a table"]),
+        (["import", "drive.csv", *TABLE, "--delay", "5"], ["--delay", "no unit"]),
+        (["import", "drive.csv", *TABLE, "--out", "link.txt"], ["link.txt", ".csv"]),
+        (["import", "drive.csv", *TABLE, "--out", "drive.csv"], ["the file itself"]),
+        (["import", "drive.csv", "drive.csv", "drive.csv"], ["3 files", "two files, up and down"]),
+        (["import", "drive.csv", "--format", "mahimahi", "--delay", "5ms"], ["line 1", "whole milliseconds"]),
+        (["fit", "none.csv", "model.toml"], ["There is no trace file", "none.csv"]),
+        (["fit", "constant", "model.txt"], ["model.txt", ".toml"]),
+        (["fit", "constant", "model.toml"], ["never changes"]),
+        (["show", "hrs"], ["did you mean 'hsr'?"]),
+        (["show", "constant", "-p", "rat=5Mbit/s"], ["'rat'", "did you mean 'rate'?"]),
+        (["export", "hsr", "x.csv", "--every", "1s"], ["--every is of samples"]),
+        (["export", "constant", "x.csv", "--format", "samples"], ["no end"]),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(gauntlet: Gauntlet, words: list[str], said: list[str]) -> None:
+    Path("drive.csv").write_text(LOG)
+    refused(gauntlet("scenario", *words), 2, *said)
+
+
+def test_the_list_names_every_parameter(gauntlet: Gauntlet) -> None:
+    for info in json.loads(gauntlet("scenario", "list", "--json").stdout):
+        words = {word.partition("=")[0] for word in all_parameters(info["params"]).split(", ")}
+        # Outages and contacts have commas of their own.
+        assert words >= set(info["params"])
+    shown = " ".join(gauntlet("scenario", "list").stdout.split())
+    assert "rate=5.2Mbit/s, delay=25ms, loss=0%, queue_limit=512kB, duration" in shown

@@ -1,0 +1,90 @@
+"""Networks of one's own in a guest: packets go their written ways, and certificates confirm every link."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gauntlet.certificate import certify
+from gauntlet.experiment.expand import expand
+from gauntlet.experiment.load import load_experiment, parse_experiment
+from gauntlet.experiment.plans import plan_run
+from tests.guest.conftest import EXPERIMENTS, Play
+
+
+def link(a: str, b: str, keys: str = "") -> str:
+    return f'[[network.link]]\nbetween = ["{a}", "{b}"]\n{keys}\n'
+
+
+LADDER = (
+    link("a", "n", 'rate = "4Mbit/s"\ndelay = "1ms"')
+    + link("n", "x", 'rate = "2Mbit/s"\nqueue = "30kB"\ndelay = "20ms"')
+    + link("n", "y", 'rate = "1Mbit/s"\nqueue = "30kB"\ndelay = "30ms"\nloss = "0.1%"')
+    + link("x", "m")
+    + link("y", "m")
+    + link("m", "b", 'delay = "1ms"')
+)
+PATHS = 'paths = [["a", "n", "x", "m", "b"], ["a", "n", "y", "m", "b"]]\n'
+
+
+def planned(protocol: str, links: str, paths: str = PATHS, size: str = "4MB") -> dict[str, Any]:
+    text = (
+        '[experiment]\nname = "own"\nrepetitions = 1\n'
+        f'[network]\n{paths}{links}[matrix]\nprotocols = ["{protocol}"]\n'
+        f'[workload]\napp = "bulk"\nsize = "{size}"\nfrom = "a"\nto = "b"\n'
+    )
+    (spec,) = expand(parse_experiment(text, "own.toml", Path()))
+    return {**plan_run(spec), "id": "run"}
+
+
+def trusted(run: dict[str, Any], record: Path) -> dict[str, Any]:
+    certificate = certify(run, record)
+    assert certificate["trusted"], [it for it in certificate["checks"] if it["answer"] == "contradicted"]
+    return certificate
+
+
+@pytest.mark.parametrize("protocol", ["mptcp-cubic", "restp-multipath"])
+def test_two_paths_carry_more_than_one(play: Play, tmp_path: Any, protocol: str) -> None:
+    run = planned(protocol, LADDER)
+    record = play(run)["run"]
+    (flow,) = record["flows"]
+    assert flow["outcome"] == "ok", flow["reason"]
+    ways = [
+        {link.partition(">")[0].partition(".")[0] for link in path["forward"]} for path in record["paths"]
+    ]
+    assert [("x" in way, "y" in way) for way in ways] == [(True, False), (False, True)]
+    throughput_bps = 8 * flow["received_bytes"] / (flow["last_received_s"] - flow["established_s"])
+    assert 2_200_000 < throughput_bps < 3_000_000
+    certificate = trusted(run, tmp_path / "out" / "run")
+    answers = {(it["link"], it["impairment"]): it["answer"] for it in certificate["impairments"]}
+    assert (
+        answers["a.n.a>a.n", "rate"] == answers["n>n.x", "rate"] == answers["n.y>y", "delay"] == "confirmed"
+    )
+
+
+@pytest.mark.parametrize("protocol", ["mptcp-cubic", "restp-multipath", "restp-standby"])
+def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any, protocol: str) -> None:
+    fails = LADDER.replace('rate = "2Mbit/s"', 'rate = "2Mbit/s"\ndown = [["4s", "40s"]]')
+    run = planned(protocol, fails)
+    (flow,) = play(run)["run"]["flows"]
+    assert flow["outcome"] == "ok", flow["reason"]
+    trusted(run, tmp_path / "out" / "run")
+    (whole,) = play(planned(protocol, LADDER))["run"]["flows"]
+    assert whole["last_received_s"] + 5 < flow["last_received_s"] < 40
+
+
+def test_flows_of_several_hosts_meet_at_a_link(play: Play, tmp_path: Any) -> None:
+    specs = expand(load_experiment(EXPERIMENTS / "own-network.toml", repetitions=1))
+    run = {**plan_run(specs[0]), "id": "run"}
+    record = play(run)["run"]
+    assert [flow["outcome"] for flow in record["flows"]] == ["ok", "ok"]
+    certificate = trusted(run, tmp_path / "out" / "run")
+    narrow = [it for it in certificate["impairments"] if "west.middle" in it["link"]]
+    assert [(it["link"], it["impairment"], it["answer"]) for it in narrow] == [
+        ("west>west.middle", "rate", "confirmed"),
+        ("west>west.middle", "queue limit", "confirmed"),
+        ("west.middle>middle", "delay", "confirmed"),
+        ("middle>west.middle", "rate", "confirmed"),
+        ("middle>west.middle", "queue limit", "confirmed"),
+        ("west.middle>west", "delay", "confirmed"),
+    ]

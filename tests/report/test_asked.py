@@ -1,0 +1,244 @@
+"""A report opens with what was asked of its flows, in every form of it, and failures are late."""
+
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from gauntlet import report
+from gauntlet.report import terminal
+from gauntlet.report.answer import asked, sentences
+from tests.report import factory, flows
+from tests.report.factory import Campaign
+from tests.report.flows import Constructed, Did, Done, Flow
+from tests.report.test_report import Page
+
+DEADLINE: Mapping[str, Any] = {"kpi": "delay_s", "quantile": 0.99, "at_most": 1.0}
+ETCS = Flow("cbr", name="etcs", rate_bps=8000, judge=DEADLINE)
+UPLOAD = Flow("bulk", background=True)
+TWO = (0.0, 0.01)
+
+
+def build(folder: Path, done: Done, **more: Any) -> Path:
+    """A campaign of ETCS beside an upload."""
+    given: dict[str, Any] = {"protocols": ("tcp-cubic", "sctp"), "flows": (ETCS, UPLOAD), "losses": TWO}
+    made = Constructed(done=done, **{**given, **more})
+    return flows.build(folder / "r", folder / "s", made)
+
+
+def late_at_loss(protocol: str, place: int, repetition: int, loss: float) -> Did:
+    """Of ETCS each message takes 0.2 s, over SCTP 2 s where packets are lost; repetitions differ by 2 ms."""
+    delay_s = 2.0 if protocol == "sctp" and loss else 0.2
+    return Did(20.0, delay_s=delay_s + 0.002 * repetition if place == 0 else 5.0)
+
+
+def told(results: Path, width: int = 160) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(terminal.summary(results))
+    return console.export_text()
+
+
+def answers(results: Path) -> list[tuple[str, str]]:
+    return [(it.question, it.text) for it in asked(report.load(results))]
+
+
+def test_the_report_opens_with_the_answer_to_what_was_asked(tmp_path: Path) -> None:
+    results = build(tmp_path, late_at_loss, about='question = "Does ETCS keep its deadline?"\n')
+    first, cubic, sctp = answers(results)
+    assert first == (
+        "etcs: 99 % of the messages within 1 s?",
+        "TCP CUBIC keeps it under both conditions; SCTP under some conditions or in some repetitions only.",
+    )
+    assert cubic[0] == "TCP CUBIC"
+    assert re.match(
+        r"p99 0\.211 s \[0\.20\d to 0\.21\d\]; the deadline of 1 s is kept under both", cubic[1]
+    ), cubic
+    assert cubic[1].endswith("; the deadline of 1 s is kept under both conditions; 20 of 20 finished.")
+    assert re.match(r"p99 0\.211 s \[.*\] at loss 0 % to 2\.01 s.* at loss 1 %; ", sctp[1]), sctp
+    assert sctp[1].endswith("; the deadline of 1 s is kept at loss 0 %, not at loss 1 %; 20 of 20 finished.")
+    printed, page = told(results), Page(report.build(results).read_text())
+    assert printed.startswith("Does ETCS keep its deadline?")
+    assert printed.index("99 % of the messages") < printed.index("What should I use?")
+    assert page.text.index("What was asked") < page.text.index("What should I use?")
+    assert page.ids.index("asked") < page.ids.index("use")
+    for said in (" ".join(printed.split()), page.text.replace("\N{NO-BREAK SPACE}", " ")):
+        assert "the deadline of 1 s is kept at loss 0 %, not at loss 1 %; 20 of 20 finished." in said
+    data = report.summary(results)
+    assert data["answer"][0]["question"] == first[0]
+    assert data["asked"] == [
+        {
+            "subject": "etcs",
+            "question": "99 % of the messages within 1 s?",
+            "kpi": "delay_s",
+            "quantile": 0.99,
+            "at_most": 1.0,
+            "at_least": None,
+        }
+    ]
+
+
+def test_the_slowest_messages_stand_in_terminal_page_and_json(tmp_path: Path) -> None:
+    results = build(tmp_path, late_at_loss)
+    rows = [row for row in report.summary(results)["tails"] if row["subject"] == "etcs"]
+    (row,) = [it for it in rows if it["protocol"] == "sctp" and it["condition"] == {"loss": 0.01}]
+    for name in ("p95_s", "p99_s", "p99_9_s", "value"):
+        assert row[name]["mean"] == pytest.approx(2.011)
+        assert row[name]["n"] == 10
+    assert row["max_s"] == pytest.approx(2.02)
+    assert (row["kept"], row["judged"], row["verdict"]) == (0, 10, "not")
+    assert (row["completed"], row["flows"], row["without_value"]) == (10, 10, 0)
+    heads = ("Kept by", "p95 (s)", "p99 (s)", "p99.9 (s)", "worst (s)", "Finished")
+    for said in (told(results), Page(report.build(results).read_text()).text):
+        assert [head for head in heads if head not in said] == []
+        assert "0 of 10" in said
+
+
+@pytest.mark.parametrize("width", [160, 80, 40])
+def test_no_number_is_cut_in_the_terminal(tmp_path: Path, width: int) -> None:
+    printed = told(build(tmp_path, late_at_loss), width)
+    assert "…" not in printed
+    assert printed.count("2.01") >= 2
+
+
+def test_nothing_is_answered_about_the_background(tmp_path: Path) -> None:
+    results = build(tmp_path, late_at_loss)
+    found = report.load(results)
+    etcs, upload = found.parts
+    assert (etcs.background, upload.background) == (False, True)
+    assert upload.ranked == []
+    assert not [it for it in sentences(found) if "bulk" in it.question]
+    advice = report.summary(results)["advice"]
+    assert not [it for it in (*advice["not_advised"], str(advice["classes"])) if "bulk" in it]
+    assert "bulk up (background): Transfer time" in told(results)
+    standing = {it["standing"] for it in report.summary(results)["cells"] if it["subject"] == "bulk up"}
+    assert standing == {None}
+
+
+def test_a_flow_that_failed_has_not_kept_its_deadline(tmp_path: Path) -> None:
+    """It brought a few quick messages; of ten flows three failed."""
+
+    def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        cut = place == 0 and protocol == "sctp" and repetition <= 3
+        return Did(5.0 if cut else 20.0, whole=not cut, delay_s=0.2)
+
+    first, cubic, sctp = answers(build(tmp_path, done, losses=(0.0,)))
+    assert first[1] == "TCP CUBIC keeps it; SCTP in some repetitions only."
+    assert cubic[1] == "p99 0.200 s (deterministic); the deadline of 1 s is kept; 10 of 10 finished."
+    assert sctp[1] == (
+        "p99 none, since flows failed or too many messages never came; the deadline of 1 s is kept in 7 of "
+        "10 flows; 7 of 10 finished."
+    )
+
+
+def test_lost_messages_are_late_ones(tmp_path: Path) -> None:
+    """UDP loses one of 201, then two of 22: of these no 99 % came, but 90 % did."""
+
+    def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did(20.0, delay_s=0.2, lost_messages=2 if loss else 0)
+
+    lossy = build(tmp_path, done, protocols=("udp",), flows=(ETCS,))
+    ((_, udp),) = answers(lossy)
+    assert udp == (
+        "In part. UDP: p99 0.200 s (deterministic) at loss 0 %, none under 1 of 2 conditions, since flows "
+        "failed or too many messages never came; the deadline of 1 s is kept at loss 0 %, not at loss 1 %; "
+        "20 of 20 finished."
+    )
+    nine = Flow("cbr", rate_bps=8000, judge={**DEADLINE, "quantile": 0.9})
+    ((_, kept),) = answers(build(tmp_path / "nine", done, protocols=("udp",), flows=(nine,)))
+    assert kept == (
+        "Yes. UDP: p90 0.200 s (deterministic); the deadline of 1 s is kept under both conditions; 20 of 20 "
+        "finished."
+    )
+    row = report.summary(lossy)["tails"][1]
+    assert (row["p95_s"], row["max_s"], row["without_value"]) == (None, None, 10)
+
+
+def test_of_none_it_is_said_that_none_keeps_it(tmp_path: Path) -> None:
+    results = build(tmp_path, lambda *_: Did(20.0, delay_s=3.0), losses=(0.0,))
+    first, cubic, _ = answers(results)
+    assert first[1] == "No: none keeps it."
+    assert "the deadline of 1 s is not kept;" in cubic[1]
+
+
+def test_a_rate_can_be_asked_too(tmp_path: Path) -> None:
+    """800 kbit/s each second, of which 1 Mbit/s is the line."""
+    rate = Flow("cbr", judge={"kpi": "throughput_bps", "at_least": 5e5})
+
+    def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did(20.0, bytes_a_second=100_000 if protocol == "sctp" else 50_000 + repetition)
+
+    results = build(tmp_path, done, flows=(rate,), losses=(0.0,))
+    first, sctp, cubic = answers(results)
+    assert first == ("Throughput at least 500 kbit/s?", "SCTP keeps it; TCP CUBIC not at all.")
+    assert sctp[1].startswith("throughput 0.800 Mbit/s (deterministic); the limit of at least 500 kbit/s is")
+    assert "the limit of at least 500 kbit/s is not kept" in cubic[1]
+    assert report.summary(results)["main_kpi"] == "throughput_bps"
+
+
+def test_periodic_messages_are_asked_by_their_own_delay(tmp_path: Path) -> None:
+    """Five one-way delays with set-up, one without: 25 ms each way."""
+    campaign = Campaign(
+        protocols=("tcp-cubic",), delays_s=(0.025,), losses=(0.0,), duration_s=30, periodic=True
+    )
+    results = factory.build(tmp_path / "r", tmp_path / "s", campaign)
+    row = report.summary(results)["tails"][0]
+    assert row["p99_9_s"]["mean"] == pytest.approx(0.125)
+    assert "kept" not in row, "nothing was asked"
+    table = report.load(results).results.table("flows")
+    assert table.column("message_delay_p99_s").to_pylist() == pytest.approx([0.025] * 3)
+    assert table.column("message_failure_ratio").to_pylist() == [0.0] * 3
+
+
+def test_flows_that_fill_their_own_buffer_have_no_slowest_messages(tmp_path: Path) -> None:
+    results = build(tmp_path, lambda *_: Did(20.0), flows=(Flow("cbr"),))
+    assert report.summary(results)["tails"] == []
+
+
+def test_an_experiment_may_be_answered_by_another_kpi(tmp_path: Path) -> None:
+    plain = build(tmp_path / "a", late_at_loss, flows=(Flow("cbr", rate_bps=8000),))
+    other = build(
+        tmp_path / "b", late_at_loss, flows=(Flow("cbr", rate_bps=8000),), about='answer_by = "delay_max_s"\n'
+    )
+    assert report.summary(plain)["main_kpi"] == "delay_p95_s"
+    assert report.summary(other)["main_kpi"] == "delay_max_s"
+    assert "One-way delay, worst" in told(other)
+
+
+def test_what_is_too_small_to_matter_is_called_equal(tmp_path: Path) -> None:
+    """CUBIC is 0.5 % behind in each repetition."""
+
+    def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did((20.0 if protocol == "sctp" else 20.1) + 0.1 * repetition)
+
+    for about, word in (("", "worse"), ('matters = "2 %"\n', "equal")):
+        results = build(tmp_path / word, done, flows=(Flow("bulk"),), losses=(0.0,), about=about)
+        cells = report.summary(results)["cells"]
+        standing = {it["protocol"]: it["standing"] for it in cells if it["kpi"] == "download_time_s"}
+        assert standing == {"sctp": "best", "tcp-cubic": word}
+    first = sentences(report.load(results))[0]
+    assert first.lead == "SCTP has the best mean, which TCP CUBIC equals within the 2 % that matter."
+    assert "= differs from the best by less than matters" in told(results)
+
+
+def test_the_first_sentence_of_two_conditions_speaks_of_both(tmp_path: Path) -> None:
+    def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did((20.0 if protocol == "sctp" else 40.0) + 0.1 * repetition)
+
+    one = build(tmp_path / "one", done, flows=(Flow("bulk"),), losses=(0.0,))
+    two = build(tmp_path / "two", done, flows=(Flow("bulk"),))
+    three = build(tmp_path / "three", done, flows=(Flow("bulk"),), losses=(0.0, 0.01, 0.02))
+    said = [sentences(report.load(it))[0] for it in (one, two, three)]
+    assert [it.lead for it in said] == [
+        "SCTP is best.",
+        "SCTP is best under both conditions.",
+        "SCTP is best under all 3 conditions.",
+    ]
+    assert "conditions" not in said[0].text
+    best = "(n = 10); best or not distinguishable from the best"
+    assert "on average over both conditions" in said[1].rest
+    assert f"{best} under both of the two." in said[1].rest
+    assert f"{best} in 3 of 3." in said[2].rest

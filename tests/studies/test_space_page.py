@@ -1,0 +1,270 @@
+"""What SPACE's page, notes and captions say in numbers is what the committed summary has."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from gauntlet.studies import ledger, study
+from gauntlet.studies.summary import VERDICTS, Summary
+
+STUDY = study("space")
+SUMMARY = Summary.load(STUDY.summary)
+PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "space.md").read_text(encoding="utf-8")
+NOTES = {claim.id: claim.note for claim in ledger.load(STUDY.ledger)}
+DECIDED = json.loads((STUDY.summary / VERDICTS).read_text(encoding="utf-8"))["claims"]
+RAW = tomllib.loads((STUDY.home / "figures.toml").read_text(encoding="utf-8"))
+RULES = {it["id"]: it["decide"] for it in tomllib.loads(STUDY.ledger.read_text(encoding="utf-8"))["claim"]}
+BOTH = ("messages", "frames")
+SDLS = {"security": "sdls-gcm-aws-lc"}
+STREAM = {"security": "quic-stream", "provider": "aws-lc", "cipher": "aes-256-gcm"}
+DATAGRAM = {"security": "quic-datagram"}
+WRITE, READ = "apply", "process"
+WARM, COLD = 0.0, 2.0
+COUNTS = ("client-12-messages", "server-18-messages", "client-25-of-sdls", "server-37-of-sdls")
+"""How many messages a handshake takes as long as, by the study's method."""
+
+
+def mean(bench: str, kpi: str, **of: Any) -> float:
+    """The mean over repetitions of one condition."""
+    table = SUMMARY.flows(bench)
+    for name, value in of.items():
+        table = table.filter(pc.equal(table[name], value))
+    assert table.num_rows == len(set(table["repetition"].to_pylist())) > 0, of
+    return float(np.mean(table[kpi].to_numpy()))
+
+
+def times(of: dict[str, str], rest: float, size: int = 1024, benches: Iterable[str] = BOTH) -> list[float]:
+    """Microseconds of a message at both ends: the means of the blocks' medians, by bench."""
+    where = {"payload_bytes": size, "gap_s": rest}
+    return [
+        1e6 * mean(bench, "message_median_s", operation=end, **where, **of)
+        for bench in benches
+        for end in (WRITE, READ)
+    ]
+
+
+def ratios(this: dict[str, str], rest: float, *sizes: int, benches: Iterable[str] = BOTH) -> list[float]:
+    return [
+        quic / sdls
+        for size in sizes
+        for quic, sdls in zip(times(this, rest, size, benches), times(SDLS, rest, size, benches), strict=True)
+    ]
+
+
+def span(values: Iterable[float], digits: int = 1) -> str:
+    """From the least to the most, as the page says it."""
+    low, *_, high = sorted(values)
+    return f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def first(end: str, group: str = "x25519", signature: str = "ed25519") -> float:
+    return mean("first-handshakes", f"{end}_mean_s", group=group, signature=signature, certificates="server")
+
+
+def message(of: dict[str, str]) -> float:
+    where = {"payload_bytes": 1024, "gap_s": COLD, "operation": WRITE}
+    return mean("frames", "message_mean_s", **where, **of)
+
+
+def row(group: str) -> float:
+    """Handshakes that follow each other."""
+    of = {**STREAM, "signature": "ed25519", "resumption": "none", "certificates": "server"}
+    return mean("handshakes", "handshake_mean_s", group=group, **of)
+
+
+def memory(kpi: str, security: str, provider: str) -> float:
+    return mean("memory", kpi, security=security, provider=provider)
+
+
+def test_the_page_has_the_times_of_a_message() -> None:
+    cold, warm = (
+        [span(times(of, rest), digits) for of in (SDLS, STREAM)] for rest, digits in ((COLD, 0), (WARM, 1))
+    )
+    assert f"takes SDLS {cold[0]} µs and QUIC {cold[1]} µs here" in PAGE
+    assert f"one after the other {warm[0]} and {warm[1]} µs" in PAGE
+
+
+def test_the_page_has_the_ratios_of_one_frame_and_of_two() -> None:
+    sizes = (128, 256, 512)
+    assert (
+        f"{span(ratios(STREAM, COLD, *sizes))} times by stream and "
+        f"{span(ratios(DATAGRAM, COLD, *sizes))} by datagram, from 128 to 512 bytes"
+    ) in PAGE
+    warm = [span(ratios(STREAM, WARM, size) + ratios(DATAGRAM, WARM, size)) for size in (128, 512)]
+    assert f"Without a rest it is {warm[0]} times at 128 bytes and {warm[1]} at 512" in PAGE
+    (write, read), longest = (ratios(STREAM, rest, 978, benches=["frames"]) for rest in (COLD, WARM))
+    assert f"it is {write:.1f} times to write and {read:.1f} to read after a rest" in PAGE
+    assert f"after a rest, {longest[0]:.1f} and {longest[1]:.1f} without" in PAGE
+    two = [span(ratios(STREAM, rest, 1024) + ratios(DATAGRAM, rest, 1024)) for rest in (COLD, WARM)]
+    assert f"two frames of SDLS: {two[0]} times after a rest, {two[1]} without" in PAGE
+
+
+def test_the_page_has_what_a_handshake_costs_in_messages() -> None:
+    counts = [DECIDED[claim]["value"] for claim in COUNTS]
+    client, server, of_sdls, server_of_sdls = (f"{it:.0f}" for it in counts)
+    assert f"costs its client what {client} cold messages do, and its server what {server} do" in PAGE
+    assert f"of SDLS's messages {of_sdls} and {server_of_sdls}" in PAGE
+    warm = sorted((DECIDED[f"{claim}-stream"] for claim in COUNTS), key=lambda it: it["value"])
+    assert f"costs {warm[0]['value']:.0f} to {warm[-1]['value']:.0f} messages" in PAGE
+    low, high = min(it["low"] for it in warm), max(it["high"] for it in warm)
+    assert f"(with intervals from {low:.0f} to {high:.0f})" in PAGE
+    rsa = [first("server", signature="rsa-2048") / message(of) for of in (STREAM, SDLS)]
+    assert f"of 2,048 bits, the server's counts are {rsa[0]:.0f} and {rsa[1]:.0f}" in PAGE
+    for claim, of, at in (("server-18-messages", STREAM, 1), ("server-37-of-sdls", SDLS, 3)):
+        assert NOTES[claim].startswith(f"With a certificate of Ed25519 {counts[at]:.1f} messages, ")
+        assert f"bits, {first('server', signature='rsa-2048') / message(of):.1f};" in NOTES[claim]
+        assert NOTES[claim].endswith(f"takes {counts[at - 1]:.1f}.")
+
+
+def test_the_end_that_comes_second_is_the_shorter() -> None:
+    groups = ("x25519", "p-256", "p-384", "p-521")
+    assert (
+        f"takes {span((first('server', it) / first('client', it) for it in groups), 2)} of the first here"
+        in NOTES["server-longer"]
+    )
+    printed = ((463, 732), (512, 779), (2204, 2526), (4550, 4794))
+    assert f"and {span((client / server for client, server in printed), 2)} there" in NOTES["server-longer"]
+
+
+def test_the_page_has_the_factors_of_the_groups() -> None:
+    cold = [first("handshake", it) / first("handshake", "p-256") for it in ("p-384", "p-521")]
+    warm = [row(it) / row("p-256") for it in ("p-384", "p-521")]
+    assert f"P-384 and P-521 cost {cold[0]:.1f} and {cold[1]:.1f} times what P-256 does" in PAGE
+    assert f"{warm[0]:.1f} and {warm[1]:.1f} times where handshakes follow each other" in PAGE
+    assert f"it is {warm[0]:.1f} and {warm[1]:.1f} times" in NOTES["groups-factors"]
+
+
+def test_the_page_has_what_a_second_library_saves_of_memory() -> None:
+    heap, further, resident = (
+        [memory(kpi, "quic-stream", provider) for provider in ("aws-lc", "ring")]
+        for kpi in ("heap_peak_with_c_bytes", "heap_a_further_link_with_c_bytes", "rss_peak_bytes")
+    )
+    saved = [100 * (1 - ring / aws_lc) for aws_lc, ring in (heap, resident)]
+    assert f"saves {saved[0]:.0f} % of QUIC's heap and {saved[1]:.0f} % of its resident set" in PAGE
+    assert f"131 of {(heap[0] - heap[1]) / 1e3:.0f} kB" in PAGE
+    assert f"takes {further[0] / 1e3:.0f} kB with AWS-LC and {further[1] / 1e3:.0f} with *ring*" in PAGE
+
+
+@pytest.mark.parametrize(("claim", "operation"), [("sdls-apply-19", WRITE), ("sdls-process-16", READ)])
+def test_notes_of_sdls_have_the_times_of_the_bench_that_decides(claim: str, operation: str) -> None:
+    (cold, warm) = (
+        mean("frames", "message_median_s", payload_bytes=1024, gap_s=rest, operation=operation, **SDLS)
+        for rest in (COLD, WARM)
+    )
+    one = mean("frames", "message_mean_s", payload_bytes=978, gap_s=COLD, operation=operation, **SDLS)
+    assert f"is {1e6 * cold:.0f} µs, in two frames; 978 bytes in one take {1e6 * one:.0f} µs" in NOTES[claim]
+    assert f"a median of {1e6 * cold:.0f} µs: {cold / warm:.0f} times as long" in NOTES[f"{claim}-stream"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "of", "at"),
+    [("ratio-read-1-5-stream", STREAM, 1), ("ratio-write-2-15-stream", STREAM, 0),
+     ("ratio-read-1-5-equal", DATAGRAM, 1), ("ratio-write-2-15-equal", DATAGRAM, 0)],
+)  # fmt: skip
+def test_notes_of_ratios_have_those_of_the_bench_that_decides(
+    claim: str, of: dict[str, str], at: int
+) -> None:
+    for size in (128, 512):
+        quic, sdls = (times(it, WARM, size, ["frames"])[at] for it in (of, SDLS))
+        assert f"({quic:.2f} and {sdls:.2f} µs" in NOTES[claim]
+        assert f"{quic / sdls:.1f}" in NOTES[claim]
+
+
+def test_every_claim_of_frames_notes_no_cause_that_one_frame_refutes() -> None:
+    """What SDLS takes more at 1,024 bytes after a rest is mostly there at 978, in one frame."""
+    of = {"gap_s": COLD, "operation": WRITE, **SDLS}
+    short, one, two = (mean("frames", "message_mean_s", payload_bytes=it, **of) for it in (128, 978, 1024))
+    assert (one - short) > (two - short) / 2
+    assert f"it is {1e6 * (one - short):.1f} µs more already" in NOTES["sdls-size-1-2"]
+    assert f"which adds {1e6 * (two - one):.1f} µs" in NOTES["sdls-size-1-2"]
+
+
+def test_figures_of_chapter_4_stand_by_the_method_and_corrected() -> None:
+    for figure in RAW["figure"]:
+        if figure["key"] in ("4.1", "4.2", "4.3"):
+            told = str(figure["panel"])
+            assert "{again}" in told and "{stream}" in told, figure["key"]
+            assert figure.get("printed") or re.search("no value of its figure", figure["caption"])
+
+
+def columns(key: str) -> list[dict[str, Any]]:
+    (figure,) = (it for it in RAW["figure"] if it["key"] == key)
+    return [column for panel in figure["panel"] for column in panel.get("column", [])]
+
+
+@pytest.mark.parametrize(("cells", "claim"), [("read", "quic-read-table"), ("write", "quic-write-table")])
+def test_tables_of_times_print_what_the_claims_are_decided_by(cells: str, claim: str) -> None:
+    printed = [
+        (row["provider"], row["cipher"], size, float(value))
+        for row in RAW["words"][cells]
+        for size, value in zip((128, 256, 512, 1024), row["printed"], strict=True)
+    ]
+    rules = [(it["of"], it["near"]) for it in RULES[claim]["parts"]]
+    assert sorted(printed) == sorted(
+        (of["provider"], of["cipher"], of["payload_bytes"], round(near * 1e6, 1)) for of, near in rules
+    )
+
+
+def test_the_table_of_handshakes_prints_what_the_claims_are_decided_by() -> None:
+    (figure,) = (it for it in RAW["figure"] if it["key"] == "table-4.3")
+    printed = {each["end"]: each["printed"] for each in figure["panel"][0]["for_each"]}
+    for at, group in enumerate(("x25519", "p-256", "p-384", "p-521")):
+        client, server = (it["near"] for it in RULES[f"handshake-{group}"]["parts"])
+        assert (printed["client"][at], printed["server"][at]) == (
+            f"{client * 1e6:.0f}",
+            f"{server * 1e6:.0f}",
+        )
+    assert printed["handshake"] == ["1195", "1219", "4730", "9344", "–"]
+
+
+@pytest.mark.parametrize("key", ["table-{n}", "table-4.3", "table-4.4"])
+def test_each_column_measures_what_its_head_says(key: str) -> None:
+    """By the method: means, after a rest, firsts of a process. Corrected: medians, warm, a further link."""
+    means, medians = {"kpi": "message_mean_s", "of": {"gap_s": COLD}}, {"of": {"gap_s": WARM}}
+    right: dict[str, list[dict[str, Any]]] = {
+        "table-{n}": [means, {"kpi": "message_median_s", **medians}],
+        "table-4.3": [
+            {"experiment": "first-handshakes", "kpi": "{end}_mean_s", "of": {"certificates": "server"}},
+            {"kpi": "{end}_median_s", "of": {"certificates": "both ends"}},
+        ],
+        "table-4.4": [
+            {"kpi": "heap_peak_with_c_bytes"},
+            {"kpi": "heap_a_further_link_with_c_bytes"},
+            {"kpi": "rss_peak_bytes"},
+            {"kpi": "rss_a_further_link_bytes"},
+        ],
+    }
+    told = [it for it in columns(key) if it["head"].endswith(("method again", "corrected"))]
+    assert [{name: value for name, value in it.items() if name != "head"} for it in told] == right[key]
+
+
+@pytest.mark.parametrize(
+    ("words", "of"),
+    [("SDLS, AES-256-GCM (AWS-LC)", SDLS), ("QUIC by stream, AES-256-GCM (AWS-LC)", STREAM)],
+)
+def test_the_guide_to_a_command_link_has_the_times_of_the_summary(words: str, of: dict[str, str]) -> None:
+    """It prints medians of all samples, which the summary has by block: within a sixth of those."""
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
+    (line,) = (it for it in guide.splitlines() if it.startswith(f"| {words} |"))
+    said = [float(it) for it in line.split("|")[2:6]]
+    found = [it for rest in (WARM, COLD) for it in times(of, rest, benches=["messages"])]
+    assert said == pytest.approx(found, rel=1 / 6)
+
+
+def test_the_guide_has_the_times_of_the_later_bench_and_of_the_longest_frame() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
+    cold, warm = (
+        [f"{it:.{digits}f}" for of in (SDLS, STREAM) for it in times(of, rest, benches=["frames"])]
+        for rest, digits in ((COLD, 0), (WARM, 1))
+    )
+    after, without = (", ".join(it[:3]) for it in (cold, warm))
+    assert f"took {after} and {cold[3]} µs after a rest, and {without} and {warm[3]} without" in guide
+    write, read = ratios(STREAM, WARM, 978, benches=["frames"])
+    assert f"{write:.1f} times (to write) and {read:.1f} (to read) at 978" in guide
