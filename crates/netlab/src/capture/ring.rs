@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{sock_filter, tpacket_req, tpacket2_hdr};
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, munmap};
 
 use super::Snap;
 use crate::packet_socket::{self, Passing, attach_filter, bind_to, if_equal, set, statement};
@@ -202,7 +202,12 @@ fn map(socket: &OwnedFd, bytes: usize) -> io::Result<Mapping> {
     let start = unsafe {
         mmap(None, bytes, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, socket, 0)
     }?;
-    Ok(Mapping { start: start.cast(), bytes })
+    let mapping = Mapping { start: start.cast(), bytes };
+    // A program of one's own is started by a fork where its name is looked up in PATH. It has no use for the ring, and
+    // the guest's kernel dies ("Bad page map", Linux 6.12 in user mode) when a child that has it replaces its memory.
+    // SAFETY: advice on a whole mapping of our own, which changes nothing in this process.
+    unsafe { madvise(start, bytes.get(), MmapAdvise::MADV_DONTFORK) }?;
+    Ok(mapping)
 }
 
 /// Lets IPv4 and IPv6 packets pass, cut to what is kept. A classic BPF program, loading the protocol by the
