@@ -135,7 +135,7 @@ def shape(packets: Sequence[Packet], changes: Sequence[Change], end_ns: int) -> 
     """Run packets through a token bucket filter until `end_ns`."""
     shaper = Shaper(changes[0].values)
     shaper.change(changes[0].values)
-    if changes[0].values["queue"] is not None:
+    if changes[0].values.get("queue") is not None:
         from tests.certificate.queuesim import discipline
 
         shaper.leaf = discipline(changes[0].values["queue"])

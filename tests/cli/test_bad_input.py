@@ -51,7 +51,7 @@ most = 0.1
         ("most =", "mots =", ["'mots'", "'most'"]),
         (
             '"delay_p95_s"',
-            '"delay_p59_s"',
+            '"delay_p95s"',
             ["class 'Own', need 'within 0.1 s'", "did you mean 'delay_p95_s'?"],
         ),
     ],

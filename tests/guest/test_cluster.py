@@ -37,6 +37,7 @@ channel_delay = "25ms"
 [stack.example]
 client = ["{python}", "own-stack/client.py"]
 server = ["{python}", "own-stack/server.py"]
+parameters = { block_bytes = 16384 }
 [matrix]
 protocols = ["example", "tcp-cubic", "quic-quinn-cubic"]
 loss = ["0%", "1%"]

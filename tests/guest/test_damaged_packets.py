@@ -17,7 +17,10 @@ TOLERANCE_NS = 100_000
 """Readings of the clock by a receiver that wakes, of 256 ns each."""
 
 DELAYED_ACK_NS = 50_000_000
-"""How long the receiver may wait with an acknowledgement (TCP_DELACK_MIN, 40 ms, and two ticks)."""
+"""How long the receiver mostly waits with an acknowledgement (TCP_DELACK_MIN, 40 ms, and two ticks)."""
+
+LONGEST_DELAYED_ACK_NS = 64_000_000
+"""And where packets came almost so far apart: half as long again, and a tick (tcp_event_data_recv)."""
 
 RECORD_BYTES = 128
 """Of a packet in packets.bin, with its headers (docs/formats/record.md)."""
@@ -83,7 +86,9 @@ def test_what_is_damaged_arrives_when_it_is_sent_again(play: Play, tmp_path: Pat
         end = min(number * message_bytes, size_bytes)
         late_ns.append(next(t_ns for had, t_ns in acknowledged if had >= end) - (received_ns or 0))
     assert min(late_ns) >= 0
-    assert max(late_ns) <= DELAYED_ACK_NS
+    # Some fifty packets were damaged: were those told, each would be acknowledged a round trip late.
+    assert sum(it > DELAYED_ACK_NS for it in late_ns) <= 3
+    assert max(late_ns) <= LONGEST_DELAYED_ACK_NS
 
 
 def test_tls_arrives_over_a_link_that_damages_packets(play: Play) -> None:

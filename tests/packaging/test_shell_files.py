@@ -43,7 +43,7 @@ def test_every_command_has_a_page_with_all_its_options(share: Path, path: str) -
 
 def test_examples_stay_as_they_are_typed(share: Path) -> None:
     page = (share / "man" / "man1" / "gauntlet-run.1").read_text()
-    assert re.search(r"^\.nf\n(  gauntlet run .*\n){6}\.fi$", page, re.MULTILINE)
+    assert re.search(r"^\.nf\n(  gauntlet run .*\n){7}\.fi$", page, re.MULTILINE)
 
 
 def test_nothing_of_the_machine_or_the_day_is_in_them(share: Path, tmp_path: Path) -> None:

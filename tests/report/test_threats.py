@@ -41,6 +41,7 @@ def trial(protocol: str, threat: str, verdict: Verdict, loss: float = 0.0) -> An
         threat=threat,
         flow=0,
         identity=None,
+        reopens=False,
         run=SimpleNamespace(spec={"flows": [{"name": None}]}, plan={"flows": [{"id": "f0"}]}),
     )
 

@@ -43,6 +43,7 @@ def test_every_kind_is_tested_here() -> None:
         "prediction",
         "served",
         "unnoticed",  # tests/studies/test_unnoticed.py
+        "recovered",  # tests/studies/test_recovered.py
     }
 
 

@@ -6,7 +6,6 @@ use netlab::Network;
 use workload::FlowSpec;
 
 use crate::failure::{Failure, Result};
-use crate::flows::Flow;
 use crate::plan::{FIRST_PORT, FIRST_SOURCE_PORT};
 
 /// What is added to the ports of a run's first flow; its plan was checked to have at most
@@ -20,15 +19,16 @@ pub fn source_port(index: usize) -> u16 {
     FIRST_SOURCE_PORT + number(index)
 }
 
-/// The ports of each flow's further sessions, behind those from which flows send.
+/// The ports of each flow's further sessions, behind those from which flows send: of each flow how many it may have.
 ///
 /// # Errors
 /// There are not as many.
-pub fn further_ports(flows: &[Flow]) -> Result<Vec<Vec<u16>>> {
-    let mut next = u32::from(FIRST_SOURCE_PORT) + flows.len() as u32;
-    let mut ports = Vec::with_capacity(flows.len());
-    for flow in flows {
-        let end = next.saturating_add(flow.further_sessions());
+pub fn further_ports(sessions: &[u32]) -> Result<Vec<Vec<u16>>> {
+    let flows = sessions.len() as u32;
+    let mut next = u32::from(FIRST_SOURCE_PORT) + flows;
+    let mut ports = Vec::with_capacity(sessions.len());
+    for further in sessions {
+        let end = next.saturating_add(*further);
         ports.push((next..end).map_while(|port| u16::try_from(port).ok()).collect());
         next = end;
     }
@@ -36,8 +36,8 @@ pub fn further_ports(flows: &[Flow]) -> Result<Vec<Vec<u16>>> {
     if next > most {
         return Err(Failure::new(format!(
             "its flows may have {} further sessions, and there are ports for {}; give them fewer with `reopen_most`",
-            next - u32::from(FIRST_SOURCE_PORT) - flows.len() as u32,
-            most - u32::from(FIRST_SOURCE_PORT) - flows.len() as u32
+            next - u32::from(FIRST_SOURCE_PORT) - flows,
+            most - u32::from(FIRST_SOURCE_PORT) - flows
         )));
     }
     Ok(ports)
@@ -64,38 +64,19 @@ pub fn address(network: &Network, node: &str) -> Result<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-
-    fn flows(reopen_most: &[Option<u32>]) -> Vec<Flow> {
-        let flow = |most: &Option<u32>| {
-            let mut params =
-                json!({"kind": "movement-authority", "interval_s": 1.0, "duration_s": 4.0, "bound_s": 0.5});
-            if let Some(most) = most {
-                params["reopen_after_s"] = Value::from(1.0);
-                params["reopen_most"] = Value::from(*most);
-            }
-            let spec = json!({"id": "f", "stack": "tcp", "stack_params": {"congestion_control": "cubic"},
-                              "app": "safety", "app_params": params, "from": "a", "to": "b", "start_s": 0.0});
-            let spec: FlowSpec =
-                serde_json::from_value(spec).expect("the flow of the tests is written correctly");
-            Flow::check(&spec).expect("it makes sense")
-        };
-        reopen_most.iter().map(flow).collect()
-    }
 
     #[test]
     fn each_further_session_has_a_port_that_no_other_session_has() {
-        let found = further_ports(&flows(&[Some(2), None, Some(1)])).expect("there are as many");
+        let found = further_ports(&[2, 0, 1]).expect("there are as many");
         assert_eq!(found, [vec![40_003, 40_004], vec![], vec![40_005]]);
     }
 
     #[test]
     fn as_many_as_there_are_ports_and_no_more() {
-        let found = further_ports(&flows(&[Some(25_535)])).expect("there are as many");
+        let found = further_ports(&[25_535]).expect("there are as many");
         assert_eq!((found[0].len(), found[0].last()), (25_535, Some(&65_535)));
-        let failure = further_ports(&flows(&[Some(25_536)])).expect_err("one is lacking");
+        let failure = further_ports(&[25_536]).expect_err("one is lacking");
         assert_eq!(
             failure.to_string(),
             "its flows may have 25536 further sessions, and there are ports for 25535; give them fewer with \

@@ -47,7 +47,8 @@ const DRAIN_STEP: Duration = Duration::from_millis(250);
 /// Plays `run`, leaving its data files in `folder`, and returns its record.
 pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record> {
     let flows = run.flows.iter().map(Flow::check).collect::<Result<Vec<_>>>()?;
-    let mut further_ports = further_ports(&flows)?.into_iter();
+    let sessions: Vec<u32> = flows.iter().map(Flow::further_sessions).collect();
+    let mut further_ports = further_ports(&sessions)?.into_iter();
     in_path::check_links(run)?;
     let network = run.network.with_in_path(&run.in_path)?;
     let network = Arc::new(Network::build(&network, &ground.prepare(run)?)?);
