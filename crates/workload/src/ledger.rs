@@ -163,6 +163,13 @@ pub struct ClientResult {
     pub(crate) warm_up: Option<WarmUp>,
 }
 
+/// Adds what was counted elsewhere, name by name.
+pub(crate) fn add_counts(counts: &mut BTreeMap<String, u64>, more: impl IntoIterator<Item = (String, u64)>) {
+    for (name, many) in more {
+        *counts.entry(name).or_default() += many;
+    }
+}
+
 impl ClientResult {
     /// Empty notes; messages of `message_bytes` are noted one by one if `keep` says so.
     pub(crate) fn new(message_bytes: u32, keep: bool) -> Self {

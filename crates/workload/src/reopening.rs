@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use transports::{Failure, Session, Signal, Stack};
 
-use crate::ledger::{ClientResult, Received, Sent, ServerResult};
+use crate::ledger::{ClientResult, Received, Sent, ServerResult, add_counts};
 use crate::one_session::{End, receive_over, watched};
 use crate::verdicts::{ENDED, Judged, REOPENED};
 use crate::warm_up::see_out;
@@ -93,9 +93,7 @@ fn send_over(
     }
     let sent = send(&mut End { connection: connection.as_mut(), session }, &mut result.sent, number > 1);
     let outcome = sent.and_then(|()| connection.finish());
-    for (name, many) in connection.counts() {
-        *result.counts.entry(name).or_default() += many;
-    }
+    add_counts(&mut result.counts, connection.counts());
     result.judged.extend(connection.signals().into_iter().map(signalled));
     result.finished_ns = outcome?;
     Ok(())
@@ -120,9 +118,7 @@ pub(crate) fn receive_over_sessions(
         let served = listener
             .accept()
             .and_then(|mut connection| receive_over(connection.as_mut(), session, result, receive));
-        for (name, many) in counts {
-            *result.counts.entry(name).or_default() += many;
-        }
+        add_counts(&mut result.counts, counts);
         result.judged.extend(result.signals.drain(..).map(signalled));
         let Err(failure) = served else { return Ok(()) };
         if session.last_session_is_over() {

@@ -6,7 +6,7 @@ use transports::secure::RecordMap;
 use transports::{DeliveryInstants, Failure, Service, Session, SocketSample};
 
 use crate::exchange::{Exchange, ExchangeLog};
-use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult};
+use crate::ledger::{ClientResult, NEVER, Received, Sent, ServerResult, add_counts};
 use crate::log::{Message, MessageLog, SocketLog};
 use crate::outcome::{Ending, FlowResult, Summary};
 use crate::spec::Flow;
@@ -71,9 +71,7 @@ impl FlowReport {
         for row in &mut judged {
             row.genuine = genuine(row, &sent);
         }
-        for (name, many) in at_receiver {
-            *counts.entry(name).or_default() += many;
-        }
+        add_counts(&mut counts, at_receiver);
         let (mut source, mut destination) = (session.ctx.source, session.ctx.destination);
         let exchanges = if flow.app.receiver_asks() {
             std::mem::swap(&mut source, &mut destination);

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::clock::Clock;
 use crate::error::{Failure, OrFailure};
 use crate::params::Buffers;
-use crate::peers::{connect_failure, same_end};
+use crate::peers::{connect_failure, ended_by_the_other_side, same_end};
 use crate::session::{Guarded, Session};
+use crate::sys::batch;
 
 /// Applies buffer sizes. The kernel silently caps them, which would be a wrong experiment: that is an error here.
 pub(crate) fn size_buffers(socket: &Socket, buffers: Buffers) -> Result<(), Failure> {
@@ -60,6 +62,29 @@ pub(crate) fn open(
         .and_then(|()| socket.bind(&at.into()))
         .or_failure(format_args!("{at} could not be bound for `{name}`"))?;
     Ok(socket)
+}
+
+/// What a sender does that [`pause_watching`] lets wait.
+pub(crate) const BETWEEN_MESSAGES: &str = "waiting for the next message";
+
+/// As [`crate::Connection::pause_watching`], for a connection that is one socket; what comes is thrown away. `broken` makes a
+/// sentence of what reading failed by.
+pub(crate) fn pause_watching(
+    socket: &Guarded,
+    clock: &Clock,
+    instant_ns: i64,
+    broken: impl Fn(&io::Error) -> Failure,
+) -> Result<i64, Failure> {
+    let mut scrap = [0; 4096];
+    while socket.wait_until_readable(instant_ns)? {
+        match batch::read(socket.fd(), &mut scrap, libc::MSG_DONTWAIT) {
+            Ok(0) => return Err(ended_by_the_other_side()),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(broken(&error)),
+        }
+    }
+    Ok(clock.now_ns())
 }
 
 /// Has a socket write a DSCP into its packets; a connection that it accepts does the same. ECN is left to the transport.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use socket2::Socket;
 
-use super::socket::accept;
+use super::socket::{BETWEEN_MESSAGES, accept, pause_watching};
 use super::work::SessionWork;
 use crate::clock::Clock;
 use crate::error::{Failure, OrFailure};
-use crate::peers::{broken, ended_by_the_other_side};
+use crate::peers::broken;
 use crate::session::{Guarded, Session, bound_receive};
 use crate::sys::batch;
 use crate::transport::DeliveryInstants;
@@ -118,16 +118,7 @@ impl Connection for StreamConnection {
     }
 
     fn pause_watching(&mut self, clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
-        let mut scrap = [0; 4096];
-        while self.socket.wait_until_readable(instant_ns)? {
-            match batch::read(self.socket.fd(), &mut scrap, libc::MSG_DONTWAIT) {
-                Ok(0) => return Err(ended_by_the_other_side()),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err(self.broken("waiting for the next message", &error)),
-            }
-        }
-        Ok(clock.now_ns())
+        pause_watching(&self.socket, clock, instant_ns, |error| self.broken(BETWEEN_MESSAGES, error))
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {

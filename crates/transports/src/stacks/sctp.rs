@@ -402,19 +402,10 @@ impl Connection for SctpConnection {
     }
 
     fn pause_watching(&mut self, clock: &Clock, instant_ns: i64) -> Result<i64, Failure> {
-        let mut scrap = [0; 4096];
-        while self.socket.wait_until_readable(instant_ns)? {
-            match batch::read(self.socket.fd(), &mut scrap, libc::MSG_DONTWAIT) {
-                Ok(0) => return Err(ended_by_the_other_side()),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == ErrorKind::NotConnected => {
-                    return Err(ended_by_the_other_side());
-                }
-                Err(error) => return Err(self.broken("waiting for the next message", &error)),
-            }
-        }
-        Ok(clock.now_ns())
+        socket::pause_watching(&self.socket, clock, instant_ns, |error| match error.kind() {
+            ErrorKind::NotConnected => ended_by_the_other_side(),
+            _ => self.broken(socket::BETWEEN_MESSAGES, error),
+        })
     }
 
     fn finish(&mut self) -> Result<Option<i64>, Failure> {
