@@ -16,7 +16,7 @@ pub struct Kind {
     /// The keys of these certificates
     #[arg(long, value_name = "NAME", default_value = "ed25519")]
     signature: Signature,
-    /// The security: quic-stream, quic-datagram, tls or dtls
+    /// The security: one that has certificates, as QUIC, TLS and DTLS have
     #[arg(long, value_name = "NAME", default_value = "quic-stream")]
     pub security: Security,
     /// Library of cryptography
@@ -37,9 +37,11 @@ impl Kind {
     /// The suite, or why there is none.
     pub fn suite(&self) -> Result<Suite, String> {
         if !self.security.has_suite() {
+            let have = Security::ALL.iter().filter(|it| it.has_suite()).map(|it| it.name());
             return Err(format!(
-                "«{}» has no certificates; quic-stream, quic-datagram, tls and dtls have",
-                self.security
+                "«{}» has no certificates; these have: {}",
+                self.security,
+                have.collect::<Vec<_>>().join(", ")
             ));
         }
         Ok(Suite {
