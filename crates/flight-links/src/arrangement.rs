@@ -52,8 +52,8 @@ pub fn check(security: Security, suite: &Suite) -> Result<(), Unsupported> {
     let fixed = Suite { cipher: suite.cipher, ..Suite::default() } == *suite;
     match security {
         Security::QuicStream | Security::QuicDatagram | Security::Tls => suite.check(),
-        Security::S2nStream | Security::S2nDatagram if suite.resumption == Resumption::EarlyData => {
-            Err(Unsupported::S2nEarly)
+        Security::S2nStream | Security::S2nDatagram if suite.resumption != Resumption::None => {
+            Err(Unsupported::S2nTicket)
         }
         Security::S2nStream | Security::S2nDatagram => suite.check(),
         Security::Restp if fixed && suite.cipher != Cipher::Aes128Gcm => Ok(()),

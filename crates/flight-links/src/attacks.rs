@@ -128,7 +128,7 @@ impl Party {
         Ok(Self { security, secrets: secrets.clone(), site, restp_known })
     }
 
-    /// Has space forget no session. Where nothing is sent early it does not matter.
+    /// Has space forget no session; a security without sessions has none to keep.
     fn keep_sessions(&mut self, suite: &Suite) -> Result<(), SetupError> {
         if !matches!(self.site, Site::Quic(_) | Site::Tls(..)) {
             return Ok(());

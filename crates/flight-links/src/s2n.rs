@@ -83,7 +83,7 @@ fn started<T>(
     Ok((handle, endpoint))
 }
 
-/// What the ground end of several connections shares: settings, and the tickets of earlier sessions.
+/// What the ground end of several connections shares: its settings.
 #[derive(Clone)]
 pub struct S2nGround {
     options: QuicOptions,
@@ -136,7 +136,7 @@ impl S2nGround {
     }
 }
 
-/// What space's ends share: settings, and the sessions that may be taken up.
+/// What space's ends share: their settings.
 #[derive(Clone)]
 pub struct S2nSpace {
     options: QuicOptions,

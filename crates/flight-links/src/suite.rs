@@ -238,11 +238,11 @@ pub enum Unsupported {
              and who shows a certificate can be chosen"
     )]
     DtlsSuite,
-    /// s2n-quic has no early messages.
+    /// s2n-quic takes up no sessions, but with a feature that it calls unstable.
     #[error(
-        "s2n-quic sends nothing before the end of the handshake (0-rtt); quic-stream and quic-datagram do"
+        "s2n-quic gives no tickets: every session begins anew; quic-stream and quic-datagram take sessions up"
     )]
-    S2nEarly,
+    S2nTicket,
 }
 
 impl Suite {

@@ -162,11 +162,11 @@ mod tests {
         assert_eq!(count(&[Security::QuicStream]), 8 * 3 * 3 * 2 * 3);
         // One provider, three groups; ciphers, certificates.
         assert_eq!(count(&[Security::Dtls]), 3 * 3 * 2);
-        // As quinn, but without 0-RTT.
-        assert_eq!(count(&[Security::S2nStream]), 8 * 3 * 3 * 2 * 2);
-        assert_eq!(count(&[]), 1 + 2 * 432 + 18 + 288);
+        // As quinn, but without resumption.
+        assert_eq!(count(&[Security::S2nStream]), 8 * 3 * 3 * 2);
+        assert_eq!(count(&[]), 1 + 2 * 432 + 18 + 144);
         let cipher = Some(Cipher::Aes256Gcm);
-        assert_eq!(of(&[Security::QuicStream, Security::S2nStream], cipher), (432 + 288) / 3);
+        assert_eq!(of(&[Security::QuicStream, Security::S2nStream], cipher), (432 + 144) / 3);
         assert_eq!(
             run(true, 1, &[Security::SdlsGcm], None).unwrap_err().split(';').next(),
             Some("«sdls-gcm» has no handshake of its own")
