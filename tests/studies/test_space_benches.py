@@ -374,6 +374,38 @@ def test_dtls_is_measured_beside_what_promises_as_little(
     assert "--security sdls-gcm-aws-lc --security quic-datagram --security dtls" in program.asked[0]
 
 
+def test_s2n_quic_is_measured_beside_quinn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In each block, with fewer samples after two seconds than registered benches have."""
+    program = Program(monkeypatch, {0: 1000})
+    space_messages.S2N_QUIC.measure(False, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 2 * 10
+    securities = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", "s2n-stream", "s2n-datagram")
+    for words in program.asked[:2]:
+        assert " ".join(f"--security {name}" for name in securities) in words
+    assert ["--samples 10" in words for words in program.asked[:2]] == [False, True]
+    counted = space_messages.S2N_QUIC.full.details["samples"]
+    assert counted == {"0": 1000, "2000": 10}
+
+
+def test_handshakes_of_s2n_quic_are_measured_beside_those_of_quinn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def rows(name: str, words: list[str]) -> pa.Table:
+        asked.append(" ".join(words))
+        times = {"block": 0, "order": 1, "ground_cpu_ns": 100_000, "space_cpu_ns": 200_000}
+        both = ("quic-stream", "s2n-stream")
+        return pa.Table.from_pylist([HANDSHAKE | times | {"security": library} for library in both])
+
+    monkeypatch.setattr(space_handshakes, "rows", rows)
+    monkeypatch.setattr(space_handshakes, "facts", lambda: FACTS)
+    monkeypatch.setattr(space_handshakes, "machine", dict)
+    found = space_handshakes.S2N_QUIC.measure(False, 7, told, Parts(tmp_path, {}))
+    assert asked == ["handshakes --seed 7 --security quic-stream --security s2n-stream --cipher aes-256-gcm"]
+    space_handshakes.S2N_QUIC.check(found.table)
+
+
 def test_another_number_of_samples_than_planned_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ use crate::exchange::{Pair, Watch};
 use crate::metered_sdls::Metered;
 use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
 use crate::restp::Restp;
+use crate::s2n::{S2nGround, S2nSpace};
 use crate::suite::{Cipher, Group, Provider, Resumption, Security, Signature, Suite, Unsupported};
 use crate::tls::{TlsGround, TlsSpace};
 use crate::tls_config::SetupError;
@@ -27,6 +28,7 @@ pub struct Arrangement {
 enum Made {
     Keys,
     Quic(Box<(QuicGround, QuicSpace)>),
+    S2n(Box<(S2nGround, S2nSpace)>),
     Tls(TlsGround, TlsSpace),
     Dtls(Box<(DtlsGround, DtlsSpace)>),
 }
@@ -50,6 +52,10 @@ pub fn check(security: Security, suite: &Suite) -> Result<(), Unsupported> {
     let fixed = Suite { cipher: suite.cipher, ..Suite::default() } == *suite;
     match security {
         Security::QuicStream | Security::QuicDatagram | Security::Tls => suite.check(),
+        Security::S2nStream | Security::S2nDatagram if suite.resumption != Resumption::None => {
+            Err(Unsupported::S2nTicket)
+        }
+        Security::S2nStream | Security::S2nDatagram => suite.check(),
         Security::Restp if fixed && suite.cipher != Cipher::Aes128Gcm => Ok(()),
         Security::Restp => Err(Unsupported::RestpSuite),
         Security::Dtls => match (suite.provider, suite.group, suite.signature, suite.resumption) {
@@ -63,6 +69,14 @@ pub fn check(security: Security, suite: &Suite) -> Result<(), Unsupported> {
         },
         _ if *suite == Suite::default() => Ok(()),
         _ => Err(Unsupported::NoSuite { security }),
+    }
+}
+
+/// How the messages of a QUIC travel.
+pub(crate) fn delivery(security: Security) -> Delivery {
+    match security {
+        Security::QuicStream | Security::S2nStream => Delivery::Stream,
+        _ => Delivery::Datagram,
     }
 }
 
@@ -91,23 +105,26 @@ impl Arrangement {
         metered: bool,
     ) -> Result<Self, SetupError> {
         check(security, &suite)?;
-        let delivery = match security {
-            Security::QuicStream => Some(Delivery::Stream),
-            Security::QuicDatagram => Some(Delivery::Datagram),
-            _ => None,
-        };
-        let made = if let Some(delivery) = delivery {
-            let options = QuicOptions::new(delivery);
-            let ground = QuicGround::new(&suite, credentials, options, metered)?;
-            Made::Quic(Box::new((ground, QuicSpace::new(&suite, credentials, options, metered)?)))
-        } else if security == Security::Tls {
-            let ground = TlsGround::new(&suite, credentials, metered)?;
-            Made::Tls(ground, TlsSpace::new(&suite, credentials, metered)?)
-        } else if security == Security::Dtls {
-            let ground = DtlsGround::new(&suite, credentials, metered)?;
-            Made::Dtls(Box::new((ground, DtlsSpace::new(&suite, credentials, metered)?)))
-        } else {
-            Made::Keys
+        let made = match security {
+            Security::QuicStream | Security::QuicDatagram => {
+                let options = QuicOptions::new(delivery(security));
+                let ground = QuicGround::new(&suite, credentials, options, metered)?;
+                Made::Quic(Box::new((ground, QuicSpace::new(&suite, credentials, options, metered)?)))
+            }
+            Security::S2nStream | Security::S2nDatagram => {
+                let options = QuicOptions::new(delivery(security));
+                let ground = S2nGround::new(&suite, credentials, options, metered)?;
+                Made::S2n(Box::new((ground, S2nSpace::new(&suite, credentials, options, metered)?)))
+            }
+            Security::Tls => {
+                let ground = TlsGround::new(&suite, credentials, metered)?;
+                Made::Tls(ground, TlsSpace::new(&suite, credentials, metered)?)
+            }
+            Security::Dtls => {
+                let ground = DtlsGround::new(&suite, credentials, metered)?;
+                Made::Dtls(Box::new((ground, DtlsSpace::new(&suite, credentials, metered)?)))
+            }
+            _ => Made::Keys,
         };
         Ok(Self { security, suite, metered, made })
     }
@@ -133,6 +150,11 @@ impl Arrangement {
             Made::Quic(ends) => {
                 let ground = watched(watch, End::Ground, || ends.0.open(Duration::ZERO))?;
                 let space = watched(watch, End::Space, || ends.1.wait(Duration::ZERO));
+                Pair::new(Box::new(ground), Box::new(space))
+            }
+            Made::S2n(ends) => {
+                let ground = watched(watch, End::Ground, || ends.0.open(Duration::ZERO))?;
+                let space = watched(watch, End::Space, || ends.1.wait(Duration::ZERO))?;
                 Pair::new(Box::new(ground), Box::new(space))
             }
             Made::Tls(ground, space) => {

@@ -12,13 +12,14 @@ use flight::security::{Algorithm, End, Keys, Plain, Sdls, SdlsConfig};
 use restp_proto::protected::{Keys as RestpKeys, Peers, PrivateKey};
 use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 
-use crate::arrangement::random;
+use crate::arrangement::{delivery, random};
 use crate::credentials::Credentials;
 use crate::dtls::{DtlsGround, DtlsSpace};
 use crate::exchange::Pair;
 use crate::link::{Link, State};
-use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
+use crate::quic::{QuicGround, QuicOptions, QuicSpace};
 use crate::restp::Restp;
+use crate::s2n::{S2nGround, S2nSpace};
 use crate::suite::{Resumption, Security, Suite, axis};
 use crate::tls::{TlsGround, TlsSpace};
 use crate::tls_config::{self, SetupError};
@@ -79,13 +80,10 @@ impl Secrets {
 /// A site: what an end keeps from one link to the next, beside its secrets.
 enum Site {
     Quic(Box<(QuicGround, QuicSpace)>),
+    S2n(Box<(S2nGround, S2nSpace)>),
     Tls(TlsGround, TlsSpace),
     Dtls(Box<(DtlsGround, DtlsSpace)>),
     Other,
-}
-
-fn quic_options(security: Security) -> QuicOptions {
-    QuicOptions::new(if security == Security::QuicStream { Delivery::Stream } else { Delivery::Datagram })
 }
 
 /// One side's means to open links.
@@ -107,9 +105,14 @@ impl Party {
         let credentials = &secrets.credentials;
         let site = match security {
             Security::QuicStream | Security::QuicDatagram => {
-                let options = quic_options(security);
+                let options = QuicOptions::new(delivery(security));
                 let ground = QuicGround::new(suite, credentials, options, false)?;
                 Site::Quic(Box::new((ground, QuicSpace::new(suite, credentials, options, false)?)))
+            }
+            Security::S2nStream | Security::S2nDatagram => {
+                let options = QuicOptions::new(delivery(security));
+                let ground = S2nGround::new(suite, credentials, options, false)?;
+                Site::S2n(Box::new((ground, S2nSpace::new(suite, credentials, options, false)?)))
             }
             Security::Tls => Site::Tls(
                 TlsGround::new(suite, credentials, false)?,
@@ -134,10 +137,11 @@ impl Party {
         config.session_storage = Arc::new(NeverForgotten(ServerSessionMemoryCache::new(8)));
         match &mut self.site {
             Site::Quic(ends) => {
-                ends.1 = QuicSpace::with_tls(config, suite.provider, quic_options(self.security))?;
+                let options = QuicOptions::new(delivery(self.security));
+                ends.1 = QuicSpace::with_tls(config, suite.provider, options)?;
             }
             Site::Tls(_, space) => *space = TlsSpace::with_tls(config),
-            Site::Dtls(_) | Site::Other => {}
+            Site::S2n(_) | Site::Dtls(_) | Site::Other => {}
         }
         Ok(())
     }
@@ -153,6 +157,7 @@ impl Party {
     fn ground(&self) -> Result<Box<dyn Link>, SetupError> {
         Ok(match (&self.site, self.security) {
             (Site::Quic(ends), _) => Box::new(ends.0.open(Duration::ZERO)?),
+            (Site::S2n(ends), _) => Box::new(ends.0.open(Duration::ZERO)?),
             (Site::Tls(ground, _), _) => Box::new(ground.open()?),
             (Site::Dtls(ends), _) => Box::new(ends.0.open(Duration::ZERO)),
             (Site::Other, Security::None) => Box::new(Plain::default()),
@@ -168,6 +173,7 @@ impl Party {
     fn space(&self) -> Result<Box<dyn Link>, SetupError> {
         Ok(match (&self.site, self.security) {
             (Site::Quic(ends), _) => Box::new(ends.1.wait(Duration::ZERO)),
+            (Site::S2n(ends), _) => Box::new(ends.1.wait(Duration::ZERO)?),
             (Site::Tls(_, space), _) => Box::new(space.wait()?),
             (Site::Dtls(ends), _) => Box::new(ends.1.wait(Duration::ZERO)),
             (Site::Other, Security::None) => Box::new(Plain::default()),

@@ -58,11 +58,12 @@ impl QuicOptions {
 }
 
 /// Both ends' addresses as QUIC sees them: the link has no others.
-const GROUND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 1234);
-const SPACE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 1234);
+pub(crate) const GROUND: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 1234);
+pub(crate) const SPACE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 1234);
 
 /// Connections that space keeps at once, at most: the present one, and those that may take its place.
-const MOST_CONNECTIONS: usize = 4;
+pub(crate) const MOST_CONNECTIONS: usize = 4;
 
 /// What the ground end of several connections shares: settings, and the tickets of earlier sessions.
 #[derive(Clone)]

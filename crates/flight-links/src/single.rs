@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use flight::security::End;
 
-use crate::arrangement::check;
+use crate::arrangement::{check, delivery};
 use crate::credentials::Credentials;
 use crate::dtls::{DtlsGround, DtlsSpace};
 use crate::link::Link;
-use crate::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
+use crate::quic::{QuicGround, QuicOptions, QuicSpace};
+use crate::s2n::{S2nGround, S2nSpace};
 use crate::suite::{Security, Suite, Unsupported};
 use crate::tls::{TlsGround, TlsSpace};
 use crate::tls_config::SetupError;
@@ -32,8 +33,32 @@ impl Single {
     ) -> Result<Self, SetupError> {
         check(security, suite)?;
         Ok(Self(match security {
-            Security::QuicStream => quic(end, suite, credentials, Delivery::Stream)?,
-            Security::QuicDatagram => quic(end, suite, credentials, Delivery::Datagram)?,
+            Security::QuicStream | Security::QuicDatagram => {
+                let options = QuicOptions::new(delivery(security));
+                match end {
+                    End::Ground => {
+                        let ground = QuicGround::new(suite, credentials, options, false)?;
+                        Box::new(move || Ok(Box::new(ground.open(Duration::ZERO)?)))
+                    }
+                    End::Space => {
+                        let space = QuicSpace::new(suite, credentials, options, false)?;
+                        Box::new(move || Ok(Box::new(space.wait(Duration::ZERO))))
+                    }
+                }
+            }
+            Security::S2nStream | Security::S2nDatagram => {
+                let options = QuicOptions::new(delivery(security));
+                match end {
+                    End::Ground => {
+                        let ground = S2nGround::new(suite, credentials, options, false)?;
+                        Box::new(move || Ok(Box::new(ground.open(Duration::ZERO)?)))
+                    }
+                    End::Space => {
+                        let space = S2nSpace::new(suite, credentials, options, false)?;
+                        Box::new(move || Ok(Box::new(space.wait(Duration::ZERO)?)))
+                    }
+                }
+            }
             Security::Tls => match end {
                 End::Ground => {
                     let ground = TlsGround::new(suite, credentials, false)?;
@@ -65,23 +90,4 @@ impl Single {
     pub fn open(&self) -> Result<Box<dyn Link>, SetupError> {
         self.0()
     }
-}
-
-fn quic(
-    end: End,
-    suite: &Suite,
-    credentials: &Credentials,
-    delivery: Delivery,
-) -> Result<Box<dyn Fn() -> Opened>, SetupError> {
-    let options = QuicOptions::new(delivery);
-    Ok(match end {
-        End::Ground => {
-            let ground = QuicGround::new(suite, credentials, options, false)?;
-            Box::new(move || Ok(Box::new(ground.open(Duration::ZERO)?)))
-        }
-        End::Space => {
-            let space = QuicSpace::new(suite, credentials, options, false)?;
-            Box::new(move || Ok(Box::new(space.wait(Duration::ZERO))))
-        }
-    })
 }

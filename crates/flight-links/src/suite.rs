@@ -126,9 +126,9 @@ axis! {
     SdlsGcmAwsLc = "sdls-gcm-aws-lc",
     /// SDLS with AES-256-CMAC by RustCrypto: authenticated, not secret.
     SdlsCmac = "sdls-cmac",
-    /// QUIC, messages on a stream.
+    /// QUIC by quinn, messages on a stream.
     QuicStream = "quic-stream",
-    /// QUIC, messages in datagrams.
+    /// QUIC by quinn, messages in datagrams.
     QuicDatagram = "quic-datagram",
     /// TLS over a byte stream.
     Tls = "tls",
@@ -136,13 +136,17 @@ axis! {
     Restp = "restp",
     /// DTLS, a message a record.
     Dtls = "dtls",
+    /// QUIC by s2n-quic, messages on a stream.
+    S2nStream = "s2n-stream",
+    /// QUIC by s2n-quic, messages in datagrams.
+    S2nDatagram = "s2n-datagram",
 }
 
 impl Security {
     /// Whether a suite of TLS protects it.
     #[must_use]
     pub fn has_suite(self) -> bool {
-        matches!(self, Self::QuicStream | Self::QuicDatagram | Self::Tls | Self::Dtls)
+        !matches!(self, Self::None | Self::SdlsGcm | Self::SdlsGcmAwsLc | Self::SdlsCmac | Self::Restp)
     }
 
     /// The library that does its cryptography; `provider` is that of TLS.
@@ -153,7 +157,12 @@ impl Security {
             Self::SdlsGcm | Self::SdlsCmac => "rustcrypto",
             Self::SdlsGcmAwsLc => Provider::AwsLc.name(),
             Self::Restp => Provider::Ring.name(),
-            Self::QuicStream | Self::QuicDatagram | Self::Tls | Self::Dtls => provider.name(),
+            Self::QuicStream
+            | Self::QuicDatagram
+            | Self::Tls
+            | Self::Dtls
+            | Self::S2nStream
+            | Self::S2nDatagram => provider.name(),
         }
     }
 }
@@ -229,6 +238,11 @@ pub enum Unsupported {
              and who shows a certificate can be chosen"
     )]
     DtlsSuite,
+    /// s2n-quic takes up no sessions, but with a feature that it calls unstable.
+    #[error(
+        "s2n-quic gives no tickets: every session begins anew; quic-stream and quic-datagram take sessions up"
+    )]
+    S2nTicket,
 }
 
 impl Suite {

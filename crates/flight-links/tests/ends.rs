@@ -99,9 +99,14 @@ fn exchange(one: &mut End, other: &mut End, on_the_way: &str) -> Option<bool> {
 
 #[test]
 fn two_processes_do_one_handshake_with_each_other() {
-    for (security, signature) in
-        [("quic-stream", "ed25519"), ("quic-datagram", "ed25519"), ("tls", "ed25519"), ("dtls", "ecdsa-p256")]
-    {
+    for (security, signature) in [
+        ("quic-stream", "ed25519"),
+        ("quic-datagram", "ed25519"),
+        ("s2n-stream", "ed25519"),
+        ("s2n-datagram", "ed25519"),
+        ("tls", "ed25519"),
+        ("dtls", "ecdsa-p256"),
+    ] {
         let path = credentials(&format!("both-{security}"), signature);
         let words = ["--security", security, "--signature", signature];
         let mut space = End::start(&words, &path, None);

@@ -32,8 +32,15 @@ fn arrangement(security: Security, suite: Suite) -> Arrangement {
 }
 
 /// Securities in which messages wait for the end of a handshake.
-const WAIT: [Security; 5] =
-    [Security::QuicStream, Security::QuicDatagram, Security::Tls, Security::Restp, Security::Dtls];
+const WAIT: [Security; 7] = [
+    Security::QuicStream,
+    Security::QuicDatagram,
+    Security::Tls,
+    Security::Restp,
+    Security::Dtls,
+    Security::S2nStream,
+    Security::S2nDatagram,
+];
 
 #[test]
 fn every_security_carries_messages_both_ways() {
@@ -76,17 +83,91 @@ fn messages_wait_for_the_end_of_the_handshake() {
 
 #[test]
 fn a_message_longer_than_a_datagram_is_refused_and_a_stream_takes_it() {
-    for (security, says) in
-        [(Security::QuicDatagram, "a stream takes it"), (Security::Dtls, "a stream of QUIC takes it")]
-    {
+    for (security, says) in [
+        (Security::QuicDatagram, "a stream takes it"),
+        (Security::Dtls, "a stream of QUIC takes it"),
+        (Security::S2nDatagram, "a stream takes it"),
+    ] {
         let (mut pair, _) = opened(&arrangement(security, Suite::of(security)));
         let refusal = pair.ground.apply(&message(1786), pair.now).unwrap_err();
         assert_eq!(refusal.code, "too-long", "{security}");
         assert!(refusal.reason.contains(says), "{}", refusal.reason);
     }
-    let (mut pair, _) = opened(&arrangement(Security::QuicStream, Suite::default()));
-    pair.ground.apply(&message(1786), pair.now).expect("it fits");
-    assert_eq!(pair.settle(&mut ()).at_space, [message(1786)]);
+    for security in [Security::QuicStream, Security::S2nStream] {
+        let (mut pair, _) = opened(&arrangement(security, Suite::default()));
+        pair.ground.apply(&message(1786), pair.now).expect("it fits");
+        assert_eq!(pair.settle(&mut ()).at_space, [message(1786)], "{security}");
+    }
+}
+
+/// s2n-quic throws away what does not fit beside the rest of a packet. What is taken comes: with the end of the handshake,
+/// whose packets hold most else, and beside acknowledgements.
+#[test]
+fn the_longest_message_that_a_datagram_of_s2n_quic_takes_comes() {
+    let made = arrangement(Security::S2nDatagram, Suite::default());
+    // Its header has eight octets.
+    let longest = message(1200 - 8);
+    let mut pair = made.open(&mut ()).expect("both ends can be made");
+    pair.ground.apply(&longest, pair.now).expect("it waits");
+    pair.space.apply(&longest, pair.now).expect("it waits");
+    let traffic = pair.settle(&mut ());
+    assert_eq!((traffic.at_space, traffic.at_ground), (vec![longest.clone()], vec![longest.clone()]));
+    for _ in 0..40 {
+        pair.ground.apply(&longest, pair.now).expect("it fits");
+        pair.space.apply(&longest, pair.now).expect("it fits");
+        let traffic = pair.pass(pair.now + Duration::from_millis(7), &mut ());
+        assert_eq!((traffic.at_space, traffic.at_ground), (vec![longest.clone()], vec![longest.clone()]));
+    }
+    assert_eq!(pair.ground.apply(&message(1200 - 7), pair.now).unwrap_err().code, "too-long");
+}
+
+/// Datagrams are as long as quinn's: the path is not searched for longer ones, which would be work beside the messages.
+#[test]
+fn datagrams_of_s2n_quic_have_one_longest_length_from_the_first_on() {
+    let (mut pair, mut traffic) = opened(&arrangement(Security::S2nStream, Suite::default()));
+    for _ in 0..3 {
+        pair.ground.apply(&message(20_000), pair.now).expect("it fits");
+        traffic.flights.extend(pair.pass(pair.now + Duration::from_millis(50), &mut ()).flights);
+    }
+    let lengths = || traffic.datagrams(End::Ground).map(Vec::len);
+    assert_eq!(lengths().max(), Some(1452));
+    assert!(lengths().filter(|length| *length == 1452).count() > 3 * 20_000 / 1452 - 3);
+    assert!(traffic.flights[0].datagrams[0].len() >= 1200, "RFC 9000, section 14.1");
+}
+
+/// A connection that ground opens anew takes the place of the one before, as a ground does that has restarted.
+#[test]
+fn space_of_s2n_quic_answers_to_the_connection_that_was_proven_last() {
+    let made = arrangement(Security::S2nStream, Suite::default());
+    let (mut pair, _) = opened(&made);
+    for octets in 1..=6 {
+        pair.ground = made.open(&mut ()).expect("both ends can be made").ground;
+        pair.pass(pair.now + Duration::from_secs(1), &mut ());
+        pair.ground.apply(&message(octets), pair.now).expect("it fits");
+        assert_eq!(pair.settle(&mut ()).at_space, [message(octets)]);
+        pair.space.apply(&message(octets), pair.now).expect("it fits");
+        assert_eq!(pair.settle(&mut ()).at_ground, [message(octets)]);
+    }
+}
+
+/// A link that is quiet stays, and one whose other end is away fails only when a message finds nobody.
+#[test]
+fn a_link_of_s2n_quic_has_no_idle_time_out() {
+    let (mut pair, _) = opened(&arrangement(Security::S2nStream, Suite::default()));
+    pair.pass(Duration::from_secs(3600), &mut ());
+    pair.ground.apply(&message(64), pair.now).expect("it is still there");
+    assert_eq!(pair.settle(&mut ()).at_space, [message(64)]);
+}
+
+#[test]
+fn s2n_quic_takes_up_no_sessions_and_says_who_does() {
+    for security in [Security::S2nStream, Security::S2nDatagram] {
+        for resumption in [Resumption::Ticket, Resumption::EarlyData] {
+            let suite = Suite { resumption, ..Suite::default() };
+            let error = Arrangement::new(security, suite, false).err().expect("it has none").to_string();
+            assert!(error.ends_with("quic-stream and quic-datagram take sessions up"), "{error}");
+        }
+    }
 }
 
 /// Whatever the libraries have, they agree on; whatever they do not have is refused before anything is made.
@@ -102,7 +183,10 @@ fn each_combination_works_or_is_refused_by_a_sentence() {
         suite.cipher == Cipher::Aes256Gcm || (suite.signature == Signature::Ed25519 && suite.mutual)
     };
     for suite in Suite::all().filter(tried) {
-        for security in [Security::QuicStream, Security::Tls] {
+        for security in [Security::QuicStream, Security::Tls, Security::S2nStream] {
+            if security == Security::S2nStream && suite.resumption != Resumption::None {
+                continue;
+            }
             let (_, own) = credentials.iter().find(|(of, _)| *of == suite.signature).expect("one of each");
             match Arrangement::with(security, suite, own, false) {
                 Ok(arrangement) => {
@@ -346,7 +430,11 @@ fn ciphers_are_metered_in_every_security_that_has_a_place_for_it() {
         let opened = meter::take().calls;
         let expected = match security {
             Security::None | Security::Restp => 0,
-            Security::QuicStream | Security::QuicDatagram | Security::Dtls => 2,
+            Security::QuicStream
+            | Security::QuicDatagram
+            | Security::Dtls
+            | Security::S2nStream
+            | Security::S2nDatagram => 2,
             _ => 1,
         };
         assert_eq!((sealed, opened), (expected, expected), "{security}");
@@ -355,7 +443,7 @@ fn ciphers_are_metered_in_every_security_that_has_a_place_for_it() {
 
 #[test]
 fn a_handshake_takes_one_round_trip() {
-    for security in [Security::QuicStream, Security::Tls, Security::Restp, Security::Dtls] {
+    for security in WAIT {
         let (_, traffic) = opened(&arrangement(security, Suite::of(security)));
         assert_eq!(traffic.round_trips(), 1, "{security}");
         let (octets, datagrams) = traffic.sent(End::Ground);
@@ -373,9 +461,8 @@ proptest! {
     #[test]
     fn lost_datagrams_are_sent_again(
         lost in prop::collection::vec(prop::bool::weighted(0.3), 1..200),
-        quic in any::<bool>(),
+        security in prop::sample::select(vec![Security::QuicStream, Security::S2nStream, Security::Restp]),
     ) {
-        let security = if quic { Security::QuicStream } else { Security::Restp };
         let mut pair = arrangement(security, Suite::default()).open(&mut ()).expect("both ends can be made");
         let sent: Vec<_> = (1..=8).map(|octets| message(octets * 40)).collect();
         for message in &sent {

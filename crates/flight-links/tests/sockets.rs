@@ -127,6 +127,8 @@ fn messages_go_to_space_and_back_over_udp() {
         Security::QuicDatagram,
         Security::Restp,
         Security::Dtls,
+        Security::S2nStream,
+        Security::S2nDatagram,
     ];
     for security in securities {
         let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");

@@ -39,9 +39,9 @@ _BLOCKS = (10, 5)
 _SECURITIES = ("quic-stream", "tls", "restp")
 
 
-def _measure(securities: Sequence[str], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def _measure(asked: Sequence[str], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     tell("Every kind of handshake that the libraries have, in random order.")
-    some = ["handshakes", "--seed", str(seed), *(["--quick"] if quick else []), *keeping_to(securities)]
+    some = ["handshakes", "--seed", str(seed), *(["--quick"] if quick else []), *asked]
     samples = parts.take("handshakes", facts(), lambda: rows(PROGRAM, some))
     return Measured(table(samples), machine(), {"handshakes": samples})
 
@@ -116,7 +116,7 @@ BENCH = Bench(
     measures=MEASURES,
     full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
-    measure=partial(_measure, _SECURITIES),
+    measure=partial(_measure, keeping_to(_SECURITIES)),
     ready=ready,
     labels={
         "security": {**SECURITIES, "quic-stream": "QUIC"},
@@ -144,10 +144,37 @@ DTLS = Bench(
     measures=MEASURES,
     full=Plan(_PLANNED_DTLS, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
     quick=Plan(_PLANNED_DTLS, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
-    measure=partial(_measure, list(BEYOND)),
+    measure=partial(_measure, keeping_to(BEYOND)),
     ready=ready,
     labels={
         "security": BEYOND,
+        "provider": PROVIDERS,
+        "cipher": CIPHERS,
+        "group": GROUPS,
+        "signature": SIGNATURES,
+    },
+)
+
+_BOTH_LIBRARIES = ("quic-stream", "s2n-stream")
+
+_PLANNED_S2N: dict[str, list[Factor]] = {
+    **_PLANNED,
+    "security": [*_BOTH_LIBRARIES],
+    "cipher": ["aes-256-gcm"],
+    "signature": ["ed25519", "ecdsa-p256", "rsa-2048"],
+}
+
+S2N_QUIC = Bench(
+    name="space-handshakes-s2n",
+    about="Computing time, bytes and round trips of s2n-quic's handshakes and in the same blocks of quinn's, "
+    "by provider, group, signature, certificates and resumption.",
+    measures=MEASURES,
+    full=Plan(_PLANNED_S2N, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
+    quick=Plan(_PLANNED_S2N, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
+    measure=partial(_measure, [*keeping_to(_BOTH_LIBRARIES), "--cipher", "aes-256-gcm"]),
+    ready=ready,
+    labels={
+        "security": {"quic-stream": "QUIC by quinn", "s2n-stream": "QUIC by s2n-quic"},
         "provider": PROVIDERS,
         "cipher": CIPHERS,
         "group": GROUPS,

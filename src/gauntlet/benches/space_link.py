@@ -22,6 +22,9 @@ SECURITIES: dict[Any, str] = {
 BEYOND: dict[Any, str] = {"dtls": "DTLS 1.3"}
 """Those that came later. Benches of their own measure them, so that what is registered stays what it is."""
 
+S2N: dict[Any, str] = {"s2n-stream": "QUIC stream by s2n-quic", "s2n-datagram": "QUIC datagrams by s2n-quic"}
+"""A second library of QUIC, which came later still. By quinn are the others."""
+
 PROVIDERS: dict[Any, str] = {"-": "none", "rustcrypto": "RustCrypto", "aws-lc": "AWS-LC", "ring": "ring"}
 CIPHERS: dict[Any, str] = {
     "-": "none",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,7 +12,7 @@ from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import BEYOND, PROVIDERS, SECURITIES, facts, machine, ready, values
+from gauntlet.benches.space_link import BEYOND, PROVIDERS, S2N, SECURITIES, facts, machine, ready, values
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space import footprint
@@ -106,15 +107,23 @@ BENCH = Bench(
     labels={"security": SECURITIES, "provider": PROVIDERS},
 )
 
-_PLANNED_DTLS: dict[str, list[Factor]] = {"security": values(BEYOND), "provider": ["aws-lc"]}
 
-DTLS = Bench(
-    name="space-memory-dtls",
-    about="Heap and resident set of a process that holds both ends of a link under DTLS.",
-    measures=_MEASURES,
-    full=Plan(_PLANNED_DTLS, _TIMES[0], _DETAILS),
-    quick=Plan(_PLANNED_DTLS, _TIMES[1], _DETAILS),
-    measure=partial(_measure, footprint.BEYOND),
-    ready=ready,
-    labels={"security": BEYOND, "provider": PROVIDERS},
-)
+def _later(name: str, under: str, names: dict[Any, str], pairs: Sequence[footprint.Pair]) -> Bench:
+    """The bench of what came after the registration."""
+    providers: list[Factor] = [*dict.fromkeys(provider for _, provider in pairs)]
+    planned: dict[str, list[Factor]] = {"security": values(names), "provider": providers}
+    return Bench(
+        name=name,
+        about=f"Heap and resident set of a process that holds both ends of a link under {under}.",
+        measures=_MEASURES,
+        full=Plan(planned, _TIMES[0], _DETAILS),
+        quick=Plan(planned, _TIMES[1], _DETAILS),
+        measure=partial(_measure, pairs),
+        ready=ready,
+        labels={"security": names, "provider": PROVIDERS},
+    )
+
+
+DTLS = _later("space-memory-dtls", "DTLS", BEYOND, footprint.BEYOND)
+
+S2N_QUIC = _later("space-memory-s2n", "QUIC by s2n-quic", S2N, footprint.S2N)

@@ -26,6 +26,7 @@ from gauntlet.benches.space_link import (
     BEYOND,
     CIPHERS,
     PROVIDERS,
+    S2N,
     SECURITIES,
     facts,
     keeping_to,
@@ -73,10 +74,24 @@ _DATAGRAMS = ("sdls-gcm-aws-lc", "quic-datagram", "dtls")
 
 _FULL_DTLS: tuple[Asked, ...] = ((_DATAGRAMS, (128, 1024), (0, 2000), USUAL),)
 
+_LIBRARIES = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", *S2N)
+"""Both libraries of QUIC, the streams with both libraries of cryptography, and SDLS."""
+
+_S2N_SAMPLES = 10
+"""After two seconds, of a cell in a block."""
+
+_FULL_S2N: tuple[Asked, ...] = (
+    (_LIBRARIES, (64, 128, 512, 1024), (0,), USUAL),
+    (_LIBRARIES, (64, 128, 512, 1024), (2000,), (*USUAL, "--samples", str(_S2N_SAMPLES))),
+)
+"""After two seconds 28 cells, as many as have their turns together."""
+
 BLOCKS = (10, 3)
 """In full and quick."""
 
-_SAMPLES = {0: (1000, 100), 10: (1000, 12), 500: (50, 3), 2000: (20, 3)}
+Samples = Mapping[int, tuple[int, int]]
+
+_SAMPLES: Samples = {0: (1000, 100), 10: (1000, 12), 500: (50, 3), 2000: (20, 3)}
 """Samples of a cell in a block by the rest before each, in full and quick: in ten blocks 10,000, 10,000, 500,
 200.
 """
@@ -100,13 +115,21 @@ def told(asked: Asked) -> list[str]:
     return [*arguments(asked), *([] if securities else keeping_to(SECURITIES))]
 
 
-def details(asked: Sequence[Asked], quick: bool) -> dict[str, Any]:
+def details(asked: Sequence[Asked], quick: bool, counted: Samples = _SAMPLES) -> dict[str, Any]:
     """What decides how much is measured, and how."""
-    samples = {str(rest): counts[quick] for rest, counts in _SAMPLES.items()}
+    samples = {str(rest): counts[quick] for rest, counts in counted.items()}
     return {"asked": [arguments(it) for it in asked], "samples": samples, "apart_ms": APART_MS, "cores": 1}
 
 
-def measure(plans: Sequence[Sequence[Asked]], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def measure(
+    plans: Sequence[Sequence[Asked]],
+    quick: bool,
+    seed: int,
+    tell: Tell,
+    parts: Parts,
+    *,
+    counted: Samples = _SAMPLES,
+) -> Measured:
     plan, blocks = plans[quick], BLOCKS[quick]
     same = facts()
     check_apart(same["libraries"])
@@ -122,7 +145,7 @@ def measure(plans: Sequence[Sequence[Asked]], quick: bool, seed: int, tell: Tell
         tell(f"Block {block + 1} of {blocks}{left}: the rests between messages take their time.")
         asked = [[*some, "--block", str(block), *told(it)] for it in plan]
         one = parts.take(f"block-{block}", same, partial(_asked, asked))
-        check_samples(one, {rest: counts[quick] for rest, counts in _SAMPLES.items()})
+        check_samples(one, {rest: counts[quick] for rest, counts in counted.items()})
         measured += parts.found == there
         found.append(one)
     samples = pa.concat_tables(found, promote_options="permissive")
@@ -288,6 +311,48 @@ DTLS = Bench(
         **WORDS,
         "security": {name: (SECURITIES | BEYOND)[name] for name in _DATAGRAMS},
         "provider": {"aws-lc": PROVIDERS["aws-lc"]},
+        "cipher": {"aes-256-gcm": CIPHERS["aes-256-gcm"]},
+        "gap_s": {0.0: "none", 2.0: "2 s"},
+    },
+)
+
+
+_SAMPLES_S2N: Samples = {0: _SAMPLES[0], 2000: (_S2N_SAMPLES, _S2N_SAMPLES)}
+
+
+def _plan_s2n(quick: bool) -> Plan:
+    return Plan(
+        {
+            "security": [*_LIBRARIES],
+            "provider": ["aws-lc", "ring"],
+            "cipher": ["aes-256-gcm"],
+            "operation": ["apply", "process"],
+            "payload_bytes": [64, 128, 512, 1024],
+            "gap_s": [0.0, 2.0],
+        },
+        BLOCKS[quick],
+        details(_FULL_S2N, quick, _SAMPLES_S2N),
+    )
+
+
+S2N_QUIC = Bench(
+    name="space-messages-s2n",
+    about="Computing time of one message under QUIC by s2n-quic, and in the same blocks under QUIC by quinn "
+    "and under SDLS.",
+    measures=MEASURES,
+    full=_plan_s2n(quick=False),
+    quick=_plan_s2n(quick=True),
+    measure=partial(measure, (_FULL_S2N, _FULL_S2N), counted=_SAMPLES_S2N),
+    ready=ready,
+    labels={
+        **WORDS,
+        "security": {
+            "sdls-gcm-aws-lc": SECURITIES["sdls-gcm-aws-lc"],
+            "quic-stream": "QUIC stream by quinn",
+            "quic-datagram": "QUIC datagrams by quinn",
+            **S2N,
+        },
+        "provider": {name: PROVIDERS[name] for name in ("aws-lc", "ring")},
         "cipher": {"aes-256-gcm": CIPHERS["aes-256-gcm"]},
         "gap_s": {0.0: "none", 2.0: "2 s"},
     },

@@ -6,7 +6,7 @@ import click
 
 
 @click.command("bench", short_help="Measure what the security of a command link costs.")
-@click.option("--quick", is_flag=True, help="Fewer samples: four minutes instead of seven hours.")
+@click.option("--quick", is_flag=True, help="Fewer samples: five minutes instead of nine hours.")
 @click.option("--seed", default=1, show_default=True, help="Order of what is measured.")
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("results/space-bench"), show_default=True,

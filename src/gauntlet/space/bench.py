@@ -131,7 +131,7 @@ def _steps(quick: bool, seed: int, programs: dict[str, Any], tell: Tell) -> Iter
         "Handshakes that are the first of their processes.",
         lambda: first_handshakes(CELLS, TEN, seed),
     )
-    pairs = (*footprint.SECURITIES, *footprint.BEYOND)
+    pairs = (*footprint.SECURITIES, *footprint.BEYOND, *footprint.S2N)
     yield Step("memory", "Memory.", lambda: footprint.memory(quick, tell, pairs))
     yield Step("instructions", "Instructions.", lambda: footprint.instructions(quick, tell, pairs))
     yield Step("sizes", "Sizes.", footprint.sizes)

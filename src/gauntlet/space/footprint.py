@@ -34,6 +34,18 @@ SECURITIES: tuple[Pair, ...] = (
 BEYOND: tuple[Pair, ...] = (("dtls", "aws-lc"),)
 """Those that came later."""
 
+S2N: tuple[Pair, ...] = (("s2n-stream", "aws-lc"), ("s2n-stream", "ring"), ("s2n-datagram", "aws-lc"))
+"""A second library of QUIC. Its first packets and tokens are AWS-LC's work under either provider."""
+
+_ALIKE = {
+    ("sdls-cmac", "aws-lc"),
+    ("quic-datagram", "aws-lc"),
+    ("tls", "ring"),
+    ("s2n-stream", "ring"),
+    ("s2n-datagram", "aws-lc"),
+}
+"""Those that are much like another."""
+
 _SIGNATURES = {"dtls": "ecdsa-p256"}
 """The keys of certificates where they are not of Ed25519, as the programs have it (`Suite::of`)."""
 
@@ -195,8 +207,7 @@ def _options(quick: bool, pairs: Sequence[Pair]) -> Iterator[list[list[str]]]:
     """Options of the program for each security, with certificates that are there meanwhile; quick, without
     those that are much like another.
     """
-    alike = {("sdls-cmac", "aws-lc"), ("quic-datagram", "aws-lc"), ("tls", "ring")} if quick else set()
-    chosen = [pair for pair in pairs if pair not in alike]
+    chosen = [pair for pair in pairs if not (quick and pair in _ALIKE)]
     signed = {security: _SIGNATURES.get(security, "ed25519") for security, _ in chosen}
     with credentials(signed.values()) as files:
         yield [

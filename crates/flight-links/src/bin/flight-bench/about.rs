@@ -8,7 +8,7 @@ use super::schedule::{APART, Schedule};
 const LOCK: &str = include_str!("../../../../../Cargo.lock");
 
 /// Libraries whose work is measured.
-const LIBRARIES: [&str; 11] = [
+const LIBRARIES: [&str; 12] = [
     "aes-gcm",
     "aws-lc-rs",
     "aws-lc-sys",
@@ -18,6 +18,7 @@ const LIBRARIES: [&str; 11] = [
     "ring",
     "rustls",
     "rustls-webpki",
+    "s2n-quic",
     "sdls",
     "snow",
 ];

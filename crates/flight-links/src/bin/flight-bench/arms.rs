@@ -49,19 +49,25 @@ fn rank(security: Security, suite: &Suite) -> Rank {
     }
 }
 
-/// The suites that a security is measured with: QUIC by stream with both providers and all ciphers, as Tables 4.1 and 4.2
-/// of the study (key SPACE) have two libraries and three ciphers.
+/// The suites that a security is measured with: QUIC by stream with both providers, so that what the provider changes stands
+/// beside what the library of QUIC changes; by quinn with all ciphers too, as Tables 4.1 and 4.2 of the study (key SPACE)
+/// have two libraries and three ciphers.
 fn suites(security: Security, cipher: Option<Cipher>) -> Vec<Suite> {
-    let usual = Suite { cipher: cipher.unwrap_or(Cipher::Aes256Gcm), ..Suite::of(security) };
     if !security.has_suite() {
         return vec![Suite::default()];
     }
-    if security != Security::QuicStream {
-        return vec![usual];
-    }
-    let ciphers = cipher.map_or(Cipher::ALL.to_vec(), |cipher| vec![cipher]);
-    let each = |provider| ciphers.iter().map(move |&cipher| Suite { provider, cipher, ..Suite::default() });
-    each(Provider::AwsLc).chain(each(Provider::Ring)).collect()
+    let providers: &[Provider] = match security {
+        Security::QuicStream | Security::S2nStream => &[Provider::AwsLc, Provider::Ring],
+        _ => &[Provider::AwsLc],
+    };
+    let ciphers = match cipher {
+        Some(cipher) => vec![cipher],
+        None if security == Security::QuicStream => Cipher::ALL.to_vec(),
+        None => vec![Cipher::Aes256Gcm],
+    };
+    let each =
+        |&provider| ciphers.iter().map(move |&cipher| Suite { provider, cipher, ..Suite::of(security) });
+    providers.iter().flat_map(each).collect()
 }
 
 /// The securities that were named, or all; with one cipher of TLS if it was named.

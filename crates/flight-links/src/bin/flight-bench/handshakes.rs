@@ -8,7 +8,7 @@ use flight_links::arrangement::{Arrangement, check};
 use flight_links::credentials::Credentials;
 use flight_links::exchange::Watch;
 use flight_links::link::State;
-use flight_links::suite::{Security, Suite};
+use flight_links::suite::{Cipher, Security, Suite};
 use nix::time::{ClockId, clock_gettime};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,11 +53,12 @@ const FULL: (usize, usize) = (10, 20);
 const QUICK: (usize, usize) = (5, 2);
 
 /// Securities with a handshake of their own.
-const WITH_HANDSHAKE: [Security; 4] = [Security::Restp, Security::QuicStream, Security::Tls, Security::Dtls];
+const WITH_HANDSHAKE: [Security; 5] =
+    [Security::Restp, Security::QuicStream, Security::Tls, Security::Dtls, Security::S2nStream];
 
-/// Every kind that the libraries have of the securities that were named, or of all; or, quick: the groups with the usual
-/// signature, the signatures with the usual group, and resumption.
-fn kinds(quick: bool, named: &[Security]) -> Vec<(Security, Suite)> {
+/// Every kind that the libraries have of the securities that were named, or of all, with one cipher if it was named; or,
+/// quick: the groups with the usual signature, the signatures with the usual group, and resumption.
+fn kinds(quick: bool, named: &[Security], cipher: Option<Cipher>) -> Vec<(Security, Suite)> {
     let near = |plain: Suite, suite: &Suite| {
         let rest = Suite { provider: plain.provider, mutual: plain.mutual, ..*suite };
         let group = Suite { group: plain.group, ..rest } == plain;
@@ -71,15 +72,16 @@ fn kinds(quick: bool, named: &[Security]) -> Vec<(Security, Suite)> {
             kinds.push((security, usual));
             continue;
         }
-        let all =
-            Suite::all().filter(|suite| check(security, suite).is_ok() && (!quick || near(usual, suite)));
+        let asked = |suite: &Suite| cipher.is_none_or(|cipher| suite.cipher == cipher);
+        let all = Suite::all()
+            .filter(|suite| check(security, suite).is_ok() && asked(suite) && (!quick || near(usual, suite)));
         kinds.extend(all.map(|suite| (security, suite)));
     }
     kinds
 }
 
 /// Measures, and prints a row a handshake.
-pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
+pub fn run(quick: bool, seed: u64, named: &[Security], cipher: Option<Cipher>) -> Outcome {
     if let Some(other) = named.iter().find(|it| !WITH_HANDSHAKE.contains(it)) {
         let known = WITH_HANDSHAKE.map(Security::name).join(", ");
         return Err(format!("«{other}» has no handshake of its own; these have: {known}"));
@@ -88,7 +90,7 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
     let mut arrangements = Vec::new();
     // RSA keys take their time to be found: those of a signature are for all its kinds.
     let mut credentials = BTreeMap::new();
-    for (security, suite) in kinds(quick, named) {
+    for (security, suite) in kinds(quick, named, cipher) {
         let own = match credentials.entry(suite.signature) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => {
@@ -154,14 +156,19 @@ mod tests {
 
     #[test]
     fn kinds_are_those_that_the_libraries_have_of_what_was_named() {
-        let count = |named: &[Security]| kinds(false, named).len();
+        let of = |named: &[Security], cipher| kinds(false, named, cipher).len();
+        let count = |named: &[Security]| of(named, None);
         // Two providers with three groups and AWS-LC with two more; ciphers, signatures, certificates, resumption.
         assert_eq!(count(&[Security::QuicStream]), 8 * 3 * 3 * 2 * 3);
         // One provider, three groups; ciphers, certificates.
         assert_eq!(count(&[Security::Dtls]), 3 * 3 * 2);
-        assert_eq!(count(&[]), 1 + 2 * 432 + 18);
+        // As quinn, but without resumption.
+        assert_eq!(count(&[Security::S2nStream]), 8 * 3 * 3 * 2);
+        assert_eq!(count(&[]), 1 + 2 * 432 + 18 + 144);
+        let cipher = Some(Cipher::Aes256Gcm);
+        assert_eq!(of(&[Security::QuicStream, Security::S2nStream], cipher), (432 + 144) / 3);
         assert_eq!(
-            run(true, 1, &[Security::SdlsGcm]).unwrap_err().split(';').next(),
+            run(true, 1, &[Security::SdlsGcm], None).unwrap_err().split(';').next(),
             Some("«sdls-gcm» has no handshake of its own")
         );
     }

@@ -103,9 +103,12 @@ struct Handshakes {
     /// Fewer combinations and repetitions
     #[arg(long)]
     quick: bool,
-    /// Measure only these, of quic-stream, tls, dtls and restp
+    /// Measure only these, of quic-stream, s2n-stream, tls, dtls and restp
     #[arg(long, value_name = "NAME")]
     security: Vec<Security>,
+    /// Measure QUIC, TLS and DTLS with this cipher only
+    #[arg(long, value_name = "NAME")]
+    cipher: Option<Cipher>,
     /// Order of what is measured
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -137,7 +140,9 @@ fn main() -> ExitCode {
             arms::arms(&security, cipher)
                 .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
         }
-        Command::Handshakes(options) => handshakes::run(options.quick, options.seed, &options.security),
+        Command::Handshakes(options) => {
+            handshakes::run(options.quick, options.seed, &options.security, options.cipher)
+        }
         Command::FirstHandshake(kind) => first::run(&kind),
         Command::HandshakeEnd(HandshakeEnd { kind, to }) => end::run(&kind, to),
         Command::Credentials { signature } => Credentials::new(signature)

@@ -159,16 +159,37 @@ mod tests {
 
     #[test]
     fn only_long_gaps_are_shared_and_companies_are_of_nearly_one_size() {
-        // Fourteen arms of two lengths: 28 cells of each gap.
-        let mut expected = vec![(0, 1); 28];
-        expected.extend(vec![(10, 1); 28]);
-        expected.extend([(500, 7), (500, 7), (500, 7), (500, 7), (2000, 28)]);
+        // Seventeen arms of two lengths: 34 cells of each gap.
+        let mut expected = vec![(0, 1); 34];
+        expected.extend(vec![(10, 1); 34]);
+        expected.extend([(500, 6), (500, 7), (500, 7), (500, 7), (500, 7), (2000, 17), (2000, 17)]);
         assert_eq!(sizes(&[0, 10, 500, 2000], false), expected);
     }
 
     #[test]
     fn alone_nothing_is_shared() {
-        assert_eq!(sizes(&[2000], true), vec![(2000, 1); 28]);
+        assert_eq!(sizes(&[2000], true), vec![(2000, 1); 34]);
+    }
+
+    /// The bench of s2n-quic (`_FULL_S2N` in `space_messages.py`): a block rests once for all that it compares.
+    #[test]
+    fn what_stands_beside_s2n_quic_has_its_turns_together() {
+        use flight_links::suite::{Cipher, Security};
+
+        let named = [
+            Security::SdlsGcmAwsLc,
+            Security::QuicStream,
+            Security::QuicDatagram,
+            Security::S2nStream,
+            Security::S2nDatagram,
+        ];
+        let arms = arms(&named, Some(Cipher::Aes256Gcm)).unwrap();
+        let schedule = Schedule::new(false, &[64, 128, 512, 1024], &[2000]);
+        let cells = arms.iter().flat_map(|arm| {
+            schedule.cells(arm.rank).into_iter().map(move |(payload, gap)| Cell { arm, payload, gap })
+        });
+        let found = companies(&cells.collect::<Vec<_>>(), &schedule);
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [28]);
     }
 
     #[test]

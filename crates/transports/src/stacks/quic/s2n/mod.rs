@@ -1,8 +1,7 @@
 //! QUIC by s2n-quic: one bidirectional stream as a byte stream.
 //!
-//! The library's endpoint is driven here without the runtime that it brings along: through the interface by which it is
-//! given its input and output, the thread of the application hands it datagrams and the time, and takes datagrams from
-//! it. Its timers count microseconds, where the runtime would round them to milliseconds.
+//! The library's endpoint is driven without the runtime that it brings along (crate `s2n-endpoint`): the thread of the
+//! application hands it datagrams and the time, and takes datagrams from it.
 //!
 //! All settings are the library's own unless a parameter says otherwise; only the cryptography of TLS and of packets is
 //! `ring` in place of AWS-LC, whose generator mixes in timing jitter and the processor's RDRAND: with it no two runs
@@ -16,6 +15,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use s2n_endpoint::{LONGEST_OCTETS, Slot};
 use s2n_quic::client::Connect;
 use s2n_quic::provider::congestion_controller::{Bbr, Cubic, Provider as CongestionProvider};
 use s2n_quic::provider::limits::Limits;
@@ -24,7 +24,7 @@ use s2n_quic::{Client, Server};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::engine::{LONGEST_BYTES, S2nEngine, Slot};
+use self::engine::S2nEngine;
 use self::link::S2nLink;
 use self::metrics::Metrics;
 use super::connection::QuicListener;
@@ -206,7 +206,7 @@ fn open(
     slot: &Slot,
     server: Option<Server>,
 ) -> Result<Driver<S2nEngine>, Failure> {
-    let socket = UdpSocket::open(NAME, session, at, LONGEST_BYTES)?;
+    let socket = UdpSocket::open(NAME, session, at, LONGEST_OCTETS)?;
     let now_ns = session.ctx.clock.now_ns();
     let listens = server.is_some();
     let engine = S2nEngine::new(session, slot, server, peer, now_ns)
