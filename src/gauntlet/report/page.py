@@ -15,7 +15,7 @@ from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report import own_network
-from gauntlet.report.answer import RULES, asked, sentences
+from gauntlet.report.answer import RULES, opening, sentences
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.evaluation import KPI_ORDER, Evaluation
@@ -24,7 +24,7 @@ from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
 from gauntlet.report.tails import WORDS as TAIL_WORDS
-from gauntlet.report.tails import table as tail_table
+from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import COLUMNS as OF_THREAT
 from gauntlet.report.threats import WORDS as THREAT_WORDS
 from gauntlet.report.threats import verdicts
@@ -41,12 +41,11 @@ INSTANTS = {
 
 def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     """The whole report as one HTML page."""
-    found = trust(evaluation)
+    found, threats = trust(evaluation), verdicts(evaluation)
     manifest = evaluation.results.manifest
     shown = figures.series.shown if figures.series else []
     tables = [(part, _heat(part)) for part in evaluation.parts]
     heat = [table for _, of_part in tables for table in of_part]
-    slowest = [(part.asked is not None, tail_table(part)) for part in evaluation.parts]
     return render(
         "report.html.j2",
         more_css=("use.css",),
@@ -56,9 +55,10 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
         use=shown_advice(advice),
-        asked=asked(evaluation),
-        kept=[table for judged, table in slowest if judged and table is not None],
-        slowest=[table for judged, table in slowest if not judged and table is not None],
+        opening=opening(evaluation, threats, advised=advice.given),
+        opening_title=f"What was {'asked' if any(part.asked for part in evaluation.parts) else 'measured'}",
+        kept=tail_tables(part for part in evaluation.parts if part.asked is not None),
+        slowest=tail_tables(part for part in evaluation.parts if part.asked is None),
         tail_words=TAIL_WORDS,
         sentences=sentences(evaluation),
         rules=RULES,
@@ -80,7 +80,7 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         instants_words=INSTANTS,
         in_path=doings(evaluation),
         in_path_columns=[name.replace("_", " ") for name in COLUMNS],
-        threats=verdicts(evaluation),
+        threats=threats,
         threat_columns=OF_THREAT,
         threat_words=THREAT_WORDS,
         usage=usage(evaluation),

@@ -18,12 +18,12 @@ from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.style import called
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report import use
-from gauntlet.report.answer import Sentence, asked, sentences
+from gauntlet.report.answer import Sentence, opening, sentences
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.tails import Entry
 from gauntlet.report.tails import Table as TailTable
-from gauntlet.report.tails import table as tail_table
+from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import WORDS, Threats, verdicts
 from gauntlet.report.trust import trust
 
@@ -38,18 +38,18 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
 def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     found = trust(evaluation)
     parts: list[RenderableType] = []
-    if answers := asked(evaluation):
+    threats, advice = verdicts(evaluation), use.advice(evaluation, classes)
+    if answers := opening(evaluation, threats, advised=advice.given):
         parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
         parts += [*map(_told, answers), Text("")]
-    if first := uses(use.advice(evaluation, classes)):
+    if first := uses(advice):
         parts.append(first)
-    if (threats := verdicts(evaluation)) is not None:
+    if threats is not None:
         parts += _threats(threats)
     for part in evaluation.parts:
         if not part.of_safety and part.main_kpi is not None:
             parts.append(_MainKpi(part, part.main_kpi))
-        if (slowest := tail_table(part)) is not None:
-            parts.append(_Tails(slowest))
+    parts += map(_Tails, tail_tables(evaluation.parts))
     parts += [Padding(_told(it), (1, 0, 0, 0)) for it in sentences(evaluation)]
     good = found.trusted == found.planned
     parts.append(Padding(Text(found.in_words, style="green" if good else "bold red"), (1, 0, 0, 0)))

@@ -9,12 +9,14 @@ from gauntlet.report.answer.delays import quickest
 from gauntlet.report.answer.depends import depends
 from gauntlet.report.answer.failures import failures
 from gauntlet.report.answer.losses import losses
+from gauntlet.report.answer.measured import measured
 from gauntlet.report.answer.rules import RULES
 from gauntlet.report.answer.winner import winner
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.threats import Threats
 
-__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "sentences"]
+__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "opening", "sentences"]
 
 BY_VERDICTS = Sentence(
     "Which protocol?",
@@ -22,6 +24,13 @@ BY_VERDICTS = Sentence(
     "The verdicts say it: Threats has them by protocol and threat.",
 )
 """The answer of flows of the application safety."""
+
+
+def opening(evaluation: Evaluation, threats: Threats | None, *, advised: bool) -> list[Sentence]:
+    """What a report begins with: the answer to what was asked; where nothing is asked and no class of service
+    is `advised`, what was measured.
+    """
+    return asked(evaluation) or ([] if advised else measured(evaluation, threats))
 
 
 def sentences(evaluation: Evaluation) -> list[Sentence]:
