@@ -7,6 +7,7 @@ mod ends;
 mod events;
 mod external;
 mod failure;
+mod files;
 mod flows;
 mod gate;
 mod ground;

@@ -167,6 +167,12 @@ pub struct Program {
     /// Whether the run lasts until it has ended.
     #[serde(default = "yes")]
     pub wait: bool,
+    /// Whether it has a /tmp of its own, in memory.
+    #[serde(default)]
+    pub private_tmp: bool,
+    /// Names by which it finds nodes: name, node.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
 }
 
 /// What to keep of a run.

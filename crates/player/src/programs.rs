@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 use crate::ends::address;
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
+use crate::files::Files;
 use crate::gate::Pass;
 use crate::ground::Ground;
 use crate::plan::{Program, Run};
@@ -52,10 +53,18 @@ impl Programs {
         let mut running = Vec::new();
         for program in &run.programs {
             let mut command = command(program, network)?;
+            let files = Files::of(program, network)?;
+            if files.is_some() && !ground.has_files_of_its_own() {
+                return Err(Failure::new(format!(
+                    "program \"{}\" cannot have a /tmp or names of its own on this ground; play it in the guest",
+                    program.id
+                )));
+            }
             ground.enlist(&program.node)?(&mut command);
             let job = Job {
                 run: run.id.clone(),
                 program: program.clone(),
+                files,
                 clock,
                 limit_s: run.limit_s,
                 background: Arc::clone(&background),
@@ -105,6 +114,7 @@ impl Programs {
 struct Job {
     run: String,
     program: Program,
+    files: Option<Files>,
     clock: RunClock,
     limit_s: f64,
     background: Arc<Mutex<Vec<Pid>>>,
@@ -128,6 +138,10 @@ impl Job {
         let until_start_s = self.program.start_s - now_s();
         if until_start_s > 0.0 {
             std::thread::sleep(Duration::from_secs_f64(until_start_s));
+        }
+        if let Some(Err(failure)) = self.files.as_ref().map(Files::enter) {
+            result.reason = Some(failure.to_string());
+            return result;
         }
         let mut child = match command.spawn() {
             Ok(child) => child,

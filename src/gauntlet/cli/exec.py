@@ -51,16 +51,17 @@ def exec_(
 ) -> None:
     """Run COMMAND on one side of an emulated link, in virtual time, and end with its exit code.
 
-    The addresses of the two sides are in the environment of both programs: GAUNTLET_CLIENT is the train,
-    GAUNTLET_SERVER the trackside. What COMMAND writes below the present folder stays.
+    Both sides find each other by the names train and trackside; the addresses are in GAUNTLET_CLIENT (train)
+    and GAUNTLET_SERVER (trackside). What COMMAND writes below the present folder stays; /tmp is its own and
+    in memory.
 
     \b
     Examples:
       gauntlet exec --scenario hsr --server 'python3 -m http.server 8000' -- \\
-          sh -c 'curl -s http://$GAUNTLET_SERVER:8000/'
+          curl -s http://trackside:8000/
       gauntlet exec --scenario constant -p rate=1Mbit/s --channel-delay 150ms \\
           --server 'python3 -m http.server 8000' -- \\
-          sh -c 'curl -so /dev/null -w "%{time_total} s\\n" http://$GAUNTLET_SERVER:8000/'
+          curl -so /dev/null -w '%{time_total} s\\n' http://trackside:8000/
     """
     from gauntlet import units
     from gauntlet.experiment import plan_run
@@ -84,15 +85,19 @@ def exec_(
     network = NETWORKS[spec.link.network]
     other = "trackside" if side == "train" else "train"
     lead_s = SERVER_LEAD_S if server else 0.0
+    hosts = {place: network.host(place) for place in ("train", "trackside")}
     environment = {
         **os.environ,
-        "GAUNTLET_CLIENT": f"{{address:{network.host('train')}}}",
-        "GAUNTLET_SERVER": f"{{address:{network.host('trackside')}}}",
+        "GAUNTLET_CLIENT": f"{{address:{hosts['train']}}}",
+        "GAUNTLET_SERVER": f"{{address:{hosts['trackside']}}}",
     }
-    programs = [_program("program", network.host(side), [program, *command[1:]], environment, start_s=lead_s)]
+    if Path(environment.get("TMPDIR", "")).is_relative_to("/tmp"):
+        # What lies there on the host the programs do not have.
+        environment["TMPDIR"] = "/tmp"
+    programs = [_program("program", side, [program, *command[1:]], environment, hosts=hosts, start_s=lead_s)]
     if server:
         shell = [_found("sh"), "-c", server]
-        programs.append(_program("server", network.host(other), shell, environment, wait=False))
+        programs.append(_program("server", other, shell, environment, hosts=hosts, wait=False))
     run = {**plan_run(spec), "programs": programs}
     from gauntlet.engine import interactive
 
@@ -115,21 +120,24 @@ def _seed(seed: int) -> int:
 
 def _program(
     name: str,
-    node: str,
+    side: str,
     argv: list[str],
     environment: dict[str, str],
     *,
+    hosts: dict[str, str],
     start_s: float = 0.0,
     wait: bool = True,
 ) -> dict[str, Any]:
     return {
         "id": name,
-        "node": node,
+        "node": hosts[side],
         "argv": argv,
         "working_directory": str(Path.cwd()),
         "environment": environment,
         "start_s": start_s,
         "wait": wait,
+        "private_tmp": True,
+        "names": hosts,
     }
 
 

@@ -28,6 +28,8 @@ _SECTION, INTERFACE, PACKET, _SECRETS = 0x0A0D0D0A, 1, 6, 10
 _TLS_KEY_LOG = 0x544C534B
 _OPT_END, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_SHB_APPLICATION = 0, 2, 9, 4
 _NANOSECONDS = 9
+_OPTIONS_AT = 16
+"""Where the options of an interface's block begin."""
 _PACKETS_PER_CHUNK = 1 << 17
 _PACKET_OVERHEAD_WORDS = 8
 
@@ -119,6 +121,12 @@ def _packets(rows: npt.NDArray[np.void], interfaces: npt.NDArray[np.uint32]) -> 
 def _section_header() -> bytes:
     body = struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1)
     return _block(_SECTION, body + _options([(_OPT_SHB_APPLICATION, f"gauntlet {__version__}".encode())]))
+
+
+def interface_name(block: bytes) -> str:
+    """The name in an interface's block: its first option."""
+    _, length = struct.unpack_from("<HH", block, _OPTIONS_AT)
+    return block[_OPTIONS_AT + 4 : _OPTIONS_AT + 4 + length].decode()
 
 
 def _interface(link: str, capture_bytes: int) -> bytes:
