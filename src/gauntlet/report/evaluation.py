@@ -252,14 +252,24 @@ class Evaluation:
         except UserError:
             return 0.0
 
-    @cached_property
+    @property
+    def has_load(self) -> bool:
+        """Whether its flows are those of a test of latency under load ([load])."""
+        return "load" in self._file
+
+    @property
     def _about(self) -> Mapping[str, Any]:
         """[experiment] of the file; empty where that cannot be read."""
+        about = self._file.get("experiment", {})
+        return about if isinstance(about, dict) else {}
+
+    @cached_property
+    def _file(self) -> Mapping[str, Any]:
+        """The experiment's file; empty where that cannot be read."""
         try:
-            about = tomllib.loads(self.results.experiment).get("experiment", {})
+            return tomllib.loads(self.results.experiment)
         except tomllib.TOMLDecodeError:
             return {}
-        return about if isinstance(about, dict) else {}
 
     @cached_property
     def samples(self) -> Samples:

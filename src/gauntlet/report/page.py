@@ -11,6 +11,8 @@ from gauntlet.advice.use import Advice
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
+from gauntlet.figures.look import PALETTE as OF_LOAD
+from gauntlet.figures.network import COLOURS as OF_NETWORK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
@@ -74,7 +76,7 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         repetition_numbers=evaluation.repetitions,
         repetitions_over_time=figures.series.repetitions if figures.series else [],
         figures=figures,
-        link_words=_link_words(evaluation),
+        link_words=_link_words(evaluation, drawn=bool(figures.link)),
         conditions=[evaluation.label(condition) for condition in evaluation.conditions],
         styles=evaluation.styles,
         instants_words=INSTANTS,
@@ -155,6 +157,7 @@ def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
     for place, style in enumerate(evaluation.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in evaluation.styles} | COLOURS
+    drawn |= OF_NETWORK | set(OF_LOAD)
     drawn |= figures.series.colours if figures.series else set()
     return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
@@ -184,8 +187,8 @@ def _delay_words(delay_s: float) -> str:
     return f"{number(delay_s * 1e3)} ms"
 
 
-def _link_words(evaluation: Evaluation) -> str:
-    """What is said of a link that has no strip."""
+def _link_words(evaluation: Evaluation, *, drawn: bool) -> str:
+    """What is said of a link that has no strip, and of a network of one's own."""
     scenario = evaluation.results.scenario
     if scenario is None:
         return (
@@ -194,6 +197,8 @@ def _link_words(evaluation: Evaluation) -> str:
         )
     if "network" in scenario:
         return own_network.words(scenario["network"])
+    if drawn:
+        return ""
     words = []
     for bearer, columns in sorted(scenario.get("bearers", {}).items()):
         words.append(

@@ -1,0 +1,111 @@
+"""A network of nodes and links: senders on the left, receivers on the right, each link with what it does."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import networkx as nx
+
+from gauntlet.figures.look import INK, MUTED, PAGE_WIDTH
+from gauntlet.figures.tidy import columns_of, data
+
+WIDTH = PAGE_WIDTH - 120
+ROW = 64
+"""Pixels between nodes that stand above each other."""
+MOST_WORDS = 16
+"""Links with words beside them; of more the words come up at a pointer."""
+
+HOST_COLOUR, FAILING_COLOUR = "#0072B2", "#D55E00"
+COLOURS = {HOST_COLOUR, FAILING_COLOUR}
+"""Of nodes and links, which a dark page lightens."""
+
+Place = tuple[float, float]
+
+
+def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
+    """Draw links between nodes; `ends` are sender and receiver of each flow.
+
+    Columns: `a` and `b` (the ends of a link), `words` (what it does), `fails` (1: it is down for some time).
+    Raises UserError when a column is missing.
+    """
+    columns = columns_of(table, ("a", "b", "words", "fails"))
+    joined = list(zip(columns["a"], columns["b"], strict=True))
+    places = placed(joined, ends)
+    hosts = {host for pair in ends for host in pair}
+    for end in ("a", "b"):
+        columns[f"x_{end}"] = [places[node][0] for node in columns[end]]
+        columns[f"y_{end}"] = [places[node][1] for node in columns[end]]
+    columns["x"] = [(places[a][0] + places[b][0]) / 2 for a, b in joined]
+    columns["y"] = [(places[a][1] + places[b][1]) / 2 for a, b in joined]
+    nodes = [
+        {"node": node, "x": x, "y": y, "kind": "host" if node in hosts else "router"}
+        for node, (x, y) in places.items()
+    ]
+    rows = len({y for _, y in places.values()})
+    along = alt.Scale(domain=[-0.35, max(x for x, _ in places.values()) + 0.35], nice=False)
+    across = alt.Scale(domain=[-0.6, max(y for _, y in places.values()) + 0.6], nice=False, reverse=True)
+    links = alt.Chart(data(columns))
+    lines = links.mark_rule(strokeWidth=2, opacity=1).encode(
+        x=alt.X("x_a:Q", axis=None, scale=along),
+        x2="x_b:Q",
+        y=alt.Y("y_a:Q", axis=None, scale=across),
+        y2="y_b:Q",
+        color=alt.condition("datum.fails == 1", alt.value(FAILING_COLOUR), alt.value(MUTED)),
+        tooltip=[alt.Tooltip("a:N"), alt.Tooltip("b:N"), alt.Tooltip("words:N", title="link")],
+    )
+    parts = [lines]
+    if len(joined) <= MOST_WORDS:
+        spoken = links.transform_calculate(lines="split(datum.words, ' / ')")
+        parts.append(
+            spoken.mark_text(dy=-7, baseline="bottom", lineBreak="\n", color=MUTED).encode(
+                x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across), text="lines:N"
+            )
+        )
+    dots = alt.Chart(alt.InlineData(values=nodes)).encode(
+        x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across)
+    )
+    parts.append(
+        dots.mark_point(filled=True, size=190, opacity=1).encode(
+            shape=alt.condition("datum.kind == 'host'", alt.value("square"), alt.value("circle")),
+            color=alt.condition("datum.kind == 'host'", alt.value(HOST_COLOUR), alt.value(MUTED)),
+            tooltip=["node:N", "kind:N"],
+        )
+    )
+    parts.append(dots.mark_text(dy=12, baseline="top", fontSize=12, color=INK).encode(text="node:N"))
+    chart: alt.LayerChart = alt.layer(*parts).properties(width=WIDTH, height=max(rows, 2) * ROW + 40)
+    return chart
+
+
+def placed(links: Sequence[tuple[str, str]], ends: Sequence[tuple[str, str]]) -> Mapping[str, Place]:
+    """Where each node stands: its column by how much farther it is from senders than from receivers, its row
+    by those of its neighbours in the column before.
+    """
+    graph = nx.Graph(links)
+    nodes = list(dict.fromkeys(node for link in links for node in link))
+    away = [_hops(graph, {pair[side] for pair in ends}) for side in (0, 1)]
+    senders = {sender for sender, _ in ends}
+    share = {
+        node: 0.0 if node in senders else round(away[0][node] / max(away[0][node] + away[1][node], 1), 6)
+        for node in nodes
+    }
+    columns: dict[float, list[str]] = {}
+    for node in nodes:
+        columns.setdefault(share[node], []).append(node)
+    found: dict[str, Place] = {}
+    tallest = max(map(len, columns.values()))
+    for number, (_, members) in enumerate(sorted(columns.items())):
+        rank = {node: _mean([found[it][1] for it in graph[node] if it in found]) for node in members}
+        members.sort(key=lambda node: (rank[node], nodes.index(node)))
+        first = (tallest - len(members)) / 2
+        found.update({node: (float(number), first + row) for row, node in enumerate(members)})
+    return found
+
+
+def _hops(graph: "nx.Graph[str]", starts: set[str]) -> Mapping[str, int]:
+    """From each node to the nearest of these; as many as there are nodes where no way leads."""
+    near = nx.multi_source_dijkstra_path_length(graph, starts, weight=None)
+    return {node: int(near.get(node, len(graph))) for node in graph}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
