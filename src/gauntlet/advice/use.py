@@ -46,11 +46,6 @@ class Advice:
     unclassed: tuple[str, ...] = ()
     """Experiments that no need is measured in: their conditions give no advice."""
 
-    @property
-    def given(self) -> bool:
-        """Whether any class was measured, so that there is something to advise."""
-        return any(cell.judged for grid in self.classes for cell in grid.cells)
-
     def to_json(self) -> dict[str, Any]:
         """Plain data, values in SI units."""
         return {

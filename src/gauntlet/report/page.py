@@ -17,7 +17,7 @@ from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report import own_network
-from gauntlet.report.answer import RULES, opening, sentences
+from gauntlet.report.answer import RULES, further, opening
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.evaluation import KPI_ORDER, Evaluation
@@ -57,12 +57,12 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
         use=shown_advice(advice),
-        opening=opening(evaluation, threats, advised=advice.given),
-        opening_title=f"What was {'asked' if any(part.asked for part in evaluation.parts) else 'measured'}",
+        opening=opening(evaluation, threats),
+        opening_title="What was asked" if any(it.asked for it in evaluation.parts) else "The answer",
         kept=tail_tables(part for part in evaluation.parts if part.asked is not None),
         slowest=tail_tables(part for part in evaluation.parts if part.asked is None),
         tail_words=TAIL_WORDS,
-        sentences=sentences(evaluation),
+        sentences=further(evaluation),
         rules=RULES,
         heat=heat,
         results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],

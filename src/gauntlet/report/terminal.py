@@ -18,7 +18,7 @@ from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.style import called
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report import use
-from gauntlet.report.answer import Sentence, opening, sentences
+from gauntlet.report.answer import Sentence, further, opening
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.tails import Entry
@@ -38,11 +38,10 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
 def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     found = trust(evaluation)
     parts: list[RenderableType] = []
-    threats, advice = verdicts(evaluation), use.advice(evaluation, classes)
-    if answers := opening(evaluation, threats, advised=advice.given):
-        parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
-        parts += [*map(_told, answers), Text("")]
-    if first := uses(advice):
+    threats = verdicts(evaluation)
+    parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
+    parts += [*map(_told, opening(evaluation, threats)), Text("")]
+    if first := uses(use.advice(evaluation, classes)):
         parts.append(first)
     if threats is not None:
         parts += _threats(threats)
@@ -50,7 +49,7 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
         if not part.of_safety and part.main_kpi is not None:
             parts.append(_MainKpi(part, part.main_kpi))
     parts += map(_Tails, tail_tables(evaluation.parts))
-    parts += [Padding(_told(it), (1, 0, 0, 0)) for it in sentences(evaluation)]
+    parts += [Padding(_told(it), (1, 0, 0, 0)) for it in further(evaluation)]
     good = found.trusted == found.planned
     parts.append(Padding(Text(found.in_words, style="green" if good else "bold red"), (1, 0, 0, 0)))
     parts += [Text(f"{run}: {' '.join(reasons)}", style="red") for run, reasons in found.untrusted]

@@ -1,5 +1,6 @@
 """The answer in sentences, made from the numbers by rules that the report prints beside them (`RULES`)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gauntlet.metrics.flow_rows import TRANSFERS
@@ -16,7 +17,7 @@ from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.threats import Threats
 
-__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "opening", "sentences"]
+__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "further", "opening", "sentences"]
 
 BY_VERDICTS = Sentence(
     "Which protocol?",
@@ -26,18 +27,34 @@ BY_VERDICTS = Sentence(
 """The answer of flows of the application safety."""
 
 
-def opening(evaluation: Evaluation, threats: Threats | None, *, advised: bool) -> list[Sentence]:
-    """What a report begins with: the answer to what was asked; where nothing is asked and no class of service
-    is `advised`, what was measured.
+def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
+    """What a report begins with: the answer to what was asked; where nothing is asked, who is best, and of
+    flows over one protocol what was measured. `threats` are the verdicts on flows of safety.
     """
-    return asked(evaluation) or ([] if advised else measured(evaluation, threats))
+    if found := asked(evaluation):
+        return found
+    if threats is not None and threats.overview:
+        return [Sentence("What came of the threats?", threats.overview)]
+    return _gathered(evaluation, _first)
+
+
+def further(evaluation: Evaluation) -> list[Sentence]:
+    """What the numbers say besides what a report begins with."""
+    if asked(evaluation):
+        return sentences(evaluation)
+    return _gathered(evaluation, lambda part: _of_part(part)[1:]) if _concludes(evaluation) else []
 
 
 def sentences(evaluation: Evaluation) -> list[Sentence]:
     """The statements that the evaluation's numbers support, the most important first; where flows have
     different work, those of each kind of flows.
     """
-    if not any(row.trusted for row in evaluation.rows) or not evaluation.kpis:
+    return _gathered(evaluation, _of_part)
+
+
+def _gathered(evaluation: Evaluation, of: Callable[[Evaluation], list[Sentence]]) -> list[Sentence]:
+    """What is said of each kind of flows, with their name; of none where nothing can be concluded."""
+    if not _concludes(evaluation):
         why = (
             "No run can be trusted, so no conclusion is drawn" if evaluation.kpis else "No run gave a number"
         )
@@ -47,8 +64,19 @@ def sentences(evaluation: Evaluation) -> list[Sentence]:
         if part.background:
             continue
         named = f" ({part.subject})" if part.subject else ""
-        found += [replace(it, question=f"{it.question}{named}") for it in _of_part(part)]
+        found += [replace(it, question=f"{it.question}{named}") for it in of(part)]
     return found
+
+
+def _concludes(evaluation: Evaluation) -> bool:
+    return any(row.trusted for row in evaluation.rows) and bool(evaluation.kpis)
+
+
+def _first(part: Evaluation) -> list[Sentence]:
+    kpi = part.main_kpi
+    if part.of_safety or kpi is None or len(part.styles) > 1:
+        return _of_part(part)[:1]
+    return [measured(part, kpi)]
 
 
 def _of_part(evaluation: Evaluation) -> list[Sentence]:
