@@ -150,8 +150,8 @@ def test_queues_of_a_link_are_an_axis_with_words() -> None:
     assert [it.labels["network.r-s.queue"] for it in found] == words
     assert [it.factors["network.r-s.queue"] for it in found] == words
     assert [it.id for it in found] == [
-        "tcp-cubic_network.r-s.queue-cake-besteffort_rep-001",
-        "tcp-cubic_network.r-s.queue-fq_codel-limit-9-packets-no-ECN_rep-001",
+        "tcp-cubic_r-s.queue-cake-besteffort_rep-001",
+        "tcp-cubic_r-s.queue-fq_codel-limit-9-packets-no-ECN_rep-001",
     ]
     mixed = specs(matrix='network.r-s.queue = ["32kB", { kind = "cake" }]')
     assert [it.factors["network.r-s.queue"] for it in mixed] == ["32 kB", "CAKE"]

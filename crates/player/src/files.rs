@@ -1,4 +1,4 @@
-//! What a program of the user's own sees otherwise than the rest of the guest: a `/tmp` that is empty and its own, and
+//! What a program of the user's own sees otherwise than the rest of its ground: a `/tmp` that is empty and its own, and
 //! nodes by name. Mounts in a namespace of the program's thread, which all that it starts inherits.
 
 use std::collections::BTreeSet;
@@ -16,9 +16,6 @@ use crate::plan::Program;
 const TMP: &str = "/tmp";
 const HOSTS: &str = "/etc/hosts";
 
-/// Beside the guest's own places in memory: where what is mounted comes from.
-const ASIDE: &str = "/run/gauntlet-files";
-
 /// The view of one program.
 pub struct Files {
     aside: PathBuf,
@@ -28,11 +25,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// What a plan asks for a program; none where that is nothing.
+    /// What a plan asks for a program; none where that is nothing. What is mounted comes from below `scratch`.
     ///
     /// # Errors
     /// A name is one of a node that has no address.
-    pub fn of(program: &Program, network: &Network) -> Result<Option<Files>> {
+    pub fn of(program: &Program, network: &Network, scratch: &Path) -> Result<Option<Files>> {
         if !program.private_tmp && program.names.is_empty() {
             return Ok(None);
         }
@@ -41,7 +38,7 @@ impl Files {
             hosts += &format!("{} {name}\n", address(network, node)?);
         }
         Ok(Some(Files {
-            aside: Path::new(ASIDE).join(&program.id),
+            aside: scratch.join("files").join(&program.id),
             // Who works in /tmp itself is to find there what is written.
             kept: (program.private_tmp && program.working_directory != Path::new(TMP)).then(|| kept(program)),
             hosts: (!program.names.is_empty()).then_some(hosts),
@@ -56,7 +53,7 @@ impl Files {
         unshare(CloneFlags::CLONE_NEWNS)
             .map_err(|error| Failure::new(format!("could not make mounts of its own: {}", error.desc())))?;
         mounted(None, Path::new("/"), None, MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
-        fs::create_dir_all(&self.aside).map_err(|error| Failure::io("make a folder in /run", &error))?;
+        fs::create_dir_all(&self.aside).map_err(|error| Failure::io("make a folder for its mounts", &error))?;
         if let Some(kept) = &self.kept {
             self.cover_tmp(kept)?;
         }

@@ -19,6 +19,7 @@ mod play;
 mod processor;
 mod programs;
 mod record;
+mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -173,6 +173,9 @@ pub struct Program {
     /// Names by which it finds nodes: name, node.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
+    /// A terminal of the host on which it runs; none: it reads nothing, and what it prints is passed on.
+    #[serde(default)]
+    pub terminal: Option<PathBuf>,
 }
 
 /// What to keep of a run.

@@ -20,6 +20,7 @@ use crate::gate::Pass;
 use crate::ground::Ground;
 use crate::plan::{Program, Run};
 use crate::record::ProgramResult;
+use crate::terminal;
 
 /// What stands for a node's address in arguments and environment: this, the node's name, and `}`.
 const ADDRESS: &str = "{address:";
@@ -53,13 +54,7 @@ impl Programs {
         let mut running = Vec::new();
         for program in &run.programs {
             let mut command = command(program, network)?;
-            let files = Files::of(program, network)?;
-            if files.is_some() && !ground.has_files_of_its_own() {
-                return Err(Failure::new(format!(
-                    "program \"{}\" cannot have a /tmp or names of its own on this ground; play it in the guest",
-                    program.id
-                )));
-            }
+            let files = Files::of(program, network, &ground.scratch())?;
             ground.enlist(&program.node)?(&mut command);
             let job = Job {
                 run: run.id.clone(),
@@ -238,12 +233,18 @@ fn command(program: &Program, network: &Network) -> Result<Command> {
     command
         .args(program.argv[1..].iter().map(filled).collect::<Result<Vec<_>>>()?)
         .current_dir(&program.working_directory)
-        .env_clear()
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .env_clear();
+    match &program.terminal {
+        Some(place) => terminal::start_on(&mut command, place)?,
         // A group of its own, so that what the program starts ends with it.
-        .process_group(0);
+        None => {
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .process_group(0);
+        }
+    }
     for (name, value) in &program.environment {
         command.env(name, filled(value)?);
     }

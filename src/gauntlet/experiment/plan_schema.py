@@ -310,6 +310,7 @@ class PlanProgram(Strict):
     wait: bool = True
     private_tmp: bool = False
     names: dict[str, NodeName] = Field(default_factory=dict)
+    terminal: str | None = None
 
 
 class PlanRecord(Strict):

@@ -24,6 +24,7 @@ def load(table: Any) -> alt.VConcatChart:
     width = (PAGE_WIDTH - ROOM) // len(conditions) - 50
     colours = alt.Scale(domain=series, range=list(itertools.islice(itertools.cycle(PALETTE), len(series))))
     colour = alt.Color("series:N", scale=colours, legend=legend(lines=True))
+    table_of = data(columns)
     drawn = []
     for panel in panels:
         last = panel == panels[-1]
@@ -34,7 +35,7 @@ def load(table: Any) -> alt.VConcatChart:
             scale=alt.Scale(nice=False),
         )
         lines = (
-            alt.Chart()
+            alt.Chart(table_of)
             .transform_filter(alt.datum.panel == panel)
             .mark_line(strokeWidth=1.3)
             .encode(
@@ -45,8 +46,10 @@ def load(table: Any) -> alt.VConcatChart:
             )
             .properties(width=width, height=HEIGHT)
         )
-        head = alt.Header(title=None, labels=panel == panels[0])
+        # Labels that are switched off are drawn all the same where small multiples wrap.
+        empty = {} if panel == panels[0] else {"labelExpr": "''", "labelPadding": 0}
+        head = alt.Header(title=None, **empty)
         facet = alt.Facet("condition:N", sort=conditions, header=head)
         drawn.append(lines.facet(facet=facet, columns=len(conditions)))
-    stacked: alt.VConcatChart = alt.vconcat(*drawn, data=data(columns), spacing=4)
+    stacked: alt.VConcatChart = alt.vconcat(*drawn, spacing=4)
     return stacked

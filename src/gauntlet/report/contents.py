@@ -28,6 +28,9 @@ def figures(evaluation: Evaluation) -> Figures:
     """Make every figure that the results have data for."""
     dots, distributions, curves = [], [], []
     for part in evaluation.parts:
+        if part.background:
+            # Nothing is answered about it: tables and the flows over time have it.
+            continue
         main = part.main_kpi
         dots += [] if main is None else [repetitions.dots(part, main), repetitions.over_by(part, main)]
         distributions += [cdfs.throughput(part), cdfs.delay(part)]

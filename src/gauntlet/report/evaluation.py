@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gauntlet import units
 from gauntlet.errors import UserError
+from gauntlet.experiment.axes import axes
 from gauntlet.experiment.threats import APP
 from gauntlet.figures.style import OF_SUBJECT, Style, called, styles
 from gauntlet.metrics.asked import Asked
@@ -199,7 +200,7 @@ class Evaluation:
     def load(cls, results: Results) -> "Evaluation":
         """Read a results folder whose tables are made."""
         specs = _specs(results)
-        factors, constants = factors_of(list(specs.values()))
+        factors, constants = factors_of(list(specs.values()), _written(results.experiment))
         rows = _rows(results, specs, factors)
         labels = _labels(specs.values())
         with called(labels):
@@ -517,6 +518,18 @@ def _specs(results: Results) -> dict[str, dict[str, Any]]:
             "channel": channels.setdefault(channel := channel_of(spec), channel),
         }
     return found
+
+
+def _written(experiment: str) -> Mapping[str, Sequence[Any]]:
+    """The values of each factor as the experiment has them in order, for runs lie in that of their ids; none
+    where the file cannot be read.
+    """
+    try:
+        matrix = {**tomllib.loads(experiment).get("matrix", {}), "protocols": []}
+        _, found = axes(matrix, {})
+    except (tomllib.TOMLDecodeError, TypeError, UserError):
+        return {}
+    return {axis.factor: [value.factor for value in axis.values] for axis in found}
 
 
 def _labels(specs: Iterable[Mapping[str, Any]]) -> dict[str, str]:

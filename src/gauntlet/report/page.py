@@ -46,7 +46,9 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     found, threats = trust(evaluation), verdicts(evaluation)
     manifest = evaluation.results.manifest
     shown = figures.series.shown if figures.series else []
-    tables = [(part, _heat(part)) for part in evaluation.parts]
+    # What is in the background comes behind what is judged.
+    parts = sorted(evaluation.parts, key=lambda part: part.background)
+    tables = [(part, _heat(part)) for part in parts]
     heat = [table for _, of_part in tables for table in of_part]
     return render(
         "report.html.j2",
@@ -65,7 +67,11 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         sentences=further(evaluation),
         rules=RULES,
         heat=heat,
-        results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],
+        results=[
+            (part.subject, part.background, of_part, _results(part, of_part))
+            for part, of_part in tables
+            if of_part
+        ],
         marks=MARKS,
         ranked=any(part.ranked for part in evaluation.parts),
         legend=[it for name, it in MARKS.items() if name != "best" and any(it in of.marks for of in heat)],

@@ -195,6 +195,11 @@ class Table:
     head: str = "Protocol"
     """Of the first column."""
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one condition, so that rows name theirs."""
+        return len({condition for _, condition, _ in self.rows}) > 1
+
 
 def tables(parts: Iterable[Evaluation]) -> list[Table]:
     """The tables of several kinds of flows; those of which the same is asked share one."""

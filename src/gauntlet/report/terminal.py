@@ -45,9 +45,7 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
         parts.append(first)
     if threats is not None:
         parts += _threats(threats)
-    for part in evaluation.parts:
-        if not part.of_safety and part.main_kpi is not None:
-            parts.append(_MainKpi(part, part.main_kpi))
+    parts += [_MainKpi(part, part.main_kpi) for part in _told_of(evaluation) if part.main_kpi is not None]
     parts += map(_Tails, tail_tables(evaluation.parts))
     parts += [Padding(_told(it), (1, 0, 0, 0)) for it in further(evaluation)]
     good = found.trusted == found.planned
@@ -62,6 +60,20 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
         parts += [Text(f"  {count} x {reason}", style="red") for reason, count in found.reasons]
     parts += [Text(warning, style="yellow") for warning in found.warnings]
     return Group(*parts)
+
+
+def _told_of(evaluation: Evaluation) -> list[Evaluation]:
+    """The flows whose main KPI has a table here: not those of safety, nor one protocol of which the table of
+    what is asked tells, nor many in the background, which the report has.
+    """
+    background = [part for part in evaluation.parts if part.background]
+    return [
+        part
+        for part in evaluation.parts
+        if not part.of_safety
+        and not (part.asked and len(part.styles) == 1)
+        and not (part.background and len(background) > 1)
+    ]
 
 
 def _told(sentence: Sentence) -> Text:
@@ -150,7 +162,7 @@ class _Tails:
                 yield Text.assemble(f"  {name}: ", _entry(it, interval=True, separator=" "))
 
     def _form(self, *, intervals: bool) -> Table:
-        several = len({condition for _, condition, _ in self.table.rows}) > 1
+        several = self.table.several
         table = _empty("", *[""] * several, *self.table.columns)
         if several:
             table.columns[1].justify = "left"

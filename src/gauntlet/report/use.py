@@ -37,6 +37,7 @@ _OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
 _Places = Mapping[tuple[float | None, float | None, Variant], Condition]
 """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
 
+OF_LOAD = "The datagrams of [load] measure the line; they are of no class of service."
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
 
@@ -54,6 +55,10 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
     whose: list[str] = []
     samples = evaluation.samples
     judged = [part for part in evaluation.parts if not part.background]
+    if evaluation.has_load:
+        services_beside = [part for part in judged if part.apps != {"cbr"}]
+        silent += [OF_LOAD] if len(services_beside) < len(judged) else []
+        judged = services_beside
     for part in judged:
         for work, conditions in _works(part).items():
             fitting = services.fitting(work, known)

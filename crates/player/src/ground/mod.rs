@@ -119,11 +119,6 @@ pub trait Ground: Send {
     /// A defect of what the ground had running.
     fn end(&mut self, network: &Network) -> Result<Guest>;
 
-    /// Whether programs can have mounts of their own.
-    fn has_files_of_its_own(&self) -> bool {
-        false
-    }
-
     /// Whether datagrams are handed to the kernel ahead of time, which needs fq on the sender's interface.
     fn releases_ahead(&self) -> bool;
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gauntlet.metrics.flow_rows import TRANSFERS
+from gauntlet.metrics.numbers import named
 from gauntlet.report.answer.asked import asked
 from gauntlet.report.answer.cost import costs
 from gauntlet.report.answer.delays import quickest
@@ -40,9 +41,15 @@ def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
 
 def further(evaluation: Evaluation) -> list[Sentence]:
     """What the numbers say besides what a report begins with."""
-    if asked(evaluation):
-        return sentences(evaluation)
-    return _gathered(evaluation, lambda part: _of_part(part)[1:]) if _concludes(evaluation) else []
+    if not asked(evaluation):
+        return _gathered(evaluation, lambda part: _of_part(part)[1:]) if _concludes(evaluation) else []
+    return _gathered(evaluation, _besides)
+
+
+def _besides(part: Evaluation) -> list[Sentence]:
+    """Of one protocol the answer to what was asked has said how it does."""
+    found = _of_part(part)
+    return found[1:] if part.asked and len(part.styles) == 1 else found
 
 
 def sentences(evaluation: Evaluation) -> list[Sentence]:
@@ -59,13 +66,16 @@ def _gathered(evaluation: Evaluation, of: Callable[[Evaluation], list[Sentence]]
             "No run can be trusted, so no conclusion is drawn" if evaluation.kpis else "No run gave a number"
         )
         return [Sentence("Result", f"{why}: see Trust for the reasons.")]
-    found = []
+    found: dict[Sentence, list[str]] = {}
     for part in evaluation.parts:
-        if part.background:
-            continue
-        named = f" ({part.subject})" if part.subject else ""
-        found += [replace(it, question=f"{it.question}{named}") for it in of(part)]
-    return found
+        if not part.background:
+            for sentence in of(part):
+                found.setdefault(sentence, []).append(part.subject)
+    # What is said of several alike is said once.
+    return [
+        replace(it, question=f"{it.question} ({named(whose)})") if all(whose) else it
+        for it, whose in found.items()
+    ]
 
 
 def _concludes(evaluation: Evaluation) -> bool:

@@ -2,6 +2,7 @@
 of which the same is asked are answered together (`gauntlet.report.answer.together`).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 from gauntlet.metrics.asked import Asked
@@ -46,7 +47,7 @@ def _of(part: Evaluation, asked_: Asked) -> list[Sentence]:
         (key,) = order
         told = f"{label_of(part, key)}: {_told(part, asked_, of_protocol[key])}"
         return [Sentence(question, f"{_alone(part, of_protocol[key])} {told}")]
-    found = [Sentence(question, _overview(part, of_protocol, order))]
+    found = [Sentence(question, _overview(part, asked_, of_protocol, order))]
     each = ((key, of_protocol[key]) for key in order)
     return [*found, *(Sentence(label_of(part, key), _told(part, asked_, those)) for key, those in each)]
 
@@ -71,8 +72,10 @@ def _furthest(asked_: Asked, those: Sequence[Tail]) -> float:
     return max(float("inf") if it.value is None else sign * it.value.value for it in those)
 
 
-def _overview(part: Evaluation, of_protocol: Mapping[str, Sequence[Tail]], order: Sequence[str]) -> str:
-    """Who keeps it everywhere, who where, who nowhere."""
+def _overview(
+    part: Evaluation, asked_: Asked, of_protocol: Mapping[str, Sequence[Tail]], order: Sequence[str]
+) -> str:
+    """Who keeps it everywhere, who where, who nowhere; where nobody does, who comes nearest."""
     count = len(part.conditions)
     everywhere: list[str] = []
     somewhere: dict[str, list[str]] = {}
@@ -87,7 +90,10 @@ def _overview(part: Evaluation, of_protocol: Mapping[str, Sequence[Tail]], order
         else:
             somewhere.setdefault(_where(part, those), []).append(label)
     if not everywhere and not somewhere:
-        return f"No: none keeps it{' under any condition' * (count > 1)}."
+        nearest = label_of(part, order[0]) if math.isfinite(_furthest(asked_, of_protocol[order[0]])) else ""
+        value = _value(part, asked_, of_protocol[order[0]])
+        near = f"; {nearest} comes nearest: {value}" if nearest else ""
+        return f"No: none keeps it{' under any condition' * (count > 1)}{near}."
     if not somewhere and not nowhere:
         return f"Yes: {keeping(everywhere)}{under_all(count)}."
     parts = [f"None keeps it {'throughout' if count > 1 else 'every time'}"]

@@ -71,9 +71,10 @@ def _overview(cells: _Cells, flows: int) -> str:
 
 
 def _keepers(kept: Sequence[str], partly: int, flows: int, *, verb: bool) -> str:
-    """All 6; ping-ef-up and ping-ef-down; 4 of 6, 1 in some repetitions; none. With the verb at wish."""
+    """All 6; only ping-ef-up and ping-ef-down; 4 of 6, 1 in some repetitions; none. With the verb at wish."""
     if len(kept) == flows:
-        return f"all {flows} keep it" if verb else f"all {flows}"
+        every = "both" if flows == 2 else f"all {flows}"
+        return f"{every} keep it" if verb else every
     if not kept and not partly:
         return f"none of the {flows} keeps it" if verb else "none"
     sometimes = f"{partly} of the {flows} in some repetitions"
@@ -82,7 +83,9 @@ def _keepers(kept: Sequence[str], partly: int, flows: int, *, verb: bool) -> str
     few = len(kept) <= _NAMED
     who = named(kept) if few else f"{len(kept)} of the {flows}"
     if verb:
-        who = keeping(kept) if few else f"{who} keep it"
+        who = f"only {keeping(kept)}" if few else f"{who} keep it"
+    elif few:
+        who = f"only {who}"
     return f"{who}, {sometimes}" if partly else who
 
 

@@ -55,6 +55,13 @@
     })
   );
 
+  const flow = document.getElementById("pick-flow");
+  if (flow) flow.addEventListener("change", () => {
+    const tabs = document.querySelectorAll("#answer .tabs");
+    tabs.forEach((of, place) => { of.hidden = place !== Number(flow.value); });
+    tabs[flow.value].querySelector("button").click();
+  });
+
   document.querySelectorAll("[data-verdict]").forEach((button) =>
     button.addEventListener("click", () => {
       document.querySelectorAll("[data-verdict]").forEach((other) => other.setAttribute("aria-pressed", other === button));

@@ -136,10 +136,6 @@ impl Ground for Virtual {
         Ok(Guest { ground: NAME, ..Guest::default() })
     }
 
-    fn has_files_of_its_own(&self) -> bool {
-        true
-    }
-
     fn releases_ahead(&self) -> bool {
         true
     }
