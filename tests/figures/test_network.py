@@ -15,6 +15,7 @@ def table(links: list[tuple[str, str]]) -> dict[str, list[object]]:
         "a": [a for a, _ in links],
         "b": [b for _, b in links],
         "words": ["5 Mbit/s" for _ in links],
+        "back": ["" for _ in links],
         "fails": [0 for _ in links],
     }
 
@@ -44,5 +45,5 @@ def test_links_have_words_as_long_as_there_are_few() -> None:
         links = [("a", f"r{n}") for n in range(count)]
         return len(marks(network(table(links), [("a", "r0")]), "text"))
 
-    assert texts(MOST_WORDS) == 2
-    assert texts(MOST_WORDS + 1) == 1, "the names of the nodes"
+    assert texts(MOST_WORDS) == 3, "above, below, and the names of the nodes"
+    assert texts(MOST_WORDS + 1) == 1

@@ -25,6 +25,7 @@ from gauntlet.cli.residual import residual
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
 from gauntlet.cli.schema import schema
+from gauntlet.cli.shell import shell
 from gauntlet.cli.show import show
 from gauntlet.cli.space import space
 from gauntlet.cli.worker import worker
@@ -69,6 +70,6 @@ def main(debug: bool) -> None:
 
 for _command in (
     doctor, demo, run, report, compare, show, reproduce, advise, assess, evidence, residual, scenario, exec_,
-    geography, space, attack, schema, completion, kernel, cache, worker,
+    shell, geography, space, attack, schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

@@ -51,5 +51,6 @@ def load(table: Any) -> alt.VConcatChart:
         head = alt.Header(title=None, **empty)
         facet = alt.Facet("condition:N", sort=conditions, header=head)
         drawn.append(lines.facet(facet=facet, columns=len(conditions)))
-    stacked: alt.VConcatChart = alt.vconcat(*drawn, spacing=4)
+    # Below each other, conditions would be told from each other in the first panel only.
+    stacked: alt.VConcatChart = alt.vconcat(*drawn, spacing=4, usermeta={"keepsWidth": True})
     return stacked

@@ -1,5 +1,6 @@
 """A network of nodes and links: senders on the left, receivers on the right, each link with what it does."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,10 @@ from gauntlet.figures.look import INK, MUTED, PAGE_WIDTH
 from gauntlet.figures.tidy import columns_of, data
 
 WIDTH = PAGE_WIDTH - 120
-ROW = 64
+ROW = 84
 """Pixels between nodes that stand above each other."""
+LETTER, LINE, GAP, NODE = 6, 13, 5, 50
+"""Pixels: the width of a letter, the height of a line, between words and their link, and of a node's name."""
 MOST_WORDS = 16
 """Links with words beside them; of more the words come up at a pointer."""
 
@@ -25,25 +28,24 @@ Place = tuple[float, float]
 def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
     """Draw links between nodes; `ends` are sender and receiver of each flow.
 
-    Columns: `a` and `b` (the ends of a link), `words` (what it does), `fails` (1: it is down for some time).
-    Raises UserError when a column is missing.
+    Columns: `a` and `b` (the ends of a link), `words` (what it does, on the way back too unless `back` has
+    other words), `fails` (1: it is down for some time). Raises UserError when a column is missing.
     """
-    columns = columns_of(table, ("a", "b", "words", "fails"))
+    columns = columns_of(table, ("a", "b", "words", "back", "fails"))
     joined = list(zip(columns["a"], columns["b"], strict=True))
     places = placed(joined, ends)
     hosts = {host for pair in ends for host in pair}
     for end in ("a", "b"):
         columns[f"x_{end}"] = [places[node][0] for node in columns[end]]
         columns[f"y_{end}"] = [places[node][1] for node in columns[end]]
-    columns["x"] = [(places[a][0] + places[b][0]) / 2 for a, b in joined]
-    columns["y"] = [(places[a][1] + places[b][1]) / 2 for a, b in joined]
     nodes = [
         {"node": node, "x": x, "y": y, "kind": "host" if node in hosts else "router"}
         for node, (x, y) in places.items()
     ]
-    rows = len({y for _, y in places.values()})
-    along = alt.Scale(domain=[-0.35, max(x for x, _ in places.values()) + 0.35], nice=False)
-    across = alt.Scale(domain=[-0.6, max(y for _, y in places.values()) + 0.6], nice=False, reverse=True)
+    width_columns, height_rows = (max(place[axis] for place in places.values()) for axis in (0, 1))
+    height_px = max(height_rows + 1, 2) * ROW + 40
+    along = alt.Scale(domain=[-0.35, width_columns + 0.35], nice=False)
+    across = alt.Scale(domain=[-0.6, height_rows + 0.6], nice=False, reverse=True)
     links = alt.Chart(data(columns))
     lines = links.mark_rule(strokeWidth=2, opacity=1).encode(
         x=alt.X("x_a:Q", axis=None, scale=along),
@@ -51,16 +53,23 @@ def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
         y=alt.Y("y_a:Q", axis=None, scale=across),
         y2="y_b:Q",
         color=alt.condition("datum.fails == 1", alt.value(FAILING_COLOUR), alt.value(MUTED)),
-        tooltip=[alt.Tooltip("a:N"), alt.Tooltip("b:N"), alt.Tooltip("words:N", title="link")],
+        tooltip=["a:N", "b:N", alt.Tooltip("words:N", title="link"), "back:N"],
     )
     parts = [lines]
     if len(joined) <= MOST_WORDS:
-        spoken = links.transform_calculate(lines="split(datum.words, ' / ')")
-        parts.append(
-            spoken.mark_text(dy=-7, baseline="bottom", lineBreak="\n", color=MUTED).encode(
-                x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across), text="lines:N"
+        letters = max(int((WIDTH / (width_columns + 0.7) - NODE) / LETTER), 12)
+        row_px = height_px / (height_rows + 1.2)
+        for side, baseline in (("words", "bottom"), ("back", "top")):
+            said = [
+                _beside(places[a], places[b], textwrap.wrap(words, letters), baseline, row_px)
+                for (a, b), words in zip(joined, columns[side], strict=True)
+                if words
+            ]
+            parts.append(
+                alt.Chart(alt.InlineData(values=said))
+                .mark_text(baseline=baseline, lineBreak="\n", lineHeight=LINE, color=MUTED)
+                .encode(x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across), text="words:N")
             )
-        )
     dots = alt.Chart(alt.InlineData(values=nodes)).encode(
         x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across)
     )
@@ -72,8 +81,19 @@ def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
         )
     )
     parts.append(dots.mark_text(dy=12, baseline="top", fontSize=12, color=INK).encode(text="node:N"))
-    chart: alt.LayerChart = alt.layer(*parts).properties(width=WIDTH, height=max(rows, 2) * ROW + 40)
+    # Words beside links have no room on a narrow page, where the picture is pushed sideways (report.js).
+    chart: alt.LayerChart = alt.layer(*parts).properties(
+        width=WIDTH, height=height_px, usermeta={"keepsWidth": True}
+    )
     return chart
+
+
+def _beside(one: Place, other: Place, lines: Sequence[str], baseline: str, row_px: float) -> dict[str, Any]:
+    """Words above a link, or below it, at its middle."""
+    # Further lines stand below the first one, wherever that stands.
+    aside_px = -GAP - LINE * (len(lines) - 1) if baseline == "bottom" else GAP
+    middle = ((one[0] + other[0]) / 2, (one[1] + other[1]) / 2)
+    return {"x": middle[0], "y": middle[1] + aside_px / row_px, "words": "\n".join(lines)}
 
 
 def placed(links: Sequence[tuple[str, str]], ends: Sequence[tuple[str, str]]) -> Mapping[str, Place]:

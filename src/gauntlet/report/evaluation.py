@@ -234,6 +234,17 @@ class Evaluation:
             found.append(part)
         return found
 
+    @cached_property
+    def by_itself(self) -> "Evaluation":
+        """The same with protocols called without the flow, for where its name stands already."""
+        if not self.subject:
+            return self
+        mine = f"{self.subject}{OF_SUBJECT}"
+        looks = [replace(it, label=it.label.removeprefix(mine)) for it in self.styles]
+        part = replace(self, styles=looks)
+        part.__dict__["samples"] = self.samples
+        return part
+
     @property
     def title(self) -> str:
         """What the experiment calls itself."""

@@ -171,7 +171,7 @@ def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
 def _subtitle(evaluation: Evaluation) -> str:
     scenario = evaluation.results.scenario or {}
     parts = [str(scenario["title"])] if scenario.get("title") else []
-    protocols = {style.key.rpartition(OF_SUBJECT)[2] for style in evaluation.styles}
+    protocols = {style.key.rpartition(OF_SUBJECT)[2].split(" ")[0] for style in evaluation.styles}
     parts.append(counted(len(protocols), "protocol"))
     parts += [
         f"{factor.words} {' / '.join(factor.label(value) for value in factor.values)}"

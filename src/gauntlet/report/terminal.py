@@ -45,7 +45,9 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
         parts.append(first)
     if threats is not None:
         parts += _threats(threats)
-    parts += [_MainKpi(part, part.main_kpi) for part in _told_of(evaluation) if part.main_kpi is not None]
+    parts += [
+        _MainKpi(part.by_itself, part.main_kpi) for part in _told_of(evaluation) if part.main_kpi is not None
+    ]
     parts += map(_Tails, tail_tables(evaluation.parts))
     parts += [Padding(_told(it), (1, 0, 0, 0)) for it in further(evaluation)]
     good = found.trusted == found.planned

@@ -154,6 +154,8 @@ def _place(
         f"{factor.words} {factor.label(value)}"
         for factor, value in zip(part.factors, condition, strict=True)
         if factor.name not in told | _OF_WORK
+        # The narrowest link's queue in a network of one's own is the one that the channel tells of.
+        and not (factor.name.startswith("network.") and value == channel.queue_bytes)
     ]
     queue = "" if channel.queue_bytes is None else units.spaced(units.format_size(channel.queue_bytes))
     return channel.delay_s, channel.loss, Variant(queue, ", ".join(besides))

@@ -69,7 +69,7 @@ def _gathered(evaluation: Evaluation, of: Callable[[Evaluation], list[Sentence]]
     found: dict[Sentence, list[str]] = {}
     for part in evaluation.parts:
         if not part.background:
-            for sentence in of(part):
+            for sentence in of(part.by_itself):
                 found.setdefault(sentence, []).append(part.subject)
     # What is said of several alike is said once.
     return [

@@ -1,6 +1,6 @@
 """The network of one's own that runs had in common, drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gauntlet import units
@@ -9,16 +9,21 @@ from gauntlet.metrics.numbers import listed
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures.figure import Figure, figure
 
-_SHOWN = (
+
+def _share(value: float) -> str:
+    return units.spaced(units.format_fraction(value))
+
+
+_SHOWN: Sequence[tuple[str, str, Callable[[Any], str]]] = (
     ("rate_bps", "{}", lambda value: units.spaced(units.format_rate(value))),
     ("queue_limit_bytes", "queue {}", lambda value: units.spaced(units.format_size(value))),
     ("queue", "{}", lambda value: str(value["kind"])),
     ("delay_s", "{}", lambda value: units.spaced(units.format_time(value))),
     ("jitter_s", "± {}", lambda value: units.spaced(units.format_time(value))),
-    ("loss", "loss {}", units.format_fraction),
+    ("loss", "loss {}", _share),
     ("gilbert_elliott", "losses in bursts", lambda _: ""),
-    ("duplicate", "{} twice", units.format_fraction),
-    ("corrupt", "{} damaged", units.format_fraction),
+    ("duplicate", "{} twice", _share),
+    ("corrupt", "{} damaged", _share),
 )
 """Keys of a link direction in a plan, and how they read."""
 
@@ -31,7 +36,8 @@ def network(evaluation: Evaluation) -> list[Figure]:
     columns: dict[str, list[Any]] = {
         "a": [link["ends"][0] for link in told["links"]],
         "b": [link["ends"][1] for link in told["links"]],
-        "words": [_words(link) for link in told["links"]],
+        "words": [_words(link)[0] for link in told["links"]],
+        "back": [_words(link)[1] for link in told["links"]],
         "fails": [int(bool(link["down"])) for link in told["links"]],
     }
     varied = [factor.words for factor in evaluation.factors if factor.name.startswith("network.")]
@@ -57,15 +63,16 @@ def _ends(evaluation: Evaluation, told: Mapping[str, Any]) -> Sequence[tuple[str
     return list(dict.fromkeys(found)) or [(str(told["from"]), str(told["to"]))]
 
 
-def _words(link: Mapping[str, Any]) -> str:
-    """What a link does: 5 Mbit/s, 10 ms; where its ways differ: to b: 5 Mbit/s, 10 ms / to a: 20 Mbit/s."""
-    onwards, back = (_way(link[way]) or "nothing" for way in ("onwards", "backwards"))
+def _words(link: Mapping[str, Any]) -> tuple[str, str]:
+    """What a link does, and on its way back where that is another thing: to b: 5 Mbit/s; to a: 2 Mbit/s."""
+    onwards, back = (_way(link[way]) for way in ("onwards", "backwards"))
     first, second = link["ends"]
     if onwards == back:
-        return "" if onwards == "nothing" else onwards
-    return f"to {second}: {onwards} / to {first}: {back}"
+        return onwards, ""
+    return f"to {second}: {onwards or 'nothing'}", f"to {first}: {back or 'nothing'}"
 
 
 def _way(state: Mapping[str, Any]) -> str:
     told = ((form, shown(state[key])) for key, form, shown in _SHOWN if state.get(key))
-    return ", ".join(form.format(value) for form, value in told)
+    # No line ends within a quantity.
+    return ", ".join(form.format(value).replace(" ", "\N{NO-BREAK SPACE}") for form, value in told)

@@ -16,7 +16,7 @@
     return made;
   };
   const fitting = (spec, element) => {
-    if (!matchMedia(NARROW.page).matches) return spec;
+    if (!matchMedia(NARROW.page).matches || spec.usermeta?.keepsWidth) return spec;
     const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - NARROW.axis, NARROW.least));
     made.config = { ...made.config, legend: { ...made.config?.legend, orient: "bottom", columns: 2 } };
     return made;
