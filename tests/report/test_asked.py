@@ -315,7 +315,7 @@ def test_of_one_protocol_it_opens_with_what_was_measured(tmp_path: Path) -> None
     first = report.summary(results)["answer"][0]
     assert first["question"] == "What was measured? (file)"
     assert re.fullmatch(
-        r"Transfer time over SCTP: 20\.5 s \[.*\] at loss 0 % to 40\.5 s \[.*\] at loss 1 % "
+        r"Transfer time over SCTP: 20\.6 s \[.*\] at loss 0 % to 40\.5 s \[.*\] at loss 1 % "
         r"\(10 repetitions, 20 of 20 flows completed\)\.",
         first["text"],
     ), first

@@ -1,7 +1,7 @@
 """A program on a terminal while a run is played in real time: what is typed reaches it, what it prints shows.
 
 The program has a terminal of its own, whose other end is here; the one that Gauntlet was called from hands on
-every key meanwhile. Where that is none (a file, a pipe), what is read is typed, and at its end an end of file.
+every key meanwhile. Where that is none (a file, a pipe), what is read is typed, and behind it an end of file.
 """
 
 import contextlib

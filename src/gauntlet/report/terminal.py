@@ -79,7 +79,7 @@ def _told_of(evaluation: Evaluation) -> list[Evaluation]:
 
 
 def _told(sentence: Sentence) -> Text:
-    mark = "" if sentence.question.endswith("?") else ":"
+    mark = "" if "?" in sentence.question else ":"
     return Text.assemble((f"{sentence.question}{mark} ", "bold"), sentence.text)
 
 

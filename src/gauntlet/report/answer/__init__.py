@@ -35,7 +35,7 @@ def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
     if found := asked(evaluation):
         return found
     if threats is not None and threats.overview:
-        return [Sentence("What came of the threats?", threats.overview)]
+        return [Sentence("What came of the threats?", threats.overview), BY_VERDICTS]
     return _gathered(evaluation, _first)
 
 
