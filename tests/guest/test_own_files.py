@@ -8,7 +8,7 @@ from .conftest import gauntlet
 SERVER = "echo theirs > /tmp/note; exec {python} -m http.server 8000 --directory /tmp"
 CLIENT = (
     "ls /tmp | wc -l; echo ours > /tmp/note; cat /tmp/note; "
-    "{python} -c \"from urllib.request import urlopen as get; "
+    '{python} -c "from urllib.request import urlopen as get; '
     "print(get('http://trackside:8000/note').read().decode())\"; "
     "grep -c train /etc/hosts"
 )
