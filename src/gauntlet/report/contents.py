@@ -27,10 +27,8 @@ class Figures:
 def figures(evaluation: Evaluation) -> Figures:
     """Make every figure that the results have data for."""
     dots, distributions, curves = [], [], []
-    for part in evaluation.parts:
-        if part.background:
-            # Nothing is answered about it: tables and the flows over time have it.
-            continue
+    # Nothing is answered about the background: tables and the flows over time have it.
+    for part in (it.by_itself for it in evaluation.parts if not it.background):
         main = part.main_kpi
         dots += [] if main is None else [repetitions.dots(part, main), repetitions.over_by(part, main)]
         distributions += [cdfs.throughput(part), cdfs.delay(part)]

@@ -36,7 +36,7 @@ def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
         return found
     if threats is not None and threats.overview:
         return [Sentence("What came of the threats?", threats.overview), BY_VERDICTS]
-    return _gathered(evaluation, _first)
+    return _gathered(evaluation, lambda part: _of_part(part)[:1])
 
 
 def further(evaluation: Evaluation) -> list[Sentence]:
@@ -82,20 +82,14 @@ def _concludes(evaluation: Evaluation) -> bool:
     return any(row.trusted for row in evaluation.rows) and bool(evaluation.kpis)
 
 
-def _first(part: Evaluation) -> list[Sentence]:
-    kpi = part.main_kpi
-    if part.of_safety or kpi is None or len(part.styles) > 1:
-        return _of_part(part)[:1]
-    return [measured(part, kpi)]
-
-
 def _of_part(evaluation: Evaluation) -> list[Sentence]:
     if evaluation.of_safety:
         return [BY_VERDICTS]
     kpi = evaluation.main_kpi
     if kpi is None or not any(row.trusted and row.observed(kpi) for row in evaluation.rows):
         return [Sentence("Which protocol?", "No trusted run gave a number, so none is named.")]
-    found = [winner(evaluation, kpi), *depends(evaluation, kpi), *failures(evaluation)]
+    first = winner(evaluation, kpi) if len(evaluation.styles) > 1 else measured(evaluation, kpi)
+    found = [first, *depends(evaluation, kpi), *failures(evaluation)]
     found += [
         cost for factor in evaluation.factors if factor.numeric for cost in costs(evaluation, kpi, factor)
     ]
