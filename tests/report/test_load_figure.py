@@ -21,8 +21,8 @@ def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
     return Did(20.0, delay_s=(0.05 if place == 2 else 0.06) * (2 if loss else 1))
 
 
-def drawn(folder: Path, about: str = LOAD, **more: object) -> list[dict[str, str]] | None:
-    made = Constructed(["tcp-cubic"], did, 2, (0.0, 0.01), FLOWS, about=about, **more)
+def drawn(folder: Path, about: str = LOAD) -> list[dict[str, str]] | None:
+    made = Constructed(["tcp-cubic"], did, 2, (0.0, 0.01), FLOWS, about=about)
     found = load.load(report.load(flows.build(folder / "r", folder / "s", made)))
     if found is None:
         return None

@@ -37,8 +37,7 @@ def show(run: Path, *, tap: str | None, out: Path | None, open_: bool) -> None:
         if out is not None or open_:
             raise UserError("--tap says which packets; add it.")
         for place in tapped.ends(record, plan):
-            links = ", ".join(tapped.links_of(place, record, plan))
-            click.echo(f"{place}: {links}")
+            click.echo(f"{place}: {', '.join(tapped.links_of(place, record, plan))}")
         for link in record["taps"]:
             click.echo(f"{link['link']}: {link['captured_packets']:,} packets")
         return

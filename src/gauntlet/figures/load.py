@@ -47,8 +47,9 @@ def load(table: Any) -> alt.VConcatChart:
             .properties(width=width, height=HEIGHT)
         )
         # Labels that are switched off are drawn all the same where small multiples wrap.
-        empty = {} if panel == panels[0] else {"labelExpr": "''", "labelPadding": 0}
-        head = alt.Header(title=None, **empty)
+        head = alt.Header(title=None)
+        if panel != panels[0]:
+            head = alt.Header(title=None, labelExpr="''", labelPadding=0)
         facet = alt.Facet("condition:N", sort=conditions, header=head)
         drawn.append(lines.facet(facet=facet, columns=len(conditions)))
     # Below each other, conditions would be told from each other in the first panel only.

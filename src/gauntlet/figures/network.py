@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import networkx as nx
@@ -23,9 +23,10 @@ COLOURS = {HOST_COLOUR, FAILING_COLOUR}
 """Of nodes and links, which a dark page lightens."""
 
 Place = tuple[float, float]
+Side = Literal["top", "bottom"]
 
 
-def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
+def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart | alt.FacetChart:
     """Draw links between nodes; `ends` are sender and receiver of each flow.
 
     Columns: `a` and `b` (the ends of a link), `words` (what it does, on the way back too unless `back` has
@@ -55,11 +56,12 @@ def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
         color=alt.condition("datum.fails == 1", alt.value(FAILING_COLOUR), alt.value(MUTED)),
         tooltip=["a:N", "b:N", alt.Tooltip("words:N", title="link"), "back:N"],
     )
-    parts = [lines]
+    parts: list[alt.Chart] = [lines]
     if len(joined) <= MOST_WORDS:
         letters = max(int((WIDTH / (width_columns + 0.7) - NODE) / LETTER), 12)
         row_px = height_px / (height_rows + 1.2)
-        for side, baseline in (("words", "bottom"), ("back", "top")):
+        sides: tuple[tuple[str, Side], ...] = (("words", "bottom"), ("back", "top"))
+        for side, baseline in sides:
             said = [
                 _beside(places[a], places[b], textwrap.wrap(words, letters), baseline, row_px)
                 for (a, b), words in zip(joined, columns[side], strict=True)
@@ -82,13 +84,11 @@ def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart:
     )
     parts.append(dots.mark_text(dy=12, baseline="top", fontSize=12, color=INK).encode(text="node:N"))
     # Words beside links have no room on a narrow page, where the picture is pushed sideways (report.js).
-    chart: alt.LayerChart = alt.layer(*parts).properties(
-        width=WIDTH, height=height_px, usermeta={"keepsWidth": True}
-    )
-    return chart
+    meta = {"keepsWidth": True}
+    return alt.layer(*parts).properties(width=WIDTH, height=height_px, usermeta=meta)
 
 
-def _beside(one: Place, other: Place, lines: Sequence[str], baseline: str, row_px: float) -> dict[str, Any]:
+def _beside(one: Place, other: Place, lines: Sequence[str], baseline: Side, row_px: float) -> dict[str, Any]:
     """Words above a link, or below it, at its middle."""
     # Further lines stand below the first one, wherever that stands.
     aside_px = -GAP - LINE * (len(lines) - 1) if baseline == "bottom" else GAP

@@ -34,12 +34,12 @@ def depends(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
     ]
     if by_value:
         return [Sentence(question, f"Yes. {_capital(best)}: {min(by_value, key=len)}.")]
-    told = [
+    each = [
         f"{_names(evaluation, good)} at {evaluation.label(it)}" for it, good in list(found.items())[:MOST]
     ]
     rest = len(found) - MOST
     more = f"; the table has the other {counted(rest, 'condition')}" if rest > 0 else ""
-    return [Sentence(question, f"Yes. {_capital(best)}: {'; '.join(told)}{more}.")]
+    return [Sentence(question, f"Yes. {_capital(best)}: {'; '.join(each)}{more}.")]
 
 
 def _good(evaluation: Evaluation, kpi: Kpi, condition: Condition) -> list[str]:
