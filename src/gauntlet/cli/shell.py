@@ -1,11 +1,13 @@
 """`gauntlet shell`: a shell behind an emulated link, on this machine and in real time."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from gauntlet.cli.exec import found, line_options, program, run_of
+from gauntlet.cli.exec import SERVER_LEAD_S, found, line_options, program, run_of
 
 LIMIT = "24h"
 
@@ -51,7 +53,8 @@ def shell(
         name, params, start=start, channel_delay=channel_delay, loss=loss, limit=limit, seed=seed, plain=True
     )
     first, *rest = command or (os.environ.get("SHELL") or "sh",)
-    here = program("program", side, [found(first), *rest], environment, hosts=hosts)
+    lead_s = SERVER_LEAD_S if server else 0.0
+    here = program("program", side, [found(first), *rest], environment, hosts=hosts, start_s=lead_s)
     programs = [here]
     if server:
         other = "trackside" if side == "train" else "train"
@@ -60,12 +63,22 @@ def shell(
     for it in programs:
         # What is written on this machine stays there.
         it["private_tmp"] = False
-    with tempfile.TemporaryDirectory(prefix="gauntlet-shell-") as folder, terminal() as place:
-        here["terminal"] = str(place)
-        out = host.Host.installed(STOCK_SYSCTLS).play(
-            {**run, "programs": programs}, Path(folder), place=Place()
-        )
+    said: list[str] = []
+
+    def listen(event: Mapping[str, Any]) -> None:
+        if event["event"] == "output":
+            said.append(f"{event['program']}: {event['text'].rstrip()}")
+
+    ground = host.Host.installed(STOCK_SYSCTLS)
+    with tempfile.TemporaryDirectory(prefix="gauntlet-shell-") as folder:
+        with terminal() as place:
+            here["terminal"] = str(place)
+            planned = {**run, "programs": programs}
+            out = ground.play(planned, Path(folder), place=Place(), on_event=listen)
         record = json.loads((out / "record.json").read_text())
+    # Beside what is typed it would be in the way.
+    for line in said:
+        click.echo(line, err=True)
     if record["outcome"] != "ok":
         raise RunError(record["reason"])
     told = next(it for it in record["programs"] if it["id"] == "program")
