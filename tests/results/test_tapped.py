@@ -11,14 +11,19 @@ from tests.results.test_pcapng import LINKS, PLAN, ip_packet, parse, write_recor
 
 OUT = ["client>west", "west>mid", "mid>east", "east>server"]
 BACK = ["server>east", "east>mid", "mid>west", "west>client"]
-WIRE: dict[str, Any] = {"network": {"preset": "wire"}}
-OWN: dict[str, Any] = {"network": {"nodes": [], "links": []}}
+WIRE: dict[str, Any] = {
+    "network": {"preset": "wire"},
+    "flows": [{"id": "f0", "from": "client", "to": "server"}],
+}
+OWN: dict[str, Any] = {"network": {"nodes": [], "links": []}, "flows": [{"id": "f0", "from": "a", "to": "b"}]}
 
 
 def record(taps: list[str], forward: list[str] = OUT, back: list[str] = BACK) -> dict[str, Any]:
+    """Paths name links with taps only."""
+    onwards, backwards = ([link for link in way if link in taps] for way in (forward, back))
     return {
-        "taps": [{"tap": number, "link": link} for number, link in enumerate(taps)],
-        "paths": [{"flow": "f0", "forward": forward, "return": back}],
+        "taps": [{"tap": number, "link": link, "captured_packets": 2} for number, link in enumerate(taps)],
+        "paths": [{"flow": "f0", "forward": onwards, "return": backwards}],
     }
 
 
@@ -37,7 +42,7 @@ def test_an_end_is_the_taps_nearest_to_it(taps: list[str], place: str, links: li
 
 def test_ends_of_a_network_of_ones_own_are_its_nodes() -> None:
     own = record(["a>r", "r>b", "b>r", "r>a"], ["a>r", "r>b"], ["b>r", "r>a"])
-    assert tapped.ends(own, OWN) == ["a", "b"]
+    assert tapped.ends(OWN) == ["a", "b"]
     assert tapped.links_of("a", own, OWN) == ["a>r", "r>a"]
     with pytest.raises(UserError, match="nothing was captured at 'train'; choose a, b, a>r, r>b"):
         tapped.links_of("train", own, OWN)

@@ -53,7 +53,8 @@ impl Files {
         unshare(CloneFlags::CLONE_NEWNS)
             .map_err(|error| Failure::new(format!("could not make mounts of its own: {}", error.desc())))?;
         mounted(None, Path::new("/"), None, MsFlags::MS_REC | MsFlags::MS_PRIVATE)?;
-        fs::create_dir_all(&self.aside).map_err(|error| Failure::io("make a folder for its mounts", &error))?;
+        fs::create_dir_all(&self.aside)
+            .map_err(|error| Failure::io("make a folder for its mounts", &error))?;
         if let Some(kept) = &self.kept {
             self.cover_tmp(kept)?;
         }
@@ -112,7 +113,7 @@ fn named_in(word: &str) -> Vec<PathBuf> {
 /// Makes at `place` what can be mounted over by `what`: a folder or a file.
 fn stand_in(what: &Path, place: &Path) -> Result<()> {
     let made = if what.is_dir() { fs::create_dir_all(place) } else { fs::write(place, "") };
-    made.map_err(|error| Failure::io(&format!("make a place for {}", what.display()), &error))
+    made.map_err(|error| Failure::io(format_args!("make a place for {}", what.display()), &error))
 }
 
 fn bound(what: &Path, place: &Path) -> Result<()> {
@@ -133,7 +134,10 @@ mod tests {
     #[test]
     fn a_line_of_shell_names_entries_of_tmp() {
         let named = |word| named_in(word).into_iter().map(|it| it.display().to_string()).collect::<Vec<_>>();
-        assert_eq!(named("cd /tmp/build; ./client --out='/tmp/x y' >/tmp/log"), ["/tmp/build", "/tmp/x", "/tmp/log"]);
+        assert_eq!(
+            named("cd /tmp/build; ./client --out='/tmp/x y' >/tmp/log"),
+            ["/tmp/build", "/tmp/x", "/tmp/log"]
+        );
         assert_eq!(named("--root=/tmp/www/files:/tmp/more"), ["/tmp/www", "/tmp/more"]);
         assert!(named("/var/tmpfile /tmp/ /tmp").is_empty());
     }

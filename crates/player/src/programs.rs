@@ -238,11 +238,7 @@ fn command(program: &Program, network: &Network) -> Result<Command> {
         Some(place) => terminal::start_on(&mut command, place)?,
         // A group of its own, so that what the program starts ends with it.
         None => {
-            command
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .process_group(0);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         }
     }
     for (name, value) in &program.environment {

@@ -32,11 +32,11 @@ def show(run: Path, *, tap: str | None, out: Path | None, open_: bool) -> None:
     if not capture.is_file():
         raise UserError(f"{run}: its packets were not kept; play it again with --capture.")
     record = read_json(run / layout.RECORD, "the record")
-    (plan,) = read_json(run / layout.PLAN, "the plan")["runs"]
+    plan = read_json(run / layout.PLAN, "the plan")
     if tap is None:
         if out is not None or open_:
             raise UserError("--tap says which packets; add it.")
-        for place in tapped.ends(record, plan):
+        for place in tapped.ends(plan):
             click.echo(f"{place}: {', '.join(tapped.links_of(place, record, plan))}")
         for link in record["taps"]:
             click.echo(f"{link['link']}: {link['captured_packets']:,} packets")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gauntlet import __version__
 from gauntlet.errors import RunError, UserError
+from gauntlet.results.checksums import completed
 from gauntlet.results.files import read_json
 from gauntlet.results.layout import KEYS
 
@@ -90,6 +91,8 @@ def convert(record_dir: Path, plan_run: Mapping[str, Any], target: Path) -> int:
             out.write(_secrets(keys.read_bytes()))
         for start in range(0, len(order), _PACKETS_PER_CHUNK):
             chunk = rows[order[start : start + _PACKETS_PER_CHUNK]]
+            if packets == "full":
+                chunk["data"] = completed(chunk["data"], chunk["size_bytes"].astype(np.int64))
             out.write(_packets(chunk, interface_of_tap[chunk["tap"]]).tobytes())
     return len(rows)
 

@@ -23,29 +23,24 @@ def links_of(place: str, record: Mapping[str, Any], plan: Mapping[str, Any]) -> 
     taps = [str(tap["link"]) for tap in record["taps"]]
     if place in taps:
         return [place]
-    nodes = _nodes(place, plan)
-    found = []
+    nodes, found = _nodes(place, plan), []
     for path in record["paths"]:
-        for way in (path["forward"], path["return"]):
-            tapped = [link for link in way if link in taps]
-            if not tapped:
-                continue
-            if way[0].partition(">")[0] in nodes:
-                found.append(tapped[0])
-            if way[-1].partition(">")[2] in nodes:
-                found.append(tapped[-1])
+        # Of the links that a packet passes only those with taps are told.
+        flow = next(it for it in plan["flows"] if it["id"] == path["flow"])
+        onwards, back = path["forward"], path["return"]
+        found += [*onwards[:1], *back[-1:]] if flow["from"] in nodes else []
+        found += [*onwards[-1:], *back[:1]] if flow["to"] in nodes else []
     if not found:
-        known = ", ".join([*ends(record, plan), *taps])
+        known = ", ".join([*ends(plan), *taps])
         raise UserError(f"--tap: nothing was captured at '{place}'; choose {known}.")
     return [link for link in taps if link in found]
 
 
-def ends(record: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+def ends(plan: Mapping[str, Any]) -> list[str]:
     """The places of a run that have a name: the sides of a preset, else the nodes in which flows end."""
     if plan["network"].get("preset") in NETWORKS:
         return list(SIDES)
-    ways = [way for path in record["paths"] for way in (path["forward"], path["return"]) if way]
-    return list(dict.fromkeys(way[0].partition(">")[0] for way in ways))
+    return list(dict.fromkeys(end for flow in plan["flows"] for end in (flow["from"], flow["to"])))
 
 
 def _nodes(place: str, plan: Mapping[str, Any]) -> Sequence[str]:
