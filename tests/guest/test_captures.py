@@ -1,4 +1,4 @@
-"""Captures as people expect them who look with Wireshark: checksums fit, and nothing seems to be sent twice."""
+"""Captures as people expect them who look with Wireshark: checksums fit, nothing seems to be sent twice."""
 
 import shutil
 import subprocess
