@@ -13,7 +13,7 @@ ROOM = 200
 
 def ones(data: bytes) -> int:
     """The Internet checksum before its complement (RFC 1071)."""
-    total = sum(struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2)))
+    total: int = sum(struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2)))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
