@@ -1,6 +1,7 @@
 """What securities take beside time: what valgrind, nm and the programs say is read as they say it."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -72,14 +73,65 @@ def test_instructions_and_what_the_program_printed_are_told_apart(
         footprint._callgrind(valgrind(tmp_path, "echo no such thing >&2; exit 3"), [])
 
 
-def test_the_greatest_snapshot_is_the_peak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+MARK = 1 << 24
+
+MASSIF = "for word; do case $word in --massif-out-file=*) out=${word#*=}; esac; done\n"
+"""Where the snapshots are to be written."""
+
+
+def said(before: int) -> str:
+    """What the program prints of the heap that its work began from."""
+    return f"echo security,heap_before; echo none,{before}\n"
+
+
+def test_the_greatest_snapshot_above_the_level_before_the_work_is_the_peak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was larger before the mark than the work is above it is not taken."""
     programs(tmp_path, monkeypatch)
-    there = valgrind(
-        tmp_path,
-        "for word; do case $word in --massif-out-file=*) out=${word#*=}; esac; done\n"
-        'printf "mem_heap_B=5\\nmem_heap_B=700\\nmem_heap_B=60\\n" > "$out"',
-    )
-    assert footprint._massif(there, []) == 700
+    snapshots = (5, 13_000, 300, MARK + 300, MARK + 4300, MARK + 60)
+    script = MASSIF + "".join(f'echo "mem_heap_B={it}" >> "$out"\n' for it in snapshots)
+    there = valgrind(tmp_path, script + said(MARK + 300))
+    assert footprint._massif(there, []) == 4000
+
+
+@pytest.mark.parametrize("before", [300, MARK + 5000])
+def test_a_peak_that_cannot_be_the_works_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    """A program that knows no mark, and a massif that saw less than the program holds."""
+    programs(tmp_path, monkeypatch)
+    there = valgrind(tmp_path, f'{MASSIF}echo "mem_heap_B={MARK + 4300}" > "$out"\n{said(before)}')
+    with pytest.raises(RunError, match=f"is not above the {before} that flight-memory says"):
+        footprint._massif(there, [])
+
+
+WORK = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static void *volatile kept;
+int main(int count, char **words) {
+    kept = malloc(200000); free(kept);
+    kept = malloc(atoi(words[count - 1]));
+    void *volatile work = malloc(30000); free(work);
+    work = malloc(29990); free(work);
+    printf("security,heap_before\nnone,%s\n", words[count - 1]);
+}
+"""
+"""Takes 200 kB and gives them back, and then has 30 kB above its mark, which is its last option."""
+
+
+@pytest.mark.skipif(
+    not (shutil.which("valgrind") and shutil.which("cc")), reason="valgrind or a compiler is not installed"
+)
+def test_massif_tells_the_peak_of_the_work_to_the_octet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs(tmp_path, monkeypatch)
+    source = tmp_path / "work.c"
+    source.write_text(WORK)
+    subprocess.run(["cc", "-O0", "-o", str(tmp_path / "flight-memory"), str(source)], check=True)
+    assert footprint._massif(str(shutil.which("valgrind")), []) == 30_000
 
 
 def test_a_further_link_is_the_slope_of_the_peak_with_c(
@@ -88,17 +140,18 @@ def test_a_further_link_is_the_slope_of_the_peak_with_c(
     """A program and a massif of which one link takes 1,000 octets and each further one 64."""
     programs(tmp_path, monkeypatch)
     (tmp_path / "flight-memory").write_text(
-        "#!/bin/sh\necho security,provider,links,heap_peak,rss_peak,pss; echo none,-,1,900,8000,7000\n"
+        "#!/bin/sh\necho security,provider,links,heap_before,heap_peak,rss_peak,pss\n"
+        "echo none,-,1,300,900,8000,7000\n"
     )
     monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
     valgrind(
         tmp_path,
-        "for word; do case $word in --massif-out-file=*) out=${word#*=}; esac; links=$word; done\n"
-        'echo "mem_heap_B=$((1000 + 64 * (links - 1)))" > "$out"',
+        f"{MASSIF}while [ $# -gt 1 ]; do case $1 in --links) links=$2;; esac; shift; done\n"
+        f'echo "mem_heap_B=$(({MARK} + 1300 + 64 * (links - 1)))" > "$out"\n{said(MARK + 300)}',
     )
     (row,) = footprint.memory(False, print, [("none", "aws-lc")]).to_pylist()
     assert (row["heap_peak_with_c"], row["heap_a_further_link_with_c"]) == (1000, 64)
-    assert (row["pss"], row["rss_a_further_link"]) == (7000, 0)
+    assert (row["heap_before"], row["pss"], row["rss_a_further_link"]) == (300, 7000, 0)
 
 
 def test_what_is_measured_reads_certificates_that_another_process_made(

@@ -65,6 +65,7 @@ def span(values: Iterable[float], digits: int = 1) -> str:
 
 
 def first(end: str, group: str = "x25519", signature: str = "ed25519") -> float:
+    """A mean of handshakes that are the first of both processes; `second_client` comes after a server's."""
     return mean("first-handshakes", f"{end}_mean_s", group=group, signature=signature, certificates="server")
 
 
@@ -120,17 +121,40 @@ def test_the_page_has_what_a_handshake_costs_in_messages() -> None:
     for claim, of, at in (("server-18-messages", STREAM, 1), ("server-37-of-sdls", SDLS, 3)):
         assert NOTES[claim].startswith(f"With a certificate of Ed25519 {counts[at]:.1f} messages, ")
         assert f"bits, {first('server', signature='rsa-2048') / message(of):.1f};" in NOTES[claim]
-        assert NOTES[claim].endswith(f"takes {counts[at - 1]:.1f}.")
 
 
-def test_the_end_that_comes_second_is_the_shorter() -> None:
+def test_the_page_has_what_the_second_handshake_of_a_process_costs_its_client() -> None:
+    after = [first("second_client") / message(of) for of in (STREAM, SDLS)]
+    assert f"so it costs {after[0]:.0f} messages, and {after[1]:.0f} of SDLS's" in PAGE
+    for claim, count in zip(("client-12-messages", "client-25-of-sdls"), after, strict=True):
+        assert f"as in the study's flight software, it would be {count:.1f}" in NOTES[claim]
+    for group in ("x25519", "p-256"):
+        note = NOTES[f"handshake-{group}"]
+        client, server, second = (1e6 * first(it, group) for it in ("client", "server", "second_client"))
+        assert note.startswith(f"The client takes {client:,.0f} µs and the server {server:,.0f}; ")
+        assert note.endswith(f"the client takes {second:,.0f}.")
+
+
+def test_the_note_has_what_the_server_takes_of_the_client() -> None:
     groups = ("x25519", "p-256", "p-384", "p-521")
-    assert (
-        f"takes {span((first('server', it) / first('client', it) for it in groups), 2)} of the first here"
-        in NOTES["server-longer"]
+    firsts, after = (
+        span((first("server", it) / first(client, it) for it in groups), 2)
+        for client in ("client", "second_client")
     )
+    assert f"The server takes {firsts} of the client where both are the first" in NOTES["server-longer"]
+    assert f"and {after} where the client's comes after a server's" in NOTES["server-longer"]
     printed = ((463, 732), (512, 779), (2204, 2526), (4550, 4794))
-    assert f"and {span((client / server for client, server in printed), 2)} there" in NOTES["server-longer"]
+    assert f"it was {span((server / client for client, server in printed), 2)}." in NOTES["server-longer"]
+
+
+def test_notes_of_memory_have_what_the_c_library_takes_too() -> None:
+    none = memory("heap_peak_with_c_bytes", "none", "-")
+    sdls, quic = (
+        (memory("heap_peak_with_c_bytes", it, "aws-lc") - none) / 1e3
+        for it in ("sdls-gcm-aws-lc", "quic-stream")
+    )
+    assert f"with what the C library takes {sdls:.1f}: both of the work alone" in NOTES["sdls-heap-5"]
+    assert f"with what the C library takes it is {quic:.0f} kB" in NOTES["quic-heap-500"]
 
 
 def test_the_page_has_the_factors_of_the_groups() -> None:

@@ -13,6 +13,7 @@
 //! | [`attacks`] | what each security gives, shown by attacks that fail or succeed |
 //! | [`meter`] | time spent inside the ciphers |
 //! | [`arrangement`], [`exchange`] | a security by its name, both ends at once, and what goes between them |
+//! | [`single`] | one end alone, for a process of its own |
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ mod metered_tls;
 mod packets;
 pub mod quic;
 pub mod restp;
+pub mod single;
 pub mod suite;
 pub mod tls;
 pub mod tls_config;

@@ -49,9 +49,18 @@ fn a_first_handshake_is_that_of_the_kind_that_was_asked_for() {
             .map(|name| value(&row, name));
         let mutual = if more.is_some() { "true" } else { "false" };
         assert_eq!(kind, ["quic-stream", "aws-lc", "aes-256-gcm", group, signature, mutual, "none"]);
-        for end in ["randomness_cpu_ns", "ground_cpu_ns", "space_cpu_ns", "ground_octets", "space_octets"] {
+        for end in [
+            "ground_randomness_cpu_ns",
+            "space_randomness_cpu_ns",
+            "ground_cpu_ns",
+            "space_cpu_ns",
+            "space_as_client_cpu_ns",
+            "ground_octets",
+            "space_octets",
+        ] {
             assert!(value(&row, end).parse::<u64>().expect("a number") > 0, "{end}");
         }
+        assert_eq!(value(&row, "round_trips"), "1");
         std::fs::remove_file(path).expect("it is there");
     }
 }
@@ -79,12 +88,34 @@ fn memory_is_measured_with_certificates_of_another_process_and_not_without() {
 }
 
 #[test]
+fn what_comes_before_the_work_is_in_no_number_of_it() {
+    let path = credentials("before", "ed25519");
+    // A mark, and a file of certificates with a hundred kilobytes of blank lines: both lie before the work.
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    std::fs::write(&path, format!("{text}{}", "\n".repeat(100_000))).expect("it can be written");
+    let numbers = |mark: &str| {
+        let words = ["--security", "none", "--messages", "1", "--mark", mark];
+        let row = row(MEMORY, &words);
+        ["heap_before", "heap_shared", "heap_a_link", "heap_peak"]
+            .map(|name| value(&row, name).parse::<u64>().expect("a number"))
+    };
+    let [(before, plain), (before_marked, marked)] =
+        ["0", "16777216"].map(numbers).map(|[before, work @ ..]| (before, work));
+    assert_eq!((before_marked - before, marked), (16_777_216, plain));
+
+    let words = ["--security", "tls", "--provider", "ring", "--credentials", path.to_str().expect("text")];
+    let peak = value(&row(MEMORY, &words), "heap_peak").parse::<u64>().expect("a number");
+    assert!((10_000..100_000).contains(&peak), "{peak}: the file is in it");
+    std::fs::remove_file(path).expect("it is there");
+}
+
+#[test]
 fn what_has_no_certificates_needs_none() {
     let row = row(MEMORY, &["--security", "sdls-gcm-aws-lc", "--messages", "1"]);
     assert_eq!(value(&row, "provider"), "aws-lc");
     let refused = run(BENCH, &["first-handshake", "--credentials", "none.txt", "--security", "restp"]);
-    assert_eq!(
-        String::from_utf8_lossy(&refused.stderr),
-        "flight-bench: «restp» has no certificates; quic-stream, tls and dtls have\n"
-    );
+    let said = String::from_utf8_lossy(&refused.stderr);
+    let (before, named) = said.trim().split_once(": quic-stream, ").expect("what has them is named");
+    assert_eq!(before, "flight-bench: «restp» has no certificates; these have");
+    assert!(named.split(", ").any(|it| it == "dtls") && !named.contains("sdls"), "{named}");
 }

@@ -1,5 +1,5 @@
-"""What both ends compute to open the first session of their process, as the study SPACE timed it: ten
-processes a block for each kind (`gauntlet.space.first_handshakes`).
+"""What both ends compute to open the first session of their processes, as the study SPACE timed it: ten pairs
+of processes a block for each kind (`gauntlet.space.first_handshakes`).
 
 AWS-LC gathers randomness from the processor's jitter when it is first asked, tens of milliseconds of
 computing, where the study's OpenSSL asks the system. So it is asked before, and that time stands apart.
@@ -29,16 +29,17 @@ from gauntlet.space import first_handshakes
 from gauntlet.space.first_handshakes import CELLS, TEN
 
 _NS = 1e-9
+_ENDS = ("ground", "space")
 _BLOCKS = (10, 3)
 _EACH = (TEN, 3)
-"""Processes of a kind in a block; both in full and quick."""
+"""Pairs of processes of a kind in a block; both in full and quick."""
 
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     blocks, each, same = _BLOCKS[quick], _EACH[quick], facts()
     found = []
     for block in range(blocks):
-        tell(f"Block {block + 1} of {blocks}: a process for each handshake.")
+        tell(f"Block {block + 1} of {blocks}: a process for each end of a handshake.")
         ask = partial(first_handshakes.first_handshakes, CELLS, each, seed, block)
         found.append(parts.take(f"first-handshakes-{block}", same, ask))
     samples = pa.concat_tables(found, promote_options="permissive")
@@ -55,7 +56,12 @@ def table(samples: pa.Table) -> pa.Table:
     """A row for each condition and block."""
     return space_handshakes.table(
         samples,
-        {"randomness_mean_s": lambda of: _NS * fmean(row["randomness_cpu_ns"] for row in of)},
+        {
+            "second_client_mean_s": lambda of: _NS * fmean(row["space_as_client_cpu_ns"] for row in of),
+            "randomness_mean_s": lambda of: (
+                _NS * fmean(row[f"{end}_randomness_cpu_ns"] for end in _ENDS for row in of)
+            ),
+        },
     )
 
 
@@ -71,24 +77,39 @@ def _plan(quick: bool) -> Plan:
             "resumption": ["none"],
         },
         _BLOCKS[quick],
-        {"processes a block": _EACH[quick], "credentials": "of another process", "cores": 1},
+        {
+            "pairs of processes a block": _EACH[quick],
+            "ends": "a process each, the server's first, over the loopback",
+            "afterwards": "the server's process as a client",
+            "credentials": "of another process",
+            "cores": 1,
+        },
     )
 
 
 BENCH = Bench(
     name="space-first-handshakes",
-    about="Computing time, bytes and round trips of handshakes that are the first of their process, by group "
-    "and signature.",
+    about="Computing time, bytes and round trips of handshakes that are the first of the processes of both "
+    "ends, by group and signature.",
     measures=(
         *space_handshakes.MEASURES,
+        Kpi(
+            "second_client_mean_s",
+            "Handshake, client after a server, mean",
+            "µs",
+            1e6,
+            False,
+            "What the server's process computes as the client of a second handshake, with the same other "
+            "process.",
+        ),
         Kpi(
             "randomness_mean_s",
             "Gathering of randomness, mean",
             "ms",
             1e3,
             False,
-            "What the library spends on it when it is first asked, which is before the handshake and in no "
-            "other time.",
+            "What the library of an end spends on it when it is first asked, which is before the handshake "
+            "and in no other time.",
         ),
     ),
     full=_plan(quick=False),

@@ -64,7 +64,8 @@ _MEASURES = (
     _octets(
         "heap_peak_with_c_bytes",
         "Peak of the heap, C too",
-        "By valgrind's massif, which sees C libraries too; none without valgrind.",
+        "By valgrind's massif, which sees C libraries too, while links are opened and used; none without "
+        "valgrind.",
     ),
     _octets("heap_a_link_bytes", "Heap of a link", "What one link holds, both ends together."),
     _octets(
@@ -84,8 +85,10 @@ _MEASURES = (
     ),
 )
 
-_DETAILS = {"credentials": "of another process"}
-"""Who makes keys has a library of cryptography in his process, which is AWS-LC."""
+_DETAILS = {"credentials": "of another process", "heap": "above what it was before the work"}
+"""Who makes keys has a library of cryptography in his process, which is AWS-LC; and the reading of options
+takes more of the heap than some securities do.
+"""
 
 _PLANNED = {
     "security": values(SECURITIES),

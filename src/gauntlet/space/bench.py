@@ -128,7 +128,7 @@ def _steps(quick: bool, seed: int, programs: dict[str, Any], tell: Tell) -> Iter
     yield Step("handshakes", "Handshakes.", lambda: rows(BENCH, ["handshakes", *some]))
     yield Step(
         "first-handshakes",
-        "Handshakes that are the first of their process.",
+        "Handshakes that are the first of their processes.",
         lambda: first_handshakes(CELLS, TEN, seed),
     )
     pairs = (*footprint.SECURITIES, *footprint.BEYOND)

@@ -95,7 +95,7 @@ def _quantity(rows: Columns, column: str, most: int, blocks: Values, gap: int | 
 
 def three_columns(messages: pa.Table, handshakes: pa.Table, first: pa.Table, memory: pa.Table) -> list[Row]:
     """A row a number that the study printed; what was not measured is none. `first` are handshakes that are
-    the first of their process.
+    the first of the processes of both ends.
     """
     measured = Measured(messages, handshakes, first)
     return [

@@ -1,9 +1,9 @@
-"""Handshakes that are the first of their process, nearly as the study SPACE timed them: a process each
-(crate `flight-links`).
+"""Handshakes that are the first of their processes, as the study SPACE timed them: a process for each end,
+the server's first (crate `flight-links`).
 
-A run of its programs has two in cFS's process, the server's and then the client's, so neither found code,
-tables and heap as many before had left them. Here both ends of one handshake share a process, the client
-begins, and the server finds warm what both use.
+A run of its programs has two in cFS's process, the server's and then the client's, each with another process
+at the other end. So a pair of processes here does two: the server's process opens a session as a client after
+its first one, and that time stands beside the client's own.
 """
 
 import random

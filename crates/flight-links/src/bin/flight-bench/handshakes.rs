@@ -9,7 +9,6 @@ use flight_links::credentials::Credentials;
 use flight_links::exchange::Watch;
 use flight_links::link::State;
 use flight_links::suite::{Security, Suite};
-use flight_links::tls_config::{SetupError, gather_randomness};
 use nix::time::{ClockId, clock_gettime};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,7 +23,8 @@ struct Stopwatch {
     space: i64,
 }
 
-fn thread_ns() -> i64 {
+/// What this thread has computed.
+pub fn thread_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
         .map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec())
 }
@@ -43,7 +43,8 @@ impl Watch for Stopwatch {
     }
 }
 
-const KIND: &str = "security,provider,cipher,group,signature,mutual,resumption";
+/// Columns of what is measured.
+pub const KIND: &str = "security,provider,cipher,group,signature,mutual,resumption";
 const SPENT: &str = "ground_cpu_ns,space_cpu_ns,ground_octets,space_octets,ground_datagrams,space_datagrams,\
 round_trips,early";
 
@@ -112,7 +113,7 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
                 let mut watch = Stopwatch::default();
                 let measured = handshake(arrangement, &mut watch)?;
                 order += 1;
-                let columns = columns(arrangement);
+                let columns = columns(arrangement.security(), arrangement.suite());
                 rows.write(&format!(
                     "{columns},{block},{order},{},{},{measured}",
                     watch.ground, watch.space
@@ -123,26 +124,9 @@ pub fn run(quick: bool, seed: u64, named: &[Security]) -> Outcome {
     rows.finish()
 }
 
-/// The first handshake of this process and no other, with certificates that another process made, so that no key was
-/// made here before. Randomness is gathered before, and the time of that stands beside it: OpenSSL, whose place AWS-LC has
-/// here, asks the system for its own.
-pub fn first(security: Security, suite: Suite, credentials: &Credentials) -> Outcome {
-    let failed = |error: SetupError| format!("{security}, {suite}: {error}");
-    let arrangement = Arrangement::with(security, suite, credentials, false).map_err(failed)?;
-    let before = thread_ns();
-    gather_randomness(suite.provider).map_err(failed)?;
-    let gathered = thread_ns() - before;
-    let mut watch = Stopwatch::default();
-    let measured = handshake(&arrangement, &mut watch)?;
-    let mut rows = Rows::new(&format!("{KIND},randomness_cpu_ns,{SPENT}"))?;
-    let kind = columns(&arrangement);
-    rows.write(&format!("{kind},{gathered},{},{},{measured}", watch.ground, watch.space))?;
-    rows.finish()
-}
-
-fn columns(arrangement: &Arrangement) -> String {
-    let Suite { provider, cipher, group, signature, mutual, resumption } = arrangement.suite();
-    let security = arrangement.security();
+/// What stands in these columns.
+pub fn columns(security: Security, suite: &Suite) -> String {
+    let Suite { provider, cipher, group, signature, mutual, resumption } = suite;
     let library = security.crypto_library(*provider);
     // ResTP's ends know each other's keys and sign nothing.
     let signature = if security == Security::Restp { "-" } else { signature.name() };

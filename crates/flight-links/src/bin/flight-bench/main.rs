@@ -3,22 +3,27 @@
 mod about;
 mod arms;
 mod attacks;
+mod end;
+mod first;
 mod handshakes;
+mod kind;
 mod messages;
 mod rows;
 mod schedule;
+mod socket;
 mod turn;
 mod wire;
 
-use std::fs;
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use flight_links::credentials::Credentials;
-use flight_links::suite::{Cipher, Group, Provider, Security, Signature, Suite};
+use flight_links::suite::{Cipher, Security, Signature};
 
-/// Measures securities of a command link: both ends in one process, over sockets of the loopback
+use self::kind::Kind;
+
+/// Measures securities of a command link: both ends on this machine, over sockets of the loopback
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Cli {
@@ -44,8 +49,10 @@ enum Command {
     Messages(Messages),
     /// Computing time, octets and round trips of handshakes
     Handshakes(Handshakes),
-    /// One handshake, the first of its process
-    FirstHandshake(FirstHandshake),
+    /// One handshake, the first of the processes of both ends
+    FirstHandshake(Kind),
+    /// One end of a first handshake, which lines on standard input lead: open, take, spent, say, heard, peer
+    HandshakeEnd(HandshakeEnd),
     /// Prints certificates of both ends, with their private keys
     Credentials {
         /// The keys of the certificates
@@ -105,28 +112,12 @@ struct Handshakes {
 }
 
 #[derive(Args)]
-struct FirstHandshake {
-    /// Certificates of both ends, made by `flight-bench credentials`
-    #[arg(long, value_name = "FILE")]
-    credentials: PathBuf,
-    /// The keys of these certificates
-    #[arg(long, value_name = "NAME", default_value = "ed25519")]
-    signature: Signature,
-    /// The security: quic-stream, tls or dtls
-    #[arg(long, value_name = "NAME", default_value = "quic-stream")]
-    security: Security,
-    /// Library of cryptography
-    #[arg(long, value_name = "NAME", default_value = "aws-lc")]
-    provider: Provider,
-    /// Cipher of the messages
-    #[arg(long, value_name = "NAME", default_value = "aes-256-gcm")]
-    cipher: Cipher,
-    /// Group of the key exchange
-    #[arg(long, value_name = "NAME", default_value = "x25519")]
-    group: Group,
-    /// Ground, too, shows its certificate
-    #[arg(long)]
-    mutual: bool,
+struct HandshakeEnd {
+    #[command(flatten)]
+    kind: Kind,
+    /// Where the other end is; without it this one waits for whoever comes
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<SocketAddr>,
 }
 
 #[derive(Args)]
@@ -147,7 +138,8 @@ fn main() -> ExitCode {
                 .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
         }
         Command::Handshakes(options) => handshakes::run(options.quick, options.seed, &options.security),
-        Command::FirstHandshake(options) => first_handshake(&options),
+        Command::FirstHandshake(kind) => first::run(&kind),
+        Command::HandshakeEnd(HandshakeEnd { kind, to }) => end::run(&kind, to),
         Command::Credentials { signature } => Credentials::new(signature)
             .map(|made| print!("{}", made.written()))
             .map_err(|error| error.to_string()),
@@ -162,23 +154,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn first_handshake(options: &FirstHandshake) -> Result<(), String> {
-    let FirstHandshake { credentials: path, signature, security, provider, cipher, group, mutual } = options;
-    if !security.has_suite() {
-        return Err(format!("«{security}» has no certificates; quic-stream, tls and dtls have"));
-    }
-    let text =
-        fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let read = Credentials::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let suite = Suite {
-        provider: *provider,
-        cipher: *cipher,
-        group: *group,
-        signature: *signature,
-        mutual: *mutual,
-        ..Suite::default()
-    };
-    handshakes::first(*security, suite, &read)
 }

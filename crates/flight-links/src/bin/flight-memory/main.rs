@@ -1,9 +1,15 @@
 //! `flight-memory`: what both ends of a link need of memory, one security a process. Under valgrind the same program
 //! tells instructions (callgrind) and the heap of C libraries (massif), which the counting allocator does not see.
 //!
+//! What is measured begins with the settings of both ends: the reading of options and of certificates comes before, and is
+//! in no number but those of the resident set. Massif tells the peak of the whole process. So `--mark` has a block lie on the
+//! heap from that beginning on, larger than anything before: the peak of the process is then that of the work, and
+//! `heap_before` is the level, with the block, that it began from.
+//!
 //! It makes no certificates: that would be AWS-LC's work, in the process of every other library too.
 
 use std::fs;
+use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -44,6 +50,10 @@ struct Cli {
     /// Links that are open at once
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     links: usize,
+    /// Octets of a block that lies on the heap, untouched, while links are opened and used, so that the peak that massif
+    /// tells is of that time
+    #[arg(long, value_name = "OCTETS", default_value_t = 0)]
+    mark: usize,
 }
 
 const EXAMPLES: &str = "\
@@ -51,7 +61,7 @@ Examples:
   flight-memory --security sdls-gcm
   flight-bench credentials > ends.txt
   flight-memory --security quic-stream --provider ring --credentials ends.txt --links 100
-  valgrind --tool=massif flight-memory --security tls --credentials ends.txt --messages 1000";
+  valgrind --tool=massif --peak-inaccuracy=0.0 flight-memory --security tls --credentials ends.txt --mark 16777216";
 
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
@@ -85,30 +95,42 @@ impl Watch for Held {
     }
 }
 
-/// The security with its usual suite, and with certificates of the file where it needs some.
-fn arrangement(cli: &Cli) -> Result<Arrangement, String> {
-    let usual = Suite::of(cli.security);
+/// The certificates of the file, where the security needs some.
+fn credentials(cli: &Cli) -> Result<Option<Credentials>, String> {
     if !cli.security.has_suite() {
-        return Arrangement::new(cli.security, usual, false).map_err(|error| error.to_string());
+        return Ok(None);
     }
     let Some(path) = &cli.credentials else {
         return Err(format!(
             "{} has certificates, which another process makes: flight-bench credentials --signature {} > FILE, then \
              --credentials FILE",
-            cli.security, usual.signature
+            cli.security,
+            Suite::of(cli.security).signature
         ));
     };
     let text =
         fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let read = Credentials::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let suite = Suite { provider: cli.provider, ..usual };
-    Arrangement::with(cli.security, suite, &read, false).map_err(|error| error.to_string())
+    Credentials::read(&text).map(Some).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The security with its usual suite, and with these certificates where it needs some.
+fn arrangement(cli: &Cli, credentials: Option<&Credentials>) -> Result<Arrangement, String> {
+    let usual = Suite::of(cli.security);
+    let made = match credentials {
+        None => Arrangement::new(cli.security, usual, false),
+        Some(read) => Arrangement::with(cli.security, Suite { provider: cli.provider, ..usual }, read, false),
+    };
+    made.map_err(|error| error.to_string())
 }
 
 fn run(cli: &Cli) -> Result<(), String> {
+    let credentials = credentials(cli)?;
+    let mark: Vec<u8> = Vec::with_capacity(cli.mark);
+    // Nobody reads it, and yet it has to be there.
+    black_box(&mark);
     let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
-    let arrangement = arrangement(cli)?;
+    let arrangement = arrangement(cli, credentials.as_ref())?;
     let shared = HEAP.current_usage();
     let mut links = Vec::with_capacity(cli.links.max(1));
     let mut held = Held::default();
@@ -125,11 +147,12 @@ fn run(cli: &Cli) -> Result<(), String> {
         exchange(&mut links[0], sequence & 0x3FFF, cli.payload)?;
     }
     let peak = HEAP.peak_usage();
+    drop(black_box(mark));
     let count = links.len();
     let each = |octets: i64| octets / count as i64;
     println!("{HEADING}");
     println!(
-        "{},{},{count},{},{},{},{},{},{},{},{}",
+        "{},{},{count},{},{before},{},{},{},{},{},{},{}",
         cli.security,
         cli.security.crypto_library(cli.provider),
         cli.messages,
@@ -144,8 +167,8 @@ fn run(cli: &Cli) -> Result<(), String> {
     Ok(())
 }
 
-const HEADING: &str = "security,provider,links,messages,heap_shared,heap_a_link,heap_a_link_ground,heap_a_link_space,\
-heap_peak,rss_peak,pss";
+const HEADING: &str = "security,provider,links,messages,heap_before,heap_shared,heap_a_link,\
+heap_a_link_ground,heap_a_link_space,heap_peak,rss_peak,pss";
 
 fn exchange(pair: &mut Pair, sequence: u16, payload: usize) -> Result<(), String> {
     let message = command(benchmark::COMMAND, sequence, benchmark::TAKE_DATA, &vec![0x5A; payload])
