@@ -41,8 +41,13 @@ def test_a_change_says_where_it_is_greatest_with_its_interval() -> None:
 
 def test_where_nothing_is_beyond_chance_that_is_said() -> None:
     it = change("throughput_bps", Effect("25 ms", ratio(1.1, 0.9, 1.3)))
-    assert it.words == "no difference beyond chance under the one condition (n = 10)"
+    assert it.words == "no difference beyond chance (n = 10)"
     assert it.verdict == "no difference"
+
+
+def test_of_one_condition_none_is_named() -> None:
+    it = change("delay_p95_s", Effect("all runs", ratio(2, 1.8, 2.2)))
+    assert it.words == "worse: 2.00 times [1.80 to 2.20] (n = 10)"
 
 
 def test_an_overview_counts_transports_and_names_the_strongest() -> None:

@@ -315,6 +315,9 @@ def test_exec_puts_programs_on_both_sides(gauntlet: Gauntlet, engine: Recorder) 
     assert program.argv[1:] == ["--hello"]
     assert Path(program.argv[0]).is_absolute()
     assert (server.node, server.wait, server.start_s) == ("tsb1", False, 0.0)
+    for own in (program, server):
+        assert own.private_tmp
+        assert own.names == {"train": "tc1", "trackside": "tsb1"}
     assert server.argv[1:] == ["-c", "echo listening"]
     start = {entry.link: entry for entry in plan.timeline if entry.at_s == 0}
     assert start["rabc>rb"].delay_s == pytest.approx(0.035)

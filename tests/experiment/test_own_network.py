@@ -127,6 +127,39 @@ def test_what_stands_for_the_line_is_the_way_of_the_first_flow() -> None:
     }  # fmt: skip
 
 
+def test_a_link_has_any_queue_and_its_limit_may_hang_on_the_way() -> None:
+    """20 ms there and back at 2 Mbit/s are 5,000 bytes, at 1 Mbit/s half of that."""
+    pie = LINE.replace('"30kB"', '{ kind = "pie", limit = "6 packets", ecn = true }')
+    (run,) = runs(pie)
+    shapers = {name: state for name, state in states(run).items() if "rate_bps" in state}
+    assert set(shapers) == {"r>r.s", "s>r.s"}
+    for state in shapers.values():
+        assert "queue_limit_bytes" not in state
+        assert {"kind": "pie", "limit_packets": 6, "ecn": True}.items() <= state["queue"].items()
+    (spec,) = specs(pie)
+    assert "queue_limit" not in spec.scenario.params
+    (run,) = runs(LINE.replace('"30kB"', '"2 BDP"'))
+    assert [it["queue_limit_bytes"] for it in states(run).values() if "rate_bps" in it] == [10_000, 5000]
+
+
+def test_queues_of_a_link_are_an_axis_with_words() -> None:
+    cake = '{ kind = "cake", diffserv = "besteffort" }'
+    codel = '{ kind = "fq_codel", limit = "9 packets", ecn = false }'
+    found = specs(matrix=f"network.r-s.queue = [{cake}, {codel}]")
+    words = ["CAKE (besteffort)", "FQ-CoDel (limit 9 packets, no ECN)"]
+    assert [it.labels["network.r-s.queue"] for it in found] == words
+    assert [it.factors["network.r-s.queue"] for it in found] == words
+    assert [it.id for it in found] == [
+        "tcp-cubic_r-s.queue-cake-besteffort_rep-001",
+        "tcp-cubic_r-s.queue-fq_codel-limit-9-packets-no-ECN_rep-001",
+    ]
+    mixed = specs(matrix='network.r-s.queue = ["32kB", { kind = "cake" }]')
+    assert [it.factors["network.r-s.queue"] for it in mixed] == ["32 kB", "CAKE"]
+    planned = [states(plan_run(it)).values() for it in found]
+    kinds = [{state["queue"]["kind"] for state in each if "queue" in state} for each in planned]
+    assert kinds == [{"cake"}, {"fq_codel"}]
+
+
 def test_max_is_what_the_way_of_each_flow_carries() -> None:
     links = LINE + link("r", "c", 'rate = "500kbit/s"')
     text = EXPERIMENT.format(network="", links=links, matrix="", flow=FLOW)
@@ -331,7 +364,29 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
         ({"matrix": 'network.speed = ["1%"]'}, "[matrix] network.speed: unknown key 'speed'"),
         ({"matrix": 'loss = ["1%"]'}, "[link] loss: the links of [network] say themselves"),
         ({"matrix": 'scenario = ["hsr"]'}, "[scenario] and [network] both stand here"),
-        ({"matrix": '[[in_path]]\nplace = "train"'}, "[[in_path]]: its places"),
+        (
+            {"matrix": '[[in_path]]\nplace = "train"'},
+            "[[in_path]]: it acts beside the train",
+        ),
+        (
+            {"matrix": '[[threat]]\nname = "late"\nkind = "delay"\nmessage = 1\nby = "1s"'},
+            "[[threat]]: it acts beside the train or the trackside",
+        ),
+        (
+            {"matrix": 'drop = ["none", "first-syn"]'},
+            "[link] drop: packets vanish by script",
+        ),
+        ({"matrix": 'threat = ["late"]'}, "[link] threat: threats act beside the hosts of a scenario's line"),
+        ({"flow": FLOW + '\ntunnel = "c"'}, "leave 'tunnel' out"),
+        ({"links": LINE + ADDRESS.format("s", "b", "fd00::1/64")}, "is none of IPv4"),
+        (
+            {"links": LINE.replace('"30kB"', '{ kind = "pie", target = "5ms", rtt = "9ms" }')},
+            "the queue 'pie' has no key 'rtt'",
+        ),
+        (
+            {"links": LINE.replace('"30kB"', '{ kind = "bfifo", limit = "0.1 BDP" }').replace("10ms", "1ms")},
+            "the link r-s: [link] queue: a limit of 0.1 BDP is less than a packet",
+        ),
     ],
 )
 def test_what_cannot_be_built_is_one_sentence(parts: dict[str, str], words: str) -> None:

@@ -88,7 +88,7 @@ def test_limits_are_bytes_packets_times_and_products(
 def test_axes_have_words_and_leave_seeds_alone(parse: Parse) -> None:
     kinds = '{ kind = "bfifo", limit = "1 BDP" }, { kind = "fq_codel", ecn = false }, { kind = "cake" }'
     runs = expand(parse(CONSTANT, *ONE, (AXIS, f"queue = [{kinds}]\n")))
-    assert [run.labels["queue"] for run in runs[::2]] == ["FIFO of 1 BDP", "FQ-CoDel, no ECN", "CAKE"]
+    assert [run.labels["queue"] for run in runs[::2]] == ["FIFO of 1 BDP", "FQ-CoDel (no ECN)", "CAKE"]
     assert [run.id for run in runs[::2]] == [
         "tcp-cubic_queue-bfifo-1-BDP_rep-001",
         "tcp-cubic_queue-fq_codel-no-ECN_rep-001",

@@ -43,6 +43,19 @@ def trusted(run: dict[str, Any], record: Path) -> dict[str, Any]:
     return certificate
 
 
+@pytest.mark.parametrize("kind", ["fq_codel", "codel", "pfifo"])
+def test_a_link_has_the_queue_that_was_asked_for(play: Play, tmp_path: Any, kind: str) -> None:
+    queue = f'rate = "2Mbit/s"\ndelay = "10ms"\nqueue = {{ kind = "{kind}" }}'
+    run = planned("tcp-cubic", link("a", "n") + link("n", "m", queue) + link("m", "b"), paths="", size="2MB")
+    record = play(run)["run"]
+    assert record["flows"][0]["outcome"] == "ok"
+    (shaper,) = [it for it in record["links"] if it["link"] == "n>n.m"]
+    assert shaper["queue"] == kind
+    certificate = trusted(run, tmp_path / "out" / "run")
+    answers = {it["impairment"]: it["answer"] for it in certificate["impairments"] if it["link"] == "n>n.m"}
+    assert answers["rate"] == answers["queue discipline"] == "confirmed"
+
+
 @pytest.mark.parametrize("protocol", ["mptcp-cubic", "restp-multipath"])
 def test_two_paths_carry_more_than_one(play: Play, tmp_path: Any, protocol: str) -> None:
     run = planned(protocol, LADDER)

@@ -32,13 +32,16 @@ def campaign(
     took_s: Callable[[str, int], float],
     protocols: tuple[str, ...] = PROTOCOLS,
     repetitions: int = 10,
+    *,
     labels: Mapping[str, str] | None = None,
+    about: str = "",
 ) -> Path:
     made = Constructed(
         protocols,
         lambda protocol, _place, repetition, _loss: Did(took_s(protocol, repetition)),
         repetitions=repetitions,
         labels=labels or {},
+        about=about,
     )
     return build(folder, folder.with_name(f"{folder.name}-scratch"), made)
 
@@ -72,6 +75,21 @@ def test_what_changed_is_found_run_by_run(both: tuple[Path, Path]) -> None:
     assert faster.before.mean.value == pytest.approx(10.55)
     assert found.in_words == "B against A over 3 lines: better in 1, level in 1, the same in 1."
     assert (found.unpaired, found.other_draws) == ((0, 0), 0)
+
+
+def test_what_is_too_small_to_matter_is_equal(tmp_path: Path) -> None:
+    """Half a per cent less in each repetition, and a fifth less."""
+
+    def less(protocol: str, repetition: int) -> float:
+        return before_s(protocol, repetition) * (0.995 if protocol == "sctp" else 0.8)
+
+    asked = [
+        campaign(tmp_path / name, took_s, about='matters = "2 %"\n')
+        for name, took_s in (("a", before_s), ("b", less))
+    ]
+    found = lay(*asked)
+    assert line(found, "SCTP").word == "equal"
+    assert line(found, "TCP BBR").word == "better"
 
 
 def test_the_other_way_round_it_is_worse(both: tuple[Path, Path]) -> None:

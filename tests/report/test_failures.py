@@ -335,15 +335,14 @@ def test_flows_with_different_work_are_judged_apart_by_name(tmp_path: Path) -> N
     )
     results = flows.build(tmp_path / "r", tmp_path / "s", made)
     said = answers(results)
-    assert said["Which protocol? (bulk down)"].startswith("bulk down: TCP CUBIC is best")
-    assert "etcs: TCP" in said["Which protocol? (etcs)"]
+    assert said["Which protocol? (bulk down)"].startswith("TCP CUBIC is best")
     assert "One-way delay, 95th percentile" in said["Which protocol? (etcs)"]
-    assert "etcs: TCP BBR is best" in said["Which protocol? (etcs)"]
+    assert said["Which protocol? (etcs)"].startswith("TCP BBR is best")
     assert {cell["subject"] for cell in report.summary(results)["cells"]} == {"etcs", "bulk down"}
     for cell in cells(results, subject="bulk down", kpi="throughput_bps"):
         assert cell["mean"] == pytest.approx(8e5, rel=0.05), "no mean over both kinds of flows"
     page = Page(report.build(results).read_text())
-    assert "bulk down: Download time" in page.words
+    assert any(it.startswith("bulk down: Download time in") for it in page.words)
     looks = {style.key: style.colour for style in report.load(results).styles}
     assert looks["etcs: tcp-bbr"] == looks["bulk down: tcp-bbr"] != looks["etcs: tcp-cubic"]
     assert "2 protocols" in page.text.replace("\N{NO-BREAK SPACE}", " ")

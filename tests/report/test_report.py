@@ -253,7 +253,7 @@ def test_one_protocol_one_condition_no_scenario(tmp_path: Path) -> None:
     for place in factory.places(lone):
         factory.write(results, tmp_path / "s", lone, place)
     page = Page(report.build(results).read_text())
-    assert "TCP BBR: capacity used" in page.text
+    assert "What was measured? Capacity used over TCP BBR: " in page.text
     assert "there is no single strip" in page.text
 
 
@@ -319,7 +319,7 @@ def test_terminal_summary_answers_and_flags(made: Path) -> None:
 
 @pytest.mark.parametrize("width", [160, 100, 80, 40])
 def test_no_name_and_no_number_is_cut_in_the_terminal(made: Path, width: int) -> None:
-    table = told(made, width).partition("Which protocol?")[0]
+    table = told(made, width).partition("What should I use?")[2].partition("Does it depend")[0]
     assert "…" not in table
     campaign = report.load(made)
     for style in campaign.styles:

@@ -226,7 +226,7 @@ def test_without_a_trusted_run_nothing_is_advised(tmp_path: Path) -> None:
         "without_class": [],
     }
     page = Page(report.build(results).read_text()).text
-    first = page[page.index("What should I use?") : page.index("The answer")]
+    first = page[page.index("What should I use?") : page.index("The numbers")]
     assert "No advice. No run can be trusted: see Trust for the reasons." in first
     assert "Under which condition" not in page
 
@@ -269,11 +269,11 @@ def test_a_report_and_a_study_read_the_same_numbers(video: Path) -> None:
                     assert it["p99_s"] == pytest.approx(tail.quantiles_s[0.99].value, rel=1e-9)
 
 
-def test_the_page_opens_with_what_to_use(video: Path) -> None:
+def test_behind_the_answer_the_page_says_what_to_use(video: Path) -> None:
     """By hand, from the summary: at 25 and 50 ms UDP loses just below 1 %, TCP's slowest come in time."""
     page = Page(report.build(video).read_text())
     text = page.text.replace("\N{NO-BREAK SPACE}", " ")
-    assert text.index("What should I use?") < text.index("The answer", text.index("What should I use?"))
+    assert text.index("The answer") < text.index("What should I use?") < text.index("The numbers")
     assert [it for it in page.ids if it in ("use", "answer", "link", "evidence", "trust", "provenance")] == [
         "use",
         "answer",
@@ -300,7 +300,7 @@ def test_terminal_and_json_say_the_same(video: Path) -> None:
     screen.print(terminal.summary(video))
     printed = " ".join(screen.export_text().split())
     told = json.loads(json.dumps(report.summary(video), allow_nan=False))["advice"]
-    assert printed.startswith("What should I use? Video stream")
+    assert "What should I use? Video stream" in printed
     for it in told["classes"]:
         assert it["answer"] in printed
 

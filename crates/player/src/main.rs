@@ -7,6 +7,7 @@ mod ends;
 mod events;
 mod external;
 mod failure;
+mod files;
 mod flows;
 mod gate;
 mod ground;
@@ -18,6 +19,7 @@ mod play;
 mod processor;
 mod programs;
 mod record;
+mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -167,6 +167,15 @@ pub struct Program {
     /// Whether the run lasts until it has ended.
     #[serde(default = "yes")]
     pub wait: bool,
+    /// Whether it has a /tmp of its own, in memory.
+    #[serde(default)]
+    pub private_tmp: bool,
+    /// Names by which it finds nodes: name, node.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+    /// A terminal of the host on which it runs; none: it reads nothing, and what it prints is passed on.
+    #[serde(default)]
+    pub terminal: Option<PathBuf>,
 }
 
 /// What to keep of a run.

@@ -15,10 +15,12 @@ use nix::unistd::Pid;
 use crate::ends::address;
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
+use crate::files::Files;
 use crate::gate::Pass;
 use crate::ground::Ground;
 use crate::plan::{Program, Run};
 use crate::record::ProgramResult;
+use crate::terminal;
 
 /// What stands for a node's address in arguments and environment: this, the node's name, and `}`.
 const ADDRESS: &str = "{address:";
@@ -52,10 +54,12 @@ impl Programs {
         let mut running = Vec::new();
         for program in &run.programs {
             let mut command = command(program, network)?;
+            let files = Files::of(program, network, &ground.scratch())?;
             ground.enlist(&program.node)?(&mut command);
             let job = Job {
                 run: run.id.clone(),
                 program: program.clone(),
+                files,
                 clock,
                 limit_s: run.limit_s,
                 background: Arc::clone(&background),
@@ -105,6 +109,7 @@ impl Programs {
 struct Job {
     run: String,
     program: Program,
+    files: Option<Files>,
     clock: RunClock,
     limit_s: f64,
     background: Arc<Mutex<Vec<Pid>>>,
@@ -128,6 +133,10 @@ impl Job {
         let until_start_s = self.program.start_s - now_s();
         if until_start_s > 0.0 {
             std::thread::sleep(Duration::from_secs_f64(until_start_s));
+        }
+        if let Some(Err(failure)) = self.files.as_ref().map(Files::enter) {
+            result.reason = Some(failure.to_string());
+            return result;
         }
         let mut child = match command.spawn() {
             Ok(child) => child,
@@ -224,12 +233,14 @@ fn command(program: &Program, network: &Network) -> Result<Command> {
     command
         .args(program.argv[1..].iter().map(filled).collect::<Result<Vec<_>>>()?)
         .current_dir(&program.working_directory)
-        .env_clear()
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .env_clear();
+    match &program.terminal {
+        Some(place) => terminal::start_on(&mut command, place)?,
         // A group of its own, so that what the program starts ends with it.
-        .process_group(0);
+        None => {
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        }
+    }
     for (name, value) in &program.environment {
         command.env(name, filled(value)?);
     }

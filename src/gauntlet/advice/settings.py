@@ -151,15 +151,16 @@ class Change:
         """What it does, without its subject: worse under 4 of 4 conditions, most at 150 ms: 43 times."""
         felt = [it for it in self.effects if it.sure]
         if not felt:
-            return f"no difference beyond chance under {_conditions(len(self.effects))} ({self.n})"
+            where = f" under {len(self.effects)} conditions" if len(self.effects) > 1 else ""
+            return f"no difference beyond chance{where} ({self.n})"
         better = [it for it in felt if (it.ratio.value > 1) == self.kpi.higher_is_better]
         worse = [it for it in felt if it not in better]
         said = []
         for word, those in (("better", better), ("worse", worse)):
             if those:
                 most = max(those, key=lambda it: it.strength)
-                whole = f"{len(those)} of {_conditions(len(self.effects))}"
-                said.append(f"{word} under {whole}, most at {most.condition}: {most.words}")
+                where = f" under {len(those)} of {len(self.effects)} conditions, most at {most.condition}"
+                said.append(f"{word}{where if len(self.effects) > 1 else ''}: {most.words}")
         return f"{listed(said)} ({self.n})"
 
     @property
@@ -169,10 +170,6 @@ class Change:
         ways = {(it.ratio.value > 1) == self.kpi.higher_is_better for it in felt}
         named = [word for word, way in (("better", True), ("worse", False)) if way in ways]
         return " and ".join(named) or NO_DIFFERENCE
-
-
-def _conditions(count: int) -> str:
-    return "the one condition" if count == 1 else f"{count} conditions"
 
 
 def sentences(changes: Sequence[Change]) -> list[tuple[str, list[Change]]]:

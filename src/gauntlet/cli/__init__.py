@@ -25,6 +25,8 @@ from gauntlet.cli.residual import residual
 from gauntlet.cli.run import run
 from gauntlet.cli.scenario import scenario
 from gauntlet.cli.schema import schema
+from gauntlet.cli.shell import shell
+from gauntlet.cli.show import show
 from gauntlet.cli.space import space
 from gauntlet.cli.worker import worker
 
@@ -58,6 +60,7 @@ def main(debug: bool) -> None:
       gauntlet run experiments/hsr-cbr.toml     run an experiment, make its report
       gauntlet report results/hsr-cbr --open    look at results again
       gauntlet compare results/a results/b      before and after a change
+      gauntlet show results/a/runs/RUN --tap train   its packets, for Wireshark
       gauntlet reproduce d34                    check a published study's claims
       gauntlet advise --class critical-data     which transport for a class of service
 
@@ -66,7 +69,7 @@ def main(debug: bool) -> None:
 
 
 for _command in (
-    doctor, demo, run, report, compare, reproduce, advise, assess, evidence, residual, scenario, exec_,
-    geography, space, attack, schema, completion, kernel, cache, worker,
+    doctor, demo, run, report, compare, show, reproduce, advise, assess, evidence, residual, scenario, exec_,
+    shell, geography, space, attack, schema, completion, kernel, cache, worker,
 ):  # fmt: skip
     main.add_command(_command)

@@ -1,6 +1,7 @@
 """Axes of the matrix: which key of the experiment each varies, and how its values read in ids and labels."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -125,9 +126,10 @@ def _axis(written: str, values: Sequence[Any]) -> Axis:
             raise UserError(f"[matrix] {written}: the value {value.label} stands twice; keep one of them.")
     if len({isinstance(value.factor, str) for value in read}) > 1:
         # Numbers beside words ("max"): a column of results has one type, so all of them are words.
-        return Axis(written, section, key, key, tuple(replace(value, factor=value.label) for value in read))
-    if key == "queue" and isinstance(read[0].factor, str):
-        return Axis(written, section, key, key, read)
+        worded = tuple(replace(value, factor=value.label) for value in read)
+        return Axis(written, section, key, _plain_name(section, key), worded)
+    if key.rpartition(".")[2] == "queue" and isinstance(read[0].factor, str):
+        return Axis(written, section, key, _plain_name(section, key), read)
     return Axis(written, section, key, _factor_name(section, key), read)
 
 
@@ -158,6 +160,11 @@ def _of_network(key: str) -> str:
     return key
 
 
+def _plain_name(section: str, key: str) -> str:
+    """The name of a factor whose values are words, so that it has no unit."""
+    return f"network.{key}" if section == "network" else key
+
+
 def _factor_name(section: str, key: str) -> str:
     if section == "scenario" and key == "name":
         return "scenario"
@@ -177,7 +184,7 @@ def _factor_name(section: str, key: str) -> str:
 
 
 def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
-    if (section, key) == ("link", "queue"):
+    if section in ("link", "network") and key.rpartition(".")[2] == "queue":
         return _queue(written, where)
     if section in ("link", "workload", "network") and not isinstance(written, dict):
         quantity = _quantity(key.rpartition(".")[2], written, where)
@@ -206,8 +213,8 @@ def _queue(written: Any, where: str) -> AxisValue:
         raise UserError(f"{where}: {error}") from None
     if isinstance(read, int):
         return AxisValue(written, read, _slug(units.format_size(read)), label)
-    words = label.removeprefix(queues.KINDS[read.kind].label)
-    slug = _slug(f"{read.kind}{words}".replace(", ", "-").replace(" of ", "-"))
+    words = label.removeprefix(queues.KINDS[read.kind].label).rstrip(")")
+    slug = _slug(re.sub(r", | of | \(", "-", f"{read.kind}{words}"))
     return AxisValue(written, label, slug, label)
 
 

@@ -103,7 +103,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             )
             drops.check(ride.link, chosen)
             if ride.own is not None:
-                own_links.refuse_nodes(experiment.in_path)
+                own_links.refuse_nodes(experiment.in_path, experiment.threats)
             nodes = in_path.planned(experiment.in_path, ride.link.network, chosen)
             processor = server.planned(point.condition.server, ride.link.network, chosen)
             for index, flow in enumerate(chosen):

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import own_network
 from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.own_network import Cable, Layout
 from gauntlet.geography import fibre, methods, packaged
@@ -38,11 +39,8 @@ def layout(section: NetworkSection, folder: Path) -> Layout:
     down = None if section.challenge is None else profiles.outages(section.challenge, network)
     longest_s = max(network.delay_s(path) for path in paths)
     rate_bps = section.rate or 0
-    state = {
-        "rate_bps": rate_bps,
-        "queue_limit_bytes": section.queue or max(SMALLEST_QUEUE_BYTES, round(rate_bps * 2 * longest_s / 8)),
-        **({} if section.loss is None else {"loss": section.loss}),
-    }
+    queue = section.queue or max(SMALLEST_QUEUE_BYTES, round(rate_bps * 2 * longest_s / 8))
+    state = own_network.planned_keys({"rate": rate_bps, "queue": queue, "loss": section.loss})
     names = _names([node for path in paths for node in path])
     cables = []
     for number in dict.fromkeys(number for path in paths for number in network.links_of(path)):

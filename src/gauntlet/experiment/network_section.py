@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from gauntlet.errors import UserError
 from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.quantities import Duration, Length, Rate, Share, Size, Time
+from gauntlet.experiment.queues import Queue
 from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 
@@ -59,8 +60,8 @@ class NetworkDirection(Strict):
 
     rate: Rate | None = None
     """None: as fast as they come."""
-    queue: Size | None = None
-    """Bytes of buffer in front of the rate; None: 512 kB."""
+    queue: Queue | None = None
+    """What queues in front of the rate, and how much; None: 512 kB."""
     delay: Time | None = None
     jitter: Time | None = None
     """Half the width of a uniform variation of the delay, per packet."""
@@ -178,7 +179,7 @@ class NetworkSection(Strict):
     """On a map: what takes nodes and links down, and when; None: nothing does."""
     rate: Rate | None = None
     """On a map: of every cable."""
-    queue: Size | None = None
+    queue: Queue | None = None
     """On a map: before every cable; None: what the longest path holds at that rate in a round trip."""
     loss: Share | None = None
     """On a map: of every cable."""

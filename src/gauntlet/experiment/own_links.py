@@ -14,6 +14,14 @@ from gauntlet.experiment.schema import Condition, FlowSection
 _LINK_KEYS = frozenset({"offload"})
 """Keys of [link] that mean something here: the others are of the line of a scenario."""
 
+_OF_A_LINE = {
+    "threat": "threats act beside the hosts of a scenario's line",
+    "drop": "packets vanish by script on a scenario's line",
+    "network": "its presets carry a scenario's line",
+    **dict.fromkeys(("second_rate", "second_delay", "second_loss"), "it is of a scenario's second line"),
+}
+"""Keys of [link] that no link of a network can have."""
+
 
 @dataclass(frozen=True)
 class OwnLinks:
@@ -38,7 +46,7 @@ class OwnLinks:
             "loss": way.loss,
             "queue_limit": way.queue_limit_bytes,
         }
-        return ScenarioRef("constant", params)
+        return ScenarioRef("constant", {key: value for key, value in params.items() if value is not None})
 
     def conditions(self, condition: Condition) -> LinkConditions:
         """The link of a run."""
@@ -56,6 +64,11 @@ def of(condition: Condition, folder: Path) -> OwnLinks | None:
                     )
         return None
     stray = sorted(condition.link.model_fields_set - _LINK_KEYS)
+    if stray and stray[0] in _OF_A_LINE:
+        raise UserError(
+            f"[link] {stray[0]}: {_OF_A_LINE[stray[0]]}, which a [network] does not have; leave it out, or "
+            "take a [scenario] in place of [network]."
+        )
     if stray:
         raise UserError(
             f"[link] {stray[0]}: the links of [network] say themselves what they do; write it there, or "
@@ -83,17 +96,18 @@ def told(specs: Sequence[RunSpec]) -> dict[str, Any] | None:
     if not networks or len(networks) < len(specs) or any(ends != joined[0] for ends in joined):
         return None
     (first, *_), params = specs[0].flows, [spec.scenario.params for spec in specs]
-    way = {key: value for key, value in params[0].items() if all(it[key] == value for it in params)}
+    way = {key: value for key, value in params[0].items() if all(it.get(key) == value for it in params)}
     return {"from": first.sender, "to": first.receiver, "links": networks[0]["links"], "way": way}
 
 
-def refuse_nodes(nodes: Sequence[object]) -> None:
+def refuse_nodes(in_path: Sequence[object], threats: Sequence[object]) -> None:
     """In-path nodes stand beside hosts of a preset. Raises UserError."""
-    if nodes:
-        raise UserError(
-            "[[in_path]]: its places, train and trackside, are those of a scenario's network; leave it out, "
-            "or [network]."
-        )
+    for section, there in (("in_path", in_path), ("threat", threats)):
+        if there:
+            raise UserError(
+                f"[[{section}]]: it acts beside the train or the trackside of a scenario's line, which a "
+                "[network] does not have; leave it out, or take a [scenario] in place of [network]."
+            )
 
 
 def _ended(flow: FlowSection, number: int, asked: Layout) -> FlowSection:

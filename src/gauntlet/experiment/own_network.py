@@ -6,14 +6,16 @@ once more beside the host, so that a tap sees what enters it (docs/formats/own-n
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from gauntlet.errors import UserError
+from gauntlet.experiment import queues
 from gauntlet.experiment.network_addresses import MOST_PATHS, Addresses, Written, addressed
 from gauntlet.experiment.network_routes import Hop, Routes, WrittenRoute, routes
 from gauntlet.experiment.network_section import NetworkSection
+from gauntlet.experiment.queues import QueueSection
 
 NAME = "own"
 """What `LinkConditions.network` calls a network that is no preset."""
@@ -66,8 +68,8 @@ class Way:
     """What a packet meets on its way from host to host, without queues."""
 
     rate_bps: float
-    queue_limit_bytes: int
-    """Before the narrowest link."""
+    queue_limit_bytes: int | None
+    """Before the narrowest link; None: what queues there does not count bytes."""
     delay_s: float
     loss: float
 
@@ -93,8 +95,8 @@ def layout(read: NetworkSection) -> Layout:
     cables = tuple(
         Cable(
             (link.between[0], link.between[1]),
-            _state(link.onwards),
-            _state(link.backwards),
+            planned_keys(link.onwards),
+            planned_keys(link.backwards),
             link.mtu,
             link.down,
         )
@@ -123,20 +125,23 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     }
     found = routes(addresses, delays_s, hosts, asked.paths, asked.routes)
     both = [hop for pair in pairs for hop in (pair, pair[::-1])]
-    ways = {hop: _way(asked.cables, found.way(*hop)) for hop in both}
+    delay_s = {hop: _way(asked.cables, found.way(*hop)).delay_s for hop in both}
+    round_trip_s = max(delay_s[hop] + delay_s[hop[::-1]] for hop in both)
+    cables = [_queued(cable, round_trip_s) for cable in asked.cables]
+    ways = {hop: _way(cables, found.way(*hop)) for hop in both}
     for sender, receiver in pairs:
         if ways[sender, receiver].rate_bps == float("inf"):
             raise UserError(
                 f"no link on the way from '{sender}' to '{receiver}' has a rate, so that sending takes no "
                 "time; give one of them a rate."
             )
-    chains = [_chain(cable, hosts) for cable in asked.cables]
+    chains = [_chain(cable, hosts) for cable in cables]
     changes = [
-        change for cable, chain in zip(asked.cables, chains, strict=True) for change in _changes(cable, chain)
+        change for cable, chain in zip(cables, chains, strict=True) for change in _changes(cable, chain)
     ]
     network = _network(asked, chains, addresses, found)
     timeline = sorted(changes, key=lambda change: change["at_s"])
-    return OwnNetwork(network, timeline, ways, [_link(cable) for cable in asked.cables])
+    return OwnNetwork(network, timeline, ways, [_link(cable) for cable in cables])
 
 
 def _link(cable: Cable) -> State:
@@ -202,16 +207,35 @@ _KEYS = {
     "burst_loss": "gilbert_elliott",
 }
 """Keys of a link that have another name in a plan."""
-_OF_RATE = ("rate_bps", "queue_limit_bytes")
+_OF_RATE = ("rate_bps", "queue_limit_bytes", "queue")
 
 
-def _state(way: Mapping[str, Any]) -> State:
-    """Keys of a link direction as a plan's timeline has them."""
+def planned_keys(way: Mapping[str, Any]) -> State:
+    """Keys of a link direction as a plan's timeline has them; a queue of another kind than bytes is as the
+    experiment has it (`QueueSection.settled`) until the ways are known (`_queued`).
+    """
     state = {_KEYS.get(key, key): value for key, value in way.items() if value is not None}
+    if isinstance(state.get("queue_limit_bytes"), QueueSection):
+        state["queue"] = state.pop("queue_limit_bytes").settled()
     if "gilbert_elliott" in state:
         state["gilbert_elliott"] = state["gilbert_elliott"].model_dump()
         state.pop("loss", None)
     return state
+
+
+def _queued(cable: Cable, round_trip_s: float) -> Cable:
+    """The cable with its queues as a plan has them. Raises UserError where less than a packet fits."""
+
+    def planned(state: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "queue" not in state:
+            return state
+        own = {key: value for key, value in state.items() if key != "queue"}
+        try:
+            return {**own, **queues.planned(state["queue"], state["rate_bps"], round_trip_s)}
+        except UserError as error:
+            raise UserError(f"the link {'-'.join(cable.ends)}: {error}") from None
+
+    return replace(cable, onwards=planned(cable.onwards), backwards=planned(cable.backwards))
 
 
 def _way(cables: Sequence[Cable], hops: Sequence[Hop]) -> Way:
@@ -224,7 +248,7 @@ def _way(cables: Sequence[Cable], hops: Sequence[Hop]) -> Way:
         arrives *= 1.0 - state.get("loss", 0.0)
     return Way(
         float(rate_bps),
-        narrowest.get("queue_limit_bytes", DEFAULT_QUEUE_BYTES),
+        None if "queue" in narrowest else narrowest.get("queue_limit_bytes", DEFAULT_QUEUE_BYTES),
         round(sum(state.get("delay_s", 0.0) for state in states), 9),
         round(1.0 - arrives, 12),
     )

@@ -308,6 +308,9 @@ class PlanProgram(Strict):
     environment: dict[str, str] = Field(default_factory=dict)
     start_s: NotNegative = 0.0
     wait: bool = True
+    private_tmp: bool = False
+    names: dict[str, NodeName] = Field(default_factory=dict)
+    terminal: str | None = None
 
 
 class PlanRecord(Strict):

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 
 from gauntlet import units
 from gauntlet.errors import UserError
@@ -185,22 +185,38 @@ def _key(location: Location) -> str:
     return ", ".join(map(str, location))
 
 
+Queue = Annotated[
+    int | QueueSection,
+    BeforeValidator(read),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "pattern": LIMIT_PATTERN}, QueueSection.model_json_schema()],
+            "examples": ["512kB", "1 BDP", {"kind": "fq_codel"}],
+        }
+    ),
+]
+"""Bytes that may wait, or a queue of another kind."""
+
+
 def label(written: object) -> str:
-    """What people read: FQ-CoDel, limit 1 BDP, no ECN. Raises ValueError."""
+    """What people read: FQ-CoDel (limit 1 BDP, no ECN). Raises ValueError."""
     queue = read(written)
     if isinstance(queue, int):
         return units.spaced(units.format_size(queue))
     said = {key: getattr(queue, key) for key in ("limit", *KINDS[queue.kind].keys)}
     words = [_words(key, value) for key, value in said.items() if value is not None]
+    name = KINDS[queue.kind].label
     if queue.kind in ("bfifo", "pfifo") and len(words) == 1:
-        return f"{KINDS[queue.kind].label} of {words[0].removeprefix('limit ')}"
-    return ", ".join([KINDS[queue.kind].label, *words])
+        return f"{name} of {words[0].removeprefix('limit ')}"
+    return f"{name} ({', '.join(words)})" if words else name
 
 
 def _words(key: str, value: Any) -> str:
     shown = key.replace("ce_threshold", "CE threshold").replace("ecn", "ECN")
     if isinstance(value, bool):
         return shown if value else f"no {shown}"
+    if key == "diffserv":
+        return str(value)
     if key == "limit":
         return f"{shown} {_amount_in_words(value)}"
     if key in ("target", "interval", "ce_threshold", "tupdate", "rtt"):

@@ -36,8 +36,7 @@ from gauntlet.experiment.quantities import (
     SpreadTime,
     Time,
 )
-from gauntlet.experiment.queues import LIMIT_PATTERN, QueueSection
-from gauntlet.experiment.queues import read as read_queue
+from gauntlet.experiment.queues import Queue
 from gauntlet.experiment.server import ServerSection
 from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
@@ -149,19 +148,6 @@ class ScenarioSection(Strict):
     def params(self) -> dict[str, Any]:
         """The scenario's own parameters as written."""
         return dict(self.model_extra or {})
-
-
-Queue = Annotated[
-    int | QueueSection,
-    BeforeValidator(read_queue),
-    WithJsonSchema(
-        {
-            "anyOf": [{"type": "string", "pattern": LIMIT_PATTERN}, QueueSection.model_json_schema()],
-            "examples": ["512kB", "1 BDP", {"kind": "fq_codel"}],
-        }
-    ),
-]
-"""Bytes that may wait, or a queue of another kind."""
 
 
 class LinkSection(Strict):

@@ -43,7 +43,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "tcp-dctcp": Drawn("#6A51A3", "square", _DASH_DOT),
         "quic-quinn-cubic": Drawn("#EE3377", "triangle-up", _SOLID),
         "quic-quinn-newreno": Drawn("#CC3311", "diamond", _DOTTED),
-        "quic-quinn-bbr": Drawn("#EE7733", "triangle-down", _DASHED),
+        "quic-quinn-bbr": Drawn("#9C27B0", "triangle-down", _DASHED),
         "quic-s2n-cubic": Drawn("#4477AA", "triangle-left", _SOLID),
         "quic-s2n-bbr": Drawn("#CCBB44", "triangle-right", _DASHED),
         "quic-quiche-cubic": Drawn("#BB5566", "wedge", _SOLID),

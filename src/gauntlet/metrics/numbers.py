@@ -1,6 +1,7 @@
 """Numbers for people: three significant digits, intervals with the digits of their value."""
 
 import math
+from collections.abc import Sequence
 
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
@@ -71,9 +72,30 @@ def with_unit(kpi: Kpi, mean: Mean) -> str:
     return f"{mean_text(mean, kpi.shown_factor)}{unit}{shown}"
 
 
-def listed(words: list[str]) -> str:
-    """Words as a sentence lists them: a, b and c."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "none"
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them: a, b and c. Where one has a comma of its own: a, 1; b, 2; and c."""
+    if len(words) < 2:
+        return words[0] if words else "none"
+    between, last = ("; ", "; and ") if any(map(_has_comma, words)) else (", ", " and ")
+    return f"{between.join(words[:-1])}{last}{words[-1]}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Names as a sentence lists them; those with a comma of their own in brackets, lest one be taken for two:
+    (loss 0 %, queue 64 kB) and (loss 1 %, queue 64 kB).
+    """
+    several = len(names) > 1
+    return listed([f"({it})" if several and _has_comma(it) else it for it in names])
+
+
+def _has_comma(text: str) -> bool:
+    """Whether it has one outside of brackets."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and text.startswith(", ", place):
+            return True
+    return False
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

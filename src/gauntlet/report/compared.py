@@ -93,8 +93,8 @@ class Compared:
         }
 
 
-WORDS = ("better", "worse", "level", "the same", "")
-"""What is said of a line."""
+WORDS = ("better", "worse", "equal", "level", "the same", "")
+"""What is said of a line; equal: the two differ by less than matters to who asks."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,8 @@ def compared(
         raise UserError(_nothing(before, after, found, pairs))
     asked = (set(pairs), set(pairs.values())) if pairs else (None, None)
     left = (_runs(one, asked[0]) - len(found.runs[0]), _runs(other, asked[1]) - len(found.runs[1]))
-    return Compared(tuple(_judged(found.drafts)), left, found.other_draws)
+    matters = max(before.matters, after.matters)
+    return Compared(tuple(_judged(found.drafts, matters)), left, found.other_draws)
 
 
 def _runs(of: _Results, protocols: set[str] | None) -> int:
@@ -277,8 +278,10 @@ def _ratio(
     return the_same(found.value) if alike and found is not None else found
 
 
-def _judged(drafts: Sequence[_Draft]) -> Iterator[Line]:
-    """The lines with what the test of all of them says."""
+def _judged(drafts: Sequence[_Draft], matters: float) -> Iterator[Line]:
+    """The lines with what the test of all of them says; `matters` is the share below which a difference is
+    called none.
+    """
     differences = [_differences(it) for it in drafts]
     tested = [
         place
@@ -295,8 +298,11 @@ def _judged(drafts: Sequence[_Draft]) -> Iterator[Line]:
         lead = sum(differences[place].values()) * (1 if draft.line.kpi.higher_is_better else -1)
         side = "better" if lead > 0 else "worse"
         p_value = p_values.get(place)
+        ratio_ = draft.line.ratio
         if not any(differences[place].values()):
             word = "the same"
+        elif ratio_ is not None and abs(ratio_.value - 1) < matters:
+            word = "equal"
         elif draft.deterministic:
             word = side
         elif p_value is None:

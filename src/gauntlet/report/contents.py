@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gauntlet.report.evaluation import Evaluation
-from gauntlet.report.figures import against, cdfs, link, repetitions, series
+from gauntlet.report.figures import against, cdfs, link, load, network, repetitions, series
 from gauntlet.report.figures.figure import Figure
 
 
@@ -12,6 +12,7 @@ class Figures:
     """The figures of a report, by section."""
 
     link: list[Figure]
+    load: list[Figure]
     repetitions: list[Figure]
     cdfs: list[Figure]
     against: list[Figure]
@@ -20,13 +21,14 @@ class Figures:
     def all(self) -> list[Figure]:
         """Every figure, in the order of the page."""
         last = [self.series.figure] if self.series else []
-        return [*self.link, *self.repetitions, *self.cdfs, *self.against, *last]
+        return [*self.link, *self.load, *self.repetitions, *self.cdfs, *self.against, *last]
 
 
 def figures(evaluation: Evaluation) -> Figures:
     """Make every figure that the results have data for."""
     dots, distributions, curves = [], [], []
-    for part in evaluation.parts:
+    # Nothing is answered about the background: tables and the flows over time have it.
+    for part in (it.by_itself for it in evaluation.parts if not it.background):
         main = part.main_kpi
         dots += [] if main is None else [repetitions.dots(part, main), repetitions.over_by(part, main)]
         distributions += [cdfs.throughput(part), cdfs.delay(part)]
@@ -37,7 +39,8 @@ def figures(evaluation: Evaluation) -> Figures:
             against.against(part, kpi, factor) for factor in part.factors if factor.numeric for kpi in kpis
         ]
     return Figures(
-        link=link.link(evaluation),
+        link=link.link(evaluation) + network.network(evaluation),
+        load=[figure for figure in [load.load(evaluation)] if figure is not None],
         repetitions=[figure for figure in dots if figure is not None],
         cdfs=[figure for figure in distributions if figure is not None],
         against=[figure for figure in curves if figure is not None],

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gauntlet import units
 from gauntlet.errors import UserError
+from gauntlet.experiment.axes import axes
 from gauntlet.experiment.threats import APP
 from gauntlet.figures.style import OF_SUBJECT, Style, called, styles
 from gauntlet.metrics.asked import Asked
@@ -199,7 +200,7 @@ class Evaluation:
     def load(cls, results: Results) -> "Evaluation":
         """Read a results folder whose tables are made."""
         specs = _specs(results)
-        factors, constants = factors_of(list(specs.values()))
+        factors, constants = factors_of(list(specs.values()), _written(results.experiment))
         rows = _rows(results, specs, factors)
         labels = _labels(specs.values())
         with called(labels):
@@ -233,6 +234,17 @@ class Evaluation:
             found.append(part)
         return found
 
+    @cached_property
+    def by_itself(self) -> "Evaluation":
+        """The same with protocols called without the flow, for where its name stands already."""
+        if not self.subject:
+            return self
+        mine = f"{self.subject}{OF_SUBJECT}"
+        looks = [replace(it, label=it.label.removeprefix(mine)) for it in self.styles]
+        part = replace(self, styles=looks)
+        part.__dict__["samples"] = self.samples
+        return part
+
     @property
     def title(self) -> str:
         """What the experiment calls itself."""
@@ -252,14 +264,24 @@ class Evaluation:
         except UserError:
             return 0.0
 
-    @cached_property
+    @property
+    def has_load(self) -> bool:
+        """Whether its flows are those of a test of latency under load ([load])."""
+        return "load" in self._file
+
+    @property
     def _about(self) -> Mapping[str, Any]:
         """[experiment] of the file; empty where that cannot be read."""
+        about = self._file.get("experiment", {})
+        return about if isinstance(about, dict) else {}
+
+    @cached_property
+    def _file(self) -> Mapping[str, Any]:
+        """The experiment's file; empty where that cannot be read."""
         try:
-            about = tomllib.loads(self.results.experiment).get("experiment", {})
+            return tomllib.loads(self.results.experiment)
         except tomllib.TOMLDecodeError:
             return {}
-        return about if isinstance(about, dict) else {}
 
     @cached_property
     def samples(self) -> Samples:
@@ -507,6 +529,18 @@ def _specs(results: Results) -> dict[str, dict[str, Any]]:
             "channel": channels.setdefault(channel := channel_of(spec), channel),
         }
     return found
+
+
+def _written(experiment: str) -> Mapping[str, Sequence[Any]]:
+    """The values of each factor as the experiment has them in order, for runs lie in that of their ids; none
+    where the file cannot be read.
+    """
+    try:
+        matrix = {**tomllib.loads(experiment).get("matrix", {}), "protocols": []}
+        _, found = axes(matrix, {})
+    except (tomllib.TOMLDecodeError, TypeError, UserError):
+        return {}
+    return {axis.factor: [value.factor for value in axis.values] for axis in found}
 
 
 def _labels(specs: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from gauntlet import units
@@ -68,11 +69,13 @@ class Factor:
         return self.labels.get(value, str(value))
 
 
-def factors_of(specs: Sequence[Mapping[str, Any]]) -> tuple[list[Factor], dict[str, str]]:
+def factors_of(
+    specs: Sequence[Mapping[str, Any]], written: Mapping[str, Sequence[Any]] = MappingProxyType({})
+) -> tuple[list[Factor], dict[str, str]]:
     """The factors that vary, and those that do not as {words: label}.
 
     `specs` are RunSpecs as JSON. The order of the factors is that in which the specifications name them,
-    which is the order of the experiment file.
+    which is the order of the experiment file; `written` has the values of factors in the file's order.
     """
     names = list(dict.fromkeys(name for spec in specs for name in spec.get("factors", {})))
     varying, constant = [], {}
@@ -83,6 +86,8 @@ def factors_of(specs: Sequence[Mapping[str, Any]]) -> tuple[list[Factor], dict[s
         for spec in specs:
             value = spec.get("factors", {}).get(name)
             labels.setdefault(value, spec.get("labels", {}).get(name) or str(value))
+        first = [value for value in written.get(name, ()) if value in labels]
+        labels = {value: labels[value] for value in dict.fromkeys([*first, *labels])}
         factor = factor_of(name, labels)
         if len(labels) > 1:
             varying.append(factor)

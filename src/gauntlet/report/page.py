@@ -11,11 +11,13 @@ from gauntlet.advice.use import Advice
 from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
+from gauntlet.figures.look import PALETTE as OF_LOAD
+from gauntlet.figures.network import COLOURS as OF_NETWORK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import fewest_repetitions
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report import own_network
-from gauntlet.report.answer import RULES, asked, sentences
+from gauntlet.report.answer import RULES, further, opening
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.evaluation import KPI_ORDER, Evaluation
@@ -24,7 +26,7 @@ from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
 from gauntlet.report.tails import WORDS as TAIL_WORDS
-from gauntlet.report.tails import table as tail_table
+from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import COLUMNS as OF_THREAT
 from gauntlet.report.threats import WORDS as THREAT_WORDS
 from gauntlet.report.threats import verdicts
@@ -41,12 +43,13 @@ INSTANTS = {
 
 def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     """The whole report as one HTML page."""
-    found = trust(evaluation)
+    found, threats = trust(evaluation), verdicts(evaluation)
     manifest = evaluation.results.manifest
     shown = figures.series.shown if figures.series else []
-    tables = [(part, _heat(part)) for part in evaluation.parts]
+    # What is in the background comes behind what is judged.
+    parts = sorted(evaluation.parts, key=lambda part: part.background)
+    tables = [(part, _heat(part)) for part in parts]
     heat = [table for _, of_part in tables for table in of_part]
-    slowest = [(part.asked is not None, tail_table(part)) for part in evaluation.parts]
     return render(
         "report.html.j2",
         more_css=("use.css",),
@@ -56,14 +59,19 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
         use=shown_advice(advice),
-        asked=asked(evaluation),
-        kept=[table for judged, table in slowest if judged and table is not None],
-        slowest=[table for judged, table in slowest if not judged and table is not None],
+        opening=opening(evaluation, threats),
+        opening_title="What was asked" if any(it.asked for it in evaluation.parts) else "The answer",
+        kept=tail_tables(part for part in evaluation.parts if part.asked is not None),
+        slowest=tail_tables(part for part in evaluation.parts if part.asked is None),
         tail_words=TAIL_WORDS,
-        sentences=sentences(evaluation),
+        sentences=further(evaluation),
         rules=RULES,
         heat=heat,
-        results=[(part.subject, of_part, _results(part, of_part)) for part, of_part in tables if of_part],
+        results=[
+            (part.subject, part.background, of_part, _results(part, of_part))
+            for part, of_part in tables
+            if of_part
+        ],
         marks=MARKS,
         ranked=any(part.ranked for part in evaluation.parts),
         legend=[it for name, it in MARKS.items() if name != "best" and any(it in of.marks for of in heat)],
@@ -74,13 +82,13 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         repetition_numbers=evaluation.repetitions,
         repetitions_over_time=figures.series.repetitions if figures.series else [],
         figures=figures,
-        link_words=_link_words(evaluation),
+        link_words=_link_words(evaluation, drawn=bool(figures.link)),
         conditions=[evaluation.label(condition) for condition in evaluation.conditions],
         styles=evaluation.styles,
         instants_words=INSTANTS,
         in_path=doings(evaluation),
         in_path_columns=[name.replace("_", " ") for name in COLUMNS],
-        threats=verdicts(evaluation),
+        threats=threats,
         threat_columns=OF_THREAT,
         threat_words=THREAT_WORDS,
         usage=usage(evaluation),
@@ -155,6 +163,7 @@ def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
     for place, style in enumerate(evaluation.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in evaluation.styles} | COLOURS
+    drawn |= OF_NETWORK | set(OF_LOAD)
     drawn |= figures.series.colours if figures.series else set()
     return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
@@ -162,7 +171,7 @@ def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
 def _subtitle(evaluation: Evaluation) -> str:
     scenario = evaluation.results.scenario or {}
     parts = [str(scenario["title"])] if scenario.get("title") else []
-    protocols = {style.key.rpartition(OF_SUBJECT)[2] for style in evaluation.styles}
+    protocols = {style.key.rpartition(OF_SUBJECT)[2].split(" ")[0] for style in evaluation.styles}
     parts.append(counted(len(protocols), "protocol"))
     parts += [
         f"{factor.words} {' / '.join(factor.label(value) for value in factor.values)}"
@@ -184,8 +193,8 @@ def _delay_words(delay_s: float) -> str:
     return f"{number(delay_s * 1e3)} ms"
 
 
-def _link_words(evaluation: Evaluation) -> str:
-    """What is said of a link that has no strip."""
+def _link_words(evaluation: Evaluation, *, drawn: bool) -> str:
+    """What is said of a link that has no strip, and of a network of one's own."""
     scenario = evaluation.results.scenario
     if scenario is None:
         return (
@@ -194,6 +203,8 @@ def _link_words(evaluation: Evaluation) -> str:
         )
     if "network" in scenario:
         return own_network.words(scenario["network"])
+    if drawn:
+        return ""
     words = []
     for bearer, columns in sorted(scenario.get("bearers", {}).items()):
         words.append(

@@ -7,9 +7,10 @@ from gauntlet.advice.use import Advice
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.observation import Observation, State
-from gauntlet.report.answer import asked, sentences
+from gauntlet.report.answer import further, opening
 from gauntlet.report.evaluation import Cell, Evaluation
 from gauntlet.report.tails import as_data as tails_as_data
+from gauntlet.report.threats import verdicts
 from gauntlet.report.trust import trust
 
 
@@ -29,6 +30,7 @@ def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
     protocol and condition, and how flows stand to what is asked of them.
     """
     found = trust(evaluation)
+    answer = [*opening(evaluation, verdicts(evaluation)), *further(evaluation)]
     return {
         "format": "gauntlet-summary",
         "version": 1,
@@ -45,9 +47,7 @@ def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
             for part in evaluation.parts
         ],
         "advice": advice.to_json(),
-        "answer": [
-            {"question": it.question, "text": it.text} for it in (*asked(evaluation), *sentences(evaluation))
-        ],
+        "answer": [{"question": it.question, "text": it.text} for it in answer],
         "asked": [
             {"subject": part.subject, "question": part.asked.question, **_judge(part)}
             for part in evaluation.parts

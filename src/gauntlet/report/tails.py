@@ -192,6 +192,34 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[tuple[str, str, Sequence[Entry]]]
     """(protocol, condition, cells)."""
+    head: str = "Protocol"
+    """Of the first column."""
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one condition, so that rows name theirs."""
+        return len({condition for _, condition, _ in self.rows}) > 1
+
+
+def tables(parts: Iterable[Evaluation]) -> list[Table]:
+    """The tables of several kinds of flows; those of which the same is asked share one."""
+    alike: dict[tuple[Asked | None, tuple[str, ...]], list[tuple[Evaluation, Table]]] = {}
+    for part in parts:
+        if (found := table(part)) is not None:
+            alike.setdefault((part.asked, tuple(found.columns)), []).append((part, found))
+    return [those[0][1] if len(those) == 1 else _joined(those) for those in alike.values()]
+
+
+def _joined(those: Sequence[tuple[Evaluation, Table]]) -> Table:
+    """One table of several kinds of flows; their protocols are named where there is more than one."""
+    several = len({protocol for _, of in those for protocol, *_ in of.rows}) > 1
+    rows = [
+        (f"{part.subject}{OF_SUBJECT}{protocol}" if several else part.subject, condition, entries)
+        for part, of in those
+        for protocol, condition, entries in of.rows
+    ]
+    (first, found), *_ = those
+    return Table(found.title.removeprefix(first.titled("")), found.columns, rows, "Flow")
 
 
 def table(part: Evaluation) -> Table | None:

@@ -18,12 +18,12 @@ from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.style import called
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.report import use
-from gauntlet.report.answer import Sentence, asked, sentences
+from gauntlet.report.answer import Sentence, further, opening
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.tails import Entry
 from gauntlet.report.tails import Table as TailTable
-from gauntlet.report.tails import table as tail_table
+from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import WORDS, Threats, verdicts
 from gauntlet.report.trust import trust
 
@@ -38,19 +38,18 @@ def summary(results_folder: Path, classes: Path | None = None) -> RenderableType
 def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     found = trust(evaluation)
     parts: list[RenderableType] = []
-    if answers := asked(evaluation):
-        parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
-        parts += [*map(_told, answers), Text("")]
+    threats = verdicts(evaluation)
+    parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
+    parts += [*map(_told, opening(evaluation, threats)), Text("")]
     if first := uses(use.advice(evaluation, classes)):
         parts.append(first)
-    if (threats := verdicts(evaluation)) is not None:
+    if threats is not None:
         parts += _threats(threats)
-    for part in evaluation.parts:
-        if not part.of_safety and part.main_kpi is not None:
-            parts.append(_MainKpi(part, part.main_kpi))
-        if (slowest := tail_table(part)) is not None:
-            parts.append(_Tails(slowest))
-    parts += [Padding(_told(it), (1, 0, 0, 0)) for it in sentences(evaluation)]
+    parts += [
+        _MainKpi(part.by_itself, part.main_kpi) for part in _told_of(evaluation) if part.main_kpi is not None
+    ]
+    parts += map(_Tails, tail_tables(evaluation.parts))
+    parts += [Padding(_told(it), (1, 0, 0, 0)) for it in further(evaluation)]
     good = found.trusted == found.planned
     parts.append(Padding(Text(found.in_words, style="green" if good else "bold red"), (1, 0, 0, 0)))
     parts += [Text(f"{run}: {' '.join(reasons)}", style="red") for run, reasons in found.untrusted]
@@ -65,8 +64,22 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     return Group(*parts)
 
 
+def _told_of(evaluation: Evaluation) -> list[Evaluation]:
+    """The flows whose main KPI has a table here: not those of safety, nor one protocol of which the table of
+    what is asked tells, nor many in the background, which the report has.
+    """
+    background = [part for part in evaluation.parts if part.background]
+    return [
+        part
+        for part in evaluation.parts
+        if not part.of_safety
+        and not (part.asked and len(part.styles) == 1)
+        and not (part.background and len(background) > 1)
+    ]
+
+
 def _told(sentence: Sentence) -> Text:
-    mark = "" if sentence.question.endswith("?") else ":"
+    mark = "" if "?" in sentence.question else ":"
     return Text.assemble((f"{sentence.question}{mark} ", "bold"), sentence.text)
 
 
@@ -151,7 +164,7 @@ class _Tails:
                 yield Text.assemble(f"  {name}: ", _entry(it, interval=True, separator=" "))
 
     def _form(self, *, intervals: bool) -> Table:
-        several = len({condition for _, condition, _ in self.table.rows}) > 1
+        several = self.table.several
         table = _empty("", *[""] * several, *self.table.columns)
         if several:
             table.columns[1].justify = "left"

@@ -1,12 +1,13 @@
 """What threats to safety messages came to, by threat, protocol and condition: the verdicts of the trials."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gauntlet.errors import UserError
 from gauntlet.evidence import A_TRIAL, FEWEST, Cell, cells, trials
 from gauntlet.experiment.threats import NONE
-from gauntlet.metrics.numbers import counted, number
+from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.report.evaluation import Evaluation
 
 COLUMNS = ("Verdicts", "Told after", "Acted on before", "Bound")
@@ -48,6 +49,8 @@ class Threats:
     groups: Sequence[Group]
     lacking: str = ""
     """Why there are no verdicts; empty where there are."""
+    overview: str = ""
+    """All verdicts on trials with a threat in a sentence; empty without such trials."""
 
 
 def verdicts(evaluation: Evaluation) -> Threats | None:
@@ -82,7 +85,17 @@ def verdicts(evaluation: Evaluation) -> Threats | None:
         )
         for threat in sorted(named, key=lambda it: it == NONE)
     ]
-    return Threats([group for group in groups if group.rows])
+    return Threats([group for group in groups if group.rows], overview=_overview(found))
+
+
+def _overview(found: Sequence[Cell]) -> str:
+    threatened = [cell for cell in found if cell.factors["threat"] != NONE]
+    verdicts = sum((cell.verdicts for cell in threatened), Counter[str]())
+    if not verdicts:
+        return ""
+    threats = counted(len({cell.factors["threat"] for cell in threatened}), "threat")
+    each = listed([f"{count} {verdict}" for verdict, count in verdicts.most_common()])
+    return f"Of {counted(verdicts.total(), 'trial')} of {threats}: {each}."
 
 
 def _protocol(evaluation: Evaluation, cell: Cell) -> str:

@@ -37,6 +37,7 @@ _OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
 _Places = Mapping[tuple[float | None, float | None, Variant], Condition]
 """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
 
+OF_LOAD = "The datagrams of [load] measure the line; they are of no class of service."
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
 
@@ -54,6 +55,10 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
     whose: list[str] = []
     samples = evaluation.samples
     judged = [part for part in evaluation.parts if not part.background]
+    if evaluation.has_load:
+        services_beside = [part for part in judged if part.apps != {"cbr"}]
+        silent += [OF_LOAD] if len(services_beside) < len(judged) else []
+        judged = services_beside
     for part in judged:
         for work, conditions in _works(part).items():
             fitting = services.fitting(work, known)
@@ -149,6 +154,8 @@ def _place(
         f"{factor.words} {factor.label(value)}"
         for factor, value in zip(part.factors, condition, strict=True)
         if factor.name not in told | _OF_WORK
+        # The narrowest link's queue in a network of one's own is the one that the channel tells of.
+        and not (factor.name.startswith("network.") and value == channel.queue_bytes)
     ]
     queue = "" if channel.queue_bytes is None else units.spaced(units.format_size(channel.queue_bytes))
     return channel.delay_s, channel.loss, Variant(queue, ", ".join(besides))

@@ -18,7 +18,7 @@ from gauntlet.certificate import certify
 from gauntlet.certificate.answers import nothing_checked
 from gauntlet.engine.hashes import sha256_of_files
 from gauntlet.errors import GauntletError
-from gauntlet.results import layout, parquet, pcapng
+from gauntlet.results import checksums, layout, parquet, pcapng
 from gauntlet.results.files import json_bytes, read_json
 
 _COLUMNS: Mapping[str, list[str]] = {
@@ -40,7 +40,9 @@ def made_with() -> Mapping[str, str]:
     with, and the code that judges and converts, which is not in the run key.
     """
     judges = sorted(Path(inspect.getfile(certify)).parent.glob("*.py"))
-    converters = [Path(inspect.getfile(module)) for module in (sys.modules[__name__], parquet, pcapng)]
+    converters = [
+        Path(inspect.getfile(module)) for module in (sys.modules[__name__], parquet, pcapng, checksums)
+    ]
     return {"code": sha256_of_files((*judges, *converters)), **{name: version(name) for name in _LIBRARIES}}
 
 

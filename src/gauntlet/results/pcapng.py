@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gauntlet import __version__
 from gauntlet.errors import RunError, UserError
+from gauntlet.results.checksums import completed
 from gauntlet.results.files import read_json
 from gauntlet.results.layout import KEYS
 
@@ -28,6 +29,8 @@ _SECTION, INTERFACE, PACKET, _SECRETS = 0x0A0D0D0A, 1, 6, 10
 _TLS_KEY_LOG = 0x544C534B
 _OPT_END, _OPT_IF_NAME, _OPT_IF_TSRESOL, _OPT_SHB_APPLICATION = 0, 2, 9, 4
 _NANOSECONDS = 9
+_OPTIONS_AT = 16
+"""Where the options of an interface's block begin."""
 _PACKETS_PER_CHUNK = 1 << 17
 _PACKET_OVERHEAD_WORDS = 8
 
@@ -88,6 +91,8 @@ def convert(record_dir: Path, plan_run: Mapping[str, Any], target: Path) -> int:
             out.write(_secrets(keys.read_bytes()))
         for start in range(0, len(order), _PACKETS_PER_CHUNK):
             chunk = rows[order[start : start + _PACKETS_PER_CHUNK]]
+            if packets == "full":
+                chunk["data"] = completed(chunk["data"], chunk["size_bytes"].astype(np.int64))
             out.write(_packets(chunk, interface_of_tap[chunk["tap"]]).tobytes())
     return len(rows)
 
@@ -119,6 +124,12 @@ def _packets(rows: npt.NDArray[np.void], interfaces: npt.NDArray[np.uint32]) -> 
 def _section_header() -> bytes:
     body = struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1)
     return _block(_SECTION, body + _options([(_OPT_SHB_APPLICATION, f"gauntlet {__version__}".encode())]))
+
+
+def interface_name(block: bytes) -> str:
+    """The name in an interface's block: its first option."""
+    _, length = struct.unpack_from("<HH", block, _OPTIONS_AT)
+    return block[_OPTIONS_AT + 4 : _OPTIONS_AT + 4 + length].decode()
 
 
 def _interface(link: str, capture_bytes: int) -> bytes:

@@ -16,9 +16,6 @@ from gauntlet.results import pcapng
 HEADER_BYTES = 64
 """First bytes of a packet that hold its addresses: an IPv6 header (40) behind those of a GRE tunnel (24)."""
 
-_OPTIONS_AT = 16
-"""Where the options of an interface's block begin."""
-
 
 @dataclass(frozen=True)
 class Capture:
@@ -47,19 +44,13 @@ def read(file: Path, header_bytes: int) -> Capture:
             if length < 12 or length % 4 or place + length > len(content):
                 raise ValueError
             if kind == pcapng.INTERFACE:
-                links.append(_name(content[place + _OPTIONS_AT : place + length]))
+                links.append(pcapng.interface_name(content[place : place + length]))
             elif kind == pcapng.PACKET:
                 starts.append(place)
             place += length
     except (struct.error, ValueError):
         raise RunError(f"the capture {file} is damaged at byte {place}; run the same command again") from None
     return _packets(content, np.array(starts, np.int64), links, header_bytes)
-
-
-def _name(options: bytes) -> str:
-    """The value of the first option, which is the interface's name."""
-    _, length = struct.unpack_from("<HH", options)
-    return options[4 : 4 + length].decode()
 
 
 def _packets(content: bytes, starts: npt.NDArray[np.int64], links: list[str], header_bytes: int) -> Capture:

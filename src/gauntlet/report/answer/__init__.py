@@ -1,20 +1,24 @@
 """The answer in sentences, made from the numbers by rules that the report prints beside them (`RULES`)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gauntlet.metrics.flow_rows import TRANSFERS
+from gauntlet.metrics.numbers import named
 from gauntlet.report.answer.asked import asked
 from gauntlet.report.answer.cost import costs
 from gauntlet.report.answer.delays import quickest
 from gauntlet.report.answer.depends import depends
 from gauntlet.report.answer.failures import failures
 from gauntlet.report.answer.losses import losses
+from gauntlet.report.answer.measured import measured
 from gauntlet.report.answer.rules import RULES
 from gauntlet.report.answer.winner import winner
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.threats import Threats
 
-__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "sentences"]
+__all__ = ["BY_VERDICTS", "RULES", "Sentence", "asked", "further", "opening", "sentences"]
 
 BY_VERDICTS = Sentence(
     "Which protocol?",
@@ -24,22 +28,58 @@ BY_VERDICTS = Sentence(
 """The answer of flows of the application safety."""
 
 
+def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
+    """What a report begins with: the answer to what was asked; where nothing is asked, who is best, and of
+    flows over one protocol what was measured. `threats` are the verdicts on flows of safety.
+    """
+    if found := asked(evaluation):
+        return found
+    if threats is not None and threats.overview:
+        return [Sentence("What came of the threats?", threats.overview), BY_VERDICTS]
+    return _gathered(evaluation, lambda part: _of_part(part)[:1])
+
+
+def further(evaluation: Evaluation) -> list[Sentence]:
+    """What the numbers say besides what a report begins with."""
+    if not asked(evaluation):
+        return _gathered(evaluation, lambda part: _of_part(part)[1:]) if _concludes(evaluation) else []
+    return _gathered(evaluation, _besides)
+
+
+def _besides(part: Evaluation) -> list[Sentence]:
+    """Of one protocol the answer to what was asked has said how it does."""
+    found = _of_part(part)
+    return found[1:] if part.asked and len(part.styles) == 1 else found
+
+
 def sentences(evaluation: Evaluation) -> list[Sentence]:
     """The statements that the evaluation's numbers support, the most important first; where flows have
     different work, those of each kind of flows.
     """
-    if not any(row.trusted for row in evaluation.rows) or not evaluation.kpis:
+    return _gathered(evaluation, _of_part)
+
+
+def _gathered(evaluation: Evaluation, of: Callable[[Evaluation], list[Sentence]]) -> list[Sentence]:
+    """What is said of each kind of flows, with their name; of none where nothing can be concluded."""
+    if not _concludes(evaluation):
         why = (
             "No run can be trusted, so no conclusion is drawn" if evaluation.kpis else "No run gave a number"
         )
         return [Sentence("Result", f"{why}: see Trust for the reasons.")]
-    found = []
+    found: dict[Sentence, list[str]] = {}
     for part in evaluation.parts:
-        if part.background:
-            continue
-        named = f" ({part.subject})" if part.subject else ""
-        found += [replace(it, question=f"{it.question}{named}") for it in _of_part(part)]
-    return found
+        if not part.background:
+            for sentence in of(part.by_itself):
+                found.setdefault(sentence, []).append(part.subject)
+    # What is said of several alike is said once.
+    return [
+        replace(it, question=f"{it.question} ({named(whose)})") if all(whose) else it
+        for it, whose in found.items()
+    ]
+
+
+def _concludes(evaluation: Evaluation) -> bool:
+    return any(row.trusted for row in evaluation.rows) and bool(evaluation.kpis)
 
 
 def _of_part(evaluation: Evaluation) -> list[Sentence]:
@@ -48,7 +88,8 @@ def _of_part(evaluation: Evaluation) -> list[Sentence]:
     kpi = evaluation.main_kpi
     if kpi is None or not any(row.trusted and row.observed(kpi) for row in evaluation.rows):
         return [Sentence("Which protocol?", "No trusted run gave a number, so none is named.")]
-    found = [winner(evaluation, kpi), *depends(evaluation, kpi), *failures(evaluation)]
+    first = winner(evaluation, kpi) if len(evaluation.styles) > 1 else measured(evaluation, kpi)
+    found = [first, *depends(evaluation, kpi), *failures(evaluation)]
     found += [
         cost for factor in evaluation.factors if factor.numeric for cost in costs(evaluation, kpi, factor)
     ]

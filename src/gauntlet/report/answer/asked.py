@@ -1,18 +1,17 @@
-"""What was asked? Of each flow with a `judge`: who keeps the bound, under which condition, by how much."""
+"""What was asked? Of each flow with a `judge`: who keeps the bound, under which condition, by how much. Flows
+of which the same is asked are answered together (`gauntlet.report.answer.together`).
+"""
 
+import math
 from collections.abc import Mapping, Sequence
 
-from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.asked import Asked
-from gauntlet.metrics.intervals import Mean
-from gauntlet.metrics.numbers import counted, listed, with_unit
+from gauntlet.metrics.numbers import counted, named
+from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued
+from gauntlet.report.answer.together import of_all
 from gauntlet.report.answer.wording import Sentence, under_all
 from gauntlet.report.evaluation import Evaluation
-from gauntlet.report.factors import Condition
 from gauntlet.report.tails import Tail, tails
-
-MOST = 6
-"""Conditions that are named one by one; of more the table tells."""
 
 
 def asked(evaluation: Evaluation) -> list[Sentence]:
@@ -21,9 +20,14 @@ def asked(evaluation: Evaluation) -> list[Sentence]:
     """
     if not any(row.trusted for row in evaluation.rows):
         return []
-    return [
-        sentence for part in evaluation.parts if part.asked is not None for sentence in _of(part, part.asked)
-    ]
+    alike: dict[Asked, list[Evaluation]] = {}
+    for part in evaluation.parts:
+        if part.asked is not None:
+            alike.setdefault(part.asked, []).append(part)
+    found: list[Sentence] = []
+    for asked_, parts in alike.items():
+        found += _of(parts[0], asked_) if len(parts) == 1 else of_all(parts, asked_)
+    return found
 
 
 def _of(part: Evaluation, asked_: Asked) -> list[Sentence]:
@@ -41,11 +45,11 @@ def _of(part: Evaluation, asked_: Asked) -> list[Sentence]:
     order = sorted(of_protocol, key=place)
     if len(order) == 1:
         (key,) = order
-        told = f"{_label(part, key)}: {_told(part, asked_, of_protocol[key])}"
+        told = f"{label_of(part, key)}: {_told(part, asked_, of_protocol[key])}"
         return [Sentence(question, f"{_alone(part, of_protocol[key])} {told}")]
-    found = [Sentence(question, _overview(part, of_protocol, order))]
+    found = [Sentence(question, _overview(part, asked_, of_protocol, order))]
     each = ((key, of_protocol[key]) for key in order)
-    return [*found, *(Sentence(_label(part, key), _told(part, asked_, those)) for key, those in each)]
+    return [*found, *(Sentence(label_of(part, key), _told(part, asked_, those)) for key, those in each)]
 
 
 def _alone(part: Evaluation, those: Sequence[Tail]) -> str:
@@ -68,35 +72,57 @@ def _furthest(asked_: Asked, those: Sequence[Tail]) -> float:
     return max(float("inf") if it.value is None else sign * it.value.value for it in those)
 
 
-def _overview(part: Evaluation, of_protocol: Mapping[str, Sequence[Tail]], order: Sequence[str]) -> str:
-    """Who keeps it everywhere, who somewhere, who nowhere."""
+def _overview(
+    part: Evaluation, asked_: Asked, of_protocol: Mapping[str, Sequence[Tail]], order: Sequence[str]
+) -> str:
+    """Who keeps it everywhere, who where, who nowhere; where nobody does, who comes nearest."""
     count = len(part.conditions)
-    named: dict[str, list[str]] = {"all": [], "some": [], "none": []}
+    everywhere: list[str] = []
+    somewhere: dict[str, list[str]] = {}
+    nowhere: list[str] = []
     for key in order:
-        words = [it.word for it in of_protocol[key]]
-        throughout = len(words) == count and set(words) == {"kept"}
-        place = "all" if throughout else "none" if set(words) == {"not"} else "some"
-        named[place].append(_label(part, key))
-    everywhere = under_all(count)
-    if not named["all"] and not named["some"]:
-        return f"No: none keeps it{' under any condition' * (count > 1)}."
-    if not named["some"] and not named["none"]:
-        return f"Yes: {listed(named['all'])} {_verb(named['all'])} it{everywhere}."
-    partly = " under some conditions or in some repetitions" if count > 1 else " in some repetitions"
-    whole = f"{listed(named['all'])} {_verb(named['all'])} it{everywhere}"
-    parts = [whole if named["all"] else f"None keeps it {'throughout' if count > 1 else 'every time'}"]
-    parts += [f"{listed(named['some'])}{partly} only"] if named["some"] else []
-    parts += [f"{listed(named['none'])} not at all"] if named["none"] else []
+        those, label = of_protocol[key], label_of(part, key)
+        words = {it.word for it in those}
+        if words == {"kept"} and len(those) == count:
+            everywhere.append(label)
+        elif words == {"not"}:
+            nowhere.append(label)
+        else:
+            somewhere.setdefault(_where(part, those), []).append(label)
+    if not everywhere and not somewhere:
+        nearest = label_of(part, order[0]) if math.isfinite(_furthest(asked_, of_protocol[order[0]])) else ""
+        value = _value(part, asked_, of_protocol[order[0]])
+        near = f"; {nearest} comes nearest: {value}" if nearest else ""
+        return f"No: none keeps it{' under any condition' * (count > 1)}{near}."
+    if not somewhere and not nowhere:
+        return f"Yes: {keeping(everywhere)}{under_all(count)}."
+    parts = [f"None keeps it {'throughout' if count > 1 else 'every time'}"]
+    if everywhere:
+        parts = [f"{keeping(everywhere)}{under_all(count)}"]
+    # The verb stands once.
+    first = not everywhere
+    for where, names in somewhere.items():
+        parts.append(f"{keeping(names) if first else named(names)} {where}")
+        first = False
+    parts += [f"{named(nowhere)} not at all"] if nowhere else []
     return f"{'; '.join(parts)}."
 
 
-def _label(part: Evaluation, key: str) -> str:
-    """A protocol, without the flow, which the question names."""
-    return part.style(key).label.rpartition(OF_SUBJECT)[2]
-
-
-def _verb(names: Sequence[str]) -> str:
-    return "keeps" if len(names) == 1 else "keep"
+def _where(part: Evaluation, those: Sequence[Tail]) -> str:
+    """Under which conditions a protocol keeps it that does not always do so."""
+    kept = [it.condition for it in those if it.word == "kept"]
+    partly = [it.condition for it in those if it.word == "in part"]
+    if len(kept) == len(those):
+        return _throughout(part, those).lstrip()
+    if len(those) == 1:
+        return "in some repetitions only"
+    if len(kept) + len(partly) > MOST:
+        return f"under {len(kept)} of {counted(len(those), 'condition')}"
+    sometimes = f"in some repetitions{at(part, partly)}" if partly else ""
+    if not kept:
+        return f"{sometimes} only"
+    always = at(part, kept).lstrip()
+    return f"{always}, {sometimes}" if partly else f"{always} only"
 
 
 def _told(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
@@ -113,21 +139,15 @@ def _value(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
     known = [(it.value, it) for it in those if it.value is not None]
     known.sort(key=lambda each: each[0].value, reverse=asked_.kpi.higher_is_better)
     lacking = len(those) - len(known)
-    alike = not lacking and len({_number(asked_, *it) for it in known}) == 1
+    alike = not lacking and len({valued(asked_, *it) for it in known}) == 1
     several = len(part.conditions) > 1 and not alike
     shown = [known[0], known[-1]] if len(known) > 1 and not alike else known[:1]
-    said = [
-        f"{_number(asked_, mean, it)}{_at(part, [it.condition]) if several else ''}" for mean, it in shown
-    ]
+    said = [f"{valued(asked_, mean, it)}{at(part, [it.condition]) if several else ''}" for mean, it in shown]
     none = ""
     if lacking:
         where = f" under {lacking} of {counted(len(those), 'condition')}" if several else ""
         none = f"none{where}, since flows failed or too many messages never came"
     return f"{asked_.what} {', '.join(filter(None, [' to '.join(said), none]))}"
-
-
-def _number(asked_: Asked, mean: Mean, it: Tail) -> str:
-    return f"{'≥ ' * it.least}{with_unit(asked_.kpi, mean)}"
 
 
 def _verdict(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
@@ -147,9 +167,9 @@ def _verdict(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
         told += [f"in some flows under {len(partly)}"] if partly else []
         told += [f"not under {len(never)}"] if never else []
         return f"{asked_.limit} is {', '.join(told)}: the table has them"
-    told = [f"kept{_at(part, [it.condition for it in kept])}"] if kept else []
-    told += [f"kept in {it.kept} of {it.judged}{_at(part, [it.condition])}" for it in partly]
-    told += [f"not{' kept' * (not kept)}{_at(part, [it.condition for it in never])}"] if never else []
+    told = [f"kept{at(part, [it.condition for it in kept])}"] if kept else []
+    told += [f"kept in {it.kept} of {it.judged}{at(part, [it.condition])}" for it in partly]
+    told += [f"not{' kept' * (not kept)}{at(part, [it.condition for it in never])}"] if never else []
     return f"{asked_.limit} is {', '.join(told)}"
 
 
@@ -157,11 +177,3 @@ def _throughout(part: Evaluation, those: Sequence[Tail]) -> str:
     if len(those) < len(part.conditions):
         return f" under the {counted(len(those), 'condition')} with trusted runs"
     return under_all(len(those))
-
-
-def _at(part: Evaluation, conditions: Sequence[Condition]) -> str:
-    """Where: at queue 64 kB and 128 kB; at loss 0 %, queue 64 kB and at loss 1 %, queue 64 kB."""
-    if len(part.factors) == 1:
-        (factor,) = part.factors
-        return f" at {factor.words} {listed([factor.label(value) for (value,) in conditions])}"
-    return f" at {listed([part.label(it) for it in conditions])}"

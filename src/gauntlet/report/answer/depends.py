@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.numbers import counted, listed
+from gauntlet.metrics.numbers import counted, named
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
@@ -34,12 +34,12 @@ def depends(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
     ]
     if by_value:
         return [Sentence(question, f"Yes. {_capital(best)}: {min(by_value, key=len)}.")]
-    named = [
+    each = [
         f"{_names(evaluation, good)} at {evaluation.label(it)}" for it, good in list(found.items())[:MOST]
     ]
     rest = len(found) - MOST
     more = f"; the table has the other {counted(rest, 'condition')}" if rest > 0 else ""
-    return [Sentence(question, f"Yes. {_capital(best)}: {'; '.join(named)}{more}.")]
+    return [Sentence(question, f"Yes. {_capital(best)}: {'; '.join(each)}{more}.")]
 
 
 def _good(evaluation: Evaluation, kpi: Kpi, condition: Condition) -> list[str]:
@@ -67,7 +67,7 @@ def _by_value(evaluation: Evaluation, found: dict[Condition, list[str]], place: 
         parts.setdefault(_names(evaluation, common), []).append(factor.label(value))
     if len(parts) < 2:
         return ""
-    said = [f"{names} at {factor.words} {listed(values)}" for names, values in parts.items()]
+    said = [f"{names} at {factor.words} {named(values)}" for names, values in parts.items()]
     return "; ".join(said)
 
 
@@ -82,4 +82,4 @@ def _capital(text: str) -> str:
 
 
 def _names(evaluation: Evaluation, keys: Sequence[str] | set[str]) -> str:
-    return listed([style.label for style in evaluation.styles if style.key in keys])
+    return named([style.label for style in evaluation.styles if style.key in keys])

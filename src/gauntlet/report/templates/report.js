@@ -16,7 +16,7 @@
     return made;
   };
   const fitting = (spec, element) => {
-    if (!matchMedia(NARROW.page).matches) return spec;
+    if (!matchMedia(NARROW.page).matches || spec.usermeta?.keepsWidth) return spec;
     const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - NARROW.axis, NARROW.least));
     made.config = { ...made.config, legend: { ...made.config?.legend, orient: "bottom", columns: 2 } };
     return made;
@@ -54,6 +54,13 @@
       document.querySelectorAll(".kpi").forEach((table) => { table.hidden = table.id !== button.dataset.kpi; });
     })
   );
+
+  const flow = document.getElementById("pick-flow");
+  if (flow) flow.addEventListener("change", () => {
+    const tabs = document.querySelectorAll("#answer .tabs");
+    tabs.forEach((of, place) => { of.hidden = place !== Number(flow.value); });
+    tabs[flow.value].querySelector("button").click();
+  });
 
   document.querySelectorAll("[data-verdict]").forEach((button) =>
     button.addEventListener("click", () => {

@@ -1,0 +1,53 @@
+"""Programs of Debian on the line, where they are installed (docs/guide/recipes.md)."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gauntlet import report
+
+from .conftest import gauntlet
+
+RECIPES = Path(__file__).parents[2] / "experiments" / "recipes.toml"
+LINE = ("--scenario", "constant", "-p", "rate=5Mbit/s", "-p", "delay=25ms")
+SERVER = ("--server", "iperf3 -s -1")
+
+with_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+with_ngtcp2 = pytest.mark.skipif(
+    shutil.which("gtlsclient") is None, reason="ngtcp2's client is not installed"
+)
+
+
+@with_iperf3
+def test_iperf3_has_what_the_line_leaves_of_its_rate(tmp_path: Path) -> None:
+    command = "iperf3 -c trackside -t 40 -O 10 -J"
+    answer = gauntlet("exec", *LINE, *SERVER, "--", "sh", "-c", command, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    rate_bps = json.loads(answer.out)["end"]["sum_received"]["bits_per_second"]
+    assert rate_bps == pytest.approx(5e6 * 1448 / 1500, rel=0.001)
+
+
+@with_iperf3
+def test_its_datagrams_arrive_at_the_rate_that_is_asked_for(tmp_path: Path) -> None:
+    command = "iperf3 -c trackside -u -b 1M -l 1000 -t 20 -J"
+    answer = gauntlet("exec", *LINE, *SERVER, "--", "sh", "-c", command, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    end = json.loads(answer.out)["end"]["sum"]
+    assert end["bits_per_second"] == pytest.approx(1e6, rel=0.001)
+    assert end["lost_packets"] == 0
+
+
+@with_ngtcp2
+def test_curl_and_ngtcp2_are_stacks_of_an_experiment(tmp_path: Path) -> None:
+    answer = gauntlet("run", RECIPES, "--repetitions", "1", "--out", tmp_path / "r", "--quiet")
+    assert answer.code == 0, answer.err
+    data = report.summary(tmp_path / "r")
+    assert data["trust"]["trusted"] == 2
+    cells = [it for it in data["cells"] if it["kpi"] == "download_time_s"]
+    assert {it["protocol"] for it in cells} == {"curl", "ngtcp2"}
+    for cell in cells:
+        # 500 kB at 5.2 Mbit/s take 0.77 s at the very least.
+        assert cell["completed"] == 1
+        assert 0.77 < cell["mean"] < 10

@@ -1,0 +1,47 @@
+"""Tests of latency under load are drawn combined: streams each way above the delays beside them."""
+
+from pathlib import Path
+
+from gauntlet import report
+from gauntlet.report.figures import load
+from tests.report import flows
+from tests.report.flows import Constructed, Did, Flow
+
+LOAD = '\n[load]\ntest = "rrul_be"\nduration = "20s"\n'
+FLOWS = (
+    Flow("cbr", name="up-1", direction="up", background=True),
+    Flow("cbr", name="down-1", direction="down", background=True),
+    Flow("cbr", name="ping-up", direction="up", rate_bps=8000),
+    Flow("cbr", name="ping-down", direction="down", rate_bps=8000),
+)
+
+
+def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
+    """Streams of 0.8 Mbit/s, datagrams that take 50 ms up and 60 ms down, with loss twice that."""
+    return Did(20.0, delay_s=(0.05 if place == 2 else 0.06) * (2 if loss else 1))
+
+
+def drawn(folder: Path, about: str = LOAD) -> list[dict[str, str]] | None:
+    made = Constructed(["tcp-cubic"], did, 2, (0.0, 0.01), FLOWS, about=about)
+    found = load.load(report.load(flows.build(folder / "r", folder / "s", made)))
+    if found is None:
+        return None
+    names, *rows = found.csv.splitlines()
+    return [dict(zip(names.split(","), row.split(","), strict=True)) for row in rows]
+
+
+def test_streams_and_delays_stand_below_each_other(tmp_path: Path) -> None:
+    rows = drawn(tmp_path)
+    assert rows is not None
+    assert {row["condition"] for row in rows} == {"loss 0 %", "loss 1 %"}
+    panels = dict.fromkeys(row["panel"] for row in rows)
+    assert list(panels) == ["down (Mbit/s)", "up (Mbit/s)", "delay down (ms)", "delay up (ms)"]
+    assert {row["series"] for row in rows if "Mbit" in row["panel"]} == {"1"}
+    assert {row["series"] for row in rows if "delay" in row["panel"]} == {"ping"}
+    up = [row for row in rows if row["panel"] == "delay up (ms)"]
+    assert {row["value"] for row in up if row["condition"] == "loss 0 %"} == {"50"}
+    assert {row["value"] for row in up if row["condition"] == "loss 1 %"} == {"100"}
+
+
+def test_other_experiments_have_none(tmp_path: Path) -> None:
+    assert drawn(tmp_path, about="") is None
