@@ -18,8 +18,9 @@ RESET = 0x04
 def test_a_reset_behind_a_segment_of_the_same_instant_is_not_stamped_before_it(
     play: Play, tmp_path: Path
 ) -> None:
-    """Once it was, by two readings of the clock: the kernel stamps a segment of TCP, which bears the instant of
-    its departure, only when its turn comes, and a reset for which there is no socket when it is put in line.
+    """Once it was, by two readings of the clock: the kernel stamps a segment of TCP, which bears the instant
+    of its departure, only when its turn comes, and a reset for which there is no socket when it is put in
+    line.
     """
     study = ROOT / "studies" / "en50159" / "experiments" / "availability-both-sides.toml"
     specs = {spec.id: spec for spec in expand(load_experiment(study, seed=731846))}
