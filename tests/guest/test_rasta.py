@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gauntlet.evidence import Trial
-from gauntlet.evidence.verdict import LATE, PREVENTED, SIGNALLED, UNDISTURBED
+from gauntlet.evidence import Trial, cells
+from gauntlet.evidence.verdict import LATE, PREVENTED, SIGNALLED, UNDETECTED, UNDISTURBED
 from tests.guest.conftest import Play, played_trials, run_plan, tcp_flow
 
 UDP, TLS = "rasta", "rasta-tls"
@@ -48,6 +48,26 @@ ANSWERS = {
     **{("again", protocol): PREVENTED for protocol in (UDP, TLS)},
     **{("later", protocol): SIGNALLED for protocol in (UDP, TLS)},
 }
+
+WEAK = """
+experiment = { name = "weak", repetitions = 1 }
+scenario = { name = "constant", rate = "20Mbit/s", delay = "20ms" }
+threat = [{ name = "changed", kind = "corruption", message = "drawn", checksums = "repair" }]
+
+[workload]
+app = "safety"
+kind = "position-report"
+interval = "1s"
+bound = "500ms"
+duration = "6s"
+sessions = 8
+
+[matrix]
+protocols = ["rasta"]
+safety_code = ["md4-half", "none"]
+freshness = [true]
+threat = ["changed"]
+"""
 
 CHANNELS = """
 experiment = { name = "channels", repetitions = 1 }
@@ -106,6 +126,19 @@ def test_what_rasta_counts_is_in_the_record(threatened: Mapping[tuple[str, str],
     assert counts("gone")["frames_given_up"] == counts("gone")["retransmissions_requested"] == 1
     assert counts("changed")["errors_safety_code"] == 1
     assert "frames_given_up" not in counts("changed")
+
+
+def test_who_leaves_the_safety_code_out_is_found_out(tmp_path: Path) -> None:
+    """Weak on purpose: what is changed passes UDP's sum, which was made right, and RaSTA has nothing else."""
+    code, none = cells(played_trials(WEAK, tmp_path))
+    assert (code.factors["safety_code"], none.factors["safety_code"]) == ("md4-half", "none")
+    assert dict(code.verdicts) == {SIGNALLED: 8}
+    assert dict(code.by) == {"transport": 8}
+    assert code.bound == 3 / 8
+    # Where the bit falls into a field that the application checks, that one tells.
+    assert none.verdicts[UNDETECTED] > 4
+    assert set(none.by) <= {"application"}
+    assert none.bound is None
 
 
 def test_over_two_channels_nobody_misses_what_one_of_them_loses(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from gauntlet.certificate import tolerance
@@ -135,12 +136,17 @@ def _read(row: Row, head: bytes) -> _Packet | None:
         later_fragment = bool(int.from_bytes(inner[6:8], "big") & 0x1FFF)
     else:
         return None
-    source, destination = (str(ipaddress.ip_address(address)) for address in addresses)
+    source, destination = map(_written, addresses)
     transport = inner[header:]
     ports: tuple[int, ...] = ()
     if protocol in _WITH_PORTS and len(transport) >= 4 and not later_fragment:
         ports = int.from_bytes(transport[:2], "big"), int.from_bytes(transport[2:4], "big")
     return _Packet(row, head, at, protocol, source, destination, at + header, ports)
+
+
+@lru_cache(maxsize=4096)
+def _written(address: bytes) -> str:
+    return str(ipaddress.ip_address(address))
 
 
 _Test = Callable[[_Packet], bool]
@@ -158,7 +164,15 @@ def _test(
         if made is None:
             return None
         tests.append(made)
-    return lambda packet: all(test(packet) for test in tests)
+
+    def test(packet: _Packet) -> bool:
+        # A loop: there are many packets and rules, and to make a generator for each takes longer than to ask.
+        for asked in tests:  # noqa: SIM110
+            if not asked(packet):
+                return False
+        return True
+
+    return test
 
 
 def _single(key: str, value: Any, node: Standing) -> _Test | None:

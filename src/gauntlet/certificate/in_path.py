@@ -240,20 +240,24 @@ def _compared(
     """
     if len(rows) != needed:
         return f"{plural(needed, 'packet')} {words}, but the log tells of {len(rows):,}."
-    for number, (row, place) in enumerate(zip(rows, tap.rows[:needed], strict=True)):
+    early_ns = -tolerance.current().time_ns
+    stamped = zip(rows, tap.rows[:needed].tolist(), tap.time_ns[:needed].tolist(), strict=True)
+    for number, (row, place, t_ns) in enumerate(stamped):
         head = capture.packet(place)
-        when = seconds(tap.time_ns[number])
         if int(tap.length[number]) != row.length_bytes or zlib.crc32(head[:_HEAD_BYTES]) != row.head_crc32:
-            return f"Packet {number:,} that {words}, at {when}, is not the one that the log has in its place."
-        if not -tolerance.current().time_ns <= int(tap.time_ns[number]) - row.t_ns <= late_ns:
-            return f"Packet {number:,} {words} at {when}, but at {seconds(row.t_ns)} by the log."
+            which = f"Packet {number:,} that {words}, at {seconds(t_ns)},"
+            return f"{which} is not the one that the log has in its place."
+        if not early_ns <= t_ns - row.t_ns <= late_ns:
+            return f"Packet {number:,} {words} at {seconds(t_ns)}, but at {seconds(row.t_ns)} by the log."
         if len(head) == row.length_bytes:
             if zlib.crc32(head) != row.packet_crc32:
-                return f"Packet {number:,} that {words}, at {when}, has other bytes than the log says."
+                return (
+                    f"Packet {number:,} that {words}, at {seconds(t_ns)}, has other bytes than the log says."
+                )
             right = sums_are_right(head)
             if right is not None and row.checksum_valid is not None and right != row.checksum_valid:
                 said = "right" if row.checksum_valid else "wrong"
-                what = f"Packet {number:,} that {words}, at {when}"
+                what = f"Packet {number:,} that {words}, at {seconds(t_ns)}"
                 return f"{what}: its checksums are not {said}, as the log says."
     return None
 

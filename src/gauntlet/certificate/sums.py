@@ -3,8 +3,6 @@ RFC 9260)."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from gauntlet.certificate.headers import GRE_BYTES
 
 _TCP, _UDP, _GRE = 6, 17, 47
@@ -55,11 +53,9 @@ def _transport(protocol: int, addresses: bytes, segment: bytes) -> bool | None:
 
 def ones_complement_sum(data: bytes) -> int:
     """The ones' complement sum of 16-bit words, the last one filled up with a zero (RFC 1071)."""
-    words = np.frombuffer(data + b"\0" * (len(data) % 2), ">u2")
-    total = int(words.sum(dtype=np.uint64))
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total
+    # 2^16 is 1 modulo 0xFFFF, so that a number leaves what its words add up to; that is 0 of zeros alone.
+    number = int.from_bytes(data, "big") << (8 * (len(data) % 2))
+    return number % 0xFFFF or (0xFFFF if number else 0)
 
 
 def _crc32c_table() -> list[int]:

@@ -102,7 +102,7 @@ impl Capture {
                 captured_packets: 0,
                 missed_packets: 0,
             };
-            taps.push(Tap { ring, counters, kept, only_intact });
+            taps.push(Tap { ring, counters, kept, only_intact, last_ns: i64::MIN });
         }
         let output = options.file.clone().map(Output::create).transpose()?;
         let mut collection = Collection { clock, snap: options.snap, taps, output };
@@ -167,6 +167,7 @@ struct Tap {
     counters: TapCounters,
     kept: Option<Records>,
     only_intact: bool,
+    last_ns: i64,
 }
 
 struct Collection {
@@ -185,7 +186,8 @@ impl Collection {
             let mut failure = Ok(());
             tap.ring.drain(|arrived| {
                 let Arrived { realtime_ns, length_bytes, data, .. } = *arrived;
-                let t_ns = self.clock.from_realtime_ns(realtime_ns);
+                let t_ns = in_turn(self.clock.from_realtime_ns(realtime_ns), tap.last_ns);
+                tap.last_ns = t_ns;
                 arrived_any = true;
                 tap.counters.captured_packets += 1;
                 if let Some(kept) = &mut tap.kept
@@ -224,6 +226,18 @@ impl Collection {
     }
 }
 
+/// By how much a stamp may lie before the one ahead of it because the two were taken at different places.
+const STAMPED_APART_NS: i64 = 1_000_000;
+
+/// When a packet of a tap arrived: not before the one ahead of it in the ring.
+///
+/// The kernel stamps a packet when it puts it in line for its receiver, but one that bears the instant of its departure
+/// (segments of TCP do, a reset for which there is no socket does not) when its turn in that line comes, and meanwhile a
+/// process may have read the clock. A stamp that is further back has another reason, and stays for the certificate.
+fn in_turn(t_ns: i64, last_ns: i64) -> i64 {
+    if last_ns.saturating_sub(STAMPED_APART_NS) <= t_ns { t_ns.max(last_ns) } else { t_ns }
+}
+
 /// Whether the kernel that a packet has reached goes on with it: it is addressed to this host (a link may have damaged
 /// the Ethernet address too), and its checksums are right.
 fn is_intact(arrived: &Arrived<'_>) -> bool {
@@ -258,5 +272,18 @@ impl Output {
             .attempt(|| format!("cannot write packets to {}", self.path.display()))?;
         self.buffer.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_that_was_taken_at_another_place_keeps_its_turn_and_a_wrong_one_stays() {
+        assert_eq!(in_turn(7, i64::MIN), 7);
+        assert_eq!(in_turn(8_112_000_000, 8_110_761_472), 8_112_000_000);
+        assert_eq!(in_turn(8_112_000_000, 8_112_000_512), 8_112_000_512);
+        assert_eq!(in_turn(7_112_000_512, 8_112_000_512), 7_112_000_512);
     }
 }
