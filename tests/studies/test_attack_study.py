@@ -137,12 +137,14 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
         attack_recovery,
         attack_slow,
         attack_weaknesses,
+        traffic_browser,
         traffic_sites,
     )
 
     conditions = {
         "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,
         "recovery": attack_recovery, "weaknesses": attack_weaknesses, "sites": traffic_sites,
+        "browser": traffic_browser,
     }  # fmt: skip
     for claim in ledger.load(STUDY.ledger):
         for rule in claim.rules:

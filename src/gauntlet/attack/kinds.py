@@ -140,7 +140,7 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
-        RATE, 2000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410",
+        RATE, 4000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410", more=("--frames", "30"),
     ),
     Kind(
         "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
@@ -160,7 +160,7 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge",
-        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295",
+        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295", more=("--frames", "100"),
     ),
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",

@@ -17,6 +17,7 @@ from gauntlet.benches import (
     space_memory,
     space_messages,
     space_sizes,
+    traffic_browser,
     traffic_sites,
 )
 from gauntlet.benches.contract import Bench
@@ -39,6 +40,7 @@ _ALL: tuple[Bench, ...] = (
     space_elsewhere.SIZES,
     space_elsewhere.INSTRUCTIONS,
     traffic_sites.BENCH,
+    traffic_browser.BENCH,
     attack_flood.BENCH,
     attack_slow.BENCH,
     attack_cost.BENCH,

@@ -108,6 +108,13 @@ async fn new_ids_retire_old_ones_and_nothing_is_acknowledged() {
 }
 
 #[tokio::test]
+async fn a_packet_has_as_many_ids_as_are_asked_for() {
+    let (peer, log) = quinn("cid-exhaustion", "--variant stuff --frames 30").await;
+    assert!(peer.frames(|frames| frames.new_connection_id) >= 30, "{}", log.done);
+    assert!(log.count("sent") <= 60);
+}
+
+#[tokio::test]
 async fn ids_of_the_server_are_given_back_and_come_again() {
     let (peer, log) = quinn("cid-exhaustion", "--variant retire").await;
     let retired = peer.frames(|frames| frames.retire_connection_id);
@@ -119,6 +126,12 @@ async fn ids_of_the_server_are_given_back_and_come_again() {
 async fn path_challenges_go_out() {
     let (peer, log) = quinn("path-challenge", "").await;
     assert_eq!((peer.frames(|frames| frames.path_challenge), log.ended("ok")), (60, 60), "{}", log.done);
+}
+
+#[tokio::test]
+async fn a_packet_has_as_many_path_challenges_as_are_asked_for() {
+    let (peer, log) = quinn("path-challenge", "--frames 100").await;
+    assert_eq!((peer.frames(|frames| frames.path_challenge), log.ended("ok")), (6000, 60), "{}", log.done);
 }
 
 #[tokio::test]
