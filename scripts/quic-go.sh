@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the web server of controls/quic-go with an old version of quic-go and with a current one: positive control and
-# counterpart of attacks on QUIC whose bound lies in the library (a minute; Go 1.24 or newer).
+# counterpart of attacks on QUIC whose bound lies in the library (a minute; Go 1.26 or newer).
 #
 #   scripts/quic-go.sh
 #

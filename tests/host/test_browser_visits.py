@@ -1,4 +1,4 @@
-"""Visits by a real browser on this machine's kernel: captured from the first packet on, over the version asked."""
+"""Visits by a real browser on this machine's kernel: captured whole, over the version that was asked for."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Visits by a browser: what files say, how browser and server are started, and what is made of what they tell."""
+"""Visits by a browser: what files say, how browser and server are started, what is made of what they tell."""
 
 import itertools
 import json
@@ -155,7 +155,7 @@ def test_nginx_takes_its_configuration(http: str, tmp_path: Path) -> None:
     except UserError as error:
         pytest.skip(str(error))
     text = server.configuration(
-        tmp_path, address="127.0.0.1", port=PORT, http=http, chain=chain.certificate, key=chain.key
+        tmp_path, address="127.0.0.1", port=PORT, http=http, chain=chain.certificate, key=str(chain.key)
     )
     file = tmp_path / "nginx.conf"
     file.write_text(text)
@@ -171,7 +171,7 @@ def test_nginx_takes_its_configuration(http: str, tmp_path: Path) -> None:
 def test_nginx_serves_every_kind_with_its_type_over_one_protocol(tmp_path: Path) -> None:
     two, three = (
         server.configuration(
-            tmp_path, address="fd00::1", port=PORT, http=http, chain=tmp_path / "c", key=tmp_path / "k"
+            tmp_path, address="fd00::1", port=PORT, http=http, chain=tmp_path / "c", key=str(tmp_path / "k")
         )
         for http in ("2", "3")
     )
@@ -206,8 +206,8 @@ while True:
 """
 
 
-def test_a_browser_answers_and_its_events_wait() -> None:
-    with Browser([sys.executable, "-c", FAKE]) as browser:
+def test_a_browser_answers_and_its_events_wait(tmp_path: Path) -> None:
+    with Browser([sys.executable, "-c", FAKE], tmp_path) as browser:
         assert browser.call("Echo", {"a": 1}, "s") == {"session": "s", "a": 1}
         with pytest.raises(Failed, match="does not do Refused: no such thing"):
             browser.call("Refused", {})
@@ -216,8 +216,13 @@ def test_a_browser_answers_and_its_events_wait() -> None:
     assert browser._process.returncode == 0
 
 
-def test_a_browser_that_ends_is_one_sentence() -> None:
-    with pytest.raises(Failed, match="the browser ended by itself"), Browser(["true"]) as browser:
+def test_a_browser_that_ends_is_one_sentence(tmp_path: Path) -> None:
+    broken = ["sh", "-c", "echo no display >&2"]
+    with (
+        pytest.raises(Failed, match="the browser ended by itself: no display"),
+        Browser(broken, tmp_path) as browser,
+    ):
+        time.sleep(0.2)
         browser.call("Anything", {})
 
 
@@ -259,7 +264,10 @@ def test_a_load_is_whole_when_every_file_has_come() -> None:
         (answered(0, protocol="h2"), "document-0 came with status 200 over h2, and h3 was asked for"),
         (answered(0, status=404), "document-0 came with status 404 over h3"),
         (finished(0), "0 of 4000 bytes of document-0 came"),
-        (("Network.loadingFailed", {"requestId": "r0", "errorText": "net::ERR_X"}), "did not come: net::ERR_X"),
+        (
+            ("Network.loadingFailed", {"requestId": "r0", "errorText": "net::ERR_X"}),
+            "did not come: net::ERR_X",
+        ),
     ],
 )
 def test_a_file_that_came_otherwise_than_asked_fails_the_visit(
@@ -289,6 +297,6 @@ def test_a_browsers_visits_are_an_experiment_with_programs(monkeypatch: pytest.M
     found = parse_experiment(text, "the visits", Path())
     assert found.text == text
     assert 'start = "8s"' in text
-    assert "gauntlet.traffic.browser.client" in text and "gauntlet.traffic.browser.server" in text
+    assert "gauntlet.external.browser_client" in text and "gauntlet.external.browser_server" in text
     plain = Visits((7,), 1, 2, "h3", 1).experiment()
     assert "[stack" not in plain and 'start = "21s"' in plain

@@ -63,8 +63,8 @@ _MEASURES = (
 )
 
 _CLIENT = (Client(50, 0.15, 10.0), Client(12, 0.15, 2.0))
-"""In full as many requests as the study's, which were one second apart; quick. The limit is as long as the flood,
-so that who waits its turn behind all of it is still served, as within the study's minute.
+"""In full as many requests as the study's, which were one second apart; quick. The limit is as long as the
+flood, so that who waits its turn behind all of it is still served, as within the study's minute.
 """
 
 _AHEAD_S = (2.0, 1.0)

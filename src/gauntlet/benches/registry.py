@@ -4,6 +4,7 @@ from gauntlet.benches import (
     attack_cost,
     attack_flood,
     attack_memory,
+    attack_prediction,
     attack_recovery,
     attack_slow,
     attack_weaknesses,
@@ -47,6 +48,7 @@ _ALL: tuple[Bench, ...] = (
     attack_memory.BENCH,
     attack_recovery.BENCH,
     attack_weaknesses.BENCH,
+    attack_prediction.BENCH,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

@@ -67,7 +67,7 @@ def conditions(quick: bool) -> list[Condition]:
 
 
 def sites_of(repetition: int, number: int) -> tuple[int, ...]:
-    """The first sites of a repetition whose files are long enough to name each other, as a browser needs it."""
+    """The first sites of a repetition whose files are long enough to name each other, as browsers need it."""
     found = (site for site in count(_SITES_FROM + repetition * _APART) if _roomy(site))
     return tuple(islice(found, number))
 
@@ -103,9 +103,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             for who in (CLIENT, BROWSER):
                 version = _version(over, who)
                 tell(f"Repetition {repetition} of {scale.repetitions}: visits over {over} by the {who}.")
-                asked = Visits(
-                    sites_of(repetition, scale.sites), scale.sessions, scale.visits, version, own
-                )
+                asked = Visits(sites_of(repetition, scale.sites), scale.sessions, scale.visits, version, own)
                 name = f"{version}-{repetition}"
                 raw[name] = parts.take(name, same, partial(_table, asked))
                 seen[version] = Sequences.from_table(raw[name])
@@ -149,10 +147,12 @@ def _plan(quick: bool) -> Plan:
 
 BENCH = Bench(
     name="traffic-browser",
-    about="Visits by the laboratory's client and by headless Chromium: what they are like, and whether who has "
-    "learnt from one knows the other's.",
+    about="Visits by the laboratory's client and by headless Chromium: what they are like, and whether who "
+    "has learnt from one knows the other's.",
     measures=(
-        Kpi("micro_f1", "Micro F1", "%", 100.0, False, "The share of visits that are named rightly.", most=1.0),
+        Kpi(
+            "micro_f1", "Micro F1", "%", 100.0, False, "The share of visits that are named rightly.", most=1.0
+        ),
         Kpi("macro_f1", "Macro F1", "%", 100.0, False, "The mean of F1 over sites.", most=1.0),
         Kpi("bytes_a_visit", "Bytes, a visit", "kB", 1e-3, False, "Both ways, from the IP header on."),
         Kpi("packets_a_visit", "Packets, a visit", "", 1.0, False, "Both ways."),

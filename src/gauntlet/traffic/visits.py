@@ -1,5 +1,5 @@
-"""Visits to sites over one line, and what an observer beside the browser saw: by the laboratory's own client in
-virtual time, or by a real browser on the host ground.
+"""Visits to sites over one line, and what an observer beside the browser saw: by the laboratory's own client
+in virtual time, or by a real browser on the host ground.
 """
 
 import json
@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gauntlet import campaign
+from gauntlet import external as programs
 from gauntlet.attack.servers import nginx
 from gauntlet.errors import RunError
 from gauntlet.executor import engines
 from gauntlet.experiment import parse_experiment
+from gauntlet.experiment.external import PYTHON
 from gauntlet.results.reader import Results
-from gauntlet.traffic import browser, capture
+from gauntlet.traffic import capture
 from gauntlet.traffic.browser import chromium
 from gauntlet.traffic.sequences import Sequences, joined
 
@@ -124,11 +126,10 @@ def _programs() -> str:
     parameters = {"chromium": str(chromium.program()), "nginx": str(nginx.program())}
     told = ", ".join(f"{name} = {json.dumps(value)}" for name, value in parameters.items())
     ends = "\n".join(
-        f"{role} = {json.dumps(['{python}', '-B', '-P', '-m', f'{browser.__name__}.{role}'])}"
+        f"{role} = {json.dumps([PYTHON, '-B', '-P', '-m', f'{programs.__name__}.browser_{role}'])}"
         for role in ("client", "server")
     )
-    home = json.dumps(str(Path(browser.__file__).parents[3]))
-    return f"[stack.browser]\n{ends}\nparameters = {{ {told} }}\nenvironment = {{ PYTHONPATH = {home} }}"
+    return f"[stack.browser]\n{ends}\nparameters = {{ {told} }}"
 
 
 def played(visits: Visits, *, workers: int | None = None) -> Sequences:

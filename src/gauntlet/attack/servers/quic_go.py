@@ -1,5 +1,5 @@
-"""quic-go in two versions under one web server over HTTP/3 (`controls/quic-go`): an old one, which lacks bounds that
-lie inside a library, as a positive control, and a current one, which has them.
+"""quic-go in two versions under one web server over HTTP/3 (`controls/quic-go`): an old one, which lacks
+bounds that lie inside a library, as a positive control, and a current one, which has them.
 
 `scripts/quic-go.sh` builds both.
 """

@@ -1,4 +1,4 @@
-"""How Chromium is started: without a window, with a profile of its own, for origins that are all at one address."""
+"""How Chromium is started: without a window, with a profile of its own, all origins at one address."""
 
 import base64
 import hashlib

@@ -1,16 +1,14 @@
-"""Client: has Chromium load a site, and tells when each file was asked for and there.
-
-`python -m gauntlet.traffic.browser.client`, started by the player with a flow of the application `page`
-"""
+"""Client: has Chromium load a site, and tells when each file was asked for and there."""
 
 import socket
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gauntlet.experiment.pages import Page
-from gauntlet.external.contract import OK, Exchange, Failed, Result, Task, Unsupported, now_ns, play
+from gauntlet.external.contract import OK, Exchange, Failed, Result, Task, Unsupported, now_ns
 from gauntlet.traffic.browser import chromium, files
 from gauntlet.traffic.browser.devtools import Browser
 
@@ -21,14 +19,18 @@ _PROTOCOLS = {"2": "h2", "3": "h3"}
 """What Chromium calls them."""
 _SETTLES_S = 0.2
 """After the last file: acknowledgements."""
+_LONGEST_S = 60.0
+"""A visit that takes longer has failed, whatever the run would grant it."""
+_SHORT = "/tmp"
 
 
 class Load:
     """The files of a page as they come."""
 
     def __init__(self, page: Page, port: int, http: str) -> None:
+        self.document = files.url(page[0], port)
+        """Where the document is."""
         self._places = {files.url(it, port): place for place, it in enumerate(page)}
-        self._page = page
         self._http = http
         self._requests: dict[str, int] = {}
         self._came = dict.fromkeys(range(len(page)), 0)
@@ -85,36 +87,41 @@ def load(task: Task, result: Result) -> None:
     if http not in _PROTOCOLS:
         raise Unsupported(f'Chromium chooses its connections itself: http is "2" or "3", not "{http}"')
     page = files.page(task.required("objects"))
-    command = chromium.command(
-        Path(task.scratch) / "profile",
-        http=http,
-        origins=(it.origin for it in page),
-        address=task.server_address,
-        port=task.port,
-        authority=Path(task.ca).read_text(encoding="ascii"),
-    )
     loading = Load(page, task.port, _PROTOCOLS[http])
-    result.exchanges = loading.exchanges
-    until_s = time.monotonic() + task.time_left_s - 5
-    try:
-        with Browser(command) as browser:
-            target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-            session = browser.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-            browser.call("Network.enable", {}, session)
-            result.started_ns = now_ns()
-            browser.call("Page.navigate", {"url": files.url(page[0], task.port)}, session)
-            for name, told in browser.events(until_s):
-                loading.take(name, told)
-                if loading.whole:
-                    break
-            else:
-                raise Failed(f"{loading.missing()} was not there when the time was over")
-            result.established_ns = loading.exchanges[0].first_byte_ns
-            result.finished_ns = now_ns()
-            time.sleep(_SETTLES_S)
-    finally:
-        socket.create_connection((task.server_address, task.port + OVER), timeout=5).close()
+    # The folder of a run's program is too deep for a socket.
+    with tempfile.TemporaryDirectory(
+        prefix="gauntlet-browser-", dir=_SHORT, ignore_cleanup_errors=True
+    ) as folder:
+        command = chromium.command(
+            Path(folder) / "profile",
+            http=http,
+            origins=(it.origin for it in page),
+            address=task.server_address,
+            port=task.port,
+            authority=Path(task.ca).read_text(encoding="ascii"),
+        )
+        try:
+            _visit(command, Path(folder), loading, task, result)
+        finally:
+            # Of what was never asked for there is nothing to tell.
+            result.exchanges = [it for it in loading.exchanges if it.requested_ns is not None]
+            socket.create_connection((task.server_address, task.port + OVER), timeout=5).close()
 
 
-if __name__ == "__main__":
-    play(load, chromium.version())
+def _visit(command: Sequence[str], folder: Path, loading: Load, task: Task, result: Result) -> None:
+    until_s = time.monotonic() + min(task.time_left_s / 2, _LONGEST_S)
+    with Browser(command, folder) as browser:
+        target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        session = browser.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        browser.call("Network.enable", {}, session)
+        result.started_ns = now_ns()
+        browser.call("Page.navigate", {"url": loading.document}, session)
+        for name, told in browser.events(until_s):
+            loading.take(name, told)
+            if loading.whole:
+                break
+        else:
+            raise Failed(f"{loading.missing()} was not there when the time was over")
+        result.established_ns = loading.exchanges[0].first_byte_ns
+        result.finished_ns = now_ns()
+        time.sleep(_SETTLES_S)

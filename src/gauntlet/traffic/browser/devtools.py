@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,7 +29,9 @@ _END_S = 3.0
 class Browser:
     """A browser under way; leaving it ends the browser."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        """`folder`: for its complaints, and for a socket, whose path has 107 bytes at most (unix(7))."""
+        self._errors = folder / "browser.err"
         reads, self._to = map(_raised, os.pipe())
         self._from, writes = map(_raised, os.pipe())
 
@@ -36,14 +39,16 @@ class Browser:
             os.dup2(reads, _READS)
             os.dup2(writes, _WRITES)
 
-        self._process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(_READS, _WRITES),
-            preexec_fn=prepare,  # noqa: PLW1509 - there is one thread
-        )
+        with self._errors.open("wb") as complains:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=complains,
+                env={**os.environ, "TMPDIR": str(folder)},
+                pass_fds=(_READS, _WRITES),
+                preexec_fn=prepare,  # noqa: PLW1509 - there is one thread
+            )
         os.close(reads)
         os.close(writes)
         self._pending = b""
@@ -65,9 +70,14 @@ class Browser:
         os.close(self._to)
         os.close(self._from)
 
-    def call(self, method: str, parameters: Mapping[str, Any], session: str | None = None) -> Mapping[str, Any]:
+    def call(
+        self, method: str, parameters: Mapping[str, Any], session: str | None = None
+    ) -> Mapping[str, Any]:
         """What the browser answers. Raises Failed when it does not, or refuses."""
-        number = self._send(method, parameters, session)
+        try:
+            number = self._send(method, parameters, session)
+        except BrokenPipeError:
+            raise self._ended() from None
         until_s = time.monotonic() + _ANSWER_S
         while (message := self._next(until_s)) is not None:
             if message.get("id") != number:
@@ -98,6 +108,11 @@ class Browser:
             left = left[os.write(self._to, left) :]
         return self._number
 
+    def _ended(self) -> Failed:
+        told = self._errors.read_text(encoding="utf-8", errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(told) if line.strip()), "it said nothing")
+        return Failed(f"the browser ended by itself: {last}")
+
     def _next(self, until_s: float) -> Mapping[str, Any] | None:
         """The next message; None when none came in time. Raises Failed when the browser has ended."""
         while b"\0" not in self._pending:
@@ -106,7 +121,7 @@ class Browser:
                 return None
             block = os.read(self._from, _BLOCK_BYTES)
             if not block:
-                raise Failed("the browser ended by itself")
+                raise self._ended()
             self._pending += block
         whole, _, self._pending = self._pending.partition(b"\0")
         message: Mapping[str, Any] = json.loads(whole)

@@ -1,5 +1,5 @@
-"""What is in the files of a site, so that a browser loads them as their graph has it: each names the files behind
-it in the words of its kind, and is filled up to its size.
+"""What is in the files of a site, so that a browser loads them as their graph has it: each names the files
+behind it in the words of its kind, and is filled up to its size.
 """
 
 import json
@@ -22,7 +22,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
 """Kind of a file, which its name begins with, and its media type."""
 
 _FILLER = b"\n"
-"""HTML, CSS, JavaScript and SVG mean the same with empty lines at their end; in fonts and data nobody reads."""
+"""HTML, CSS, JavaScript and SVG mean the same with empty lines behind; fonts and data nobody reads."""
 
 _LOADERS = (
     "<script>"
@@ -69,7 +69,9 @@ def contents(files: Page, port: int) -> dict[str, bytes]:
     for place, file in enumerate(files):
         text = _text(files, place, port).encode()
         if len(text) > file.size_bytes:
-            raise ValueError(f"{file.name} has {file.size_bytes} bytes and takes {len(text)} to name its files")
+            raise ValueError(
+                f"{file.name} has {file.size_bytes} bytes and takes {len(text)} to name its files"
+            )
         found[file.name] = text + _FILLER * (file.size_bytes - len(text))
     return found
 
