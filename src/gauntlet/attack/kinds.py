@@ -131,7 +131,8 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
-        RATE, 10_000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        RATE, 5000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        more=("--requests", "10"),
     ),
     Kind(
         "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
@@ -145,7 +146,7 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
         (H2, H3), RATE, 800, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
-        more=("--connections", "8"),
+        more=("--connections", "64"),
     ),
     Kind(
         "long-settings", "One frame of settings that never ends, which a server may read whole.",

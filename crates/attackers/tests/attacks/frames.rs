@@ -23,8 +23,18 @@ fn closed(log: &Log, code: &str) -> u64 {
 
 #[tokio::test]
 async fn streams_of_http2_are_opened_and_cancelled() {
+    cancelled_over_http2(1).await;
+}
+
+#[tokio::test]
+async fn a_start_cancels_as_many_requests_as_are_asked_for() {
+    cancelled_over_http2(10).await;
+}
+
+async fn cancelled_over_http2(requests: u32) {
     let peer = peers::tcp(Over::Ears).await;
-    let log = attack("rapid-reset", peer.address, &format!("--protocol h2 --connections 2 {STARTS}")).await;
+    let options = format!("--protocol h2 --connections 2 --requests {requests} {STARTS}");
+    let log = attack("rapid-reset", peer.address, &options).await;
     all_made(&log);
     assert_eq!((log.ended("ok"), log.count("held_max")), (60, 2), "{}", log.done);
     peer.settles().await;
@@ -42,7 +52,7 @@ async fn streams_of_http2_are_opened_and_cancelled() {
                 _ => {}
             }
         }
-        assert_eq!(opened, (0..30).map(|number| number * 2 + 1).collect::<Vec<_>>());
+        assert_eq!(opened, (0..30 * requests).map(|number| number * 2 + 1).collect::<Vec<_>>());
         assert_eq!(opened, cancelled);
     }
 }
