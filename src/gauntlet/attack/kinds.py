@@ -131,8 +131,8 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
-        RATE, 5000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
-        more=("--requests", "10"),
+        RATE, 4000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        more=("--requests", "20", "--connections", "16"),
     ),
     Kind(
         "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
