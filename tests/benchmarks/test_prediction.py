@@ -10,23 +10,15 @@ import pytest
 
 import prediction
 from gauntlet.attack.kinds import FLOOD, H2, H3, KINDS
-from gauntlet.attack.run import Attack
-from gauntlet.attack.share import OF_A_CORE
-from gauntlet.errors import RunError
-from gauntlet.experiment.plan_schema import Plan
-from prediction import (
+from gauntlet.attack.prediction import (
     AHEAD_S,
     BEGINS_S,
     CLIENT,
-    COMPLETED,
-    DELAY,
     HELD_OUT,
     LEARNT,
     Costs,
     Figures,
-    Row,
     Work,
-    code,
     fit,
     flood_per_s,
     flows,
@@ -36,6 +28,11 @@ from prediction import (
     plan,
     work,
 )
+from gauntlet.attack.run import Attack
+from gauntlet.attack.share import OF_A_CORE
+from gauntlet.errors import RunError
+from gauntlet.experiment.plan_schema import Plan
+from prediction import COMPLETED, DELAY, Row, code, figure
 from tests.attack.factory import outcome, run
 
 COSTS = Costs(handshake_s=0.0008, request_s=0.0002)
@@ -202,6 +199,6 @@ def test_one_failure_decides_and_doubt_is_no_success() -> None:
 
 
 def test_a_delay_beyond_the_limit_is_infinite() -> None:
-    assert Figures(10.0, None).of(DELAY) == math.inf
-    assert Figures(10.0, 0.5).of(DELAY) == 0.5
-    assert Figures(10.0, None).of(COMPLETED) == 10.0
+    assert figure(Figures(10.0, None), DELAY) == math.inf
+    assert figure(Figures(10.0, 0.5), DELAY) == 0.5
+    assert figure(Figures(10.0, None), COMPLETED) == 10.0

@@ -72,12 +72,12 @@ def test_a_first_look_has_every_trial_and_plays_each_visit_once(
         )
     usual = [row["micro_f1"] for row in rows if row["learnt"] == row["tried"] and row["unit"] == "visit"]
     assert np.mean(usual) > 0.7
-    groups = 2
-    assert len(play.asked) == plan.repetitions * (3 + 2 * groups)
-    assert len({site for it in play.asked for site in it.sites}) == plan.repetitions * (5 + 10)
+    groups, versions = 1, 2
+    assert len(play.asked) == plan.repetitions * versions * (1 + groups)
+    assert len({site for it in play.asked for site in it.sites}) == plan.repetitions * (3 + 5)
     again = traffic_sites.BENCH.measure(True, 7, told, parts)
     assert again.table.equals(found.table)
-    assert len(play.asked) == plan.repetitions * (3 + 2 * groups), (
+    assert len(play.asked) == plan.repetitions * versions * (1 + groups), (
         "visits that are there are not played again"
     )
 
@@ -87,7 +87,8 @@ def test_sessions_of_other_sites_tell_nothing_of_whether_a_site_is_monitored(
 ) -> None:
     play = Played()
     monkeypatch.setattr(traffic_sites, "played", play)
-    others = Sequences.from_table(traffic_sites._others(traffic_sites._QUICK, 1, "h3", 5))
+    scale = replace(traffic_sites._QUICK, others=10)
+    others = Sequences.from_table(traffic_sites._others(scale, 1, "h3", 5))
     assert len(others) == 10
     assert sorted(set(others.session.tolist())) == [1001, 1002]
     assert len({it.seed for it in play.asked}) == 2, "each group has content and delays of its own"

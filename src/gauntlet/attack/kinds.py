@@ -131,7 +131,8 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),
-        RATE, 10_000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        RATE, 4000, (SERVICE, MEMORY), "CVE-2023-44487 (HTTP/2)", weakness="unbounded-resets",
+        more=("--requests", "20", "--connections", "16"),
     ),
     Kind(
         "optimistic-ack", "Acknowledgements of packets that have not come.", "optimistic-ack", (H3,), RATE, 4,
@@ -140,12 +141,12 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
-        RATE, 2000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410",
+        RATE, 4000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410", more=("--frames", "30"),
     ),
     Kind(
         "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
         (H2, H3), RATE, 800, (SERVICE, MEMORY), "CVE-2025-64702", weakness="unbounded-headers",
-        more=("--connections", "8"),
+        more=("--connections", "64"),
     ),
     Kind(
         "long-settings", "One frame of settings that never ends, which a server may read whole.",
@@ -160,7 +161,7 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge",
-        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295",
+        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295", more=("--frames", "100"),
     ),
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",

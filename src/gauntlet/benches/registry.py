@@ -4,6 +4,7 @@ from gauntlet.benches import (
     attack_cost,
     attack_flood,
     attack_memory,
+    attack_prediction,
     attack_recovery,
     attack_slow,
     attack_weaknesses,
@@ -17,6 +18,7 @@ from gauntlet.benches import (
     space_memory,
     space_messages,
     space_sizes,
+    traffic_browser,
     traffic_sites,
 )
 from gauntlet.benches.contract import Bench
@@ -42,12 +44,14 @@ _ALL: tuple[Bench, ...] = (
     space_elsewhere.SIZES,
     space_elsewhere.INSTRUCTIONS,
     traffic_sites.BENCH,
+    traffic_browser.BENCH,
     attack_flood.BENCH,
     attack_slow.BENCH,
     attack_cost.BENCH,
     attack_memory.BENCH,
     attack_recovery.BENCH,
     attack_weaknesses.BENCH,
+    attack_prediction.BENCH,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

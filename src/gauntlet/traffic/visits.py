@@ -1,19 +1,29 @@
-"""Visits to sites, played in virtual time over one line, and what an observer beside the browser saw."""
+"""Visits to sites over one line, and what an observer beside the browser saw: by the laboratory's own client
+in virtual time, or by a real browser on the host ground.
+"""
 
+import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gauntlet import campaign
+from gauntlet import external as programs
+from gauntlet.attack.servers import nginx
 from gauntlet.errors import RunError
+from gauntlet.executor import engines
 from gauntlet.experiment import parse_experiment
+from gauntlet.experiment.external import PYTHON
 from gauntlet.results.reader import Results
 from gauntlet.traffic import capture
+from gauntlet.traffic.browser import chromium
 from gauntlet.traffic.sequences import Sequences, joined
 
 _APART_S = 20
 """From one visit of a session to the next: longer than any takes over this line."""
+_BROWSER_APART_S = 7
+"""The same in real time, where each second takes one; what is still under way is told apart by its port."""
 
 _SITES_AT_A_TIME = 5
 """Whose captures lie on the disk at once: a hundred runs are about 300 MB."""
@@ -30,6 +40,8 @@ class Version:
     protocol: str
     padded: bool = False
     """Whether QUIC pads its packets."""
+    browser: bool = False
+    """Whether Chromium loads them, from nginx, in real time (`gauntlet.traffic.browser`)."""
 
 
 VERSIONS = {
@@ -38,6 +50,14 @@ VERSIONS = {
     "h3-padded": Version("3", "quic-quinn-cubic", padded=True),
 }
 """HTTP/2 over TLS over TCP, and HTTP/3 over QUIC, with the same congestion control and by one TLS library."""
+
+BROWSERS = {
+    "h2-browser": Version("2", "browser", browser=True),
+    "h3-browser": Version("3", "browser", browser=True),
+}
+"""The same by a browser and its server, which bring congestion control and TLS of their own."""
+
+_VERSIONS = {**VERSIONS, **BROWSERS}
 
 
 @dataclass(frozen=True)
@@ -58,7 +78,7 @@ class Visits:
     sessions: int
     visits: int
     version: str
-    """One of `VERSIONS`."""
+    """One of `VERSIONS` or `BROWSERS`."""
     seed: int
     """Sessions with one seed have the same content and delays under every version."""
     line: Line = Line()
@@ -70,9 +90,10 @@ class Visits:
 
     def experiment(self) -> str:
         """The experiment file, a run a site and session."""
-        how = VERSIONS[self.version]
+        how = _VERSIONS[self.version]
+        apart_s = _BROWSER_APART_S if how.browser else _APART_S
         flows = "".join(
-            f'[[flow]]\napp = "page"\nhttp = "{how.http}"\nstart = "{1 + place * _APART_S}s"\n'
+            f'[[flow]]\napp = "page"\nhttp = "{how.http}"\nstart = "{1 + place * apart_s}s"\n'
             + ("pad_to_mtu = true\n" if how.padded else "")
             for place in range(self.visits)
         )
@@ -92,11 +113,23 @@ loss = "{self.line.loss}"
 [matrix]
 protocols = ["{how.protocol}"]
 page = [{pages}]
+{_programs() if how.browser else ""}
 [record]
 messages = false
 sockets = false
 packets = "headers"
 {flows}"""
+
+
+def _programs() -> str:
+    """The section of the experiment that says what carries a browser's visits."""
+    parameters = {"chromium": str(chromium.program()), "nginx": str(nginx.program())}
+    told = ", ".join(f"{name} = {json.dumps(value)}" for name, value in parameters.items())
+    ends = "\n".join(
+        f"{role} = {json.dumps([PYTHON, '-B', '-P', '-m', f'{programs.__name__}.browser_{role}'])}"
+        for role in ("client", "server")
+    )
+    return f"[stack.browser]\n{ends}\nparameters = {{ {told} }}"
 
 
 def played(visits: Visits, *, workers: int | None = None) -> Sequences:
@@ -122,13 +155,17 @@ def _played(visits: Visits, workers: int | None) -> list[Sequences]:
     with tempfile.TemporaryDirectory(prefix="gauntlet-visits-") as folder:
         out = Path(folder) / "results"
         # Captures would fill the user's cache of runs, and are read once.
-        campaign.play(experiment, out, capture=True, cached=False, workers=workers)
-        return kept(Results.open(out))
+        by_browser = _VERSIONS[visits.version].browser
+        engine = engines.installed("host" if by_browser else "virtual")
+        campaign.play(experiment, out, capture=True, cached=False, workers=workers, engine=engine)
+        return kept(Results.open(out), untrusted=by_browser)
 
 
-def kept(results: Results) -> list[Sequences]:
-    """What was seen of the visits of a results folder, by run; runs that are not trusted are left out."""
-    return [capture.visits(run) for run in results.runs() if run.trusted]
+def kept(results: Results, *, untrusted: bool = False) -> list[Sequences]:
+    """What was seen of the visits of a results folder, by run; runs that are not trusted are left out, but in
+    real time, where a packet that is some milliseconds late contradicts a run and tells no site.
+    """
+    return [capture.visits(run) for run in results.runs() if run.trusted or (untrusted and run.ok)]
 
 
 def load(folder: Path) -> Sequences:

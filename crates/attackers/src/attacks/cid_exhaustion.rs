@@ -14,8 +14,9 @@ use crate::quic_wire::{ConnectionId, frame};
 
 /// Connection IDs issued and retired at a rate
 ///
-/// Stuffing: a start is a NEW_CONNECTION_ID frame that asks for all older ones back. The server owes a
-/// RETIRE_CONNECTION_ID for each, and none of its packets is acknowledged, so that it has to keep what it owes.
+/// Stuffing: a start is a packet of --frames NEW_CONNECTION_ID frames, each of which asks for all older ones back. The
+/// server owes a RETIRE_CONNECTION_ID for each, and none of its packets is acknowledged, so that it has to keep what it
+/// owes.
 /// A server that bounds this closes the connection.
 ///
 /// Retiring: a start gives back (RETIRE_CONNECTION_ID) an ID that the server offered, so that it has to offer another;
@@ -33,6 +34,9 @@ pub struct CidExhaustion {
     /// Connections that starts are made on in turn
     #[arg(long, default_value = "1", value_name = "COUNT")]
     connections: Held,
+    /// Frames of a start when stuffing
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=30))]
+    frames: u8,
 }
 
 /// Whose IDs are exhausted.
@@ -51,8 +55,15 @@ impl CidExhaustion {
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
         let context = Context::new(&self.common, &[Protocol::H3])?;
-        feed::run::<Ids>(&context, self.connections.count(), self.variant, out).await
+        let asked = Asked { variant: self.variant, frames: self.frames };
+        feed::run::<Ids>(&context, self.connections.count(), asked, out).await
     }
+}
+
+/// What a start is.
+struct Asked {
+    variant: Variant,
+    frames: u8,
 }
 
 struct Ids {
@@ -62,25 +73,27 @@ struct Ids {
 }
 
 impl Load for Ids {
-    type Options = Variant;
+    type Options = Asked;
 
-    async fn open(context: &Context, variant: &Variant) -> Result<Self, Outcome> {
+    async fn open(context: &Context, asked: &Asked) -> Result<Self, Outcome> {
         let stated = Stated { active_connection_id_limit: 8, ..Stated::default() };
         let mut session = feed::open_quic(context, &stated).await?;
-        if *variant == Variant::Stuff {
+        if asked.variant == Variant::Stuff {
             session.client.acks = Acks::Withheld;
         }
         Ok(Self { session, issued: 0 })
     }
 
-    fn start(&mut self, context: &Context, variant: &Variant) -> Result<(), Outcome> {
+    fn start(&mut self, context: &Context, asked: &Asked) -> Result<(), Outcome> {
         let client = &mut self.session.client;
-        let mut frames = Vec::with_capacity(32);
-        match variant {
+        let mut frames = Vec::with_capacity(40 * usize::from(asked.frames));
+        match asked.variant {
             Variant::Stuff => {
-                self.issued += 1;
-                let id = ConnectionId::of(context.random());
-                frame::new_connection_id(&mut frames, self.issued, self.issued, &id, &context.random());
+                for _ in 0..asked.frames {
+                    self.issued += 1;
+                    let id = ConnectionId::of(context.random());
+                    frame::new_connection_id(&mut frames, self.issued, self.issued, &id, &context.random());
+                }
             }
             Variant::Retire => {
                 let sequence = client.take_spare_id().ok_or(Outcome::Blocked)?;

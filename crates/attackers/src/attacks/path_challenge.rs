@@ -14,8 +14,8 @@ use crate::quic_wire::transport_parameters::Stated;
 
 /// Path challenges at a rate, whose answers are not acknowledged
 ///
-/// A start is a PATH_CHALLENGE frame. The server owes a PATH_RESPONSE for each; nothing that it sends is acknowledged,
-/// so that its congestion control stops it, and a server without a bound keeps all answers that it owes.
+/// A start is a packet of --frames PATH_CHALLENGE frames. The server owes a PATH_RESPONSE for each; nothing that it sends
+/// is acknowledged, so that its congestion control stops it, and a server without a bound keeps all answers that it owes.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = "Example:
   gauntlet-attacker path-challenge --target 127.0.0.1:4433 --rate 5000")]
@@ -25,6 +25,9 @@ pub struct PathChallenge {
     /// Connections that starts are made on in turn
     #[arg(long, default_value = "1", value_name = "COUNT")]
     connections: Held,
+    /// Frames of a start
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    frames: u8,
 }
 
 impl PathChallenge {
@@ -34,24 +37,26 @@ impl PathChallenge {
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
         let context = Context::new(&self.common, &[Protocol::H3])?;
-        feed::run::<Challenges>(&context, self.connections.count(), (), out).await
+        feed::run::<Challenges>(&context, self.connections.count(), self.frames, out).await
     }
 }
 
 struct Challenges(QuicSession);
 
 impl Load for Challenges {
-    type Options = ();
+    type Options = u8;
 
-    async fn open(context: &Context, (): &()) -> Result<Self, Outcome> {
+    async fn open(context: &Context, _: &u8) -> Result<Self, Outcome> {
         let mut session = feed::open_quic(context, &Stated::default()).await?;
         session.client.acks = Acks::Withheld;
         Ok(Self(session))
     }
 
-    fn start(&mut self, context: &Context, (): &()) -> Result<(), Outcome> {
-        let mut frames = Vec::with_capacity(9);
-        frame::path_challenge(&mut frames, context.random());
+    fn start(&mut self, context: &Context, count: &u8) -> Result<(), Outcome> {
+        let mut frames = Vec::with_capacity(9 * usize::from(*count));
+        for _ in 0..*count {
+            frame::path_challenge(&mut frames, context.random());
+        }
         self.0.client.send_frames(frames, false);
         Ok(())
     }

@@ -15,10 +15,10 @@ use crate::quic_wire::transport_parameters::Stated;
 
 /// Requests that are cancelled at once
 ///
-/// A start is a request and its cancellation. Over HTTP/2 (HEADERS, RST_STREAM) a cancelled stream does not count
+/// A start is --requests requests, each with its cancellation. Over HTTP/2 (HEADERS, RST_STREAM) a cancelled stream does not count
 /// against the server's limit of streams, so that only what the server does of its own accord bounds them. Over HTTP/3
-/// (HEADERS, RESET_STREAM, STOP_SENDING) each takes one of the streams that the server allows (MAX_STREAMS): without
-/// one a start is blocked.
+/// (HEADERS, RESET_STREAM, STOP_SENDING) each takes one of the streams that the server allows (MAX_STREAMS): a start
+/// for which they do not last is blocked, whatever it has sent.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = "Examples:
   gauntlet-attacker rapid-reset --target 127.0.0.1:4433 --protocol h2 --rate 5000
@@ -29,6 +29,9 @@ pub struct RapidReset {
     /// Connections that starts are made on in turn
     #[arg(long, default_value = "1", value_name = "COUNT")]
     connections: Held,
+    /// Requests of a start
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=50))]
+    requests: u8,
 }
 
 impl RapidReset {
@@ -40,9 +43,9 @@ impl RapidReset {
         let context = Context::new(&self.common, &[Protocol::H2, Protocol::H3])?;
         let connections = self.connections.count();
         if context.protocol == Protocol::H2 {
-            feed::run::<OverH2>(&context, connections, (), out).await
+            feed::run::<OverH2>(&context, connections, self.requests, out).await
         } else {
-            feed::run::<OverH3>(&context, connections, (), out).await
+            feed::run::<OverH3>(&context, connections, self.requests, out).await
         }
     }
 }
@@ -50,18 +53,20 @@ impl RapidReset {
 struct OverH2(H2);
 
 impl Load for OverH2 {
-    type Options = ();
+    type Options = u8;
 
-    async fn open(context: &Context, (): &()) -> Result<Self, Outcome> {
+    async fn open(context: &Context, _: &u8) -> Result<Self, Outcome> {
         H2::open(context).await.map(Self)
     }
 
-    fn start(&mut self, context: &Context, (): &()) -> Result<(), Outcome> {
-        let stream = self.0.next_stream()?;
+    fn start(&mut self, context: &Context, requests: &u8) -> Result<(), Outcome> {
         let fields = h2::fields("GET", &context.host, &context.path);
         let flags = h2::flag::END_HEADERS | h2::flag::END_STREAM;
-        h2::put_frame(&mut self.0.out, h2::kind::HEADERS, flags, stream, &fields);
-        h2::put_frame(&mut self.0.out, h2::kind::RST_STREAM, 0, stream, &h2::CANCEL.to_be_bytes());
+        for _ in 0..*requests {
+            let stream = self.0.next_stream()?;
+            h2::put_frame(&mut self.0.out, h2::kind::HEADERS, flags, stream, &fields);
+            h2::put_frame(&mut self.0.out, h2::kind::RST_STREAM, 0, stream, &h2::CANCEL.to_be_bytes());
+        }
         Ok(())
     }
 
@@ -73,21 +78,24 @@ impl Load for OverH2 {
 struct OverH3(QuicSession);
 
 impl Load for OverH3 {
-    type Options = ();
+    type Options = u8;
 
-    async fn open(context: &Context, (): &()) -> Result<Self, Outcome> {
+    async fn open(context: &Context, _: &u8) -> Result<Self, Outcome> {
         feed::open_quic(context, &Stated::default()).await.map(Self)
     }
 
-    fn start(&mut self, context: &Context, (): &()) -> Result<(), Outcome> {
+    fn start(&mut self, context: &Context, requests: &u8) -> Result<(), Outcome> {
         let client = &mut self.0.client;
-        let id = feed::request_quic(client, &h3::get(&context.host, &context.path), false)?;
-        let mut frames = Vec::with_capacity(16);
-        frame::reset_stream(&mut frames, id, h3::REQUEST_CANCELLED, client.sent_on(id));
-        frame::stop_sending(&mut frames, id, h3::REQUEST_CANCELLED);
-        // Sent again if lost: else the server would keep the stream, and the next start would find none.
-        client.send_frames(frames, true);
-        client.forget(id);
+        let request = h3::get(&context.host, &context.path);
+        for _ in 0..*requests {
+            let id = feed::request_quic(client, &request, false)?;
+            let mut frames = Vec::with_capacity(16);
+            frame::reset_stream(&mut frames, id, h3::REQUEST_CANCELLED, client.sent_on(id));
+            frame::stop_sending(&mut frames, id, h3::REQUEST_CANCELLED);
+            // Sent again if lost: else the server would keep the stream, and the next start would find none.
+            client.send_frames(frames, true);
+            client.forget(id);
+        }
         Ok(())
     }
 

@@ -23,8 +23,18 @@ fn closed(log: &Log, code: &str) -> u64 {
 
 #[tokio::test]
 async fn streams_of_http2_are_opened_and_cancelled() {
+    cancelled_over_http2(1).await;
+}
+
+#[tokio::test]
+async fn a_start_cancels_as_many_requests_as_are_asked_for() {
+    cancelled_over_http2(10).await;
+}
+
+async fn cancelled_over_http2(requests: u32) {
     let peer = peers::tcp(Over::Ears).await;
-    let log = attack("rapid-reset", peer.address, &format!("--protocol h2 --connections 2 {STARTS}")).await;
+    let options = format!("--protocol h2 --connections 2 --requests {requests} {STARTS}");
+    let log = attack("rapid-reset", peer.address, &options).await;
     all_made(&log);
     assert_eq!((log.ended("ok"), log.count("held_max")), (60, 2), "{}", log.done);
     peer.settles().await;
@@ -42,7 +52,7 @@ async fn streams_of_http2_are_opened_and_cancelled() {
                 _ => {}
             }
         }
-        assert_eq!(opened, (0..30).map(|number| number * 2 + 1).collect::<Vec<_>>());
+        assert_eq!(opened, (0..30 * requests).map(|number| number * 2 + 1).collect::<Vec<_>>());
         assert_eq!(opened, cancelled);
     }
 }
@@ -108,6 +118,13 @@ async fn new_ids_retire_old_ones_and_nothing_is_acknowledged() {
 }
 
 #[tokio::test]
+async fn a_packet_has_as_many_ids_as_are_asked_for() {
+    let (peer, log) = quinn("cid-exhaustion", "--variant stuff --frames 30").await;
+    assert!(peer.frames(|frames| frames.new_connection_id) >= 30, "{}", log.done);
+    assert!(log.count("sent") <= 60);
+}
+
+#[tokio::test]
 async fn ids_of_the_server_are_given_back_and_come_again() {
     let (peer, log) = quinn("cid-exhaustion", "--variant retire").await;
     let retired = peer.frames(|frames| frames.retire_connection_id);
@@ -119,6 +136,12 @@ async fn ids_of_the_server_are_given_back_and_come_again() {
 async fn path_challenges_go_out() {
     let (peer, log) = quinn("path-challenge", "").await;
     assert_eq!((peer.frames(|frames| frames.path_challenge), log.ended("ok")), (60, 60), "{}", log.done);
+}
+
+#[tokio::test]
+async fn a_packet_has_as_many_path_challenges_as_are_asked_for() {
+    let (peer, log) = quinn("path-challenge", "--frames 100").await;
+    assert_eq!((peer.frames(|frames| frames.path_challenge), log.ended("ok")), (6000, 60), "{}", log.done);
 }
 
 #[tokio::test]

@@ -42,4 +42,5 @@ def server(command: str, protocols: Sequence[str]) -> Server:
         ready=ready,
         version=lambda: "",
         launch=launch,
+        tightens=False,
     )

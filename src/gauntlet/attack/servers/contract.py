@@ -77,3 +77,5 @@ class Server:
     """Raises UserError when it is not here, with what would bring it."""
     version: Callable[[], str]
     launch: Callable[[Wanted], Launch]
+    tightens: bool = True
+    """Whether its time-outs are `TIGHT_S` where that is asked for."""
