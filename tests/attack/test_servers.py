@@ -13,7 +13,7 @@ from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import KINDS, LONG_BYTES, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
 from gauntlet.attack.programs import ATTACKER, program
-from gauntlet.attack.servers import caddy, command, nginx, quic_go
+from gauntlet.attack.servers import caddy, command, nginx
 from gauntlet.attack.servers.contract import DEFENCES, PAGE_BYTES, RETRY, Server, Wanted, write_files
 from gauntlet.attack.servers.own import OWN
 from gauntlet.attack.servers.registry import SERVERS
@@ -130,37 +130,6 @@ def test_caddy_takes_its_configuration(wanted: Wanted, tight: bool) -> None:
     validate = [*launch.command[: launch.command.index("run")], "validate", "--adapter", "caddyfile"]
     done = subprocess.run([*validate, "--config", file], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_a_quic_go_that_is_not_built_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GAUNTLET_CACHE", str(tmp_path))
-    with pytest.raises(UserError, match=r"`scripts/quic-go.sh` builds it"):
-        quic_go.QUIC_GO_OLD.ready()
-
-
-def test_the_version_of_quic_go_is_what_its_program_was_built_with(
-    wanted: Wanted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GAUNTLET_CACHE", str(tmp_path))
-    (tmp_path / "quic-go").mkdir()
-    said = b"\x7fELF\npath\tgauntlet/controls/quic-go\ndep\tgithub.com/quic-go/quic-go\tv0.40.0\th1:x=\n"
-    (tmp_path / "quic-go" / "old").write_bytes(said)
-    assert quic_go.QUIC_GO_OLD.version() == "v0.40.0"
-    words = quic_go.QUIC_GO_OLD.launch(wanted).command
-    assert after(words, "-listen") == str(wanted.address)
-    assert after(words, "-key") == str(wanted.chain.key)
-
-
-@pytest.mark.parametrize("build", [quic_go.QUIC_GO_OLD, quic_go.QUIC_GO], ids=lambda it: it.key)
-def test_quic_go_refuses_what_is_not_loopback(build: Server, wanted: Wanted) -> None:
-    try:
-        build.ready()
-    except UserError as error:
-        pytest.skip(str(error))
-    command = build.launch(wanted).command
-    command[command.index("-listen") + 1] = "192.0.2.1:4433"
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
-    assert done.returncode != 0 and "is no address on loopback" in done.stderr
 
 
 def test_names_in_a_command_are_replaced_as_words_of_the_shell(wanted: Wanted, tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """Known weaknesses of servers, attack by attack: who holds, and whether the attack works at all.
 
 Beside an attack on Gauntlet's own server stands its positive control: the same server with the one bound
-taken away that stops it. Where that bound lies inside a library, the control is a server by an old version of
-another library that lacked it, beside the same by a current one. An attack that its control withstands tells
-nothing of the others.
+taken away that stops it, where that bound is the server's and not inside a library. An attack that the
+weakened server withstands too tells nothing of the others.
 """
 
 from collections.abc import Mapping
@@ -29,8 +28,6 @@ _ALONE = Client(10, 0.1, 5.0)
 _SECONDS = 8
 _REPETITIONS = 3
 """What comes of them hangs little on chance."""
-_IN_A_LIBRARY = ("path-challenge", "cid-exhaustion")
-"""What an old quic-go lacks a bound against."""
 _BELOW_HTTP = ("flood-initial", "handshake-stall")
 """Before there is a request HTTP/1.1 and HTTP/2 are the same; tried is HTTP/2."""
 
@@ -52,7 +49,6 @@ def conditions(quick: bool) -> list[Condition]:
             ("own", AS_IT_IS),
             *((("own", WEAKENED),) if it.weakness else ()),
             *((("nginx", AS_IT_IS), ("caddy", AS_IT_IS)) if protocol == kinds.H3 and not quick else ()),
-            *((("quic-go-old", AS_IT_IS), ("quic-go", AS_IT_IS)) if it.key in _IN_A_LIBRARY else ()),
         )
     ]
 

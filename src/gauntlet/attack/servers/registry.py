@@ -7,8 +7,5 @@ from gauntlet.attack.servers.caddy import CADDY
 from gauntlet.attack.servers.contract import Server
 from gauntlet.attack.servers.nginx import NGINX
 from gauntlet.attack.servers.own import OWN
-from gauntlet.attack.servers.quic_go import QUIC_GO, QUIC_GO_OLD
 
-SERVERS: Mapping[str, Server] = MappingProxyType(
-    {it.key: it for it in (OWN, NGINX, CADDY, QUIC_GO, QUIC_GO_OLD)}
-)
+SERVERS: Mapping[str, Server] = MappingProxyType({it.key: it for it in (OWN, NGINX, CADDY)})
