@@ -297,6 +297,6 @@ def test_a_browsers_visits_are_an_experiment_with_programs(monkeypatch: pytest.M
     found = parse_experiment(text, "the visits", Path())
     assert found.text == text
     assert 'start = "8s"' in text
-    assert "gauntlet.external.browser_client" in text and "gauntlet.external.browser_server" in text
+    assert "gauntlet.traffic.browser.client" in text and "gauntlet.traffic.browser.server" in text
     plain = Visits((7,), 1, 2, "h3", 1).experiment()
     assert "[stack" not in plain and 'start = "21s"' in plain

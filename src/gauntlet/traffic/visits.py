@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gauntlet import campaign
-from gauntlet import external as programs
 from gauntlet.attack.servers import nginx
 from gauntlet.errors import RunError
 from gauntlet.executor import engines
 from gauntlet.experiment import parse_experiment
 from gauntlet.experiment.external import PYTHON
 from gauntlet.results.reader import Results
-from gauntlet.traffic import capture
+from gauntlet.traffic import browser, capture
 from gauntlet.traffic.browser import chromium
 from gauntlet.traffic.sequences import Sequences, joined
 
@@ -126,7 +125,7 @@ def _programs() -> str:
     parameters = {"chromium": str(chromium.program()), "nginx": str(nginx.program())}
     told = ", ".join(f"{name} = {json.dumps(value)}" for name, value in parameters.items())
     ends = "\n".join(
-        f"{role} = {json.dumps([PYTHON, '-B', '-P', '-m', f'{programs.__name__}.browser_{role}'])}"
+        f"{role} = {json.dumps([PYTHON, '-B', '-P', '-m', f'{browser.__name__}.{role}'])}"
         for role in ("client", "server")
     )
     return f"[stack.browser]\n{ends}\nparameters = {{ {told} }}"

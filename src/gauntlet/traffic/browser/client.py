@@ -1,4 +1,7 @@
-"""Client: has Chromium load a site, and tells when each file was asked for and there."""
+"""Client: has Chromium load a site, and tells when each file was asked for and there.
+
+`python -m gauntlet.traffic.browser.client`, started by the player with a flow of the application `page`
+"""
 
 import socket
 import tempfile
@@ -8,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.experiment.pages import Page
-from gauntlet.external.contract import OK, Exchange, Failed, Result, Task, Unsupported, now_ns
+from gauntlet.external.contract import OK, Exchange, Failed, Result, Task, Unsupported, now_ns, play
 from gauntlet.traffic.browser import chromium, files
 from gauntlet.traffic.browser.devtools import Browser
 
@@ -125,3 +128,7 @@ def _visit(command: Sequence[str], folder: Path, loading: Load, task: Task, resu
         result.established_ns = loading.exchanges[0].first_byte_ns
         result.finished_ns = now_ns()
         time.sleep(_SETTLES_S)
+
+
+if __name__ == "__main__":
+    play(load, chromium.version())

@@ -1,15 +1,20 @@
-"""Server: has nginx serve a site's files over HTTP/2 or HTTP/3, until the client says that it is done."""
+"""Server: has nginx serve a site's files over HTTP/2 or HTTP/3, until the client says that it is done.
+
+`python -m gauntlet.traffic.browser.server`, started by the player with a flow of the application `page`
+"""
 
 import os
+import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from gauntlet.attack.servers import nginx
 from gauntlet.errors import UserError
-from gauntlet.external.contract import Failed, Result, Task, Unsupported, ready
+from gauntlet.external.contract import Failed, Result, Task, Unsupported, play, ready
 from gauntlet.traffic.browser import files
 from gauntlet.traffic.browser.client import OVER
 
@@ -98,3 +103,12 @@ def _wait(pid: Path, process: "subprocess.Popen[Any]") -> None:
         if process.poll() is not None or time.monotonic() > until_s:
             raise Failed(f"nginx did not begin within {_BEGINS_S:.0f} s, or ended")
         time.sleep(0.01)
+
+
+def _asked_to_end(*_: object) -> None:
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _asked_to_end)
+    play(serve, "nginx")
