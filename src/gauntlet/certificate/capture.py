@@ -77,10 +77,10 @@ class Capture:
 
     def packet(self, row: int) -> bytes:
         """What was kept of the packet at a place among the records, from the outermost IP header on."""
-        start = row * self.records.itemsize
-        packet = start + _PACKET_AT
-        captured = int.from_bytes(self._bytes[start + _CAPTURED_AT : start + _CAPTURED_AT + 2], "little")
-        return bytes(self._bytes[packet : packet + captured])
+        size = self.records.itemsize
+        record = self._bytes[row * size : (row + 1) * size]
+        captured = int.from_bytes(record[_CAPTURED_AT : _CAPTURED_AT + 2], "little")
+        return bytes(record[_PACKET_AT : _PACKET_AT + captured])
 
     @cached_property
     def _bytes(self) -> memoryview:
