@@ -207,7 +207,39 @@ def test_every_claim_of_frames_notes_no_cause_that_one_frame_refutes() -> None:
     short, one, two = (mean("frames", "message_mean_s", payload_bytes=it, **of) for it in (128, 978, 1024))
     assert (one - short) > (two - short) / 2
     assert f"it is {1e6 * (one - short):.1f} µs more already" in NOTES["sdls-size-1-2"]
-    assert f"which adds {1e6 * (two - one):.1f} µs" in NOTES["sdls-size-1-2"]
+    assert f"and in two, at 1,024 bytes, {1e6 * (two - short):.1f}" in NOTES["sdls-size-1-2"]
+
+
+def test_the_page_has_what_s2n_quic_takes_beside_quinn() -> None:
+    where = {"cipher": "aes-256-gcm"}
+    table = SUMMARY.flows("messages-s2n")
+    for name, value in where.items():
+        table = table.filter(pc.equal(table[name], value))
+    means = table.group_by(
+        ["security", "provider", "operation", "gap_s", "payload_bytes"], use_threads=False
+    ).aggregate([("message_median_s", "mean")])
+    found = {
+        tuple(row[it] for it in ("security", "provider", "operation", "gap_s", "payload_bytes")): row[
+            "message_median_s_mean"
+        ]
+        for row in means.to_pylist()
+    }
+
+    def beside(way: str, end: str, rest: float) -> str:
+        ratios = [
+            value / found[f"quic-{way}", *rest_of]
+            for (security, *rest_of), value in found.items()
+            if security == f"s2n-{way}" and (rest_of[1], rest_of[2]) == (end, rest)
+        ]
+        low, high = f"{min(ratios):.1f}", f"{max(ratios):.1f}"
+        return low if low == high else f"{low} to {high}"
+
+    assert (
+        f"takes the sender {beside('stream', WRITE, COLD)} times as long after a rest and "
+        f"{beside('stream', WRITE, WARM)} without, the receiver {beside('stream', READ, COLD)} and "
+        f"{beside('stream', READ, WARM)}; by datagram {beside('datagram', WRITE, COLD)} and "
+        f"{beside('datagram', READ, COLD)} times after a rest"
+    ) in PAGE
 
 
 def test_figures_of_chapter_4_stand_by_the_method_and_corrected() -> None:
