@@ -35,7 +35,7 @@ WAYS = ("handshake-stall", "header-drip")
 
 _HELD = ((100, 400, 800), (100, 500))
 _CLIENT = Client(5, 0.2, 5.0)
-_REPETITIONS = (3, 2)
+_REPETITIONS = (3, 3)
 """Few: memory hangs on how many are held, and hardly on chance."""
 
 

@@ -35,7 +35,7 @@ _IN_A_ROW = 5
 """So many requests one after the other that are served as before end the recovery."""
 _SLOWER, _SLOWER_S = 2.0, 0.02
 """As before: at most so many times the median before the flood, and so much besides."""
-_REPETITIONS = (3, 2)
+_REPETITIONS = (3, 3)
 _LOAD = 2.0
 """A flood that the server cannot serve: behind one that it can nothing waits."""
 
