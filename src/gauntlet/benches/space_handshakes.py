@@ -109,13 +109,18 @@ _PLANNED: dict[str, list[Factor]] = {
     "resumption": ["none", "ticket", "0-rtt"],
 }
 
+
+def _plan(factors: Mapping[str, Sequence[Factor]], *, quick: bool) -> Plan:
+    return Plan(factors, _BLOCKS[quick], {"handshakes a block": 2 if quick else 20, "cores": 1})
+
+
 BENCH = Bench(
     name="space-handshakes",
     about="Computing time, bytes and round trips of handshakes, by group, signature, certificates and "
     "resumption.",
     measures=MEASURES,
-    full=Plan(_PLANNED, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
-    quick=Plan(_PLANNED, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
+    full=_plan(_PLANNED, quick=False),
+    quick=_plan(_PLANNED, quick=True),
     measure=partial(_measure, keeping_to(_SECURITIES)),
     ready=ready,
     labels={
@@ -142,8 +147,8 @@ DTLS = Bench(
     name="space-handshakes-dtls",
     about="Computing time, bytes and round trips of DTLS's handshakes, by group, cipher and certificates.",
     measures=MEASURES,
-    full=Plan(_PLANNED_DTLS, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
-    quick=Plan(_PLANNED_DTLS, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
+    full=_plan(_PLANNED_DTLS, quick=False),
+    quick=_plan(_PLANNED_DTLS, quick=True),
     measure=partial(_measure, keeping_to(BEYOND)),
     ready=ready,
     labels={
@@ -169,8 +174,8 @@ S2N_QUIC = Bench(
     about="Computing time, bytes and round trips of s2n-quic's handshakes and in the same blocks of quinn's, "
     "by provider, group, signature, certificates and resumption.",
     measures=MEASURES,
-    full=Plan(_PLANNED_S2N, _BLOCKS[0], {"handshakes a block": 20, "cores": 1}),
-    quick=Plan(_PLANNED_S2N, _BLOCKS[1], {"handshakes a block": 2, "cores": 1}),
+    full=_plan(_PLANNED_S2N, quick=False),
+    quick=_plan(_PLANNED_S2N, quick=True),
     measure=partial(_measure, [*keeping_to(_BOTH_LIBRARIES), "--cipher", "aes-256-gcm"]),
     ready=ready,
     labels={
