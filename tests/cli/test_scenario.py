@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
-from gauntlet.cli.scenario_table import all_parameters
+from gauntlet.cli.scenario_table import all_parameters, apart, comparison
 from gauntlet.scenario import load_scenario, read_trace
 
 from ..scenario import captures
@@ -31,6 +33,41 @@ def test_a_drive_test_is_imported_fitted_and_drawn(gauntlet: Gauntlet) -> None:
     drawn = json.loads(gauntlet("scenario", "show", "model.toml", "--seed", "3", "--json").stdout)
     assert (drawn["kind"], drawn["duration_s"], drawn["seed"]) == ("fitted", 90, 3)
     assert drawn["title"] == "Link fitted to drive-link.csv"
+
+
+@pytest.mark.parametrize("scale", [1e-5, 0.0123456, 1.0, 98765.4])
+def test_what_a_fit_says_fits_into_80_columns(scale: float) -> None:
+    """With the longest names of models, and with small and large numbers in a row."""
+    shares = {"mean": 0.9, "p5": 1.2345e-4, "p25": 0.0123, "p50": 0.5, "p75": 0.987654, "p95": 1.5}
+    longest = {"rate": "autoregressive", "delay": "autoregressive", "loss": "gilbert-elliott"}
+    quantities: dict[str, Any] = {}
+    for what, unit in (("rate", 1e6), ("delay", 0.1), ("loss", 1e-5)):
+        figures = {**{key: unit * scale * own for key, own in shares.items()}, "step_to_step": -0.9876}
+        row = {"model": longest[what], "measured": figures, "fitted": figures, "distance": 0.1234}
+        quantities |= {f"{what}_down": row, f"{what}_up": row}
+    beside = {"share": 0.01234, "mean_length_s": 1234.5}
+    found = {
+        "step_s": 0.0123, "measured_steps": 123_456, "fitted_steps": 200_000, "quantities": quantities,
+        "outages": {"measured": beside, "fitted": beside},
+        "correlation_of_rates": {"measured": -0.9876, "fitted": 0.0123},
+        "drawn_apart": {"rate": 0.987, "delay": 0.5},
+    }  # fmt: skip
+    console = Console(width=80, record=True, highlight=False)
+    for table in comparison(found):
+        assert console.measure(table).maximum <= 80
+        console.print(table)
+    shown = console.export_text()
+    assert "…" not in shown
+    for word in ("delay down", "gilbert-elliott", "autoregressive", "-0.988", "distance", "0.123"):
+        assert word in shown
+
+
+def test_a_fit_that_draws_directions_apart_says_so() -> None:
+    assert apart({"drawn_apart": {}}) is None
+    assert apart({"drawn_apart": {"rate": 0.987, "delay": 0.5}}) == (
+        "The model draws up and down apart, and does not keep how they went together: correlation of "
+        "rate (0.99) and delay (0.50)."
+    )
 
 
 def test_mahimahi_traces_are_imported_where_asked(gauntlet: Gauntlet) -> None:

@@ -1,5 +1,6 @@
 """Fits give back the parameters of what their models made; fitted links are drawn by seed, and compared."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -180,6 +181,48 @@ def test_a_link_is_fitted_written_read_and_drawn(tmp_path: Path) -> None:
     assert load_scenario(str(tmp_path / "model.toml"), {"duration": "10min"}).duration_s == 600
     # Over an hour the mean of this chain has a standard deviation of about 4 %; four of them on either side.
     assert drawn.trace.mean("rate_down_bps") == pytest.approx(found.trace.mean("rate_down_bps"), rel=0.17)
+
+
+def with_rates(folder: Path, rates: Callable[[Floats], tuple[Floats, Floats]]) -> Scenario:
+    """The link with the rates down and up that a rule makes of its own."""
+    found = measured(folder)
+    table = found.trace.table.to_pydict()
+    down_bps, up_bps = rates(found.trace.column("rate_down_bps"))
+    table.update(rate_down_bps=down_bps.tolist(), rate_up_bps=up_bps.tolist())
+    path = folder / "other.csv"
+    write_csv(Trace.from_columns(table, found.duration_s, "other"), path)
+    return load_scenario(str(path))
+
+
+def test_directions_that_were_rounded_are_still_drawn_together(tmp_path: Path) -> None:
+    """As a log in kbit/s has them."""
+
+    def rates(rate_bps: Floats) -> tuple[Floats, Floats]:
+        down_bps = rate_bps * np.random.default_rng(12).uniform(0.9, 1.1, len(rate_bps))
+        return np.round(down_bps, -3), np.round(0.2137 * down_bps, -3)
+
+    found = with_rates(tmp_path, rates)
+    assert np.ptp(found.trace.column("rate_up_bps") / found.trace.column("rate_down_bps")) > 1e-3
+    model = fit(found, found.trace)
+    assert isinstance(model.rate_up, Proportional)
+    # Every step has it within half of 1 kbit/s.
+    assert model.rate_up.ratio == pytest.approx(0.2137, rel=1e-4)
+    assert comparison.compare(model, *samples(found.trace, 1.0), seed=1)["drawn_apart"] == {}
+
+
+def test_directions_that_the_model_draws_apart_are_named(tmp_path: Path) -> None:
+    def rates(rate_bps: Floats) -> tuple[Floats, Floats]:
+        shares = np.random.default_rng(13).uniform(0.2, 0.21, len(rate_bps))
+        return rate_bps, np.round(rate_bps * shares, -3)
+
+    found = with_rates(tmp_path, rates)
+    model = fit(found, found.trace)
+    assert isinstance(model.rate_up, Markov)
+    compared = comparison.compare(model, *samples(found.trace, 1.0), seed=1)
+    together = compared["correlation_of_rates"]
+    assert compared["drawn_apart"] == {"rate": together["measured"]}
+    assert together["measured"] > 0.99
+    assert abs(together["fitted"]) < 0.1
 
 
 @pytest.mark.parametrize("method", ["markov", "autoregressive"])

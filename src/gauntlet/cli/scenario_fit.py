@@ -54,7 +54,7 @@ def fit(
     """
     from gauntlet import units
     from gauntlet.cli.output import console, print_json
-    from gauntlet.cli.scenario_table import comparison
+    from gauntlet.cli.scenario_table import apart, comparison
     from gauntlet.errors import UserError
     from gauntlet.experiment import ScenarioRef, links
     from gauntlet.scenario.fitted import link_model
@@ -81,4 +81,6 @@ def fit(
         return
     for table in comparison(compared):
         console().print(table)
+    if said := apart(compared):
+        console().print(said)
     click.echo(str(model))

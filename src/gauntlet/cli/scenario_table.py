@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from gauntlet import units
+from gauntlet.metrics.numbers import listed
 
 _PARTS = ("min", "mean", "max")
 _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -51,12 +52,14 @@ def all_parameters(params: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [parameters(params), *unset]))
 
 
-_COMPARED: Mapping[str, tuple[str, float]] = {
-    "rate": ("Mbit/s", 1e-6),
-    "delay": ("ms", 1e3),
-    "loss": ("%", 100.0),
+_COMPARED: Mapping[str, tuple[tuple[float, str, float], ...]] = {
+    "rate": ((1e10, "Gbit/s", 1e-9), (1e5, "Mbit/s", 1e-6), (0.0, "kbit/s", 1e-3)),
+    "delay": ((10.0, "s", 1.0), (0.0, "ms", 1e3)),
+    "loss": ((0.0, "%", 100.0),),
 }
-"""Units of a comparison: one in a row, so that its numbers stand beside each other in 80 columns."""
+"""Units of a comparison, and from which mean on: one in a row, so that its numbers stand beside each other in
+80 columns."""
+_NUMBER_WIDTH = 5
 
 
 def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
@@ -75,7 +78,9 @@ def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
     for heading in ("mean", "5 %", "25 %", "50 %", "75 %", "95 %", "step\nto\nstep", "distance"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, rows in found["quantities"].items():
-        unit, factor = _COMPARED[name.partition("_")[0]]
+        mean = max(rows[which]["mean"] for which in ("measured", "fitted"))
+        units_of = _COMPARED[name.partition("_")[0]]
+        unit, factor = next((unit, factor) for least, unit, factor in units_of if mean >= least)
         for which in ("measured", "fitted"):
             figures = dict(rows[which])
             persistence = figures.pop("step_to_step")
@@ -83,7 +88,7 @@ def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
             table.add_row(
                 name.replace("_", " ") if first else unit,
                 which if first else rows["model"],
-                *(f"{_three_digits(factor * value):g}" for value in figures.values()),
+                *(_narrow(factor * value) for value in figures.values()),
                 "" if persistence is None else f"{persistence:.3f}",
                 "" if first else f"{rows['distance']:.3f}",
             )
@@ -101,6 +106,23 @@ def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
             "" if together is None else f"{together:.3f}",
         )
     yield table
+
+
+def apart(found: Mapping[str, Any]) -> str | None:
+    """What the model leaves out of the two directions, in a sentence."""
+    said = [f"{what} ({value:.2f})" for what, value in found["drawn_apart"].items()]
+    if not said:
+        return None
+    return (
+        f"The model draws up and down apart, and does not keep how they went together: correlation of "
+        f"{listed(said)}."
+    )
+
+
+def _narrow(value: float) -> str:
+    """Three digits, or as many as there is room for in a column."""
+    texts = (f"{float(f'{value:.{digits}g}'):g}" for digits in (3, 2, 1))
+    return next((text for text in texts if len(text) <= _NUMBER_WIDTH), f"{value:.0e}")
 
 
 def _spaced_time(seconds: float) -> str:

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from gauntlet.scenario.fitted.link_model import QUANTITIES, LinkModel
-from gauntlet.scenario.fitted.series import Flags, Floats
+from gauntlet.scenario.fitted.series import Flags, Floats, Proportional
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are shown."""
+LEAST_CORRELATION = 0.3
+"""Less, the two directions of a journey may have in common by chance."""
 _LEAST_STEPS = 20_000
 """A link drawn for less would show its own chance, not the model."""
 _MOST_STEPS = 200_000
@@ -18,7 +20,8 @@ _MEASURED_TIMES = 10
 def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int) -> dict[str, Any]:
     """Plain JSON types: for each quantity outside of outages the mean, quantiles and the correlation from one
     step to the next, measured and fitted, and the largest distance of the two distribution functions
-    (Kolmogorov and Smirnov's); the outages; how the two directions' rates go together.
+    (Kolmogorov and Smirnov's); the outages; how the two directions' rates go together; and the correlation of
+    the directions where they do so in what was measured and the model draws them apart.
     """
     steps = min(max(_LEAST_STEPS, _MEASURED_TIMES * len(out)), _MOST_STEPS)
     drawn, drawn_out = model.draw(steps, seed)
@@ -43,7 +46,20 @@ def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int
             "measured": _correlation(measured["rate_down"][~out], measured["rate_up"][~out]),
             "fitted": _correlation(drawn["rate_down"][~drawn_out], drawn["rate_up"][~drawn_out]),
         },
+        "drawn_apart": _drawn_apart(model, measured, out),
     }
+
+
+def _drawn_apart(model: LinkModel, measured: dict[str, Floats], out: Flags) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for what in ("rate", "delay", "loss"):
+        down, up = f"{what}_down", f"{what}_up"
+        if isinstance(getattr(model, up), Proportional) or isinstance(getattr(model, down), Proportional):
+            continue
+        together = _correlation(measured[down][~out], measured[up][~out])
+        if together is not None and abs(together) >= LEAST_CORRELATION:
+            found[what] = together
+    return found
 
 
 def _figures(values: Floats) -> dict[str, float | None]:

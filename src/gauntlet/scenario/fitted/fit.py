@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from gauntlet.errors import UserError
-from gauntlet.scenario.fitted import autoregressive, gilbert_elliott, markov
+from gauntlet.scenario.fitted import autoregressive, gilbert_elliott, markov, together
 from gauntlet.scenario.fitted.link_model import Calibration, LinkModel, Outages, Series
 from gauntlet.scenario.fitted.series import Constant, Flags, Floats, Proportional
 from gauntlet.scenario.model import Scenario
@@ -17,8 +17,6 @@ from gauntlet.scenario.trace import Trace
 Method = Literal["markov", "autoregressive"]
 LEAST_STEPS = 60
 """Fewer say nothing of a distribution."""
-_SAME = 1e-4
-"""Directions whose quotient stays the same within this are proportional to each other."""
 _DIGITS = {"rate": 0, "delay": 9, "loss": 9}
 
 
@@ -92,13 +90,12 @@ def _models(
     for what in ("rate", "delay", "loss"):
         # An outage says nothing of what the link is like otherwise.
         down, up = (measured[f"{what}_{side}"][~out] for side in ("down", "up"))
-        ratio = float(np.mean(up) / np.mean(down)) if np.mean(down) > 0 else 0.0
-        same = ratio > 0 and bool(np.ptp(down) > 0) and np.allclose(up, ratio * down, rtol=_SAME, atol=0)
+        ratio = together.ratio(down, up, _DIGITS[what])
         for side, values in (("down", down), ("up", up)):
             name = f"{what}_{side}"
             if np.ptp(values) == 0:
                 models[name] = Constant(value=float(values[0]))
-            elif side == "up" and same:
+            elif side == "up" and ratio is not None:
                 models[name] = Proportional(of=f"{what}_down", ratio=round(ratio, 9))
             elif what == "loss":
                 seen = np.where(out, np.nan, measured[name])
